@@ -1,0 +1,52 @@
+import torch
+
+from .op import Input, Op, Parameter
+
+
+class ClampWithGrad(torch.autograd.Function):
+    """A clamp that lets gradient back in.
+
+    `torch.clamp` is flat outside its bounds: a value that has left the range gets gradient 0 and never
+    comes home. This backward asks one question more: would a descent step move the input back towards
+    the range? If so the gradient passes, otherwise it is stopped.
+
+    The answer depends on the sign of `grad_output`, so no single function has this gradient. For a
+    positive `grad_output` it is the gradient of max(input, min), for a negative one that of
+    min(input, max). Flip the sign and watch the dotted curve change sides.
+    """
+
+    @staticmethod
+    def forward(ctx, input, min, max):
+        ctx.min = min
+        ctx.max = max
+        ctx.save_for_backward(input)
+        return input.clamp(min, max)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        outside = input - input.clamp(ctx.min, ctx.max)
+        return grad_output * (grad_output * outside >= 0), None, None
+
+
+def one_sided_clamp(input, min, max, grad_output):
+    return input.clamp(min=min) if grad_output > 0 else input.clamp(max=max)
+
+
+op = Op(
+    function=ClampWithGrad,
+    title="Clamp with grad",
+    group="Clamps",
+    forward=r"y = \min(\max(\mathrm{input}, \mathrm{min}), \mathrm{max})",
+    backward=r"\mathrm{grad\_input} = \mathrm{grad\_output} "
+    r"\cdot [\mathrm{grad\_output} \cdot (\mathrm{input} - y) \ge 0]",
+    inputs=(Input("input", "what is clamped"),),
+    parameters=(
+        Parameter("min", -1.0, -3.0, 3.0, "lower bound"),
+        Parameter("max", 1.0, -3.0, 3.0, "upper bound"),
+    ),
+    surrogate=one_sided_clamp,
+    surrogate_formula=r"\max(\mathrm{input}, \mathrm{min}) \text{ if } \mathrm{grad\_output} > 0, "
+    r"\text{ else } \min(\mathrm{input}, \mathrm{max})",
+    reference="Katherine Crowson, VQGAN+CLIP, 2021",
+)

@@ -1,0 +1,46 @@
+import torch
+
+from .op import Input, Op, Parameter
+
+
+class ClampWithGradThatWorks(torch.autograd.Function):
+    """A clamp whose backward is the derivative of its forward.
+
+    Between `min` and `max` the output moves one for one with the input, so the slope is 1 and
+    `grad_output` passes unchanged. Outside, the output stands still, so the slope is 0 and nothing passes.
+    The mask says exactly this. `min` and `max` are numbers, not tensors, and get `None`.
+
+    At each bound the curve has a kink: slope 0 on one side, slope 1 on the other, and any number between
+    the two is a fair answer. This mask compares with `>=` and `<=` and so answers 1, as `torch.clamp` does.
+
+    Compare it with "Clamp with grad", whose forward curve is the same. Flip the sign of `grad_output`: here
+    the gradient only changes its sign, there it changes its shape.
+    """
+
+    @staticmethod
+    def forward(ctx, input, min, max):
+        ctx.min = min
+        ctx.max = max
+        ctx.save_for_backward(input)
+        return input.clamp(min, max)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        inside = input.ge(ctx.min) * input.le(ctx.max)
+        return grad_output * inside, None, None
+
+
+op = Op(
+    function=ClampWithGradThatWorks,
+    title="Clamp with grad that works",
+    group="Clamps",
+    forward=r"y = \min(\max(\mathrm{input}, \mathrm{min}), \mathrm{max})",
+    backward=r"\mathrm{grad\_input} = \mathrm{grad\_output} \cdot [\mathrm{min} \le \mathrm{input} \le \mathrm{max}]",
+    inputs=(Input("input", "what is clamped"),),
+    parameters=(
+        Parameter("min", -1.0, -3.0, 3.0, "lower bound"),
+        Parameter("max", 1.0, -3.0, 3.0, "upper bound"),
+    ),
+    reference="PyTorch forums, “Customizing torch.autograd.Function”, 2022",
+)

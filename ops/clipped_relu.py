@@ -1,0 +1,42 @@
+import torch
+
+from .op import Input, Op, Parameter
+
+
+class ClippedReLU(torch.autograd.Function):
+    """A ReLU with a ceiling.
+
+    The output is 0 for negative inputs, follows the input up to `clip`, and stays there. Such a bound keeps
+    activations within the range that low precision can hold; with `clip` at 6 it is known as ReLU6.
+
+    The slope is 1 on the slanted piece and 0 on the two flat ones, so `backward` multiplies `grad_output`
+    by a mask of ones and zeros. At the two kinks, 0 and `clip`, the strict comparisons choose 0 where
+    `torch.clamp` chooses 1. Both numbers lie between the left and the right slope, so both are subgradients.
+
+    Drag `clip` and watch the window through which gradient flows. An input outside of it learns nothing,
+    whatever the size or the sign of `grad_output`.
+    """
+
+    @staticmethod
+    def forward(ctx, input, clip):
+        ctx.clip = clip
+        ctx.save_for_backward(input)
+        return input.clamp(0, clip)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        mask = (input > 0) & (input < ctx.clip)
+        return grad_output * mask, None
+
+
+op = Op(
+    function=ClippedReLU,
+    title="Clipped ReLU",
+    group="Clamps",
+    forward=r"y = \min(\max(0, \mathrm{input}), \mathrm{clip})",
+    backward=r"\mathrm{grad\_input} = \mathrm{grad\_output} \cdot [0 < \mathrm{input} < \mathrm{clip}]",
+    inputs=(Input("input", "what is clipped", domain=(-1.0, 3.0)),),
+    parameters=(Parameter("clip", 2.0, 0.0, 3.0, "ceiling of the output"),),
+    reference="ApX Machine Learning, Advanced PyTorch, “Practice: Custom Autograd Functions”, 2025",
+)

@@ -1,0 +1,41 @@
+import torch
+
+from .op import Input, Op, Parameter
+
+
+class IncorrectClippedReLU(torch.autograd.Function):
+    """A specimen: the clipped ReLU, its mask forgotten.
+
+    `forward` is right. `backward` hands `grad_output` on unchanged, as if the function were y = input.
+    Between 0 and `clip` that happens to be the derivative. Outside, the output does not move at all and
+    still a gradient is returned, so an optimiser would keep pushing inputs that no longer matter.
+
+    A check at a few random points can miss this. Take five normally distributed inputs and a `clip` of 1.5:
+    about three times in two hundred all five fall between the kinks, and `gradcheck` finds nothing wrong. A
+    sweep over the whole axis shows the fault at once, and where it is.
+
+    Drag `clip`: the region where the two gradients agree is the one where `forward` moves. And read the
+    source: `backward` never uses the tensor that `forward` saved, often the first trace of a missing factor.
+    """
+
+    @staticmethod
+    def forward(ctx, input, clip):
+        ctx.save_for_backward(input)
+        return input.clamp(0, clip)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clone(), None
+
+
+op = Op(
+    function=IncorrectClippedReLU,
+    title="Incorrect clipped ReLU",
+    group="Clamps",
+    forward=r"y = \min(\max(0, \mathrm{input}), \mathrm{clip})",
+    backward=r"\mathrm{grad\_input} = \mathrm{grad\_output}",
+    inputs=(Input("input", "what is clipped", domain=(-1.0, 3.0)),),
+    parameters=(Parameter("clip", 2.0, 0.0, 3.0, "ceiling of the output"),),
+    broken="The mask is missing: backward passes grad_output on even where forward is flat.",
+    reference="ApX Machine Learning, Advanced PyTorch, “Practice: Custom Autograd Functions”, 2025",
+)

@@ -1,0 +1,47 @@
+import torch
+
+from .op import Input, Op, Parameter
+
+
+class KillHead(torch.autograd.Function):
+    """Set the first columns of a matrix to zero.
+
+    The output is a copy of `x` in which the first `n` columns are 0. An element that is kept has slope 1;
+    one that is killed leaves no trace in the output and has slope 0. So `backward` does to `grad_output`
+    what `forward` did to `x`. This is no accident: the map is linear, its matrix is diagonal with zeros and
+    ones, and a diagonal matrix is its own transpose.
+
+    Both methods write into a clone. The tensor `grad_output` belongs to the engine, which may use it
+    elsewhere: a `backward` that changes it in place spoils gradients it never sees.
+
+    The page moves one element and watches one element. Raise `n` to 4 and the fourth column, `x[0,3]`, is
+    killed too: forward and gradient both fall to 0. Then watch any other element of y: its derivative with
+    respect to this one is 0, for every output depends on its own input alone.
+    """
+
+    @staticmethod
+    def forward(ctx, x, n):
+        ctx.n = n
+        y = x.clone()
+        y[:, :n] = 0
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_x = grad_output.clone()
+        grad_x[:, : ctx.n] = 0
+        return grad_x, None
+
+
+op = Op(
+    function=KillHead,
+    title="Kill head",
+    group="Shapes and several outputs",
+    forward=r"y_{ij} = x_{ij} \cdot [j \ge n]",
+    backward=r"\mathrm{grad\_x}_{ij} = \mathrm{grad\_output}_{ij} \cdot [j \ge n]",
+    inputs=(Input("x", "a matrix", shape=(3, 8), value=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0) * 3),),
+    parameters=(Parameter("n", 2, 0, 8, "number of columns set to zero", kind="int"),),
+    wrt="x[0,3]",
+    of="y[0,3]",
+    reference="François Fleuret, EE-559 Deep Learning, 5.7 Writing an autograd function, 2019",
+)

@@ -1,0 +1,159 @@
+"""The nouns of an op: what it takes, what it returns, and what it claims about its own gradient."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+
+Claim = Literal["exact", "surrogate", "broken"]
+Kind = Literal["float", "int", "switch", "choice"]
+Value = float | int | bool | str
+
+RESERVED = frozenset(
+    (
+        *("of", "wrt", "start", "stop", "count", "grad_output", "dtype", "device", "step", "atol", "rtol", "layout"),
+        *("view", "order", "theme", "hide", "left", "right", "height", "width", "format", "token"),
+    )
+)
+
+
+class BadDeclaration(Exception):
+    """An op declares something that cannot be; the message names the op's file and the mend."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor argument of ``forward``.
+
+    ``shape`` is the tensor's shape; ``()`` stands for one number. ``domain`` is the interval swept at
+    first. ``value`` is where the tensor is held while something else is swept: one number for all
+    elements, or all of them flattened in row-major order.
+    """
+
+    name: str
+    description: str = ""
+    shape: tuple[int, ...] = ()
+    domain: tuple[float, float] = (-3.0, 3.0)
+    value: float | tuple[float, ...] = 1.0
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The held elements, flattened in row-major order."""
+        if isinstance(self.value, tuple):
+            return self.value
+        return (self.value,) * math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An argument of ``forward`` that is not a tensor, so autograd returns no gradient for it.
+
+    ``kind`` is ``float``, ``int``, ``switch`` (a bool) or ``choice`` (one of ``choices``); the first two
+    are bounded by ``minimum`` and ``maximum``.
+    """
+
+    name: str
+    default: Value
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    description: str = ""
+    kind: Kind = "float"
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Op:
+    """A ``torch.autograd.Function`` with the words and numbers one needs to look at it.
+
+    ``forward``, ``backward`` and ``surrogate_formula`` are LaTeX. ``call`` binds inputs and parameters to
+    the Function; by default ``function.apply(*inputs, *parameters)``. ``surrogate`` is the function whose
+    derivative ``backward`` is meant to be; it is called like ``call``, and given ``grad_output`` as a
+    keyword if it names it. ``broken`` says what is wrong with a specimen. ``wrt`` and ``of`` name the
+    elements looked at first, such as ``"weight[0,1]"``.
+
+    Raises ``BadDeclaration`` when a name is reserved or doubled, or a default lies out of its bounds.
+    """
+
+    function: type[torch.autograd.Function]
+    title: str
+    group: str
+    forward: str
+    backward: str
+    inputs: tuple[Input, ...]
+    parameters: tuple[Parameter, ...] = ()
+    outputs: tuple[str, ...] = ("y",)
+    call: Callable[..., Any] | None = None
+    surrogate: Callable[..., torch.Tensor] | None = None
+    surrogate_formula: str = ""
+    broken: str = ""
+    wrt: str = ""
+    of: str = ""
+    reference: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for problem in self._problems():
+            raise BadDeclaration(f"{self.function.__module__}: {problem}")
+
+    def _problems(self) -> list[str]:
+        names = [each.name for each in self.inputs] + [each.name for each in self.parameters]
+        problems = [f"{name!r} is a reserved word of the address, rename it" for name in names if name in RESERVED]
+        problems += [f"{name!r} is declared twice" for name in set(names) if names.count(name) > 1]
+        problems += ["it has no input to sweep"] * (not self.inputs)
+        problems += [
+            f"the default {p.default!r} of {p.name!r} is outside [{p.minimum}, {p.maximum}]"
+            for p in self.parameters
+            if p.kind in ("float", "int") and not p.minimum <= float(p.default) <= p.maximum
+        ]
+        problems += [
+            f"{i.name!r} of shape {i.shape} needs {math.prod(i.shape)} values, not {len(i.values)}"
+            for i in self.inputs
+            if len(i.values) != math.prod(i.shape)
+        ]
+        return problems
+
+    @property
+    def claim(self) -> Claim:
+        """What the op says of its own ``backward``."""
+        if self.broken:
+            return "broken"
+        return "surrogate" if self.surrogate else "exact"
+
+    @property
+    def doc(self) -> str:
+        """The Function's docstring: the page's prose."""
+        return inspect.cleandoc(self.function.__doc__ or "")
+
+    @property
+    def source(self) -> str:
+        """The source that runs: the file of a gallery op but for its imports and declaration, else the class."""
+        return self._written[1]
+
+    @property
+    def first_line(self) -> int:
+        """The line of the Function's file at which ``source`` begins."""
+        return self._written[0]
+
+    @cached_property
+    def _written(self) -> tuple[int, str]:
+        module = sys.modules[self.function.__module__]
+        if getattr(getattr(module, "op", None), "function", None) is not self.function:
+            lines, first = inspect.getsourcelines(self.function)
+            return first, "".join(lines)
+        text = inspect.getsource(module)
+        nodes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+        first = min(each.lineno for node in nodes for each in (node, *node.decorator_list))
+        last = max(node.end_lineno or node.lineno for node in nodes)
+        return first, "\n".join(text.splitlines()[first - 1 : last]) + "\n"
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the Function on its inputs and parameters, in the order declared."""
+        return (self.call or self.function.apply)(*arguments)

@@ -1,0 +1,40 @@
+import torch
+
+from .op import Input, Op
+
+
+class SinhOnCtx(torch.autograd.Function):
+    """The hyperbolic sine, and a trap that its first derivative does not show.
+
+    The gradient is right: the two curves on this page agree. But `forward` puts its intermediate results on
+    `ctx` as plain attributes. Nothing is recorded while `forward` runs, so these tensors have no history,
+    and to autograd they are constants.
+
+    Ask for the second derivative and there is none. With `create_graph=True` the gradient comes back without
+    a graph; `gradcheck` passes, `gradgradcheck` reports 0 where sinh(x) should be, and in a larger program
+    that term is just missing, without a warning.
+
+    There are three ways out: return the intermediates as outputs, as "Sinh" does; save the input and compute
+    them again in `backward`; or decorate `backward` with `once_differentiable`, so as to forbid the question.
+    """
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.rising = torch.exp(x)
+        ctx.falling = torch.exp(-x)
+        return (ctx.rising - ctx.falling) / 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * (ctx.rising + ctx.falling) / 2
+
+
+op = Op(
+    function=SinhOnCtx,
+    title="Sinh with intermediates on ctx",
+    group="Second derivatives",
+    forward=r"y = \sinh x = \frac{e^x - e^{-x}}{2}",
+    backward=r"\mathrm{grad\_x} = \mathrm{grad\_output} \cdot \frac{e^x + e^{-x}}{2}",
+    inputs=(Input("x", "any number", domain=(-2.0, 2.0)),),
+    reference="PyTorch tutorials, Double Backward with Custom Functions, 2021",
+)

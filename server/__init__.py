@@ -1,0 +1,1 @@
+"""Floors: ops < server.numerics < server < templates, static. Imports only point down."""

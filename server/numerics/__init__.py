@@ -1,0 +1,1 @@
+"""The derivatives and the verdict. Knows torch and the ops; has never heard of HTTP."""

@@ -1,0 +1,52 @@
+"""An op that declares what cannot be is refused when it is made, with a sentence that names the culprit."""
+
+from dataclasses import replace
+
+import pytest
+from gradloupe.ops import OPS, BadDeclaration, Input, Parameter
+from gradloupe.ops.op import RESERVED
+
+ONE = OPS["double"]
+
+
+@pytest.mark.parametrize("word", sorted(RESERVED))
+def test_a_reserved_word_of_the_address_cannot_name_an_input_or_a_parameter(word):
+    with pytest.raises(BadDeclaration, match=f"double: '{word}' is a reserved word of the address, rename it"):
+        replace(ONE, inputs=(Input(word),))
+    with pytest.raises(BadDeclaration, match=f"'{word}' is a reserved word"):
+        replace(ONE, parameters=(Parameter(word, 1.0),))
+
+
+def test_a_name_cannot_be_declared_twice():
+    with pytest.raises(BadDeclaration, match="'x' is declared twice"):
+        replace(ONE, inputs=(Input("x"), Input("x")))
+    with pytest.raises(BadDeclaration, match="'x' is declared twice"):
+        replace(ONE, parameters=(Parameter("x", 1.0),))
+
+
+@pytest.mark.parametrize(("kind", "default"), [("float", 2.5), ("int", -3), ("float", float("nan"))])
+def test_a_default_out_of_its_bounds_is_refused(kind, default):
+    with pytest.raises(BadDeclaration, match=rf"the default {default} of 'p' is outside \[0.0, 2.0\]"):
+        replace(ONE, parameters=(Parameter("p", default, 0.0, 2.0, kind=kind),))
+
+
+def test_held_values_must_fill_the_shape():
+    with pytest.raises(BadDeclaration, match=r"'x' of shape \(2, 2\) needs 4 values, not 3"):
+        replace(ONE, inputs=(Input("x", shape=(2, 2), value=(1.0, 2.0, 3.0)),))
+
+
+def test_an_op_without_inputs_is_refused():
+    with pytest.raises(BadDeclaration, match="no input to sweep"):
+        replace(ONE, inputs=())
+
+
+def test_one_number_is_held_for_every_element_of_the_shape():
+    assert Input("x", shape=(2, 3), value=0.5).values == (0.5,) * 6
+    assert Input("x", value=0.5).values == (0.5,)
+
+
+def test_an_op_is_called_like_its_function_and_knows_its_source():
+    assert ONE(3) == 6
+    assert ONE.doc.startswith("The smallest custom Function")
+    assert ONE.source.startswith("class Double(torch.autograd.Function):")
+    assert ONE.name == "double"

@@ -1,0 +1,212 @@
+"""What the seed texts say of their Functions, held against figures worked out independently, in float64."""
+
+import ast
+import inspect
+import math
+
+import pytest
+import torch
+from gradloupe.ops import OPS
+from latex2mathml.converter import convert
+from torch.autograd import gradcheck
+
+CLAMP = [-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2]
+CLAMPED = [-1, -1, -1, -0.5, 0, 0.5, 1, 1, 1]
+CLIP = [-1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3]
+CLIPPED = [0, 0, 0, 0.5, 1, 1.5, 2, 2, 2]
+LEFT, RIGHT = [0, 0, 0, 1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1, 0, 0, 0]
+OPEN, CLOSED = [0, 0, 0, 1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1, 1, 0, 0]
+THREE = [-1.2, 0.5, 2]
+EXP = [0.135335283237, 1, 2.71828182846, 7.38905609893]
+SINH, COSH = [-1.50946135541, 0.521095305494, 3.62686040785], [1.81065556732, 1.12762596521, 3.76219569108]
+CUBE, STEP = [4.32, 0.75, 12], [0.0706508249, 0.4199743416]
+STAIRS = [-1.25, -0.75, -0.25, 0.25, 0.75, 1.25]
+EXACT = [
+    *("clamp_with_grad_that_works", "clipped_relu", "kill_head", "abs_product", "double", "image_alpha"),
+    *("functional_linear", "exp", "square", "cube", "sinh", "sinh_on_ctx"),
+]
+
+# op, parameters, x, forward, gradient at grad_output +1, gradient at −1, left slope, right slope
+GOLDEN = [
+    ("clamp_with_grad", (-1.0, 1.0), CLAMP, CLAMPED, [0, 0] + [1] * 7, [-1] * 7 + [0, 0], LEFT, RIGHT),
+    ("clamp_with_grad_that_works", (-1.0, 1.0), CLAMP, CLAMPED, CLOSED, [-c for c in CLOSED], LEFT, RIGHT),
+    ("clipped_relu", (2.0,), CLIP, CLIPPED, OPEN, [-o for o in OPEN], LEFT, RIGHT),
+    ("incorrect_clipped_relu", (2.0,), CLIP, CLIPPED, [1] * 9, [-1] * 9, LEFT, RIGHT),
+    ("double", (), [1, 2, 3], [2, 4, 6], [2] * 3, [-2] * 3, [2] * 3, [2] * 3),
+    ("exp", (), [-2, 0, 1, 2], EXP, EXP, [-e for e in EXP], EXP, EXP),
+    ("square", (), THREE, [1.44, 0.25, 4], [-2.4, 1, 4], [2.4, -1, -4], [-2.4, 1, 4], [-2.4, 1, 4]),
+    ("cube", (), THREE, [-1.728, 0.125, 8], CUBE, [-c for c in CUBE], CUBE, CUBE),
+    ("sinh", (), THREE, SINH, COSH, [-c for c in COSH], COSH, COSH),
+    ("sinh_on_ctx", (), THREE, SINH, COSH, [-c for c in COSH], COSH, COSH),
+    ("round_straight_through", (), STAIRS, [-1, -1, 0, 0, 1, 1], [1] * 6, [-1] * 6, [0] * 6, [0] * 6),
+    ("heaviside_sigmoid", (4.0,), [-1, 0.5], [0, 1], STEP, [-s for s in STEP], [0, 0], [0, 0]),
+]
+
+
+def tensor(values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def first(outputs):
+    return outputs[0] if isinstance(outputs, tuple) else outputs
+
+
+def gradient(name, x, *parameters, grad_output=1.0):
+    x = tensor(x).requires_grad_()
+    y = first(OPS[name](x, *parameters))
+    return torch.autograd.grad(y, x, torch.full_like(y, grad_output))[0]
+
+
+def close(actual, expected, atol=1e-9):
+    torch.testing.assert_close(actual, torch.as_tensor(expected, dtype=actual.dtype), rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "x", "y", "plus", "minus", "left", "right"), GOLDEN, ids=[row[0] for row in GOLDEN]
+)
+def test_forward_gradient_and_slopes_are_the_golden_ones(name, parameters, x, y, plus, minus, left, right):
+    def forward(x):
+        return first(OPS[name](x, *parameters))
+
+    x, h = tensor(x), 1e-6
+    close(forward(x), y)
+    close(gradient(name, x.tolist(), *parameters), plus)
+    close(gradient(name, x.tolist(), *parameters, grad_output=-1.0), minus)
+    close((forward(x) - forward(x - h)) / h, left, atol=1e-5)
+    close((forward(x + h) - forward(x)) / h, right, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_every_op_file_reads_as_a_textbook_page(name):
+    op = OPS[name]
+    last = ast.parse(inspect.getsource(inspect.getmodule(op.function))).body[-1]
+    assert ast.unparse(last).startswith("op = Op(")
+    assert op.doc
+    assert op.title
+    assert op.group
+    assert op.reference
+    for formula in (op.forward, op.backward, *([op.surrogate_formula] if op.surrogate else [])):
+        assert convert(formula).startswith("<math")
+        assert "\\" not in convert(formula)
+
+
+def test_the_gallery_tells_exact_surrogate_and_broken_apart():
+    surrogates = {"clamp_with_grad", "replace_grad", "round_straight_through", "heaviside_sigmoid"}
+    assert {name for name, op in OPS.items() if op.claim == "surrogate"} >= surrogates
+    assert {name for name, op in OPS.items() if op.claim == "broken"} >= {"incorrect_clipped_relu"}
+    assert {name for name, op in OPS.items() if op.claim == "exact"} >= set(EXACT)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_gradcheck_passes_off_the_kinks_for_exact_ops(name):
+    op = OPS[name]
+    inputs = [tensor(each.values).reshape(each.shape).sub(0.0625).requires_grad_() for each in op.inputs]
+    assert gradcheck(lambda *inputs: op(*inputs, *(each.default for each in op.parameters)), inputs)
+
+
+def test_the_clamp_that_works_is_torch_clamp_at_the_bounds_too():
+    x = tensor(CLAMP).requires_grad_()
+    close(torch.autograd.grad(x.clamp(-1, 1).sum(), x)[0], CLOSED)
+    close(torch.autograd.grad(torch.nn.functional.hardtanh(x).sum(), x)[0], OPEN)
+
+
+def test_clamp_with_grad_is_not_linear_in_grad_output():
+    plus, minus = (gradient("clamp_with_grad", [-2, 0, 2], -1.0, 1.0, grad_output=g) for g in (1.0, -1.0))
+    close(plus, [0, 1, 1])
+    close(minus, [-1, -1, 0])
+    close(plus + minus, [-1, 0, 1])
+
+
+def test_clamp_with_grad_is_positively_homogeneous():
+    once, twice = (gradient("clamp_with_grad", CLAMP, -1.0, 1.0, grad_output=g) for g in (1.0, 2.0))
+    close(twice, (2 * once).tolist())
+
+
+@pytest.mark.parametrize(("grad_output", "clamp"), [(1.0, {"min": -1.0}), (-1.0, {"max": 1.0})])
+def test_clamp_with_grad_integrates_to_a_one_sided_clamp_chosen_by_the_sign(grad_output, clamp):
+    edges = torch.linspace(-3, 3, 6001, dtype=torch.float64)
+    middle = (edges[1:] + edges[:-1]) / 2
+    area = gradient("clamp_with_grad", middle.tolist(), -1.0, 1.0, grad_output=grad_output) * 0.001 / grad_output
+    close(area.cumsum(0), edges.clamp(**clamp)[1:] - edges.clamp(**clamp)[0], atol=5e-4)
+    close(OPS["clamp_with_grad"].surrogate(edges, -1.0, 1.0, grad_output=grad_output), edges.clamp(**clamp))
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("clamp_with_grad", [3, 2.5, 2, 1.5, 1, 0.5, 0.25, 0.125]), ("clamp_with_grad_that_works", [3] * 8)],
+)
+def test_descent_leaves_the_dead_zone_only_with_clamp_with_grad(name, path):
+    x, visited = tensor(3.0).requires_grad_(), []
+    optimizer = torch.optim.SGD([x], lr=0.25)
+    for _ in path:
+        visited.append(x.item())
+        optimizer.zero_grad()
+        OPS[name](x, -1.0, 1.0).square().backward()
+        optimizer.step()
+    assert visited == path
+
+
+def test_gradcheck_is_fooled_by_clamp_with_grad_below_the_range_but_not_above():
+    def clamp(x):
+        return OPS["clamp_with_grad"](x, -1.0, 1.0)
+
+    assert gradcheck(clamp, tensor([-2, 0.5]).requires_grad_())
+    assert not gradcheck(clamp, tensor([-2, 0.5, 2]).requires_grad_(), raise_exception=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "bounds", "which"),
+    [
+        ("clamp_with_grad", -2, (-1.0, 1.0), 0),
+        ("clamp_with_grad_that_works", 2, (-1.0, 1.0), 1),
+        ("clipped_relu", 3, (2.0,), 0),
+    ],
+)
+def test_the_output_follows_a_bound_that_gets_no_gradient(name, x, bounds, which):
+    above, below = list(bounds), list(bounds)
+    above[which] += 1e-6
+    below[which] -= 1e-6
+    close((OPS[name](tensor(x), *above) - OPS[name](tensor(x), *below)) / 2e-6, 1, atol=1e-6)
+    y = OPS[name](tensor(x).requires_grad_(), *bounds)
+    assert OPS[name].function.backward(y.grad_fn, torch.ones_like(y))[1:] == (None,) * len(bounds)
+
+
+def test_clamps_let_no_gradient_through_at_nan_and_only_one_at_infinity():
+    ends = [math.nan, -math.inf, math.inf]
+    close(gradient("clamp_with_grad", ends, -1.0, 1.0), [0, 0, 1])
+    close(gradient("clamp_with_grad_that_works", ends, -1.0, 1.0), [0, 0, 0])
+    close(gradient("clipped_relu", ends, 2.0), [0, 0, 0])
+    assert OPS["clamp_with_grad"](tensor(math.nan), -1.0, 1.0).isnan()
+
+
+def test_clipped_relu_gives_the_numbers_of_its_lesson():
+    x = tensor([1.541, -0.2934, -2.1788, 0.5684, -1.0845]).requires_grad_()
+    OPS["clipped_relu"](x, 2.0).mean().backward()
+    close(OPS["clipped_relu"](x, 2.0), [1.541, 0, 0, 0.5684, 0])
+    close(OPS["clipped_relu"](x, 2.0).mean(), 0.42188)
+    close(x.grad, [0.2, 0, 0, 0.2, 0])
+
+
+def test_gradcheck_finds_the_missing_mask_unless_every_sample_lies_between_the_kinks():
+    def clip(x):
+        return OPS["incorrect_clipped_relu"](x, 1.5)
+
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        gradcheck(clip, tensor([1.541, -0.2934, -2.1788, 0.5684, -1.0845]).requires_grad_())
+    assert gradcheck(clip, tensor([1.452, 0.0504, 0.4962, 0.3959, 0.2918]).requires_grad_())
+    assert (math.erf(1.5 / math.sqrt(2)) / 2) ** 5 == pytest.approx(0.01525, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "last", "beyond"),
+    [("float16", 11.046875, 11.1015625), ("float32", 88.7, 88.73), ("float64", 709.7, 709.8)],
+)
+def test_exp_and_its_gradient_overflow_at_the_same_point(dtype, last, beyond):
+    x = torch.tensor([last, beyond], dtype=getattr(torch, dtype), requires_grad=True)
+    y = OPS["exp"](x)
+    y.sum().backward()
+    assert y.isinf().tolist() == x.grad.isinf().tolist() == [False, True]
+
+
+def test_the_node_in_the_graph_is_named_after_the_function():
+    assert type(OPS["exp"](tensor(1.0).requires_grad_()).grad_fn).__name__ == "ExpBackward"
