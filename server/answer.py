@@ -1,0 +1,198 @@
+"""Behind the door: a question in, what the numerics found of it out, as plain data and columns."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..ops import OPS, Op
+from .catalogue import first_looked_at
+from .columns import Columns, columns, gaps, marks
+from .numerics.evaluate import Evaluation, evaluate
+from .numerics.failure import Failure, FunctionFailed
+from .numerics.grid import Grid
+from .numerics.hardware import DTYPES, Device, devices
+from .numerics.judge import Status, Verdict, judge, judged_by
+from .numerics.section import Section
+from .numerics.sentence import Names, sentence
+from .question import Question
+
+torch.set_num_threads(1)
+
+THUMBNAIL_POINTS = 81
+
+
+class BadQuestion(Exception):
+    """Asked for what this machine cannot do; the message says what it can."""
+
+
+def device() -> dict[str, Any]:
+    """The torch version, the devices at hand and the one ``auto`` takes."""
+    found = devices()
+    return {"torch": torch.__version__, "devices": [asdict(each) for each in found], "auto": found[0].kind}
+
+
+def answer(question: Question) -> tuple[dict[str, Any], Columns]:
+    """Everything measured of one section: the header, and columns of one float64 (status: uint8) a row.
+
+    Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer.
+    """
+    op = OPS[question.op]
+    place, notes = place_for(question, devices())
+    section = _section(op, question, place)
+    header: dict[str, Any] = {
+        "op": op.name,
+        "title": op.title,
+        "claim": op.claim,
+        "wrt": str(question.wrt),
+        "of": str(question.of),
+        "start": question.start,
+        "stop": question.stop,
+        "count": question.count,
+        "grad_output": question.grad_output,
+        "parameters": dict(section.parameters),
+        "inputs": {name: list(values) for name, values in section.inputs},
+        "dtype": question.dtype,
+        "device": {"kind": place.kind, "name": place.name},
+        "notes": notes,
+    }
+    grid = Grid(question.start, question.stop, question.count)
+    try:
+        evaluation = evaluate(section, grid, question.grad_output, question.step)
+    except FunctionFailed as error:
+        return header | _nothing(error.failure), {}
+    verdict = judge(evaluation, section.dtype, question.atol, question.rtol)
+    header["notes"] = notes + _notes(evaluation, section)
+    drawn = columns(evaluation, verdict)
+    header |= {"gaps": gaps(evaluation, drawn), "marks": marks(evaluation)}
+    return header | _found(evaluation, verdict, question, op), drawn
+
+
+def thumbnails() -> dict[str, dict[str, Any]]:
+    """A few points of every op as it is looked at first, with its verdict, for the gallery."""
+    return {name: _thumbnail(op) for name, op in OPS.items()}
+
+
+def warm_up() -> None:
+    """One look at one op, so that the first user does not pay for what torch loads lazily."""
+    _thumbnail(next(iter(OPS.values())))
+
+
+def _thumbnail(op: Op) -> dict[str, Any]:
+    wrt, of = first_looked_at(op)
+    start, stop = next(each.domain for each in op.inputs if each.name == wrt.name)
+    header, columns = answer(Question(op.name, wrt, of, start, stop, THUMBNAIL_POINTS))
+    drawn = {name: _nulls(columns[name]) if name in columns else [] for name in ("x", "forward", "analytical")}
+    return {**drawn, "word": header["verdict"]["word"]}
+
+
+def _nulls(column: NDArray[Any]) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in column]
+
+
+def place_for(question: Question, found: tuple[Device, ...]) -> tuple[Device, list[str]]:
+    """The one of the devices ``found`` to use, and what there is to say about the choice.
+
+    Raises ``BadQuestion`` where the device asked for is not there, or has not the dtype.
+    """
+    if question.device == "auto":
+        chosen = next(each for each in found if question.dtype in each.dtypes)
+        if chosen is not found[0]:
+            return chosen, [f"{found[0].name} has no {question.dtype}, so {chosen.name} was used instead."]
+        return chosen, []
+    named = [each for each in found if each.kind == question.device]
+    if not named:
+        there = ", ".join(each.kind for each in found)
+        raise BadQuestion(f"device: there is no {question.device} on this machine; choose auto or one of {there}.")
+    if question.dtype not in named[0].dtypes:
+        raise BadQuestion(
+            f"dtype: {named[0].name} ({named[0].kind}) has no {question.dtype}; "
+            f"choose one of {', '.join(named[0].dtypes)}, or device=cpu."
+        )
+    return named[0], []
+
+
+def _section(op: Op, question: Question, place: Device) -> Section:
+    return Section(
+        op=op,
+        call=op,
+        wrt=question.wrt.name,
+        wrt_index=question.wrt.index,
+        of=question.of.name,
+        of_index=question.of.index,
+        inputs=tuple((each.name, tuple(question.inputs.get(each.name, each.values))) for each in op.inputs),
+        parameters=tuple((each.name, question.parameters.get(each.name, each.default)) for each in op.parameters),
+        dtype=DTYPES[question.dtype],
+        device=place.kind,
+    )
+
+
+def _notes(evaluation: Evaluation, section: Section) -> list[str]:
+    notes = []
+    if evaluation.returned_none:
+        notes.append(f"backward returns None for {section.wrt}; autograd treats that as 0.")
+    if evaluation.numerical.slopes.precision > 2.0**-30:
+        notes.append("forward computes in low precision inside, so the differences take wider steps.")
+    if evaluation.numerical_dtype != torch.float64:
+        kind = str(evaluation.numerical_dtype).removeprefix("torch.")
+        notes.append(f"forward refuses float64, so the numerical gradient is computed in {kind} too.")
+    return notes
+
+
+def _nothing(failure: Failure) -> dict[str, Any]:
+    """The rest of the header where forward itself failed."""
+    said = f"{failure.phase} raised {failure.kind}: {failure.message.splitlines()[0]}"
+    return {
+        "numerical": None,
+        "tolerance": None,
+        "structure": None,
+        "verdict": {"word": "failed", "sentence": said, "intervals": [], "worst": None, "judged": 0, "undecided": 0},
+        "statuses": [each.name.lower() for each in Status],
+        "gaps": {},
+        "marks": [],
+        "failure": asdict(failure),
+    }
+
+
+def _found(evaluation: Evaluation, verdict: Verdict, question: Question, op: Op) -> dict[str, Any]:
+    slopes, against = evaluation.numerical.slopes, verdict.against
+    follows = op.surrogate is not None and "grad_output" in signature(op.surrogate).parameters
+    names = Names(str(question.wrt), str(question.of), op.claim, follows)
+    return {
+        "numerical": {
+            "dtype": str(evaluation.numerical_dtype).removeprefix("torch."),
+            "device": "cpu" if evaluation.numerical_dtype == torch.float64 else question.device,
+            "forwards_per_point": slopes.forwards,
+            "step": slopes.step,
+        },
+        "tolerance": asdict(verdict.tolerance),
+        "structure": evaluation.structure,
+        "verdict": {
+            "word": verdict.word,
+            "sentence": sentence(evaluation, verdict, names),
+            "intervals": [list(each) for each in (verdict.forward if op.surrogate else against).intervals],
+            "worst": _worst(evaluation, verdict),
+            "judged": against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS),
+            "undecided": against.count(Status.UNDECIDED),
+        },
+        "statuses": [each.name.lower() for each in Status],
+        "failure": asdict(evaluation.failure) if evaluation.failure else None,
+    }
+
+
+def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float] | None:
+    row = verdict.against.worst
+    if row is None or evaluation.analytical is None:
+        return None
+    slopes = judged_by(evaluation, verdict).slopes
+    return {
+        "x": float(evaluation.rows.x[row]),
+        "analytical": float(evaluation.analytical[row]),
+        "numerical": float(evaluation.grad_output * slopes.value[row]),
+        "error": float(abs(evaluation.grad_output) * slopes.error[row]),
+    }

@@ -1,0 +1,92 @@
+"""An evaluation as columns: one number a row, why a number is missing, and the marks beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .numerics.differences import Kind
+from .numerics.evaluate import Evaluation
+from .numerics.judge import Verdict
+
+Columns = dict[str, NDArray[Any]]
+
+# Where differences have no single value to draw, and what to say instead.
+GAP_OF_KIND = {Kind.KINK: "kink", Kind.JUMP: "jump", Kind.UNRESOLVED: "undecided"}
+
+
+def columns(evaluation: Evaluation, verdict: Verdict) -> Columns:
+    """The curves, one float64 a row (``status``: uint8); gradients are ``grad_input``. NaN is not to be drawn."""
+    scale, slopes, gap = evaluation.grad_output, evaluation.numerical.slopes, evaluation.rows.gap
+    hidden = np.isin(slopes.kind, list(GAP_OF_KIND))
+    with np.errstate(invalid="ignore"):
+        drawn: Columns = {
+            "x": evaluation.rows.x,
+            "forward": np.where(gap, np.nan, evaluation.forward),
+            "numerical": np.where(hidden, np.nan, scale * slopes.value),
+            "error": abs(scale) * slopes.error,
+            "left": scale * slopes.left,
+            "right": scale * slopes.right,
+        }
+        if evaluation.analytical is not None:
+            drawn["analytical"] = evaluation.analytical
+        if evaluation.surrogate is not None:
+            drawn["surrogate"] = evaluation.surrogate.values
+            drawn["surrogate_numerical"] = scale * evaluation.surrogate.slopes.value
+    drawn["status"] = verdict.forward.status.astype(np.uint8)
+    return drawn
+
+
+def gaps(evaluation: Evaluation, drawn: Columns) -> dict[str, dict[str, list[int]]]:
+    """For each column, the rows that hold no finite number, by reason (nan, +inf, -inf, jump, kink, undecided)."""
+    kinds = evaluation.numerical.slopes.kind
+    reasons: dict[str, dict[str, list[int]]] = {}
+    for name in drawn.keys() - {"x", "status"}:
+        for row in np.flatnonzero(~np.isfinite(drawn[name])):
+            hidden = GAP_OF_KIND.get(Kind(kinds[row])) if name == "numerical" else None
+            cut = "jump" if name == "forward" and evaluation.rows.gap[row] else None
+            reasons.setdefault(name, {}).setdefault(cut or hidden or _reason(drawn[name][row]), []).append(int(row))
+    return reasons
+
+
+def _reason(value: float) -> str:
+    if np.isnan(value):
+        return "nan"
+    return "+inf" if value > 0 else "-inf"
+
+
+def marks(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The kinks and jumps from left to right, with their slopes as ``grad_input``; None where not finite."""
+    kinks = [_kink(evaluation, int(row)) for row in np.flatnonzero(evaluation.numerical.slopes.kind == Kind.KINK)]
+    jumps = [_jump(evaluation, int(row)) for row in np.flatnonzero(evaluation.rows.gap)]
+    return sorted(kinks + jumps, key=lambda mark: float(mark["x"]))
+
+
+def _kink(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    slopes, scale = evaluation.numerical.slopes, evaluation.grad_output
+    return _mark(evaluation, "kink", row) | {
+        "left": _finite(scale * slopes.left[row]),
+        "right": _finite(scale * slopes.right[row]),
+    }
+
+
+def _jump(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    return _mark(evaluation, "jump", row) | {
+        "below": _finite(evaluation.forward[row - 1]),
+        "above": _finite(evaluation.forward[row + 1]),
+    }
+
+
+def _mark(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "x": float(evaluation.rows.x[row]),
+        "forward": _finite(evaluation.forward[row]),
+        "analytical": None if evaluation.analytical is None else _finite(evaluation.analytical[row]),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,223 @@
+"""The numerical derivative: an adaptive ladder of central differences, with an error bound per point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .noise import EPSILON, Array, Forward, noise_along, probe_points
+from .richardson import extrapolate, tableau
+
+LEVELS, RATIO = 4, 3.0
+# The widest step, as a share of the visible range: wide enough to average rounding away, narrow enough
+# for four Richardson columns to converge on whatever can be seen at that range.
+WIDEST = 2e-3
+WIDEST_LOW_PRECISION = 0.05
+FINE_LEVELS, FINE_RATIO, FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
+FINE_WIDEST = 0.2
+
+
+class Kind(IntEnum):
+    """What the forward is like at a point, seen from its differences."""
+
+    SMOOTH = 0
+    KINK = 1
+    JUMP = 2
+    EDGE = 3
+    UNRESOLVED = 4
+    NONFINITE = 5
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The slope of a forward at each of n points.
+
+    ``error`` bounds the error of ``value``; ``left`` and ``right`` are the one-sided slopes, equal to
+    ``value`` where the point is smooth. ``forwards`` is the mean number of forward values spent a point.
+    """
+
+    value: Array
+    error: Array
+    left: Array
+    right: Array
+    kind: NDArray[np.int8]
+    forwards: float
+    step: float
+    precision: float
+
+
+def differentiate(
+    forward: Forward, x: Array, y: Array, span: float, step: float | None = None, precision: float = EPSILON
+) -> Slopes:
+    """The slope of ``forward`` at every ``x`` (1-D, where it has the values ``y``), with its error bound.
+
+    Eight forwards a point: central differences at four steps, from ``step`` (0.2 % of ``span`` unless
+    given) down by threes, extrapolated. Points that these cannot settle get a second, finer ladder with
+    one-sided slopes, which tells kinks, jumps and edges of the domain apart. ``precision`` is half a unit
+    in the last place of what the forward computes in.
+    """
+    widest = step or (WIDEST if precision == EPSILON else WIDEST_LOW_PRECISION) * span
+    with np.errstate(all="ignore"):
+        return _differentiate(forward, x, y, span, widest, precision)
+
+
+def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: float, precision: float) -> Slopes:
+    n = x.size
+    finite = y[np.isfinite(y)]
+    rise = float(finite.max() - finite.min()) if finite.size else 0.0
+    visible = rise / span
+    steps = widest * RATIO ** -np.arange(LEVELS)[:, None]
+    at, probes = probe_points(x, span)
+    points = np.empty(2 * LEVELS * n + probes.size)
+    ladder = points[: 2 * LEVELS * n].reshape(2, LEVELS, n)
+    np.add(x, steps, out=ladder[0])
+    np.subtract(x, steps, out=ladder[1])
+    points[2 * LEVELS * n :] = probes
+    values = forward(points)
+    above, below = values[: 2 * LEVELS * n].reshape(2, LEVELS, n)
+    gaps = ladder[0] - ladder[1]
+    rounding = 2 * precision * np.maximum(np.abs(above), np.abs(below))
+    if precision == EPSILON:
+        np.maximum(rounding, 2 * noise_along(values[2 * LEVELS * n :], at, n, rise), out=rounding)
+    central = (above - below) / gaps
+    scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
+    value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
+    unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * noise) | ~np.isfinite(y)
+    unsettled |= _bends(
+        above[-2:] + below[-2:] - 2 * y, 8 * rounding[-1] + 8 * precision * np.abs(x * value), visible * steps[-1]
+    )
+    error = _of_neighbours(error, unsettled)
+    rough = np.flatnonzero(unsettled)
+    kind = np.zeros(n, np.int8)
+    left, right = value.copy(), value.copy()
+    forwards = 2.0 * LEVELS + probes.size / n
+    if rough.size:
+        fine = settle(forward, x[rough], y[rough], FINE_WIDEST * widest, rounding[-1, rough], precision, visible)
+        forwards += fine.forwards * rough.size / n
+        coarse_wins = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error)
+        for ours, theirs in ((value, fine.value), (error, fine.error), (left, fine.left), (right, fine.right)):
+            ours[rough] = np.where(coarse_wins, ours[rough], theirs)
+        kind[rough] = fine.kind
+    error += 1e-17 * visible
+    return Slopes(value, error, left, right, kind, forwards, widest, precision)
+
+
+def _bends(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
+    """Where the second difference at the two finest steps falls with h, as at a kink, and not with h²."""
+    bend = np.abs(second)
+    return (bend[1] > noise) & (bend[1] > 0.7 / RATIO * bend[0]) & (bend[1] > 1e-7 * visible)
+
+
+def looked_at_again(forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp]) -> Slopes:
+    """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
+
+    Where both ladders find the point smooth, their distance widens the error bound; where they do not,
+    the finer one, which sees both sides, has the word.
+    """
+    with np.errstate(all="ignore"):
+        rise = np.ptp(y[np.isfinite(y)])
+        rounding = 2 * slopes.precision * np.abs(y[rows])
+        fine = settle(
+            forward, x[rows], y[rows], FINE_WIDEST * slopes.step, rounding, slopes.precision, rise / np.ptp(x)
+        )
+    smooth = fine.kind == Kind.SMOOTH
+    value, error = slopes.value.copy(), slopes.error.copy()
+    left, right, kind = slopes.left.copy(), slopes.right.copy(), slopes.kind.copy()
+    error[rows] = np.where(smooth, np.maximum(error[rows], np.abs(value[rows] - fine.value)), fine.error)
+    value[rows] = np.where(smooth, value[rows], fine.value)
+    left[rows], right[rows], kind[rows] = fine.left, fine.right, fine.kind
+    return replace(slopes, value=value, error=error, left=left, right=right, kind=kind)
+
+
+def _of_neighbours(error: Array, unsettled: NDArray[np.bool_]) -> Array:
+    """The largest error bound within two points on either side, of those that are settled.
+
+    Where two columns of the tableau happen to cross, the bound of a single point is too good to be true.
+    """
+    padded = np.pad(np.where(unsettled, 0.0, error), 2)
+    widest = np.maximum(np.maximum(padded[:-4], padded[1:-3]), np.maximum(padded[3:-1], padded[4:]))
+    return np.maximum(error, widest)
+
+
+def settle(
+    forward: Forward, x: Array, y: Array, widest: float, rounding: Array, precision: float, visible: float
+) -> Slopes:
+    """Slopes at the few points the first ladder left open: 14 forwards each, from both sides.
+
+    ``rounding`` bounds the noise of ``y``; ``visible`` is the slope of the diagonal of the picture, the
+    scale below which nothing can be seen.
+    """
+    ratio = FINE_RATIO if precision == EPSILON else FINE_RATIO_LOW_PRECISION
+    steps = widest * ratio ** -np.arange(FINE_LEVELS)[:, None]
+    points = np.stack((x + steps, x - steps))
+    above, below = forward(points.ravel()).reshape(points.shape)
+    ahead, behind = _positive(points[0] - x), _positive(x - points[1])
+    rounding = np.where(np.isfinite(rounding), rounding, 2 * precision * np.abs(y))
+    places = precision * np.abs(x)
+
+    def slope(rise: Array, run: Array, order: int) -> tuple[Array, Array, Array, Array]:
+        quotient = rise / run
+        return quotient, *extrapolate(
+            quotient, (rounding + places * np.abs(quotient[-1])) / run, tableau(FINE_LEVELS, ratio, order)
+        )
+
+    _, value, error, noise = slope(above - below, ahead + behind, 2)
+    to_right, right, right_error, _ = slope(above - y, ahead, 1)
+    to_left, left, left_error, _ = slope(y - below, behind, 1)
+    kind = np.zeros(x.size, np.int8)
+    has_right, has_left = np.isfinite(right_error), np.isfinite(left_error)
+    # Where only the curvature jumps, as ELU's at 0, central differences converge a whole order slower than
+    # their extrapolation believes; one-sided ones do not care. No slope is surer than these two agree.
+    error = np.fmax(error, np.abs(right - left) / 2 + np.abs(value - (left + right) / 2))
+
+    scale = np.abs(value) + np.abs(left) + np.abs(right) + visible
+    kind[~(error <= 1e-3 * scale) & (error > 1e3 * noise)] = Kind.UNRESOLVED
+
+    gap = np.abs(right - left)
+    real = (np.abs(to_right - to_left)[-2:] > gap / 2).all(axis=0)
+    floor = 5 * (left_error + right_error) + 1e-6 * np.maximum(np.abs(left), np.abs(right)) + 1e-6 * visible
+    kink = has_left & has_right & real & (gap > floor)
+    kind[kink] = Kind.KINK
+    error[kink] = gap[kink] / 2
+
+    edge = has_left ^ has_right
+    kind[edge] = Kind.EDGE
+    value[edge] = np.where(has_right, right, left)[edge]
+    error[edge] = np.where(has_right, right_error, left_error)[edge]
+
+    still = 32 * rounding + 1e-9 * visible * widest
+    jump_right, jump_left = _stays(np.abs(above - y), still), _stays(np.abs(y - below), still)
+    jump = jump_left | jump_right
+    for quotient, side, present in ((to_right, right, has_right), (to_left, left, has_left)):
+        vertical = _grows(quotient) & present & ~jump
+        side[vertical] = np.copysign(np.inf, quotient[-1][vertical])
+        kind[vertical & (kind != Kind.EDGE)] = Kind.KINK
+        value[vertical] = side[vertical]
+        error[vertical] = np.inf
+
+    kind[jump] = Kind.JUMP
+    value[jump], error[jump] = np.nan, np.inf
+    right[jump_right] = np.copysign(np.inf, to_right[-1][jump_right])
+    left[jump_left] = np.copysign(np.inf, to_left[-1][jump_left])
+    nowhere = ~np.isfinite(y) | ~(has_left | has_right)
+    kind[nowhere] = Kind.NONFINITE
+    value[nowhere], error[nowhere] = np.nan, np.inf
+    return Slopes(value, error, left, right, kind, 2.0 * FINE_LEVELS, widest, precision)
+
+
+def _positive(run: Array) -> Array:
+    return np.where(run > 0, run, np.nan)
+
+
+def _stays(rise: Array, still: Array) -> NDArray[np.bool_]:
+    """Where the value steps by the same height however close one looks: a jump on that side."""
+    return (rise[-1] > still) & (rise[-1] > 0.5 * rise[-3])
+
+
+def _grows(quotient: Array) -> NDArray[np.bool_]:
+    """Where a one-sided slope grows without bound as the step shrinks, as the root's at 0."""
+    coarse, middle, fine = np.abs(quotient[-3:])
+    return (fine > 1.5 * middle) & (middle > 1.5 * coarse)

@@ -1,0 +1,38 @@
+"""Where a section can be evaluated: the devices at hand, and the dtypes they have."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+
+import torch
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device torch can use: its kind (``cpu``, ``cuda``, ``mps``), its name, the dtypes it computes in."""
+
+    kind: str
+    name: str
+    dtypes: tuple[str, ...]
+
+
+def devices() -> tuple[Device, ...]:
+    """The devices at hand, the one ``auto`` takes first: CUDA, else MPS, else the CPU."""
+    found = []
+    if torch.cuda.is_available():
+        found.append(Device("cuda", torch.cuda.get_device_name(), tuple(DTYPES)))
+    if torch.backends.mps.is_available():
+        found.append(Device("mps", "Apple GPU (Metal)", tuple(name for name in DTYPES if name != "float64")))
+    return (*found, Device("cpu", _processor(), tuple(DTYPES)))
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+            named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        named = []
+    return named[0] if named and named[0] else platform.processor() or platform.machine() or "CPU"

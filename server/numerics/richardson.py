@@ -1,0 +1,97 @@
+"""Richardson extrapolation: from differences at several steps to one slope with an error bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# The next change is guessed to shrink as the last one did. Ten times that guess is taken for the
+# truncation error, and never more than the last change itself.
+SAFETY = 10.0
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """Every extrapolated entry of the triangle, each as weights on the differences it is made of."""
+
+    stacked: Array
+    """(3E, levels): the entries; each minus its coarser parent; that parent's own change."""
+    gain: Array
+    """(E, levels): how rounding errors of the differences add up in an entry."""
+    used: Array
+    """(E, levels): 1 where an entry depends on a level."""
+    finest: int
+    """The entry made of the two smallest steps: the least truncated, the noisiest."""
+    first: int
+    """How many entries (they come first) have no grandparent to tell their rate of convergence."""
+
+    @property
+    def entries(self) -> int:
+        return len(self.gain)
+
+
+@lru_cache(maxsize=16)
+def tableau(levels: int, ratio: float, order: int) -> Tableau:
+    """The triangle for steps ``h, h/ratio, …`` of differences whose error grows with ``h**order``.
+
+    ``order`` is 2 for central and 1 for one-sided differences. Source: L. F. Richardson 1911;
+    C. J. F. Ridders 1982 for choosing the entry by its own change.
+    """
+    cell = {(j, 0): row for j, row in enumerate(np.eye(levels))}
+    for depth in range(1, levels):
+        c = ratio ** (order * depth)
+        for j in range(levels - depth):
+            cell[j, depth] = (c * cell[j + 1, depth - 1] - cell[j, depth - 1]) / (c - 1)
+    keys = [key for key in cell if key[1]]
+    value = np.array([cell[key] for key in keys])
+    change = np.array([cell[j, q] - cell[j + 1, q - 1] for j, q in keys])
+    before = np.array([cell[j + 1, q - 1] - cell[j + 2, q - 2] if q > 1 else np.zeros(levels) for j, q in keys])
+    return Tableau(
+        stacked=np.concatenate((value, change, before)),
+        gain=np.abs(value),
+        used=(value != 0).astype(float),
+        finest=keys.index((levels - 2, 1)),
+        first=levels - 1,
+    )
+
+
+def extrapolate(differences: Array, rounding: Array, table: Tableau) -> tuple[Array, Array, Array]:
+    """Per column of (levels, n) ``differences``: the best slope, its error bound, the noise share of it.
+
+    ``rounding`` bounds the rounding error of each difference. Of the entries that agree with the finest
+    one, which cannot alias, the one with the least truncation plus noise is taken. A level that is not
+    finite takes the entries that use it out of the choice; where none is left the error is infinite.
+    """
+    broken = ~np.isfinite(differences)
+    any_broken = bool(broken.any())
+    if any_broken:
+        differences = np.where(broken, 0.0, differences)
+        rounding = np.where(broken, 0.0, rounding)
+    entries = table.entries
+    stacked = table.stacked @ differences
+    value = stacked[:entries]
+    moved = np.abs(stacked[entries:], out=stacked[entries:])
+    change, before = moved[:entries], moved[entries:]
+    noise = table.gain @ rounding
+    error = change / (before + TINY)
+    error *= SAFETY
+    np.minimum(error, 1.0, out=error)
+    error[: table.first] = 1.0
+    error *= change
+    error += noise
+    if any_broken:
+        error[table.used @ broken > 0] = np.inf
+    reach = error[table.finest] + change[table.finest]
+    off = np.abs(value - value[table.finest])
+    off -= error
+    with np.errstate(invalid="ignore"):
+        strays = (off > reach) & np.isfinite(reach)
+    best = np.where(strays, np.inf, error).argmin(axis=0)
+    flat = best * best.size + np.arange(best.size)
+    return value.ravel().take(flat), error.ravel().take(flat), noise.ravel().take(flat)

@@ -1,0 +1,180 @@
+"""A section: the one-dimensional cut t ↦ f(x₀ with one element set to t) through any Function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...ops import Op
+from .failure import Failure, FunctionFailed, failure_of
+
+Array = NDArray[np.float64]
+Index = tuple[int, ...]
+
+# Copies of the inputs evaluated in one call: beyond some megabytes a bigger batch is a slower one.
+BATCH_ELEMENTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a section's backward returned: the output element and its ``grad_input`` at every point.
+
+    ``grad_input`` is None for a parameter, or where the output carries no gradient. ``none`` says that
+    backward returned None, which autograd treats as the zeros that stand in ``grad_input``.
+    """
+
+    values: Array
+    grad_input: Array | None
+    none: bool
+
+
+@dataclass(frozen=True)
+class Section:
+    """One output element ``of`` of an op as a function of one input element (or float parameter) ``wrt``.
+
+    All other elements are held at ``inputs`` (flattened in row-major order), all parameters at
+    ``parameters``; both are tuples of (name, value) in the order of the op. ``stacked`` names the inputs
+    that are repeated along their first dimension so that many t are evaluated in one call; it is empty
+    where every t needs a call of its own. ``call`` is what is evaluated: the op, or its surrogate.
+    """
+
+    op: Op
+    call: Callable[..., Any]
+    wrt: str
+    wrt_index: Index
+    of: str
+    of_index: Index
+    inputs: tuple[tuple[str, tuple[float, ...]], ...]
+    parameters: tuple[tuple[str, float | int | bool | str], ...]
+    dtype: torch.dtype = torch.float64
+    device: str = "cpu"
+    stacked: tuple[str, ...] = ()
+
+    @property
+    def sweeps_parameter(self) -> bool:
+        """Whether ``wrt`` is a parameter: a plain number, for which autograd returns nothing."""
+        return self.wrt in dict(self.parameters)
+
+    def at(self, dtype: torch.dtype, device: str) -> Section:
+        """The same section in another dtype, on another device."""
+        return replace(self, dtype=dtype, device=device)
+
+    def snap(self, t: Array) -> Array:
+        """The numbers nearest to ``t`` that the section's dtype can hold."""
+        if self.dtype == torch.float64:
+            return t
+        return _numpy(torch.from_numpy(t).to(self.dtype))
+
+    def forward(self, t: Array) -> Array:
+        """The output element at every ``t`` (1-D), as float64. Raises ``FunctionFailed``."""
+        with torch.no_grad():
+            parts = [_numpy(self._run(chunk, None)) for chunk in self._chunks(t)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def backward(self, t: Array, grad_output: float) -> Returned:
+        """The output element and its ``grad_input`` for ``grad_output``, at every ``t`` (1-D), as float64.
+
+        Raises ``FunctionFailed``.
+        """
+        values, gradients, none = [], [], False
+        for chunk in self._chunks(t):
+            swept = None if self.sweeps_parameter else self._swept(chunk).requires_grad_()
+            y = self._run(chunk, swept)
+            values.append(_numpy(y.detach()))
+            if swept is None or not y.requires_grad:
+                continue
+            gradient = self._gradient(y, swept, grad_output)
+            none |= gradient is None
+            gradients.append(np.zeros(len(chunk)) if gradient is None else _numpy(gradient))
+        return Returned(np.concatenate(values), np.concatenate(gradients) if gradients else None, none)
+
+    def _gradient(self, y: torch.Tensor, swept: torch.Tensor, grad_output: float) -> torch.Tensor | None:
+        try:
+            # A scalar root hands backward a dense grad_output, and does not import sympy as grad_outputs= does.
+            (gradient,) = torch.autograd.grad((y * grad_output).sum(), swept, allow_unused=True)
+        except Exception as error:
+            raise failure_of(error, self.op, "backward") from error
+        return None if gradient is None else self._pick(gradient.detach(), self._shape(self.wrt), self.wrt_index)
+
+    def _run(self, t: Array, swept: torch.Tensor | None) -> torch.Tensor:
+        arguments = list(self._arguments(t, swept))
+        try:
+            y = self.call(*arguments)
+        except Exception as error:
+            raise failure_of(error, self.op, "forward") from error
+        return self._element(y, len(t))
+
+    def _element(self, y: Any, copies: int) -> torch.Tensor:
+        """The element ``of`` of every copy, as a 1-D tensor."""
+        outputs = y if isinstance(y, tuple) else (y,)
+        position = self.op.outputs.index(self.of)
+        if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
+            found = type(y).__name__ if len(outputs) == 1 else f"{len(outputs)} outputs"
+            raise self._wrong(f"forward returned {found} where a tensor {self.of!r} was declared")
+        out = outputs[position]
+        shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
+        if out.numel() != copies * math.prod(shape) or not self._fits(shape):
+            raise self._wrong(f"forward returned {self.of!r} of shape {list(out.shape)}: it has no such element")
+        return self._pick(out, shape, self.of_index)
+
+    def _fits(self, shape: Index) -> bool:
+        if not self.of_index:
+            return math.prod(shape) == 1
+        return len(self.of_index) == len(shape) and all(i < n for i, n in zip(self.of_index, shape, strict=True))
+
+    def _wrong(self, message: str) -> FunctionFailed:
+        return FunctionFailed(Failure("forward", "WrongShape", message))
+
+    def _pick(self, tensor: torch.Tensor, shape: Index, index: Index) -> torch.Tensor:
+        if tensor.dim() == 1 and math.prod(shape) == 1:
+            return tensor
+        return tensor.reshape(-1, *shape)[_of_every(index)].reshape(-1)
+
+    def _arguments(self, t: Array, swept: torch.Tensor | None) -> Iterator[Any]:
+        for name, values in self.inputs:
+            if name == self.wrt:
+                yield self._swept(t) if swept is None else swept
+            else:
+                yield self._held(name, values, len(t) if name in self.stacked else 1)
+        for name, value in self.parameters:
+            yield float(t[0]) if name == self.wrt else value
+
+    def _swept(self, t: Array) -> torch.Tensor:
+        shape = self._shape(self.wrt)
+        if math.prod(shape) == 1:
+            flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
+            return flat if len(shape) == 1 else flat.reshape(-1, *shape[1:])
+        tensor = self._held(self.wrt, dict(self.inputs)[self.wrt], len(t))
+        tensor.view(-1, *shape)[_of_every(self.wrt_index)] = torch.from_numpy(t).to(self.device, self.dtype)
+        return tensor
+
+    def _held(self, name: str, values: tuple[float, ...], copies: int) -> torch.Tensor:
+        shape = self._shape(name)
+        one = torch.tensor(values, dtype=self.dtype, device=self.device)
+        return one.repeat(copies).reshape(copies * shape[0], *shape[1:])
+
+    def _shape(self, name: str) -> Index:
+        """The shape of one copy of an input; a single number travels as a tensor of one element."""
+        return next(each.shape for each in self.op.inputs if each.name == name) or (1,)
+
+    def _chunks(self, t: Array) -> Iterator[Array]:
+        size = 1
+        if self.stacked:
+            size = max(1, BATCH_ELEMENTS // max(math.prod(self._shape(name)) for name in self.stacked))
+        for first in range(0, len(t), size):
+            yield t[first : first + size]
+
+
+def _of_every(index: Index) -> tuple[Any, ...]:
+    """The element at ``index`` of every copy."""
+    return (slice(None), *index)
+
+
+def _numpy(tensor: torch.Tensor) -> Array:
+    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy())

@@ -1,0 +1,130 @@
+"""Kinks, jumps and poles between the grid points: found by their bend, narrowed down, told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+import numpy as np
+
+from .noise import EPSILON, Array, Forward
+
+# A node is suspect when the slope turns there this much more than two cells further on either side.
+OUTSTANDING = 4.0
+MOST = 64
+PARTS = 64
+PASSES = 8
+# Below these shares of the visible slope and rise nothing can be seen.
+UNSEEN_TURN = 1e-6
+UNSEEN_JUMP = 1e-7
+
+
+@dataclass(frozen=True)
+class Singularity:
+    """A kink, jump or pole of a forward, within ``[left, right]``; ``x`` is the simplest number in between."""
+
+    kind: Literal["kink", "jump", "pole"]
+    x: float
+    left: float
+    right: float
+
+
+def singularities(forward: Forward, x: Array, y: Array, precision: float = EPSILON) -> tuple[Singularity, ...]:
+    """The kinks, jumps and poles of ``forward`` seen on the increasing grid ``x``, where it has the values ``y``.
+
+    At most 64, the sharpest first come; those closer together than three cells may hide each other.
+    ``precision`` is half a unit in the last place of what the forward computes in.
+    """
+    with np.errstate(all="ignore"):
+        low, high = _suspects(x, y, precision)
+        if not low.size:
+            return ()
+        before = high - low
+        for _ in range(PASSES):
+            before = high - low
+            low, high = _narrow(forward, low, high, precision)
+        return _classify(forward, low, high, before, x, y, precision)
+
+
+def _suspects(x: Array, y: Array, precision: float) -> tuple[Array, Array]:
+    """Intervals of the grid around the nodes where the slope turns more than its surroundings explain."""
+    span = x[-1] - x[0]
+    slope = np.diff(y) / np.diff(x)
+    turn = np.abs(np.diff(slope))
+    if turn.size < 6:
+        return np.empty(0), np.empty(0)
+    finite = y[np.isfinite(y)]
+    rise = float(finite.max() - finite.min()) if finite.size else 0.0
+    padded = np.pad(turn, 2, mode="edge")
+    around = np.maximum(padded[:-4], padded[4:])
+    noise = 16 * precision * np.abs(y[1:-1]) / np.diff(x)[1:]
+    suspect = (turn > OUTSTANDING * around) & (turn > noise + UNSEEN_TURN * rise / span)
+    nodes = np.flatnonzero(suspect) + 1
+    if not nodes.size:
+        return np.empty(0), np.empty(0)
+    groups = np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1)
+    groups.sort(key=lambda group: -float(turn[group - 1].max()))
+    groups = sorted(groups[:MOST], key=lambda group: int(group[0]))
+    return np.array([x[g[0] - 1] for g in groups]), np.array([x[g[-1] + 1] for g in groups])
+
+
+def _narrow(forward: Forward, low: Array, high: Array, precision: float) -> tuple[Array, Array]:
+    """Each interval cut to the two of its 64 parts between which the forward bends most.
+
+    An interval whose bend has sunk into the noise stays as it is.
+    """
+    points = low + (high - low) * np.linspace(0, 1, PARTS + 1)[:, None]
+    points[-1] = high
+    values = forward(points.ravel()).reshape(points.shape)
+    bend = np.abs(values[:-2] - 2 * values[1:-1] + values[2:])
+    bend[~np.isfinite(bend)] = 0.0
+    at = bend.argmax(axis=0)
+    column = np.arange(low.size)
+    heard = bend[at, column] > 8 * precision * np.abs(values[at + 1, column])
+    heard &= points[at + 2, column] - points[at, column] > 4 * np.spacing(np.abs(high))
+    return np.where(heard, points[at, column], low), np.where(heard, points[at + 2, column], high)
+
+
+def _classify(
+    forward: Forward, low: Array, high: Array, before: Array, x: Array, y: Array, precision: float
+) -> tuple[Singularity, ...]:
+    """What each interval holds; those that were only steep are left out."""
+    span = float(x[-1] - x[0])
+    cell = span / (x.size - 1)
+    finite = y[np.isfinite(y)]
+    rise = float(finite.max() - finite.min())
+    middle = np.array([_simplest(a, b) for a, b in zip(low, high, strict=True)])
+    reaches = cell * np.array([1e-3, 1e-4, 1e-5])[:, None]
+    wide = np.maximum(before, 64 * (high - low))
+    points = np.concatenate(([low, high, middle - wide, middle + wide, middle], middle - reaches, middle + reaches))
+    values = forward(points.ravel()).reshape(points.shape)
+    below, above, far_below, far_above, here = values[:5]
+    noise = 8 * precision * np.abs(here)
+    height = np.abs(above - below)
+    far_height = np.abs(far_above - far_below)
+    jump = (height > 64 * noise + UNSEEN_JUMP * rise) & (height > 0.5 * far_height)
+    pole = jump & ~(height < 2 * far_height)
+
+    left, right = (here - values[5:8]) / reaches, (values[8:11] - here) / reaches
+    turn = np.abs(right - left)
+    floor = 2 * noise / reaches[-1] + UNSEEN_TURN * rise / span
+    kink = (turn[-1] > 0.5 * turn[-2]) & (turn[-1] > floor) & ~jump
+    return tuple(
+        Singularity(
+            "pole" if pole[i] else "jump" if jump[i] else "kink", float(middle[i]), float(low[i]), float(high[i])
+        )
+        for i in np.flatnonzero(jump | kink)
+    )
+
+
+def _simplest(low: float, high: float) -> float:
+    """The number of fewest decimals in ``[low, high]``: a bound of 1.37 is found as 1.37."""
+    if low <= 0 <= high:
+        return 0.0
+    middle = Decimal((low + high) / 2)
+    for digits in range(1, 18):
+        near = float(f"{middle:.{digits}g}")
+        if low <= near <= high:
+            return near
+    return float(middle)

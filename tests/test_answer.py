@@ -1,0 +1,109 @@
+"""What comes out of the door for a question: plain data that can be drawn and read."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gradloupe.ops import OPS
+from gradloupe.server.answer import BadQuestion, answer, device, place_for, thumbnails
+from gradloupe.server.catalogue import catalogue, parsed
+from gradloupe.server.numerics.hardware import Device
+from gradloupe.server.question import Element, Question
+
+
+def ask(op, wrt, of="y", start=-3.0, stop=3.0, **more):
+    return answer(Question(op, parsed(wrt), parsed(of), start, stop, **more))
+
+
+def test_the_catalogue_is_plain_data():
+    described = json.loads(json.dumps(catalogue(), allow_nan=False))
+    assert [each["name"] for each in described] == list(OPS)
+    linear = next(each for each in described if each["name"] == "functional_linear")
+    assert linear["outputs"] == [{"name": "y", "shape": [2, 2]}]
+    assert "weight[1,2]" in linear["elements"]["wrt"]
+    clamp = next(each for each in described if each["name"] == "clamp_with_grad")
+    assert clamp["elements"]["wrt"] == ["input", "min", "max"]
+
+
+@pytest.mark.parametrize("text", ["x", "x[0]", "weight[10,2]", "t[0,1,2]"])
+def test_an_element_reads_as_it_is_written(text):
+    assert str(parsed(text)) == text
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_an_answer_is_plain_data_with_equally_long_columns(name):
+    described = next(each for each in catalogue() if each["name"] == name)
+    wrt, of = (Element(each["name"], tuple(each["index"])) for each in (described["wrt"], described["of"]))
+    header, columns = answer(Question(name, wrt, of, -3.0, 3.0))
+    json.dumps(header, allow_nan=False)
+    assert len({len(column) for column in columns.values()}) == 1
+    assert columns["status"].dtype == np.uint8
+    assert all(column.dtype == np.float64 for key, column in columns.items() if key != "status")
+
+
+def test_every_number_that_is_missing_has_a_reason():
+    header, columns = ask("round_straight_through", "x")
+    for name in columns.keys() - {"x", "status"}:
+        missing = set(np.flatnonzero(~np.isfinite(columns[name])).tolist())
+        assert missing == {row for rows in header["gaps"].get(name, {}).values() for row in rows}
+
+
+def test_an_overflow_is_told_from_what_is_no_number():
+    header, _ = ask("exp", "x", start=700.0, stop=720.0)
+    assert set(header["gaps"]["forward"]) == {"+inf"}
+
+
+def test_the_numerical_slope_at_a_kink_is_left_out_and_its_two_sides_are_marked():
+    header, columns = ask("clipped_relu", "input", start=-1.0)
+    (row,) = np.flatnonzero(columns["x"] == 0)
+    assert np.isnan(columns["numerical"][row])
+    assert int(row) in header["gaps"]["numerical"]["kink"]
+    mark = header["marks"][0]
+    assert (mark["kind"], mark["x"], mark["analytical"]) == ("kink", 0.0, 0.0)
+    assert (mark["left"], mark["right"]) == pytest.approx((0.0, 1.0))
+
+
+def test_a_jump_is_marked_with_both_ends_and_the_value_in_between():
+    header, _ = ask("heaviside_sigmoid", "x")
+    (mark,) = header["marks"]
+    assert (mark["kind"], mark["x"], mark["below"], mark["above"], mark["forward"]) == ("jump", 0.0, 0.0, 1.0, 1.0)
+
+
+def test_gradients_are_scaled_by_grad_output_so_that_they_overlay():
+    _, columns = ask("exp", "x", grad_output=-3.0)
+    assert columns["numerical"] == pytest.approx(columns["analytical"], rel=1e-9)
+    assert columns["error"].min() >= 0
+
+
+def test_a_none_from_backward_is_noted():
+    header, _ = ask("replace_grad", "x_forward")
+    assert header["notes"] == ["backward returns None for x_forward; autograd treats that as 0."]
+
+
+def test_a_device_that_is_not_there_is_refused_with_what_is():
+    absent = next(kind for kind in ("mps", "cuda") if kind not in {each["kind"] for each in device()["devices"]})
+    with pytest.raises(BadQuestion, match=f"there is no {absent} on this machine; choose auto or one of .*cpu"):
+        ask("exp", "x", device=absent)
+
+
+def test_a_dtype_the_device_lacks_is_refused_or_taken_elsewhere():
+    found = (Device("mps", "a GPU", ("float32",)), Device("cpu", "a CPU", ("float64", "float32")))
+    question = Question("exp", Element("x"), Element("y"), -3.0, 3.0)
+    with pytest.raises(BadQuestion, match="a GPU \\(mps\\) has no float64; choose one of float32, or device=cpu"):
+        place_for(replace(question, device="mps"), found)
+    assert place_for(question, found) == (found[1], ["a GPU has no float64, so a CPU was used instead."])
+    assert place_for(replace(question, dtype="float32"), found) == (found[0], [])
+
+
+def test_the_gallery_gets_a_thumbnail_and_a_verdict_for_every_op():
+    drawn = thumbnails()
+    assert list(drawn) == list(OPS)
+    assert drawn["incorrect_clipped_relu"]["word"] == "differs"
+    assert all(len(each["x"]) == len(each["forward"]) for each in drawn.values())
+
+
+def test_one_thread_is_enough():
+    assert torch.get_num_threads() == 1

@@ -1,0 +1,81 @@
+"""A Function that fails is a result: what it raised, in which half, at which line of the source shown."""
+
+import torch
+from looks import look, op_of
+
+from gradloupe.ops import OPS, Input
+from gradloupe.server.answer import answer
+from gradloupe.server.question import Element, Question
+
+
+class RaisesInBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.abs()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        raise ValueError("no gradient today")
+
+
+class RaisesInForward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        raise ValueError("x < 0 is not allowed")
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
+class ReturnsTheWrongShape(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.ones(2)
+
+
+class ReturnsTooMuch(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, grad_output
+
+
+def named(function, *inputs):
+    op = op_of(function.apply, *inputs)
+    object.__setattr__(op, "function", function)
+    return op
+
+
+def test_a_backward_that_raises_leaves_forward_and_numerical_to_see():
+    evaluation, verdict = look(named(RaisesInBackward))
+    assert verdict.word == "failed"
+    assert evaluation.failure.phase == "backward"
+    assert (evaluation.failure.kind, evaluation.failure.message) == ("ValueError", "no gradient today")
+    assert "raise ValueError" in named(RaisesInBackward).source.splitlines()[evaluation.failure.line - 1]
+    assert evaluation.analytical is None
+    assert evaluation.numerical.slopes.value[0] == -1
+
+
+def test_gradients_of_a_wrong_shape_or_number_are_torchs_words_to_show():
+    evaluation, _ = look(named(ReturnsTheWrongShape, Input("x", shape=(3,))))
+    assert "shape" in evaluation.failure.message
+    evaluation, _ = look(named(ReturnsTooMuch))
+    assert "incorrect number of gradients" in evaluation.failure.message
+
+
+def test_a_forward_that_raises_is_answered_with_the_reason(monkeypatch):
+    op = named(RaisesInForward)
+    monkeypatch.setitem(OPS, "raising", op)
+    header, columns = answer(Question("raising", Element("x"), Element("y"), -3.0, 3.0))
+    assert columns == {}
+    assert header["verdict"]["word"] == "failed"
+    assert header["verdict"]["sentence"] == "forward raised ValueError: x < 0 is not allowed"
+    assert header["failure"]["line"] == 4

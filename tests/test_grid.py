@@ -1,0 +1,34 @@
+"""The points of a section."""
+
+import numpy as np
+import pytest
+
+from gradloupe.server.numerics.grid import Grid, rows
+from gradloupe.server.numerics.singularity import Singularity
+
+
+@pytest.mark.parametrize("place", [-1.0, 0.0, 0.3, 2.0])
+def test_round_numbers_are_met_exactly(place):
+    assert place in Grid(-3.0, 3.0, 601).points()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1e300, 1e300), (1e-300, 2e-300), (1e6, 1e6 + 1e-6)])
+def test_extreme_ranges_still_have_increasing_points(start, stop):
+    x = Grid(start, stop, 101).points()
+    assert x.size > 1
+    assert (np.diff(x) > 0).all()
+    assert np.isfinite(x).all()
+
+
+def test_a_kink_between_points_adds_one_row_and_a_jump_three():
+    found = (Singularity("kink", 0.05, 0.05, 0.05), Singularity("jump", 1.55, 1.55 - 1e-13, 1.55 + 1e-13))
+    at = rows(np.linspace(0, 2, 21), found)
+    assert at.x.size == 21 + 1 + 3
+    assert at.x[at.gap].tolist() == [1.55]
+    assert (np.diff(at.x) >= 0).all()
+    assert (at.x[at.below][0], at.x[at.above][0]) == (1.55 - 1e-13, 1.55 + 1e-13)
+
+
+def test_a_singularity_on_a_grid_point_takes_its_place():
+    x = np.linspace(0, 2, 21)
+    assert rows(x, (Singularity("kink", float(x[7]), 0.7, 0.7),)).x.tolist() == x.tolist()

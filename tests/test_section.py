@@ -1,0 +1,168 @@
+"""Sections: one element against one element, of Functions of any shape."""
+
+import numpy as np
+import pytest
+import torch
+from looks import op_of, section
+
+from gradloupe.ops import OPS, Input, Parameter
+from gradloupe.server.numerics.failure import FunctionFailed
+from gradloupe.server.numerics.structure import arranged, structure
+
+T = np.linspace(-2, 2, 9)
+
+
+def linear_by_hand(t, wrt, of):
+    op = OPS["functional_linear"]
+    held = {each.name: torch.tensor(each.values, dtype=torch.float64).reshape(each.shape) for each in op.inputs}
+    name, row, column = wrt
+    values, gradients = [], []
+    for each in t:
+        tensors = {key: value.clone() for key, value in held.items()}
+        tensors[name][row, column] = each
+        tensors[name].requires_grad_()
+        y = torch.nn.functional.linear(tensors["input"], tensors["weight"], tensors["bias"])[of]
+        y.backward()
+        values.append(float(y.detach()))
+        gradients.append(float(tensors[name].grad[row, column]))
+    return values, gradients
+
+
+@pytest.mark.parametrize("wrt", [("weight", 0, 1), ("weight", 1, 2), ("input", 0, 0), ("input", 1, 2)])
+@pytest.mark.parametrize("of", [(0, 0), (1, 1)])
+def test_any_element_of_a_matrix_can_be_swept_and_looked_at(wrt, of):
+    name, row, column = wrt
+    cut = arranged(section("functional_linear", wrt=f"{name}[{row},{column}]", of=f"y[{of[0]},{of[1]}]"))
+    values, gradients = linear_by_hand(T, wrt, of)
+    returned = cut.backward(T, 1.0)
+    assert cut.forward(T) == pytest.approx(values, abs=1e-12)
+    assert returned.values == pytest.approx(values, abs=1e-12)
+    assert returned.grad_input == pytest.approx(gradients, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("op", "wrt", "of", "found"),
+    [
+        ("exp", "x", "y", "together"),
+        ("clamp_with_grad", "input", "y", "together"),
+        ("abs_product", "u", "y", "together"),
+        ("image_alpha", "b", "img", "together"),
+        ("kill_head", "x[0,3]", "y[0,3]", "together"),
+        ("functional_linear", "input[0,1]", "y[0,0]", "together"),
+        ("functional_linear", "weight[0,0]", "y[1,0]", "one by one"),
+        ("clamp_with_grad", "min", "y", "one by one"),
+    ],
+)
+def test_how_a_function_may_be_evaluated_is_found_by_measurement(op, wrt, of, found):
+    assert structure(arranged(section(op, wrt=wrt, of=of))) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("softmax", lambda x: torch.softmax(x, 0)),
+        ("sort", lambda x: torch.sort(x).values),
+        ("cumsum", lambda x: torch.cumsum(x, 0)),
+        ("top-k mask", lambda x: x * (x >= x.topk(min(2, len(x))).values[-1])),
+        ("minus its mean", lambda x: x - x.mean()),
+        ("reversed", lambda x: x.flip(0)),
+    ],
+)
+def test_what_only_looks_elementwise_is_evaluated_one_by_one(name, function):
+    op = op_of(function)
+    cut = arranged(section(op))
+    assert structure(cut) == "one by one"
+    alone = [float(function(torch.tensor([t]))[0]) for t in T]
+    assert cut.forward(T) == pytest.approx(alone)
+
+
+def test_the_rows_of_a_softmax_are_stacked():
+    op = op_of(lambda x: torch.softmax(x, 1), Input("x", shape=(2, 3), value=0.5), of="y[1,0]", wrt="x[1,2]")
+    cut = arranged(section(op))
+    assert structure(cut) == "together"
+    wanted = [float(torch.softmax(torch.tensor([0.5, 0.5, t]), 0)[0]) for t in T]
+    assert cut.forward(T) == pytest.approx(wanted, abs=1e-7)
+
+
+def test_what_is_not_swept_is_held():
+    cut = arranged(section("abs_product", wrt="u", v=(3.0,)))
+    assert cut.forward(T) == pytest.approx(3 * np.abs(T))
+
+
+def test_a_float_parameter_can_be_swept_and_returns_no_gradient():
+    cut = arranged(section("clamp_with_grad", wrt="min", input=(-2.5,)))
+    returned = cut.backward(np.array([-3.0, -1.0]), 1.0)
+    assert returned.values == pytest.approx([-2.5, -1.0])
+    assert returned.grad_input is None
+
+
+def test_a_none_from_backward_is_autograds_zero_and_is_told_apart():
+    returned = arranged(section("replace_grad", wrt="x_forward")).backward(T, 1.0)
+    assert returned.none
+    assert not returned.grad_input.any()
+    assert not arranged(section("replace_grad", wrt="x_backward")).backward(T, 1.0).none
+
+
+def test_backward_receives_a_dense_grad_output_of_the_value_asked_for():
+    seen = []
+
+    class Watching(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            seen.append((grad_output.clone(), grad_output.stride()))
+            return grad_output
+
+    section(op_of(Watching.apply), dtype=torch.float32).backward(np.array([1.0]), -2.5)
+    assert seen[-1][0].tolist() == [-2.5]
+    arranged(section(op_of(Watching.apply))).backward(T, -2.5)
+    values, stride = seen[-1]
+    assert values.tolist() == [-2.5] * len(T)
+    assert stride == (1,)
+
+
+def test_a_surrogate_and_a_parameter_of_any_kind_reach_the_function():
+    switch = Parameter("negate", True, kind="switch")
+    word = Parameter("mode", "twice", kind="choice", choices=("once", "twice"))
+
+    def function(x, negate, mode):
+        return (-x if negate is True else x) * (2 if mode == "twice" else 1)
+
+    op = op_of(function, parameters=(switch, word))
+    assert section(op).forward(np.array([1.5])) == -3.0
+    assert section(op, negate=False, mode="once").forward(np.array([1.5])) == 1.5
+
+
+@pytest.mark.parametrize(
+    ("returns", "said"),
+    [
+        (lambda x: [x, x], "list"),
+        (lambda x: 3, "int"),
+        (lambda x: (3, x), "2 outputs"),
+        (lambda x: x.reshape(-1)[:0], "no such element"),
+    ],
+)
+def test_an_output_of_another_shape_is_a_failure_to_show(returns, said):
+    with pytest.raises(FunctionFailed, match=said) as raised:
+        section(op_of(returns)).forward(np.array([1.0]))
+    assert raised.value.failure.phase == "forward"
+
+
+@pytest.mark.parametrize("element", ["y", "y[0]", "y[2,0]", "y[0,0,0]"])
+def test_an_element_the_output_does_not_have_is_a_failure_to_show(element):
+    with pytest.raises(FunctionFailed, match="no such element"):
+        section(op_of(lambda x: x.sum().expand(2, 2)), of=element).forward(np.array([1.0]))
+
+
+def test_big_inputs_are_evaluated_in_batches():
+    op = op_of(lambda x: 2 * x, Input("x", shape=(3, 100_000), value=0.0), wrt="x[1,7]", of="y[1,7]")
+    assert arranged(section(op)).forward(T) == pytest.approx(2 * T)
+
+
+def test_a_half_precision_section_says_what_its_dtype_can_hold():
+    cut = section("exp", dtype=torch.bfloat16)
+    assert cut.snap(np.array([0.3]))[0] == 0.30078125
+    assert cut.forward(np.array([0.3]))[0] == float(torch.tensor(0.3, dtype=torch.bfloat16).exp())

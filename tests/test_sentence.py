@@ -1,0 +1,79 @@
+"""The verdict in words: what the seeds' stories say on the page."""
+
+import pytest
+import torch
+from looks import look, op_of, written
+
+from gradloupe.server.numerics.sentence import Names, number, sentence
+
+
+def said(op, *range_, claim="exact", wrt="x", follows_sign=False, **asked):
+    evaluation, verdict = look(op, *range_, **asked)
+    return sentence(evaluation, verdict, Names(wrt, "y", claim, follows_sign))
+
+
+def test_a_match_names_its_range():
+    assert said("exp", -2.0, 2.0) == "backward returns the derivative of forward on all of −2 ≤ x ≤ 2."
+
+
+def test_a_match_says_what_happens_at_a_kink():
+    assert said("abs_product", wrt="u") == (
+        "backward returns the derivative of forward on all of −3 ≤ u ≤ 3. "
+        "At the kink at 0 it returns 0: any slope from −2 to 2 is right there."
+    )
+
+
+def test_the_forgotten_mask_is_told_with_its_places_and_an_example():
+    text = said("incorrect_clipped_relu", -1.0, 3.0, claim="broken")
+    assert text.startswith("backward does not return the derivative of forward for x < 0 and for x > 2: at x = ")
+    assert "it returns 1, where forward has slope 0." in text
+
+
+def test_clamp_with_grad_says_that_its_surrogate_depends_on_the_sign():
+    ahead = said("clamp_with_grad", claim="surrogate", follows_sign=True)
+    back = said("clamp_with_grad", claim="surrogate", follows_sign=True, grad_output=-1.0)
+    assert "not the derivative of forward for x > 1, and is not meant to be" in ahead
+    assert "This is its surrogate for positive grad_output" in ahead
+    assert "not the derivative of forward for x < −1, and is not meant to be" in back
+    assert "This is its surrogate for negative grad_output" in back
+
+
+def test_jumps_are_named():
+    text = said("heaviside_sigmoid", claim="surrogate")
+    assert text.endswith("forward jumps at 0, where it has no slope to compare with.")
+
+
+def test_two_numbers_that_differ_are_never_printed_alike():
+    text = said(written(torch.exp, lambda x: torch.exp(x) * (1 + 1e-9)))
+    returned, _, expected = text.partition("it returns ")[2].partition(", where forward has slope ")
+    assert float(returned) != float(expected.rstrip("."))
+
+
+def test_a_swept_parameter_is_said_to_get_no_gradient():
+    evaluation, verdict = look("clamp_with_grad", wrt="min", input=(-2.0,))
+    text = sentence(evaluation, verdict, Names("min", "y", "surrogate", True))
+    assert text.startswith("No gradient is returned for min: autograd sees a plain number there.")
+    assert "with slope 0 to 1" in text
+
+
+def test_an_undecided_verdict_says_why():
+    assert "no finite value" in said(op_of(torch.acosh), -0.5, 0.5)
+
+
+def test_a_zero_grad_output_is_no_proof():
+    assert "with grad_output 0 every gradient is 0" in said("exp", grad_output=0.0)
+
+
+def test_what_failed_is_quoted():
+    def fails(t):
+        raise ValueError("nothing")
+
+    assert said(written(torch.exp, fails)) == "backward raised ValueError: nothing"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-0.0, "0"), (-1.5, "−1.5"), (1e-7, "1e−7"), (1e30, "1e30"), (float("nan"), "NaN"), (-1e400, "−∞")],
+)
+def test_numbers_are_written_as_one_writes_them(value, text):
+    assert number(value) == text
