@@ -162,7 +162,8 @@ def _nothing(failure: Failure) -> dict[str, Any]:
 def _found(evaluation: Evaluation, verdict: Verdict, question: Question, op: Op) -> dict[str, Any]:
     slopes, against = evaluation.numerical.slopes, verdict.against
     follows = op.surrogate is not None and "grad_output" in signature(op.surrogate).parameters
-    names = Names(str(question.wrt), str(question.of), op.claim, follows)
+    parameter = any(each.name == question.wrt.name for each in op.parameters)
+    names = Names(str(question.wrt), str(question.of), op.claim, follows, parameter)
     return {
         "numerical": {
             "dtype": str(evaluation.numerical_dtype).removeprefix("torch."),

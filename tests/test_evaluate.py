@@ -21,6 +21,13 @@ def test_every_column_has_one_number_a_row(name, count):
     assert {part.shape for part in (slopes.value, slopes.error, slopes.left, slopes.right, slopes.kind)} == {(size,)}
 
 
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_a_coarse_grid_misses_no_kink(count):
+    evaluation, verdict = look("incorrect_clipped_relu", -1.0, 3.0, count)
+    assert [each.x for each in evaluation.singularities] == [0.0, 2.0]
+    assert verdict.forward.intervals == ((-1.0, 0.0), (2.0, 3.0))
+
+
 def test_a_slope_across_a_jump_is_never_given_as_a_value():
     for op in ("round_straight_through", "heaviside_sigmoid"):
         slopes = look(op)[0].numerical.slopes

@@ -162,6 +162,22 @@ def test_big_inputs_are_evaluated_in_batches():
     assert arranged(section(op)).forward(T) == pytest.approx(2 * T)
 
 
+def test_a_function_that_works_in_place_is_given_a_copy():
+    class DoubleInPlace(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * grad_output
+
+    returned = arranged(section(op_of(DoubleInPlace.apply))).backward(T, 1.0)
+    assert returned.values == pytest.approx(2 * T)
+    assert returned.grad_input.tolist() == [2.0] * len(T)
+
+
 def test_a_half_precision_section_says_what_its_dtype_can_hold():
     cut = section("exp", dtype=torch.bfloat16)
     assert cut.snap(np.array([0.3]))[0] == 0.30078125

@@ -51,9 +51,13 @@ def test_two_numbers_that_differ_are_never_printed_alike():
 
 def test_a_swept_parameter_is_said_to_get_no_gradient():
     evaluation, verdict = look("clamp_with_grad", wrt="min", input=(-2.0,))
-    text = sentence(evaluation, verdict, Names("min", "y", "surrogate", True))
+    text = sentence(evaluation, verdict, Names("min", "y", "surrogate", True, parameter=True))
     assert text.startswith("No gradient is returned for min: autograd sees a plain number there.")
     assert "with slope 0 to 1" in text
+
+
+def test_an_output_cut_off_from_autograd_is_said_to_be():
+    assert "y is cut off from autograd" in said(op_of(lambda x: x.detach() * 2))
 
 
 def test_an_undecided_verdict_says_why():

@@ -20,6 +20,8 @@ from .section import Returned, Section
 from .singularity import Singularity, singularities
 from .structure import arranged, structure
 
+# With so many points a kink stands out from what is only curved.
+FINE_ENOUGH = 401
 # Up to so many points that contradict backward, by more than this, are measured twice.
 LONE = 32
 LONE_TOLERANCE = 1e-13
@@ -69,8 +71,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     x = np.unique(section.snap(grid.points()))
     y = reference.forward(x)
     precision = relative_precision(reference.forward, x, y)
-    found = singularities(reference.forward, x, y, precision)
-    found = tuple(_widened(each, section, grid) for each in found)
+    found = tuple(_widened(each, section, grid) for each in _found(reference, grid, x, y, precision))
     at = rows(x, found)
     values = reference.forward(at.x) if found else y
     returned, failure = _returned(section, at, values, grad_output)
@@ -111,6 +112,14 @@ def _reference(section: Section, grid: Grid) -> Section:
     except FunctionFailed:
         return section
     return double
+
+
+def _found(section: Section, grid: Grid, x: Array, y: Array, precision: float) -> tuple[Singularity, ...]:
+    """The singularities, looked for on a finer grid where the one asked for is coarse and looking is cheap."""
+    if x.size < FINE_ENOUGH and section.stacked:
+        x = Grid(grid.start, grid.stop, FINE_ENOUGH).points()
+        y = section.forward(x)
+    return singularities(section.forward, x, y, precision)
 
 
 def _widened(found: Singularity, section: Section, grid: Grid) -> Singularity:

@@ -82,25 +82,39 @@ class Section:
 
         Raises ``FunctionFailed``.
         """
+        if self.sweeps_parameter:
+            return Returned(self.forward(t), None, False)
         values, gradients, none = [], [], False
         for chunk in self._chunks(t):
-            swept = None if self.sweeps_parameter else self._swept(chunk).requires_grad_()
-            y = self._run(chunk, swept)
+            leaf, y = self._tracked(chunk)
             values.append(_numpy(y.detach()))
-            if swept is None or not y.requires_grad:
-                continue
-            gradient = self._gradient(y, swept, grad_output)
-            none |= gradient is None
-            gradients.append(np.zeros(len(chunk)) if gradient is None else _numpy(gradient))
+            if y.requires_grad:
+                gradient = self._gradient(y, leaf, grad_output)
+                none |= gradient is None
+                gradients.append(np.zeros(len(chunk)) if gradient is None else _numpy(gradient))
         return Returned(np.concatenate(values), np.concatenate(gradients) if gradients else None, none)
 
-    def _gradient(self, y: torch.Tensor, swept: torch.Tensor, grad_output: float) -> torch.Tensor | None:
+    def _gradient(self, y: torch.Tensor, leaf: torch.Tensor, grad_output: float) -> torch.Tensor | None:
         try:
             # A scalar root hands backward a dense grad_output, and does not import sympy as grad_outputs= does.
-            (gradient,) = torch.autograd.grad((y * grad_output).sum(), swept, allow_unused=True)
+            (gradient,) = torch.autograd.grad((y * grad_output).sum(), leaf, allow_unused=True)
         except Exception as error:
             raise failure_of(error, self.op, "backward") from error
         return None if gradient is None else self._pick(gradient.detach(), self._shape(self.wrt), self.wrt_index)
+
+    def _tracked(self, t: Array) -> tuple[torch.Tensor, torch.Tensor]:
+        """A leaf of the graph, and the output element that goes back to it.
+
+        A Function that works in place refuses a leaf, and is given a copy.
+        """
+        leaf = self._swept(t).requires_grad_()
+        try:
+            return leaf, self._run(t, leaf)
+        except FunctionFailed as error:
+            if "a leaf Variable that requires grad" not in error.failure.message:
+                raise
+        leaf = self._swept(t).requires_grad_()
+        return leaf, self._run(t, leaf.clone())
 
     def _run(self, t: Array, swept: torch.Tensor | None) -> torch.Tensor:
         arguments = list(self._arguments(t, swept))

@@ -21,6 +21,8 @@ class Names:
     claim: str
     follows_sign: bool
     """Whether the surrogate depends on ``grad_output``."""
+    parameter: bool = False
+    """Whether what is swept is a parameter, not a tensor."""
 
 
 def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -101,8 +103,9 @@ def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
     reach = f"{number(float(finite.min()))} to {number(float(finite.max()))}" if finite.size else "nowhere finite"
+    why = "autograd sees a plain number there" if names.parameter else f"{names.of} is cut off from autograd"
     return [
-        f"No gradient is returned for {names.wrt}: autograd sees a plain number there.",
+        f"No gradient is returned for {names.wrt}: {why}.",
         f"Yet {names.of} moves with it, with slope {reach} on {_range(evaluation, names)}: numerical sensitivity.",
     ]
 
