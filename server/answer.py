@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..ops import OPS, Op
 from .catalogue import first_looked_at
-from .columns import Columns, columns, gaps, marks
+from .columns import Columns, columns, finite, gaps, marks
 from .numerics.evaluate import Evaluation, evaluate
 from .numerics.failure import Failure, FunctionFailed
 from .numerics.grid import Grid
@@ -186,14 +186,14 @@ def _found(evaluation: Evaluation, verdict: Verdict, question: Question, op: Op)
     }
 
 
-def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float] | None:
+def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] | None:
     row = verdict.against.worst
     if row is None or evaluation.analytical is None:
         return None
     slopes = judged_by(evaluation, verdict).slopes
     return {
         "x": float(evaluation.rows.x[row]),
-        "analytical": float(evaluation.analytical[row]),
-        "numerical": float(evaluation.grad_output * slopes.value[row]),
-        "error": float(abs(evaluation.grad_output) * slopes.error[row]),
+        "analytical": finite(evaluation.analytical[row]),
+        "numerical": finite(evaluation.grad_output * slopes.value[row]),
+        "error": finite(abs(evaluation.grad_output) * slopes.error[row]),
     }

@@ -67,15 +67,15 @@ def marks(evaluation: Evaluation) -> list[dict[str, Any]]:
 def _kink(evaluation: Evaluation, row: int) -> dict[str, Any]:
     slopes, scale = evaluation.numerical.slopes, evaluation.grad_output
     return _mark(evaluation, "kink", row) | {
-        "left": _finite(scale * slopes.left[row]),
-        "right": _finite(scale * slopes.right[row]),
+        "left": finite(scale * slopes.left[row]),
+        "right": finite(scale * slopes.right[row]),
     }
 
 
 def _jump(evaluation: Evaluation, row: int) -> dict[str, Any]:
     return _mark(evaluation, "jump", row) | {
-        "below": _finite(evaluation.forward[row - 1]),
-        "above": _finite(evaluation.forward[row + 1]),
+        "below": finite(evaluation.forward[row - 1]),
+        "above": finite(evaluation.forward[row + 1]),
     }
 
 
@@ -83,10 +83,11 @@ def _mark(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
     return {
         "kind": kind,
         "x": float(evaluation.rows.x[row]),
-        "forward": _finite(evaluation.forward[row]),
-        "analytical": None if evaluation.analytical is None else _finite(evaluation.analytical[row]),
+        "forward": finite(evaluation.forward[row]),
+        "analytical": None if evaluation.analytical is None else finite(evaluation.analytical[row]),
     }
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The number, or None where it is none."""
     return float(value) if np.isfinite(value) else None

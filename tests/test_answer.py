@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from looks import written
 
 from gradloupe.ops import OPS
 from gradloupe.server.answer import BadQuestion, answer, device, place_for, thumbnails
@@ -107,3 +108,14 @@ def test_the_gallery_gets_a_thumbnail_and_a_verdict_for_every_op():
 
 def test_one_thread_is_enough():
     assert torch.get_num_threads() == 1
+
+
+def test_a_gradient_that_is_no_number_is_a_result_in_plain_data(monkeypatch):
+    op = written(torch.square, lambda x: torch.where(x == 0, torch.nan, 2 * x))
+    monkeypatch.setitem(OPS, "a_hole", op)
+    header, columns = ask("a_hole", "x")
+    json.dumps(header, allow_nan=False)
+    assert header["verdict"]["word"] == "differs"
+    assert "at x = 0 it returns NaN, where forward has slope 0" in header["verdict"]["sentence"]
+    assert header["verdict"]["worst"]["analytical"] is None
+    assert np.isnan(columns["analytical"]).sum() == 1
