@@ -1,0 +1,34 @@
+# docker build -t gradloupe . && docker run --rm -p 127.0.0.1:8000:8000 gradloupe
+#
+# EXTRA_INDEX is one more package index to look in, where the CPU or the CUDA wheels of torch live: its build of the
+# pinned release (+cpu, +cu…) then wins over the default one. Empty: whatever the default index offers.
+
+FROM python:3.11-slim AS build
+ARG EXTRA_INDEX=""
+WORKDIR /src
+COPY requirements.txt ./
+RUN python -m venv /venv \
+ && /venv/bin/pip install --no-cache-dir ${EXTRA_INDEX:+--extra-index-url "$EXTRA_INDEX"} -r requirements.txt
+COPY . ./
+# Headers, CMake files and tests of torch serve those who build against it: 146 MB. torch/bin must stay, torch starts it.
+RUN /venv/bin/pip install --no-cache-dir --no-deps . \
+ && rm -rf /venv/lib/python3.*/site-packages/torch/include \
+           /venv/lib/python3.*/site-packages/torch/share \
+           /venv/lib/python3.*/site-packages/torch/test \
+ && /venv/bin/python -m pip uninstall --yes pip
+
+FROM python:3.11-slim
+LABEL org.opencontainers.image.title="Gradloupe" \
+      org.opencontainers.image.description="A loupe for gradients of custom torch.autograd.Functions" \
+      org.opencontainers.image.licenses="MIT"
+RUN groupadd --gid 10001 gradloupe \
+ && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin gradloupe
+COPY --from=build /venv /venv
+# The root may be read-only: byte code is compiled already, and what must be written goes to /tmp.
+ENV PATH=/venv/bin:$PATH HOME=/tmp PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+USER 10001:10001
+EXPOSE 8000
+# Without a proxy: the question is asked inside the container.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["python", "-I", "-c", "from urllib.request import *; build_opener(ProxyHandler({})).open('http://127.0.0.1:8000/healthz', timeout=4)"]
+CMD ["gradloupe", "--host", "0.0.0.0", "--port", "8000"]

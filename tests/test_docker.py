@@ -1,0 +1,99 @@
+"""The image is built from clean instructions, runs without privileges, and holds nothing but the app."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICE = COMPOSE["services"]["gradloupe"]
+
+
+def instructions():
+    """The Dockerfile's instructions as (keyword, arguments), continued lines joined, comments left out."""
+    lines = "\n".join(line for line in DOCKERFILE.splitlines() if not line.startswith("#"))
+    joined = lines.replace("\\\n", " ")
+    return [tuple(line.split(maxsplit=1)) for line in joined.splitlines() if line.strip()]
+
+
+def last(keyword):
+    return [arguments for word, arguments in instructions() if word == keyword][-1]
+
+
+def allowed():
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "*" in lines
+    return {line[1:] for line in lines if line.startswith("!")}
+
+
+def test_hadolint_finds_nothing_to_say():
+    hadolint = Path(sys.executable).with_name("hadolint")
+    run = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def test_the_image_does_not_run_as_root():
+    uid, gid = last("USER").split(":")
+    assert int(uid) >= 10000
+    assert int(gid) >= 10000
+    words = [word for word, _ in instructions()]
+    assert words.index("USER") > len(words) - 1 - words[::-1].index("RUN")
+
+
+def test_the_server_is_the_first_process_and_gets_its_signals():
+    assert json.loads(last("CMD")) == ["gradloupe", "--host", "0.0.0.0", "--port", "8000"]  # noqa: S104
+
+
+def test_the_health_check_asks_the_server_with_python_alone():
+    options, command = last("HEALTHCHECK").split("CMD")
+    program, *_, question = json.loads(command)
+    assert "--start-period" in options
+    assert program == "python"
+    assert "http://127.0.0.1:8000/healthz" in question
+    compile(question, "HEALTHCHECK", "exec")
+
+
+def test_the_dockerfile_has_two_stages_and_asks_for_no_builder_extension():
+    assert [arguments.split()[0] for word, arguments in instructions() if word == "FROM"] == ["python:3.11-slim"] * 2
+    assert "<<" not in DOCKERFILE
+    assert "--link" not in DOCKERFILE
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "compose.yaml", ".dockerignore"])
+def test_no_file_names_a_host_but_this_machine(name):
+    assert set(re.findall(r"\w+://([\w.-]+)", (ROOT / name).read_text())) <= {"127.0.0.1"}
+
+
+def test_the_extra_package_index_is_empty_unless_the_operator_names_one():
+    assert 'ARG EXTRA_INDEX=""' in DOCKERFILE
+    assert SERVICE["build"]["args"] == {"EXTRA_INDEX": "${EXTRA_INDEX:-}"}
+
+
+def test_the_image_is_given_every_package_and_what_the_build_reads():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = project["tool"]["setuptools"]["packages"]
+    folders = {name.split(".")[1] for name in packages if "." in name}
+    assert allowed() >= folders | {"pyproject.toml", "requirements.txt", project["project"]["readme"]}
+
+
+def test_the_image_is_given_no_tests_history_or_environment():
+    assert not allowed() & {"tests", ".git", ".venv", ".ci", "build"}
+
+
+def test_compose_serves_this_machine_only_and_takes_every_privilege_away():
+    assert SERVICE["ports"] == ["127.0.0.1:8000:8000"]
+    assert SERVICE["read_only"] is True
+    assert SERVICE["tmpfs"] == ["/tmp"]  # noqa: S108
+    assert SERVICE["cap_drop"] == ["ALL"]
+    assert SERVICE["security_opt"] == ["no-new-privileges:true"]
+    assert SERVICE["init"] is True
+    assert SERVICE["mem_limit"] == "3g"
+    assert SERVICE["pids_limit"] == 256
+    assert "privileged" not in SERVICE
