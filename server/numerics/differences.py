@@ -8,10 +8,11 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from .noise import EPSILON, Array, Forward, noise_along, probe_points
+from .noise import EPSILON, Array, Forward, largest_nearby, noise_along, probe_points
 from .richardson import extrapolate, tableau
 
 LEVELS, RATIO = 4, 3.0
+LADDER = RATIO ** -np.arange(LEVELS)[:, None]
 # The widest step, as a share of the visible range: wide enough to average rounding away, narrow enough
 # for four Richardson columns to converge on whatever can be seen at that range.
 WIDEST = 2e-3
@@ -69,7 +70,7 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min()) if finite.size else 0.0
     visible = rise / span
-    steps = widest * RATIO ** -np.arange(LEVELS)[:, None]
+    steps = widest * LADDER
     at, probes = probe_points(x, span)
     points = np.empty(2 * LEVELS * n + probes.size)
     ladder = points[: 2 * LEVELS * n].reshape(2, LEVELS, n)
@@ -137,9 +138,7 @@ def _of_neighbours(error: Array, unsettled: NDArray[np.bool_]) -> Array:
 
     Where two columns of the tableau happen to cross, the bound of a single point is too good to be true.
     """
-    padded = np.pad(np.where(unsettled, 0.0, error), 2)
-    widest = np.maximum(np.maximum(padded[:-4], padded[1:-3]), np.maximum(padded[3:-1], padded[4:]))
-    return np.maximum(error, widest)
+    return np.maximum(error, largest_nearby(np.where(unsettled, 0.0, error), 2))
 
 
 def settle(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,15 @@ CROOKED = 1 / math.pi
 
 def probe_points(x: Array, span: float) -> tuple[NDArray[np.intp], Array]:
     """Places along ``x`` and, around each, 7 points so close together that only noise differs."""
-    at = np.linspace(0, x.size - 1, min(PLACES, x.size)).round().astype(np.intp)
+    at = _places(x.size)
     near = x[at]
     gap = np.maximum(2e-10 * span, 256 * np.spacing(np.abs(near)))
     return at, (near[:, None] + gap[:, None] * np.arange(-THIRD, THIRD + 1)).ravel()
+
+
+@lru_cache(maxsize=16)
+def _places(count: int) -> NDArray[np.intp]:
+    return np.linspace(0, count - 1, min(PLACES, count)).round().astype(np.intp)
 
 
 def noise_along(values: Array, at: NDArray[np.intp], count: int, rise: float) -> Array:
@@ -35,11 +41,19 @@ def noise_along(values: Array, at: NDArray[np.intp], count: int, rise: float) ->
     Third differences cancel whatever is smooth (R. W. Hamming, Numerical Methods, ch. 10). Capped at
     1e-9 of the ``rise`` of the curve: a probe astride a jump is not noise.
     """
-    third = np.diff(values.reshape(at.size, POINTS), THIRD, axis=1)
+    third = values.reshape(at.size, POINTS)
+    for _ in range(THIRD):
+        third = third[:, 1:] - third[:, :-1]
     rms = np.sqrt((third * third).mean(axis=1) / THIRD_DIFFERENCE_GAIN)
     rms[~np.isfinite(rms)] = 0.0
-    widened = np.maximum(rms, np.maximum(np.append(rms[1:], 0.0), np.append(0.0, rms[:-1])))
-    return np.interp(np.arange(count), at, np.minimum(widened, 1e-9 * rise))
+    return np.interp(np.arange(count), at, np.minimum(largest_nearby(rms, 1), 1e-9 * rise))
+
+
+def largest_nearby(values: Array, reach: int) -> Array:
+    """The largest of the ``values``, none of them negative, within ``reach`` places on either side of each."""
+    padded = np.zeros(values.size + 2 * reach)
+    padded[reach:-reach] = values
+    return reduce(np.maximum, (padded[shift : shift + values.size] for shift in range(2 * reach + 1)))
 
 
 def mantissa_bits(y: Array) -> int:

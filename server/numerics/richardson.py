@@ -21,7 +21,7 @@ class Tableau:
     """Every extrapolated entry of the triangle, each as weights on the differences it is made of."""
 
     stacked: Array
-    """(3E, levels): the entries; each minus its coarser parent; that parent's own change."""
+    """The E entries; each minus its coarser parent; for the later ones, that parent's own change."""
     gain: Array
     """(E, levels): how rounding errors of the differences add up in an entry."""
     used: Array
@@ -51,7 +51,7 @@ def tableau(levels: int, ratio: float, order: int) -> Tableau:
     keys = [key for key in cell if key[1]]
     value = np.array([cell[key] for key in keys])
     change = np.array([cell[j, q] - cell[j + 1, q - 1] for j, q in keys])
-    before = np.array([cell[j + 1, q - 1] - cell[j + 2, q - 2] if q > 1 else np.zeros(levels) for j, q in keys])
+    before = np.array([cell[j + 1, q - 1] - cell[j + 2, q - 2] for j, q in keys if q > 1])
     return Tableau(
         stacked=np.concatenate((value, change, before)),
         gain=np.abs(value),
@@ -79,19 +79,17 @@ def extrapolate(differences: Array, rounding: Array, table: Tableau) -> tuple[Ar
     moved = np.abs(stacked[entries:], out=stacked[entries:])
     change, before = moved[:entries], moved[entries:]
     noise = table.gain @ rounding
-    error = change / (before + TINY)
-    error *= SAFETY
-    np.minimum(error, 1.0, out=error)
-    error[: table.first] = 1.0
-    error *= change
+    slowness = change[table.first :] / (before + TINY)
+    slowness *= SAFETY
+    error = change.copy()
+    error[table.first :] *= np.minimum(slowness, 1.0, out=slowness)
     error += noise
     if any_broken:
         error[table.used @ broken > 0] = np.inf
     reach = error[table.finest] + change[table.finest]
-    off = np.abs(value - value[table.finest])
+    off = value - value[table.finest]
+    np.abs(off, out=off)
     off -= error
-    with np.errstate(invalid="ignore"):
-        strays = (off > reach) & np.isfinite(reach)
-    best = np.where(strays, np.inf, error).argmin(axis=0)
+    best = np.where(off > reach, np.inf, error).argmin(axis=0)
     flat = best * best.size + np.arange(best.size)
     return value.ravel().take(flat), error.ravel().take(flat), noise.ravel().take(flat)

@@ -97,7 +97,8 @@ class Section:
     def _gradient(self, y: torch.Tensor, leaf: torch.Tensor, grad_output: float) -> torch.Tensor | None:
         try:
             # A scalar root hands backward a dense grad_output, and does not import sympy as grad_outputs= does.
-            (gradient,) = torch.autograd.grad((y * grad_output).sum(), leaf, allow_unused=True)
+            total = torch.dot(y, torch.full_like(y, grad_output))
+            (gradient,) = torch.autograd.grad(total, leaf, allow_unused=True)
         except Exception as error:
             raise failure_of(error, self.op, "backward") from error
         return None if gradient is None else self._pick(gradient.detach(), self._shape(self.wrt), self.wrt_index)

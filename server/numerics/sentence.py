@@ -61,8 +61,8 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
         f"on all of {_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."
     ]
     if names.follows_sign and evaluation.grad_output:
-        sign, other = ("positive", "negative") if evaluation.grad_output > 0 else ("negative", "positive")
-        said.append(f"This is its surrogate for {sign} grad_output; for {other} it is another one.")
+        other = "negative" if evaluation.grad_output > 0 else "positive"
+        said.append(f"For {other} grad_output it has another surrogate: flip the sign.")
     return said
 
 

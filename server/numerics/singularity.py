@@ -14,6 +14,7 @@ from .noise import EPSILON, Array, Forward
 OUTSTANDING = 4.0
 MOST = 64
 PARTS = 64
+SHARES = np.linspace(0, 1, PARTS + 1)[:, None]
 PASSES = 8
 # Below these shares of the visible slope and rise nothing can be seen.
 UNSEEN_TURN = 1e-6
@@ -74,7 +75,7 @@ def _narrow(forward: Forward, low: Array, high: Array, precision: float) -> tupl
 
     An interval whose bend has sunk into the noise stays as it is.
     """
-    points = low + (high - low) * np.linspace(0, 1, PARTS + 1)[:, None]
+    points = low + (high - low) * SHARES
     points[-1] = high
     values = forward(points.ravel()).reshape(points.shape)
     bend = np.abs(values[:-2] - 2 * values[1:-1] + values[2:])

@@ -1,0 +1,99 @@
+"""The web application: its routes, and what stands around them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+
+from .. import __version__
+from . import sections
+from .description import ABOUT, WAIT, problems
+from .engine import Engine
+from .number import BadQuery
+from .problems import Problems
+from .reply import fingerprint, passing, reply
+from .schema import Health
+from .security import SecurityHeaders
+from .site import Site
+
+router = APIRouter()
+
+
+def create_app(engine: Engine) -> FastAPI:
+    """The application in front of a spawned engine, which it connects, and closes when it ends."""
+    site = Site.of(engine)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await engine.connect()
+        try:
+            yield
+        finally:
+            await engine.close()
+
+    app = FastAPI(
+        title="Gradloupe",
+        version=__version__,
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    app.state.site = site
+    app.include_router(sections.router)
+    app.include_router(router)
+    app.add_middleware(SecurityHeaders)
+    Problems(site.pages).install(app)
+    return app
+
+
+@router.get("/", include_in_schema=False)
+async def gallery(request: Request) -> Response:
+    """All ops; while torch is loading, a page that says so."""
+    site = Site.serving(request)
+    if site.engine.starting:
+        return passing(request, site.pages.waiting("The gallery", "/healthz?wait=1"), "text/html")
+    ops, device = await site.engine.catalogue(), await site.engine.device()
+    body = site.pages.gallery(ops, await site.thumbnails.all(), device)
+    return reply(request, body, "text/html", fingerprint(body))
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """The API, to read and to try."""
+    body = Site.serving(request).pages.docs()
+    return reply(request, body, "text/html", fingerprint(body))
+
+
+@router.get(
+    "/healthz",
+    tags=["health"],
+    summary="Whether torch is loaded",
+    responses={200: {"model": Health}, **problems(422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [WAIT]},
+)
+async def healthz(request: Request) -> Response:
+    """`starting`, then `ready`; 503 with a sentence when the ops cannot be loaded."""
+    engine = Site.serving(request).engine
+    given = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    if given not in ([], [("wait", "0")], [("wait", "1")]):
+        raise BadQuery("The query of /healthz is not one it knows; allowed are wait=0 and wait=1.")
+    if engine.broken or given == [("wait", "1")]:
+        await engine.wait_ready()
+    status = "ready" if engine.ready else "starting"
+    return passing(request, json.dumps({"status": status}).encode(), "application/json")
+
+
+@router.get("/static/{digest}/{path:path}", include_in_schema=False)
+async def static(request: Request, digest: str, path: str) -> Response:
+    """A static file; its address changes with its content, so it is kept for ever."""
+    found = await Site.serving(request).assets.serve(request, digest, path)
+    if found is None:
+        raise HTTPException(404, "There is no such static file; reload the page, which knows the present ones.")
+    return found

@@ -1,0 +1,66 @@
+"""What the API says of itself: the query parameters of a section, and the answers to expect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from .address import COUNT, LAYOUTS
+from .number import LARGEST
+from .query import COUNTS, DTYPES
+from .schema import Problem
+
+ABOUT = """\
+One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
+with `.csv` its table. All state is in the query. Beside the names below, every **parameter** of the op
+(`min=-1`, a switch as `true` or `false`) and every **input** by the values it is held at
+(`weight=1,2,3;-1,0.5,2`, flattened row by row) is a name of the query; the page of the op shows them.
+What is left out has its default. What is unknown, doubled or out of bounds is refused in one sentence.
+
+A Function that raises, crashes or never returns is a result (200, see `failure`), not an error.
+"""
+
+FINITE = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
+POSITIVE = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
+NOT_NEGATIVE = {"type": "number", "minimum": 0, "maximum": LARGEST}
+PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+    "wrt": ({"type": "string"}, "the element swept: `input`, `weight[0,1]`, or the name of a float parameter"),
+    "of": ({"type": "string"}, "the output element looked at: `y`, `y[0,1]`"),
+    "start": (FINITE, "the first x; by default the domain of what is swept"),
+    "stop": (FINITE, "the last x; above `start`"),
+    "count": ({"type": "integer", "minimum": COUNTS[0], "maximum": COUNTS[1], "default": COUNT}, "how many x"),
+    "grad_output": ({**FINITE, "default": 1}, "the cotangent that backward is given"),
+    "dtype": ({"type": "string", "enum": list(DTYPES), "default": "float64"}, "what the Function computes in"),
+    "device": ({"type": "string", "default": "auto"}, "`auto`, or one of this machine: `cpu`, `cuda`, `mps`"),
+    "step": (POSITIVE, "the widest difference; chosen from the range by default"),
+    "atol": (NOT_NEGATIVE, "absolute tolerance; chosen from the dtype by default"),
+    "rtol": (NOT_NEGATIVE, "relative tolerance; chosen from the dtype by default"),
+    "layout": ({"type": "string", "enum": list(LAYOUTS), "default": LAYOUTS[0]}, "how the page lays out its panels"),
+}
+QUERY = [
+    {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
+    for name, (schema, text) in PARAMETERS.items()
+]
+WAIT = {
+    "name": "wait",
+    "in": "query",
+    "required": False,
+    "schema": {"type": "string", "enum": ["0", "1"], "default": "0"},
+    "description": "`1`: answer when torch is loaded, not before",
+}
+SAID = {
+    404: "There is no such op.",
+    414: "The query is too long.",
+    422: "The query asks for what cannot be.",
+    503: "Too much to do, or the ops could not be loaded.",
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """These statuses as OpenAPI responses, each a problem."""
+    schema = TypeAdapter(Problem).json_schema()
+    return {
+        status: {"description": SAID[status], "content": {"application/problem+json": {"schema": schema}}}
+        for status in statuses
+    }

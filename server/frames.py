@@ -1,0 +1,60 @@
+"""Frames of the channel between server and worker: two lengths, a JSON header, raw columns. Never pickles."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+PREFIX = struct.Struct("!II")
+LIMIT = 8 * 2**20
+FORMATS = ("d", "B")  # float64 and uint8, as `memoryview` and `array` name them
+
+
+class BadFrame(Exception):
+    """What came through the channel is no frame."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A header, and columns by name: one-dimensional buffers of float64 or uint8."""
+
+    header: dict[str, Any]
+    columns: Mapping[str, memoryview] = field(default_factory=dict)
+
+
+def pack(frame: Frame) -> bytes:
+    """The bytes of a frame; raises ``BadFrame`` for a column of another type, or one above 8 MiB."""
+    views = {name: memoryview(column) for name, column in frame.columns.items()}
+    for name, view in views.items():
+        if view.format not in FORMATS:
+            raise BadFrame(f"column {name!r} has the format {view.format!r}; only float64 and uint8 travel")
+    layout = [[name, view.format, view.nbytes] for name, view in views.items()]
+    header = json.dumps([frame.header, layout], ensure_ascii=False).encode("utf-8", "replace")  # half a surrogate pair
+    payload = b"".join(view.tobytes() for view in views.values())
+    prefix = PREFIX.pack(len(header), len(payload))
+    lengths(prefix)
+    return prefix + header + payload
+
+
+def lengths(prefix: bytes) -> tuple[int, int]:
+    """How many bytes of header and of columns follow the prefix; raises ``BadFrame`` above 8 MiB."""
+    header, payload = PREFIX.unpack(prefix)
+    if header + payload > LIMIT:
+        raise BadFrame(f"a frame of {header + payload} bytes is above the limit of {LIMIT}")
+    return header, payload
+
+
+def unpack(header: bytes, payload: bytes) -> Frame:
+    """The frame in these bytes; its columns are views into ``payload``, not copies."""
+    try:
+        head, layout = json.loads(header)
+        columns, start, view = {}, 0, memoryview(payload)
+        for name, code, size in layout:
+            columns[name] = view[start : start + size].cast(code)
+            start += size
+        return Frame(head, columns)
+    except (ValueError, TypeError) as problem:
+        raise BadFrame(f"no header of a frame: {problem}") from problem

@@ -1,0 +1,69 @@
+"""Numbers as they stand in an address: strict to read, short to write, the same bits both ways."""
+
+from __future__ import annotations
+
+import math
+import re
+
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+LARGEST = 1e300  # differences of numbers up to here stay finite
+
+
+class BadQuery(Exception):
+    """The address asks for what cannot be; the message is one sentence that names the culprit and what is allowed."""
+
+
+def shown(text: str) -> str:
+    """A stranger's text, short enough and printable enough to be repeated in a sentence."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> float:
+    """The finite number in ``text``, within the bounds; raises ``BadQuery``."""
+    culprit, text = f"{name}={shown(text)}", _plus(text)
+    if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
+        raise BadQuery(f"{culprit} is not finite; give a number {between(minimum, maximum)}.")
+    if not DECIMAL.fullmatch(text):
+        raise BadQuery(f"{culprit} is not a number; write it in plain digits, such as -1.5 or 2e-3.")
+    value = float(text)
+    if not minimum <= value <= maximum:
+        raise BadQuery(f"{culprit} is out of bounds; give a number {between(minimum, maximum)}.")
+    return value
+
+
+def read_int(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> int:
+    """The whole number in ``text``, within the bounds; raises ``BadQuery``."""
+    culprit, text = f"{name}={shown(text)}", _plus(text)
+    if not WHOLE.fullmatch(text):
+        raise BadQuery(f"{culprit} is not a whole number; give one {between(minimum, maximum)}, in plain digits.")
+    if not minimum <= float(text) <= maximum:
+        raise BadQuery(f"{culprit} is out of bounds; give a whole number {between(minimum, maximum)}.")
+    if len(text) > 19:
+        raise BadQuery(f"{culprit} has too many digits; a whole number of at most 18 digits is allowed.")
+    return int(text)
+
+
+def between(minimum: float, maximum: float) -> str:
+    """The bounds in words."""
+    low, high = minimum > -LARGEST, maximum < LARGEST
+    if low and high:
+        return f"from {write(minimum)} to {write(maximum)}"
+    if low:
+        return f"of at least {write(minimum)}"
+    return f"of at most {write(maximum)}" if high else f"of at most {write(LARGEST)} in size"
+
+
+def write(value: float) -> str:
+    """The shortest text that ``float`` reads back as the same bits: ``1``, ``-0.5``, ``1e-7``."""
+    if isinstance(value, int) or not math.isfinite(value):
+        return str(value)
+    mantissa, _, exponent = repr(value).partition("e")
+    mantissa = mantissa.removesuffix(".0")
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
+
+
+def _plus(text: str) -> str:
+    """In a query a plus stands for a space; in a number there are none, so they were pluses."""
+    return text.strip(" ").replace(" ", "+")

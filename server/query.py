@@ -1,0 +1,166 @@
+"""The grammar of the address: a query string in, a question out, or one sentence about what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import parse_qsl
+
+from .address import LAYOUTS, Address, bounds, default
+from .number import LARGEST, BadQuery, read_float, read_int, shown
+from .question import Element, Question, Value
+
+LONGEST = 16_384  # bytes of a query string
+COUNTS = (2, 5001)
+DTYPES = {
+    "float64": LARGEST,
+    "float32": 3.4e38,
+    "bfloat16": 3.3e38,
+    "float16": 65504.0,
+}  # how large their numbers may be
+NAMES = ("wrt", "of", "start", "stop", "count", "grad_output", "dtype", "device", "step", "atol", "rtol", "layout")
+ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
+
+
+class LongQuery(BadQuery):
+    """The query string is longer than any question needs."""
+
+
+def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
+    """What the query string asks of ``op``; raises ``BadQuery``."""
+    given = _pairs(op, query)
+    wrt = _element("wrt", given["wrt"], _sweepable(op)) if "wrt" in given else None
+    usual = default(op, wrt)
+    asked = usual.question
+    question = replace(
+        asked,
+        of=_element("of", given["of"], _shapes(op["outputs"])) if "of" in given else asked.of,
+        start=read_float("start", given["start"]) if "start" in given else asked.start,
+        stop=read_float("stop", given["stop"]) if "stop" in given else asked.stop,
+        count=read_int("count", given["count"], *COUNTS) if "count" in given else asked.count,
+        grad_output=read_float("grad_output", given["grad_output"]) if "grad_output" in given else asked.grad_output,
+        dtype=_choice("dtype", given.get("dtype", asked.dtype), list(DTYPES)),
+        device=_choice("device", given.get("device", "auto"), ["auto", *(d["kind"] for d in device["devices"])]),
+        step=read_float("step", given["step"], math.ulp(0.0)) if given.get("step") else None,
+        atol=read_float("atol", given["atol"], 0.0) if given.get("atol") else None,
+        rtol=read_float("rtol", given["rtol"], 0.0) if given.get("rtol") else None,
+        parameters=asked.parameters | {p["name"]: _value(p, given[p["name"]]) for p in _named(op["parameters"], given)},
+        inputs=asked.inputs | {i["name"]: _values(i, given[i["name"]]) for i in _named(op["inputs"], given)},
+    )
+    _check_dtype(device, question)
+    _check_size(question)
+    _check_range(op, question)
+    return Address(question, _choice("layout", given.get("layout", usual.layout), LAYOUTS))
+
+
+def _named(declared: Iterable[dict[str, Any]], given: dict[str, str]) -> list[dict[str, Any]]:
+    return [each for each in declared if each["name"] in given]
+
+
+def _pairs(op: dict[str, Any], query: str) -> dict[str, str]:
+    if len(query) > LONGEST:
+        raise LongQuery(f"The query has {len(query)} bytes; at most {LONGEST} are allowed, so leave defaults out.")
+    names = [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(NAMES)
+    given: dict[str, str] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name not in names:
+            raise BadQuery(f"{shown(name)!r} is no name of this address{_suggestion(name, names)}")
+        if name in given:
+            raise BadQuery(f"{name} is given twice; give it once.")
+        given[name] = text
+    return given
+
+
+def _suggestion(word: str, words: Sequence[str]) -> str:
+    close = get_close_matches(word[:80], words, 1)
+    return (f"; did you mean {close[0]}? " if close else "; ") + f"Allowed: {', '.join(words)}."
+
+
+def _choice(name: str, text: str, choices: Sequence[str]) -> str:
+    if text not in choices:
+        raise BadQuery(f"{name}={shown(text)} is not one of its words{_suggestion(text, choices)}")
+    return text
+
+
+def _value(parameter: dict[str, Any], text: str) -> Value:
+    name, kind = parameter["name"], parameter["kind"]
+    if kind == "switch":
+        return _choice(name, text, ("true", "false")) == "true"
+    if kind == "choice":
+        return _choice(name, text, parameter["choices"])
+    low, high = bounds(parameter)
+    read_number = read_int if kind == "int" else read_float
+    return read_number(name, text, max(low, -LARGEST), min(high, LARGEST))
+
+
+def _values(declared: dict[str, Any], text: str) -> tuple[float, ...]:
+    name, wanted = declared["name"], math.prod(declared["shape"])
+    texts = re.split("[,;]", text)
+    if len(texts) != wanted:
+        shape = " of shape [" + ",".join(map(str, declared["shape"])) + "]" if declared["shape"] else ""
+        raise BadQuery(
+            f"{name}={shown(text)} holds {len(texts)} values; {name}{shape} needs {wanted}, separated by commas."
+        )
+    return tuple(read_float(name, each) for each in texts)
+
+
+def _shapes(tensors: Iterable[dict[str, Any]]) -> dict[str, list[int]]:
+    """By name; a tensor of one element is written like a number, whatever its rank."""
+    return {each["name"]: each["shape"] if math.prod(each["shape"]) != 1 else [] for each in tensors}
+
+
+def _sweepable(op: dict[str, Any]) -> dict[str, list[int]]:
+    return _shapes(op["inputs"]) | {p["name"]: [] for p in op["parameters"] if p["kind"] == "float"}
+
+
+def _element(role: str, text: str, shapes: dict[str, list[int]]) -> Element:
+    culprit, found = f"{role}={shown(text)}", ELEMENT.fullmatch(text)
+    name = found[1] if found else text
+    if found is None or name not in shapes:
+        raise BadQuery(f"{culprit} names no element{_suggestion(name, list(shapes))}")
+    shape = shapes[name]
+    index = tuple(map(int, found[2].split(","))) if found[2] else ()
+    if len(index) != len(shape) or any(i >= size for i, size in zip(index, shape, strict=True)):
+        if not shape:
+            raise BadQuery(f"{culprit} names no element; {name} is a single number, so write {role}={name}.")
+        first, last = ",".join("0" for _ in shape), ",".join(str(size - 1) for size in shape)
+        raise BadQuery(f"{culprit} names no element; allowed are {name}[{first}] to {name}[{last}].")
+    return Element(name, index)
+
+
+def _check_range(op: dict[str, Any], asked: Question) -> None:
+    low, high = next((bounds(p) for p in op["parameters"] if p["name"] == asked.wrt.name), (-LARGEST, LARGEST))
+    for name, value in (("start", asked.start), ("stop", asked.stop)):
+        if not low <= value <= high:
+            read_float(name, repr(value), low, high)
+    culprit = f"The range from start={asked.start:g} to stop={asked.stop:g}"
+    if asked.start == asked.stop:
+        raise BadQuery(f"{culprit} is empty; start must be below stop.")
+    if asked.start > asked.stop:
+        raise BadQuery(f"{culprit} is reversed; start must be below stop.")
+    finest = 4 * math.ulp(max(abs(asked.start), abs(asked.stop)))
+    if (asked.stop - asked.start) / (asked.count - 1) < finest:
+        raise BadQuery(f"{culprit} is too narrow for {asked.count} different points; widen it or lower count.")
+
+
+def _check_dtype(device: dict[str, Any], asked: Question) -> None:
+    for there in device["devices"]:
+        if there["kind"] == asked.device and asked.dtype not in there["dtypes"]:
+            allowed = ", ".join(there["dtypes"])
+            raise BadQuery(f"dtype={asked.dtype} does not exist on {there['name']}; allowed are {allowed}.")
+
+
+def _check_size(asked: Question) -> None:
+    largest = DTYPES[asked.dtype]
+    numbers = [("start", asked.start), ("stop", asked.stop), ("grad_output", asked.grad_output)]
+    numbers += [(name, value) for name, values in asked.inputs.items() for value in values]
+    for name, value in numbers:
+        if abs(value) > largest:
+            raise BadQuery(
+                f"{name}={value:g} is too large for {asked.dtype}; give a number of at most {largest:g} in size,"
+                " or choose dtype=float64."
+            )

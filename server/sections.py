@@ -1,0 +1,102 @@
+"""The addresses of one section: its page, its numbers, its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, HTTPException, Path, Request, Response
+
+from .address import canonical
+from .description import QUERY, problems
+from .document import document
+from .engine import Answer
+from .number import shown
+from .query import read
+from .reply import fingerprint, not_modified, passing, reply
+from .schema import Section
+from .site import Site
+from .table import table
+
+Name = Annotated[
+    str,
+    Path(description="the op, as in the address of its page", openapi_examples={"clamp": {"value": "clamp_with_grad"}}),
+]
+
+router = APIRouter()
+
+
+@router.get(
+    "/ops/{name}.json",
+    tags=["sections"],
+    summary="The numbers of a section",
+    responses={200: {"model": Section}, **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": QUERY},
+)
+async def numbers(request: Request, name: Name) -> Response:
+    """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict."""
+    return await _section(request, name, "application/json", document)
+
+
+@router.get(
+    "/ops/{name}.csv",
+    tags=["sections"],
+    summary="The table of a section",
+    responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}, **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": QUERY},
+)
+async def rows(request: Request, name: Name) -> Response:
+    """The columns of the numbers, one row for each x, after a line with their names."""
+    return await _section(request, name, "text/csv", lambda answer, _: table(answer))
+
+
+@router.get("/ops/{name}", include_in_schema=False)
+async def page(request: Request, name: str) -> Response:
+    """The page; while torch is loading, one that says so."""
+    site, query = Site.serving(request), _query(request)
+    if site.engine.starting:
+        address = f"/ops/{quote(name)}.json" + (f"?{query}" if query else "")
+        return passing(request, site.pages.waiting(shown(name), address), "text/html")
+    device = await site.engine.device()
+    op = await _op(site, name)
+    body = site.pages.op(op, read(op, device, query), device)
+    return reply(request, body, "text/html", fingerprint(body))
+
+
+async def _section(request: Request, name: str, media_type: str, write: Callable[[Answer, str], bytes]) -> Response:
+    site = Site.serving(request)
+    device = await site.engine.device()
+    op = await _op(site, name)
+    address = read(op, device, _query(request))
+    shortest = canonical(op, address)
+    mark = fingerprint(site.build, op["digest"], shortest, repr(device), media_type)
+    known = not_modified(request, mark)
+    if known is not None:
+        return known
+    answer = await site.engine.answer(address.question, request.is_disconnected)
+    failure = answer.header["failure"]
+    body = write(answer, shortest)
+    if failure is not None and failure["phase"] == "worker":  # it may go better the next time
+        return passing(request, body, media_type)
+    return reply(request, body, media_type, mark)
+
+
+async def _op(site: Site, name: str) -> dict[str, Any]:
+    ops = await site.engine.catalogue()
+    if name in ops:
+        return ops[name]
+    stem, _, ending = name.rpartition(".")
+    if stem in ops:
+        raise HTTPException(404, f"There is no format {shown(ending)!r}; allowed are .json and .csv after /ops/{stem}.")
+    close = get_close_matches(name[:80], ops, 1)
+    hint = f"did you mean {close[0]}? The gallery at / shows them all." if close else "the gallery at / shows them all."
+    raise HTTPException(404, f"There is no op {shown(name)!r}; {hint}")
+
+
+def _query(request: Request) -> str:
+    query: bytes = request.scope["query_string"]
+    return query.decode("latin-1")

@@ -1,0 +1,95 @@
+"""The process behind the door: loads torch and the ops, then answers one question after the other."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+from .frames import PREFIX, Frame, lengths, pack, unpack
+from .question import Element, Question
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Serve the channel whose descriptor is the first argument; the second is the deadline in seconds."""
+    logging.basicConfig(format="worker: %(message)s")
+    channel, deadline = socket.socket(fileno=int(sys.argv[1])), float(sys.argv[2])
+    channel.set_inheritable(False)
+    _keep_to_ourselves()
+    try:
+        answer, hello = _load()
+    except Exception as problem:
+        logging.exception("the ops could not be loaded")
+        channel.sendall(pack(Frame({"broken": _sentence(problem)})))
+        return
+    channel.sendall(pack(hello))
+    pid, incoming = os.getpid(), channel.makefile("rb")
+    while (asked := _receive(incoming)) is not None:
+        # Should the server be gone where the kernel does not tell us, no Function computes for ever.
+        signal.alarm(int(deadline) + 5)
+        reply = pack(_respond(answer, asked.header))
+        if os.getpid() != pid:  # a Function has forked, and its child came back here
+            os._exit(0)
+        signal.alarm(0)
+        channel.sendall(reply)
+
+
+def _keep_to_ourselves() -> None:
+    """No output into a stranger's stdout, no core files, no life after the server's."""
+    os.dup2(2, 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _load() -> tuple[ModuleType, Frame]:
+    from . import answer
+    from .catalogue import catalogue
+
+    answer.warm_up()
+    return answer, Frame({"catalogue": catalogue(), "device": answer.device()})
+
+
+def _receive(incoming: IO[bytes]) -> Frame | None:
+    """The next frame, or None when the server has closed its end."""
+    prefix = incoming.read(PREFIX.size)
+    if len(prefix) < PREFIX.size:
+        return None
+    header, payload = lengths(prefix)
+    return unpack(incoming.read(header), incoming.read(payload))
+
+
+def _respond(answer: ModuleType, asked: dict[str, Any]) -> Frame:
+    try:
+        return Frame(*answer.answer(_question(asked)))
+    except answer.BadQuestion as problem:
+        return Frame({"bad": str(problem)})
+    except SystemExit as end:  # said by a Function; at once, before the interpreter closes the channel
+        os._exit(end.code if isinstance(end.code, int) else 1)
+    except Exception as problem:
+        logging.exception("a fault of Gradloupe itself")
+        return Frame({"fault": _sentence(problem)})
+
+
+def _question(plain: dict[str, Any]) -> Question:
+    elements = {key: Element(plain[key]["name"], tuple(plain[key]["index"])) for key in ("wrt", "of")}
+    inputs = {name: tuple(values) for name, values in plain["inputs"].items()}
+    return Question(**{**plain, **elements, "inputs": inputs})
+
+
+def _sentence(problem: Exception) -> str:
+    return str(problem) if type(problem).__name__ == "BadDeclaration" else f"{type(problem).__name__}: {problem}"
+
+
+if __name__ == "__main__":
+    main()

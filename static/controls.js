@@ -1,0 +1,120 @@
+// The form beside the figure. Its fields hold the state; sliders, steppers and buttons only write into fields.
+
+import { plain, tidy, typographic } from "./number.js";
+
+const fieldOf = (form, name) => form.querySelector(`.field[name="${name}"]`);
+const isNumber = (field) => field.matches("[data-number], [data-list]");
+const shown = (field, text) => ("list" in field.dataset ? rows(field, text) : isNumber(field) ? typographic(text) : text);
+const valueOf = (field) => (plain(field.value) === "" ? NaN : Number(plain(field.value)));
+
+/** A flat list of numbers as rows, the way the tensor lies. */
+function rows(field, text) {
+  const numbers = text.split(/[,;]/).map((number) => typographic(number.trim()));
+  const width = Number(field.dataset.list);
+  const starts = numbers.map((_, i) => i).filter((i) => i % width === 0);
+  return starts.map((i) => numbers.slice(i, i + width).join(", ")).join("; ");
+}
+
+export function read(form) {
+  const state = {};
+  for (const element of form.elements) {
+    if (!element.name || (element.type === "radio" && !element.checked)) continue;
+    state[element.name] = element.type === "checkbox" ? String(element.checked) : element.value;
+  }
+  return state;
+}
+
+/** Show `state`; `usual` are the defaults that the reset buttons go back to. */
+export function write(form, state, usual) {
+  for (const element of form.elements) {
+    if (!(element.name in state)) continue;
+    if (element.type === "radio") element.checked = element.value === state[element.name];
+    else if (element.type === "checkbox") element.checked = state[element.name] === "true";
+    else if (element !== document.activeElement || !isNumber(element)) element.value = shown(element, state[element.name]);
+  }
+  follow(form, state, usual);
+}
+
+/** Bring everything that is not state into line with it: sliders, resets, and what is swept cannot also be held. */
+export function follow(form, state, usual) {
+  for (const slider of form.querySelectorAll("[data-slider]")) {
+    const value = valueOf(fieldOf(form, slider.dataset.slider));
+    if (Number.isFinite(value)) slider.value = value;
+  }
+  for (const button of form.querySelectorAll("[data-reset]")) {
+    const list = (text) => text.split(/[,;]/).map(plain).join();
+    button.disabled = list(state[button.dataset.reset]) === list(usual[button.dataset.reset]);
+  }
+  for (const control of form.querySelectorAll("[data-control]")) {
+    if (control.dataset.control === state.wrt || control.hidden) control.hidden = control.dataset.control === state.wrt;
+  }
+}
+
+/** Mark the control that a complaint names, and only that one. */
+export function blame(form, sentence) {
+  const words = sentence.match(/[\w.]+/g) ?? [];
+  const names = [...form.elements].filter((element) => element.name).map((element) => element.name);
+  const culprit = words.find((word) => names.includes(word));
+  for (const element of form.elements) {
+    if (element.name !== culprit || !sentence) element.removeAttribute("aria-invalid");
+    else element.setAttribute("aria-invalid", "true");
+  }
+}
+
+/**
+ * Calls `changed(name, live)` after every change; `live` while a slider is held, so that more is to come.
+ * `usual()` gives the defaults at that moment.
+ */
+export function listen(form, usual, changed) {
+  const put = (field, text, live = false) => {
+    field.value = shown(field, text);
+    changed(field.name, live);
+  };
+  let held = false;
+  const scope = form.closest(".bench"); // the layout switch belongs to the form but stands with the figure
+  form.addEventListener("pointerdown", ({ target }) => (held = target.matches("[data-slider]")));
+  addEventListener("pointerup", () => (held = false));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", ({ target }) => {
+    if (target.matches("[data-slider]")) put(fieldOf(form, target.dataset.slider), String(onSlider(target)), held);
+    else if (target.matches("[data-number]") && Number.isFinite(valueOf(target))) changed(target.name, false);
+  });
+  scope.addEventListener("change", ({ target }) => {
+    if (target.matches("[data-slider]")) changed(target.dataset.slider, false);
+    else if (target.name) changed(target.name, false);
+  });
+  form.addEventListener("click", ({ target }) => {
+    const { reset, flip, set } = target.closest("button")?.dataset ?? {};
+    if (reset) restore(form, reset, usual()[reset], changed, put);
+    if (flip) put(fieldOf(form, flip), String(-valueOf(fieldOf(form, flip)) || 0));
+    if (set) put(fieldOf(form, set), target.closest("button").value);
+  });
+  form.addEventListener("keydown", (event) => {
+    const { target, key, shiftKey } = event;
+    const up = { ArrowUp: 1, ArrowDown: -1 }[key];
+    if (!up || !target.matches("[data-number]") || !Number.isFinite(valueOf(target))) return;
+    event.preventDefault();
+    put(target, String(stepped(form, target, up * (shiftKey ? 10 : 1))));
+  });
+}
+
+function restore(form, name, text, changed, put) {
+  const box = form.querySelector(`[type=checkbox][name="${name}"]`);
+  if (!box) return put(fieldOf(form, name), text);
+  box.checked = text === "true";
+  return changed(name, false);
+}
+
+function onSlider({ value, min, max, dataset }) {
+  return "whole" in dataset ? Math.round(Number(value)) : tidy(Number(value), Number(max) - Number(min));
+}
+
+/** The field's value `count` steps on: a fiftieth of its slider, or the last digit that counts. */
+function stepped(form, field, count) {
+  const slider = form.querySelector(`[data-slider="${field.name}"]`);
+  const value = valueOf(field);
+  const whole = "whole" in (slider?.dataset ?? field.dataset);
+  const span = slider ? slider.max - slider.min : Math.max(1, Math.abs(value)) * 5;
+  const unit = whole ? 1 : 10 ** Math.floor(Math.log10(span / 50));
+  return Number((value + count * unit).toPrecision(12));
+}

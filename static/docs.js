@@ -1,0 +1,9 @@
+// Draws the description of the API. Everything comes from this server; `validatorUrl` would ask another one.
+
+const place = document.querySelector("#api");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+
+dark.addEventListener("change", follow);
+follow();
+SwaggerUIBundle({ domNode: place, url: place.dataset.description, validatorUrl: null, deepLinking: true });

@@ -1,0 +1,38 @@
+// Search: cards that do not speak of every word typed step back, and groups without cards with them.
+
+const box = document.querySelector("#search");
+const cards = [...document.querySelectorAll(".card")];
+const groups = [...document.querySelectorAll(".group")];
+const nothing = document.querySelector("#nothing");
+const count = document.querySelector("#found");
+
+function filter() {
+  const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const card of cards) card.hidden = !words.every((word) => card.dataset.search.includes(word));
+  for (const group of groups) group.hidden = !group.querySelector(".card:not([hidden])");
+  const found = cards.filter((card) => !card.hidden);
+  nothing.hidden = found.length > 0;
+  nothing.querySelector("q").textContent = box.value.trim();
+  count.textContent = words.length === 0 ? "" : found.length === 1 ? "1 Function" : `${found.length} Functions`;
+  history.replaceState(null, "", words.length > 0 ? `/?search=${encodeURIComponent(box.value.trim())}` : "/");
+  const named = (card) => words.every((word) => card.querySelector("h3").textContent.toLowerCase().includes(word));
+  return found.find(named) ?? found[0];
+}
+
+box.addEventListener("input", filter);
+box.form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  filter()?.querySelector("a").click();
+});
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && document.activeElement === box && box.value) {
+    box.value = "";
+    filter();
+  }
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || document.activeElement === box) return;
+  event.preventDefault();
+  box.focus();
+});
+
+box.value = new URLSearchParams(location.search).get("search") ?? "";
+if (box.value) filter();

@@ -1,0 +1,126 @@
+// The page of one op: controls write the address, the address is asked for its numbers, the numbers are drawn.
+
+import { defaults, parse, query } from "./address.js";
+import { asker } from "./ask.js";
+import { blame, follow, listen, read, write } from "./controls.js";
+import { prose, tidy } from "./number.js";
+import { onPaletteChange } from "./palette.js";
+import { save } from "./picture.js";
+import { plotter } from "./plot.js";
+import { reader } from "./reading.js";
+import { tracer } from "./trace.js";
+import { coded, describe } from "./words.js";
+
+const find = (selector) => document.querySelector(selector);
+const op = JSON.parse(find("#op").textContent);
+const form = find("#controls");
+const canvas = find("#canvas");
+const page = document.documentElement;
+const path = `/ops/${op.name}`;
+
+let state = parse(op, location.search);
+let dragging = false;
+const usual = () => defaults(op, state.wrt);
+
+const plot = plotter(canvas, {
+  zoomed: (start, stop) => travel(tidy(start, stop - start), tidy(stop, stop - start)),
+  widened: () => travel(usual().start, usual().stop),
+  drawn: () => {
+    page.dataset.ready = "1";
+    page.dataset.address = plot.state().answer.address;
+    page.dataset.held = dragging ? "1" : "";
+    page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1);
+    trace.refresh();
+  },
+});
+const trace = tracer(
+  { canvas, overlay: find("#overlay"), cursor: find("#cursor") },
+  plot,
+  reader(find("#reading"), () => plot.state().answer),
+);
+const ask = asker(answered, refused);
+
+function travel(start, stop) {
+  state = { ...state, start: String(start), stop: String(stop) };
+  write(form, state, usual());
+  go();
+}
+
+/** Put the state into the address and ask for it. */
+function go() {
+  const said = query(op, state);
+  history.replaceState(null, "", path + said);
+  find("#csv").href = `${path}.csv${said}`;
+  find("#json").href = `${path}.json${said}`;
+  ask(`${path}.json${said}`);
+}
+
+function answered(answer) {
+  complain("");
+  tell(answer);
+  describe(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
+  const held = dragging && plot.state()?.answer ? plot.state().ranges : null;
+  plot.draw(answer, state.layout, held);
+}
+
+function refused(sentence) {
+  complain(sentence);
+}
+
+function complain(sentence) {
+  const trouble = find("#trouble");
+  if (trouble.textContent !== sentence) trouble.textContent = sentence;
+  blame(form, sentence);
+}
+
+/** The verdict in words, and whatever else the answer says about itself. */
+function tell({ verdict, failure, notes, numerical, tolerance }) {
+  const box = find("#verdict");
+  const words = failure ? `${failure.phase} raised ${failure.kind}: ${failure.message}` : verdict.sentence;
+  box.dataset.word = verdict.word;
+  box.querySelector("use").setAttribute("href", `#mark-${verdict.word.replaceAll(" ", "-")}`);
+  box.querySelector(".word").textContent = verdict.word;
+  if (box.dataset.said !== words) box.querySelector(".sentence").replaceChildren(...coded(words));
+  box.dataset.said = words;
+  for (const line of document.querySelectorAll(".source .failed")) line.classList.remove("failed");
+  if (failure?.line) document.querySelector(`#L${failure.line}`)?.classList.add("failed");
+  find("#notes").replaceChildren(...notes.map((note) => Object.assign(document.createElement("li"), { textContent: prose(note) })));
+  const chosen = { step: numerical?.step, atol: tolerance?.atol, rtol: tolerance?.rtol };
+  for (const [name, value] of Object.entries(chosen)) form.elements[name].placeholder = value?.toPrecision(2) ?? "";
+}
+
+listen(form, usual, (name, live) => {
+  const before = state;
+  state = { ...state, ...read(form) };
+  if (name === "wrt" && state.wrt !== before.wrt) {
+    state = { ...state, start: usual().start, stop: usual().stop };
+    write(form, state, usual());
+  }
+  follow(form, state, usual());
+  dragging = live;
+  if (name === "layout" && plot.state()) plot.draw(plot.state().answer, state.layout);
+  go();
+});
+
+addEventListener("popstate", () => {
+  state = parse(op, location.search);
+  write(form, state, usual());
+  go();
+});
+
+// What is too wide for the window can be scrolled by keyboard too.
+const wide = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+});
+for (const box of document.querySelectorAll(".formulas dd, .scroll")) wide.observe(box);
+onPaletteChange(plot.redraw);
+find("#save").addEventListener("click", () => plot.state() && save(plot.state().answer, state.layout));
+find("#copy").addEventListener("click", async ({ target }) => {
+  await navigator.clipboard.writeText(location.href);
+  target.textContent = "Copied";
+  setTimeout(() => (target.textContent = "Copy link"), 1500);
+});
+find("#copy").hidden = !navigator.clipboard;
+find("#save").hidden = false;
+write(form, state, usual());
+go();

@@ -1,0 +1,43 @@
+// Numbers as people read them: a true minus sign, powers of ten, no digits of noise.
+
+const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+export const typographic = (text) => String(text).replaceAll("-", "−");
+
+/** The text a person typed, as the address spells it: ASCII minus, no spaces, numbers at their shortest. */
+export function plain(text) {
+  const ascii = text.trim().replaceAll("−", "-");
+  return ascii !== "" && Number.isFinite(Number(ascii)) ? shortest(Number(ascii)) : ascii;
+}
+
+/** The shortest decimal that reads back as `value`, with an exponent where the server writes one. */
+function shortest(value) {
+  const [mantissa, exponent] = value.toExponential().split("e");
+  return exponent < -4 || exponent >= 16 ? `${mantissa}e${Number(exponent)}` : String(value);
+}
+
+export function format(value, digits = 4) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "+∞" : "−∞";
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 1e-3 && size < 1e6) return typographic(Number(value.toPrecision(digits)));
+  const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+  const power = [...exponent.replace("+", "")].map((sign) => SUPERSCRIPT[sign]).join("");
+  return `${typographic(Number(mantissa))}·10${power}`.replace(/^(−?)1·/, "$1");
+}
+
+/** `value` with as many decimals as neighbours `step` apart need to be told from each other. */
+export function fixed(value, step) {
+  const decimals = Math.ceil(-Math.log10(step) - 1e-9);
+  return decimals > 6 || Math.abs(value) >= 1e6 ? format(value, 7) : typographic(value.toFixed(Math.max(0, decimals)));
+}
+
+/** `value` rounded where a thousandth of `span` can no longer be seen. */
+export function tidy(value, span) {
+  const unit = 10 ** Math.floor(Math.log10(span / 500));
+  return Number((Math.round(value / unit) * unit).toPrecision(12));
+}
+
+/** A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines. */
+export const prose = (text) => text.replace(/(^|[^\w.])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0");

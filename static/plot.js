@@ -1,0 +1,102 @@
+// Plotly and the page around it: draws answers, tells where things are, and hears a zoom.
+
+import { axisWords, figure, MARGIN, panels, ranges } from "./figure.js";
+import { palette } from "./palette.js";
+
+const CONFIG = {
+  displayModeBar: false,
+  displaylogo: false,
+  doubleClick: false,
+  responsive: true,
+  scrollZoom: false,
+  showSendToCloud: false,
+  showTips: false,
+  typesetMath: false,
+};
+
+const script = document.querySelector("#plotly");
+const loaded = window.Plotly ? Promise.resolve() : new Promise((resolve) => script.addEventListener("load", resolve));
+
+/** `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a double click. */
+export function plotter(canvas, { zoomed, widened, drawn }) {
+  const element = canvas.querySelector(".plot");
+  const lower = canvas.querySelector(".head.lower");
+  const figureElement = canvas.closest("figure");
+  const finger = matchMedia("(pointer: coarse)");
+  let shown = null;
+
+  function view(layout, held) {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const gap = layout === "stacked" ? lower.offsetHeight + 1.4 * rem : 0;
+    const { clientWidth: width, clientHeight: height } = element;
+    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, titles: false };
+  }
+
+  /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */
+  async function draw(answer, layout, held = null) {
+    const waiting = { answer, layout, held };
+    shown = { ...shown, ...waiting };
+    await loaded;
+    if (shown.answer !== answer || shown.layout !== layout) return;
+    name(answer, layout);
+    const seen = view(layout, held);
+    const { data, layout: frame } = figure(answer, seen, palette());
+    lower.style.top = layout === "stacked" ? `${panels(seen).lower[0] - lower.offsetHeight - 0.3 * seen.rem}px` : "";
+    const first = !element.classList.contains("js-plotly-plot");
+    await window.Plotly.react(element, data, frame, CONFIG);
+    if (first) hear();
+    shown = { ...waiting, view: seen, ranges: ranges(answer, seen) };
+    drawn();
+  }
+
+  function hear() {
+    element.on("plotly_relayout", (event) => {
+      const start = event["xaxis.range[0]"] ?? event["xaxis.range"]?.[0];
+      const stop = event["xaxis.range[1]"] ?? event["xaxis.range"]?.[1];
+      if (Number.isFinite(start) && Number.isFinite(stop)) zoomed(start, stop);
+    });
+    element.on("plotly_doubleclick", widened);
+  }
+
+  /** Axis words and legend: only what is in the picture. */
+  function name(answer, layout) {
+    figureElement.dataset.layout = layout;
+    const words = axisWords(answer, layout === "overlaid");
+    figureElement.querySelector("#upper-words").textContent = words.upper;
+    figureElement.querySelector("#lower-words").textContent = words.lower;
+    figureElement.querySelector("#differing").textContent =
+      answer.verdict.word === "differs" ? "differ" : "differ by design";
+    const has = {
+      forward: true,
+      surrogate: answer.columns.surrogate,
+      analytical: answer.columns.analytical,
+      numerical: answer.columns.numerical,
+      "surrogate slope": answer.columns.surrogate_numerical,
+      disagreement: answer.verdict.intervals.length > 0,
+      kinks: answer.marks.some(({ kind }) => kind === "kink"),
+      "closed ends": answer.marks.some(({ kind }) => kind === "jump"),
+    };
+    for (const item of figureElement.querySelectorAll("[data-curve]")) item.hidden = !has[item.dataset.curve];
+  }
+
+  const redraw = () => shown && draw(shown.answer, shown.layout, shown.held);
+  new ResizeObserver(redraw).observe(element);
+  return { draw, redraw, state: () => shown, place: () => place(shown) };
+}
+
+/** From data to pixels within the canvas: {x, upper, lower, left, right, panels}, each of the first three a function. */
+function place({ answer, view, ranges: { upper, lower } }) {
+  const left = MARGIN.left * view.rem;
+  const right = view.width - MARGIN.right * view.rem;
+  const spots = panels(view);
+  const scale = ([from, to], [low, high]) => (value) => from + ((value - low) / (high - low)) * (to - from);
+  return {
+    x: scale([left, right], [answer.start, answer.stop]),
+    invert: scale([answer.start, answer.stop], [left, right]),
+    upper: scale([spots.upper[1], spots.upper[0]], upper),
+    lower: scale([spots.lower[1], spots.lower[0]], lower),
+    left,
+    right,
+    panels: spots,
+  };
+}

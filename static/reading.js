@@ -1,0 +1,71 @@
+// What stands at one row of the table: as cells under the figure, and as a sentence to be spoken.
+
+import { fixed, format } from "./number.js";
+
+const GAPS = { nan: "not a number", "+inf": "+∞", "-inf": "−∞", jump: "jumps", kink: "two slopes", undecided: "uncertain" };
+
+/** Shows a row of `answer` in `element`; the hint comes back with row null. Returns the words for the row. */
+export function reader(element, answer) {
+  const hint = element.querySelector(".keys");
+  const list = element.querySelector("dl");
+  return (row) => {
+    hint.hidden = row !== null;
+    list.hidden = row === null;
+    if (row === null) return "";
+    const cells = reading(answer(), row);
+    list.replaceChildren(...cells.map(({ name, term, text }) => cell(name, term, text)));
+    return cells.map(({ term, text }) => `${term} ${text}`).join(", ");
+  };
+}
+
+function cell(name, term, text) {
+  const box = document.createElement("div");
+  box.dataset.name = name;
+  box.append(Object.assign(document.createElement("dt"), { textContent: term }));
+  box.append(Object.assign(document.createElement("dd"), { textContent: text }));
+  return box;
+}
+
+/** The cells of row `row`: [{name, term, text}]. */
+export function reading(answer, row) {
+  const { x, analytical, numerical } = answer.columns;
+  const step = (answer.stop - answer.start) / (answer.count - 1);
+  return [
+    { name: "x", term: answer.wrt, text: fixed(x[row], step) },
+    { name: "forward", term: answer.of, text: value(answer, "forward", row) },
+    analytical && { name: "analytical", term: "analytical", text: value(answer, "analytical", row) },
+    numerical && { name: "numerical", term: "numerical", text: measured(answer, row) },
+    analytical && { name: "status", term: "they", text: status(answer, row) },
+  ].filter(Boolean);
+}
+
+function value(answer, column, row) {
+  const number = answer.columns[column][row];
+  if (number !== null) return format(number);
+  const reason = Object.entries(answer.gaps?.[column] ?? {}).find(([, rows]) => rows.includes(row));
+  return reason ? GAPS[reason[0]] : "–";
+}
+
+/** The numerical gradient with its bound; on a kink the slopes of the two sides. */
+function measured(answer, row) {
+  const { numerical, error, left, right } = answer.columns;
+  const text = value(answer, "numerical", row);
+  if (text === GAPS.kink) return `${format(left[row])} left, ${format(right[row])} right`;
+  return numerical[row] !== null && error[row] ? `${text} ± ${format(error[row], 2)}` : text;
+}
+
+function status(answer, row) {
+  const { left, right, status: codes } = answer.columns;
+  const sides = [left?.[row], right?.[row]];
+  const between = sides.every((side) => Number.isFinite(side ?? NaN)) ? `from ${format(Math.min(...sides))} to ${format(Math.max(...sides))}` : "between the two sides";
+  const words = {
+    agrees: "agree",
+    subgradient: `agree: at a kink any slope ${between} is right`,
+    jump: "cannot be compared: forward jumps",
+    edge: "cannot be compared: an edge of the domain",
+    undecided: "cannot be told apart within the error",
+    differs: answer.verdict.word === "matches its surrogate" ? "differ, by design" : "differ",
+    gap: "cannot be compared: a value is missing",
+  };
+  return words[answer.statuses[codes[row]]];
+}

@@ -1,0 +1,115 @@
+// The cursor on the curves: follows the pointer and the keys, and lays both slopes on forward as tangents.
+
+const SVG = "http://www.w3.org/2000/svg";
+const REACH = 4.2;
+const PARTS = ["hairline", "tangent numerical left", "tangent numerical right", "tangent analytical", "dot forward", "dot numerical", "dot analytical"];
+
+/**
+ * `plot` draws, `read(row)` shows what stands at a row and returns the words for it.
+ * Returns {refresh}: to be called after every drawing.
+ */
+export function tracer({ canvas, overlay, cursor }, plot, read) {
+  const frame = overlay.appendChild(document.createElementNS(SVG, "svg"));
+  const parts = Object.fromEntries(PARTS.map((name) => [name, part(name, name.startsWith("tangent") ? frame : overlay)]));
+  let x = null;
+
+  function show(row) {
+    const { answer } = plot.state();
+    x = answer.columns.x[row];
+    cursor.setAttribute("aria-valuenow", x);
+    cursor.setAttribute("aria-valuetext", read(row));
+    sketch(parts, frame, answer, row, plot.place(), plot.state().view.rem);
+    canvas.classList.add("traced");
+  }
+
+  function hide() {
+    if (document.activeElement === cursor) return;
+    x = null;
+    canvas.classList.remove("traced");
+    read(null);
+  }
+
+  canvas.addEventListener("pointermove", ({ clientX, buttons, pointerType }) => {
+    if (buttons && pointerType === "mouse") canvas.classList.remove("traced");
+    if (!drawn() || (buttons && pointerType === "mouse")) return;
+    const at = plot.place();
+    const pixel = clientX - canvas.getBoundingClientRect().left;
+    if (pixel < at.left - 8 || pixel > at.right + 8) hide();
+    else show(nearest(plot.state().answer.columns.x, at.invert(pixel)));
+  });
+  canvas.addEventListener("pointerleave", hide);
+  cursor.addEventListener("blur", hide);
+  cursor.addEventListener("focus", () => drawn() && show(rowNow()));
+  cursor.addEventListener("keydown", (event) => {
+    const row = drawn() ? target(plot.state().answer, rowNow(), event) : undefined;
+    if (row === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    show(row);
+  });
+
+  const drawn = () => plot.state()?.ranges && plot.state().answer.columns.x.length > 0;
+  const rowNow = () => {
+    const { answer } = plot.state();
+    return nearest(answer.columns.x, x ?? (answer.start + answer.stop) / 2);
+  };
+  return { refresh: () => (x !== null && drawn() ? show(rowNow()) : hide()) };
+}
+
+/** The row that a key leads to, undefined for keys that mean nothing here. */
+function target({ columns, marks }, row, { key, shiftKey }) {
+  const last = columns.x.length - 1;
+  const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[key];
+  if (step) return Math.max(0, Math.min(last, row + step * (shiftKey ? 10 : 1)));
+  if (key === "Home") return 0;
+  if (key === "End") return last;
+  if (key !== "m" && key !== "M") return undefined;
+  const rows = marks.map((mark) => nearest(columns.x, mark.x)).sort((a, b) => a - b);
+  return shiftKey ? (rows.findLast((each) => each < row) ?? rows.at(-1)) : (rows.find((each) => each > row) ?? rows[0]);
+}
+
+/** The row whose x is closest to `value`; x is increasing. */
+export function nearest(xs, value) {
+  let [low, high] = [0, xs.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (xs[middle] <= value) low = middle;
+    else high = middle;
+  }
+  return value - xs[low] <= xs[high] - value ? low : high;
+}
+
+function part(name, parent) {
+  const element = document.createElementNS(SVG, name === "hairline" ? "path" : name.startsWith("dot") ? "circle" : "line");
+  element.setAttribute("class", name);
+  if (name.startsWith("dot")) element.setAttribute("r", 4);
+  return parent.appendChild(element);
+}
+
+function sketch(parts, frame, answer, row, at, rem) {
+  const { x: xs, forward, analytical, numerical, left, right } = answer.columns;
+  const [x, y] = [at.x(xs[row]), forward[row] === null ? null : at.upper(forward[row])];
+  set(parts.hairline, { d: Object.values(at.panels).map(([from, to]) => `M${x} ${from}V${to}`).join("") });
+  const [top, bottom] = at.panels.upper;
+  const box = [at.left, top, at.right - at.left, bottom - top];
+  set(frame, { x: box[0], y: box[1], width: box[2], height: box[3], viewBox: box.join(" ") });
+  const tangent = (name, gradient, from, to) => {
+    const rise = gradient === null || gradient === undefined || y === null ? NaN : slope(gradient / answer.grad_output, at);
+    const length = (REACH * rem) / Math.hypot(1, rise);
+    set(parts[name], Number.isFinite(rise) && { x1: x + from * length, x2: x + to * length, y1: y + from * length * rise, y2: y + to * length * rise });
+  };
+  tangent("tangent numerical left", left?.[row] ?? numerical?.[row], -1, 0);
+  tangent("tangent numerical right", right?.[row] ?? numerical?.[row], 0, 1);
+  tangent("tangent analytical", analytical?.[row], -1, 1);
+  const dot = (name, value, scale) => set(parts[name], value !== null && value !== undefined && { cx: x, cy: scale(value) });
+  dot("dot forward", forward[row], at.upper);
+  dot("dot numerical", numerical?.[row], at.lower);
+  dot("dot analytical", analytical?.[row], at.lower);
+}
+
+/** A slope of the data as one of pixels. */
+const slope = (gradient, at) => (gradient * (at.upper(1) - at.upper(0))) / (at.x(1) - at.x(0));
+
+function set(element, attributes) {
+  element.toggleAttribute("hidden", !attributes);
+  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
+}

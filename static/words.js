@@ -1,0 +1,93 @@
+// The figure in words, for those who do not see it and for those who want the numbers.
+
+import { format, prose } from "./number.js";
+
+const MOST = 24;
+const STRUCTURES = {
+  together: "All points went through the Function in one call.",
+  "one by one": "The Function was called once for each point.",
+};
+
+/** Sentences about `answer`, most important first. */
+export function summary(answer) {
+  const { columns, marks, verdict, wrt, of } = answer;
+  const worst = verdict.worst;
+  if (columns.x.length === 0) return ["Nothing could be computed, so there is nothing to draw."];
+  return [
+    `${wrt} goes from ${format(answer.start)} to ${format(answer.stop)}; ${of} ${runs(columns.forward)}.`,
+    columns.analytical && `With grad_output ${format(answer.grad_output)}, backward returns a gradient that ${runs(columns.analytical)}.`,
+    columns.surrogate && `The surrogate ${runs(columns.surrogate)}.`,
+    worst && `They differ most at ${wrt} = ${format(worst.x)}: analytical ${format(worst.analytical)}, numerical ${format(worst.numerical)}.`,
+    marks.length === 0 && "There is no kink and no jump in this range.",
+  ].filter(Boolean);
+}
+
+function runs(column) {
+  const values = column.filter((value) => value !== null && Number.isFinite(value));
+  if (values.length === 0) return "has no finite value";
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high)) ? `is ${format(high)} everywhere` : `lies between ${format(low)} and ${format(high)}`;
+}
+
+/** A table of kinks and jumps: {head, rows}, null where there is none. */
+export function marksTable(answer) {
+  if (answer.marks.length === 0) return null;
+  const jumps = answer.marks.some(({ kind }) => kind === "jump");
+  const head = [answer.wrt, "", jumps ? "left of it" : "slope left", jumps ? "right of it" : "slope right", "backward"];
+  const rows = answer.marks.slice(0, MOST).map((mark) => [
+    format(mark.x),
+    mark.kind,
+    ...(mark.kind === "kink" ? [slope(mark.left, jumps), slope(mark.right, jumps)] : [format(mark.below), format(mark.above)]),
+    format(mark.analytical),
+  ]);
+  return { head, rows, left: answer.marks.length - rows.length };
+}
+
+const slope = (value, labelled) => (labelled ? "slope " : "") + format(value);
+
+/** How the numbers came about, in one paragraph. */
+export function method({ numerical, tolerance, structure, dtype, device, columns, verdict }) {
+  return prose(
+    [
+      `backward ran in ${dtype} on ${device.name ?? device.kind}.`,
+      numerical &&
+        `The numerical curve is ${numerical.dtype} on ${numerical.device}: differences from a first step of ${format(numerical.step, 2)}, ` +
+          `extrapolated, ${format(numerical.forwards_per_point, 2)} forwards a point, each with its own error bound.`,
+      tolerance && `Two values agree within ${format(tolerance?.atol, 2)} + ${format(tolerance?.rtol, 2)} × |numerical|, beyond that bound.`,
+      `${verdict.judged} of ${columns.x.length} points could be judged.`,
+      STRUCTURES[structure],
+    ]
+      .filter(Boolean)
+      .join(" "),
+  );
+}
+
+/** `text` as nodes, the names of code set as code. */
+export function coded(text) {
+  const pieces = prose(text).split(/\b(forward|backward|grad_output|grad_input|None)\b/);
+  return pieces.map((piece, i) => (i % 2 ? element("code", piece) : piece));
+}
+
+/** Fill the page's elements with the words for `answer`. */
+export function describe(answer, { paragraphs, table, paragraph }) {
+  paragraphs.replaceChildren(...summary(answer).map((text) => element("p", text)));
+  const marks = marksTable(answer);
+  table.replaceChildren(...(marks ? [grid(marks)] : []));
+  if (marks?.left > 0) table.append(element("p", `and ${marks.left} more, all in the JSON.`));
+  paragraph.textContent = method(answer);
+}
+
+function grid({ head, rows }) {
+  const table = document.createElement("table");
+  table.append(element("caption", "Kinks and jumps"));
+  const row = (cells, tag) => {
+    const line = document.createElement("tr");
+    line.append(...cells.map((text, i) => element(i === 0 && tag === "td" ? "th" : text === "" ? "td" : tag, text)));
+    return line;
+  };
+  table.createTHead().append(row(head, "th"));
+  table.createTBody().append(...rows.map((cells) => row(cells, "td")));
+  return table;
+}
+
+const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });

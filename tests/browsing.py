@@ -1,0 +1,147 @@
+"""A real Chromium, and how the tests look at a page through it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Error,
+    Locator,
+    Page,
+    Request,
+    Response,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run"
+    " --disable-background-networking --disable-component-update --disable-sync"
+)
+WINDOW: ViewportSize = {"width": 1280, "height": 860}
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+POLICY = "document.addEventListener('securitypolicyviolation', e => console.error('policy', e.effectiveDirective))"
+CURVES = "() => document.querySelector('#plot').data.map(({name, x, y}) => [name, [...x], [...y]])"
+
+Curve = tuple[list[float | None], list[float | None]]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The one that is installed, or else playwright's own."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watch:
+    """What a page did that no page may do: errors, violations of the policy, requests to another host."""
+
+    host: str
+    complaints: list[str] = field(default_factory=list)
+
+    def hears(self) -> dict[Any, Any]:
+        """The listeners, by the event they listen to."""
+        return {
+            "console": self._console,
+            "pageerror": self._error,
+            "request": self._request,
+            "response": self._response,
+        }
+
+    def _error(self, error: Error) -> None:
+        self.complaints.append(f"error: {error}")
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # Chromium reports every 4xx here; those that a test asks for are meant, the others are caught as responses.
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.complaints.append(f"console: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        at = urlsplit(request.url)
+        if at.scheme in ("http", "https", "ws", "wss") and at.netloc != self.host:
+            self.complaints.append(f"another host: {request.url}")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 500 or ("/static/" in response.url and response.status >= 400):
+            self.complaints.append(f"{response.status}: {response.url}")
+
+
+@contextmanager
+def visitor(browser: Browser, server: str, **options: Any) -> Iterator[Page]:
+    """Someone with an empty cache and one page."""
+    context = browser.new_context(base_url=server, viewport=WINDOW, **options)
+    context.set_default_timeout(20_000)
+    context.add_init_script(POLICY)
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
+def watched(page: Page, server: str) -> Iterator[Page]:
+    """The page as new, in which nothing may have gone wrong at the end."""
+    page.set_viewport_size(WINDOW)
+    page.emulate_media(color_scheme="light")
+    watch = Watch(urlsplit(server).netloc)
+    heard = watch.hears()
+    for event, listener in heard.items():
+        page.on(event, listener)
+    yield page
+    page.unroute_all()
+    page.goto("about:blank")
+    for event, listener in heard.items():
+        page.remove_listener(event, listener)
+    assert watch.complaints == [], watch.complaints
+
+
+@contextmanager
+def alone(browser: Browser, server: str, **options: Any) -> Iterator[Page]:
+    """A watched page that shares nothing with any other."""
+    with visitor(browser, server, **options) as page, watched(page, server):
+        yield page
+
+
+def shows(page: Page, address: str) -> None:
+    """Waits until the curves of `address`, a shortest one, are drawn."""
+    expect(page.locator("html")).to_have_attribute("data-address", address, timeout=20_000)
+
+
+def opened(page: Page, address: str) -> Page:
+    """The page of an op, with its curves drawn."""
+    page.goto(address)
+    shows(page, address)
+    return page
+
+
+def curves(page: Page) -> dict[str, Curve]:
+    """What Plotly has drawn: x and y by the name of the trace."""
+    return {name: (x, y) for name, x, y in page.evaluate(CURVES)}
+
+
+def value_at(curve: Curve, x: float) -> float | None:
+    """y of the point closest to x."""
+    xs, ys = curve
+    return ys[min(range(len(xs)), key=lambda row: abs((xs[row] or 0.0) - x))]
+
+
+def enter(field_: Locator, text: str) -> None:
+    """Type a number and leave the field."""
+    field_.fill(text)
+    field_.press("Tab")
+
+
+def spoken(page: Page) -> str:
+    """What a screen reader is told about the cursor."""
+    return re.sub(r"\s+", " ", page.get_by_role("slider", name="Trace").get_attribute("aria-valuetext") or "")

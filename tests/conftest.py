@@ -1,0 +1,52 @@
+"""What several test files share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browsing import chromium, visitor, watched
+from playwright.sync_api import Browser, Page
+from serving import Server, copy_of_the_house, serving
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Server]:
+    """One server for all the tests that leave it as it is; torch is loaded."""
+    with serving() as server:
+        server.wait_until_ready()
+        yield server
+
+
+@pytest.fixture(scope="session")
+def server(running: Server) -> str:
+    """The address of that server, without a slash at the end."""
+    return running.url
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A copy of the package that a test may change."""
+    return copy_of_the_house(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all the tests."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def window(browser: Browser, server: str) -> Iterator[Page]:
+    """One page for all the tests, so that plotly is parsed only once."""
+    with visitor(browser, server) as page:
+        yield page
+
+
+@pytest.fixture
+def page(window: Page, server: str) -> Iterator[Page]:
+    """That page, watched: no error, no violation of the policy, no request to another host."""
+    with watched(window, server) as page:
+        yield page

@@ -1,0 +1,81 @@
+"""A real server in a process of its own, as a user would start it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+
+HERE = Path(__file__).parents[1]
+PACKAGE = ("__init__.py", "__main__.py", "ops", "server", "static", "templates")
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where it answers, and its process."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    def get(self, address: str) -> httpx2.Response:
+        return httpx2.get(self.url + address, timeout=60)
+
+    def wait_until_ready(self) -> None:
+        assert self.get("/healthz?wait=1").json() == {"status": "ready"}
+
+    def worker(self) -> int:
+        (worker,) = children(self.process.pid)
+        return worker
+
+
+@contextmanager
+def serving(*arguments: str, python: str = sys.executable, cwd: Path = HERE, path: str = "") -> Iterator[Server]:
+    """`python -m gradloupe --port 0`; `path` is where Python finds another copy of the package first."""
+    process = subprocess.Popen(
+        [python, "-m", "gradloupe", "--port", "0", *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        said = process.stdout.readline()
+        try:
+            yield Server(next(word for word in said.split() if word.startswith("http://")), process)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+
+
+def copy_of_the_house(folder: Path) -> Path:
+    """The package alone, in a folder of its own, to be changed by a test."""
+    copy = folder / "gradloupe"
+    copy.mkdir()
+    for name in PACKAGE:
+        source = HERE / name
+        if source.is_dir():
+            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, copy)
+    return copy
+
+
+def children(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    return [child for child, parent in pairs if parent == pid]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; a zombie, which only waits to be counted, does not."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return state.strip() not in ("", "Z", "Zs")

@@ -1,0 +1,265 @@
+"""The addresses: what each answers, in which format, and with which headers."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import httpx2
+import pytest
+from serving import Server, serving
+
+from gradloupe.server.security import HEADERS
+
+PAGES = ("/", "/ops/exp", "/docs", "/ops/nope", "/ops/exp?min=1")
+DATA = ("/ops/exp.json", "/ops/exp.csv", "/healthz", "/openapi.json", "/ops/nope.json", "/static/0/none.js", "/nothing")
+KEPT = ("/", "/ops/exp", "/docs", "/ops/exp.json", "/ops/exp.csv?count=11")
+
+
+def static_addresses(server: str) -> list[str]:
+    pages = "".join(httpx2.get(server + page).text for page in ("/", "/ops/exp", "/docs"))
+    return sorted(set(re.findall(r'"(/static/[^"]+)"', pages)))
+
+
+@pytest.mark.parametrize("address", PAGES + DATA)
+def test_every_response_carries_the_security_headers(server: str, address: str) -> None:
+    headers = httpx2.get(server + address).headers
+    assert {name: headers[name] for name in HEADERS} == HEADERS
+    assert "server" not in headers
+
+
+def test_the_policy_admits_no_inline_script_and_no_other_host() -> None:
+    policy = HEADERS["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert "default-src 'none'; script-src 'self';" in policy
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_pages_have_no_inline_script_style_or_handler(server: str, address: str) -> None:
+    page = httpx2.get(server + address).text
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", page)
+    assert all("src=" in tag or "application/json" in tag for tag in re.findall(r"<script[^>]*>", page))
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', page.replace("http://www.w3.org/", ""))
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_pages_are_html(server: str, address: str) -> None:
+    assert httpx2.get(server + address).headers["content-type"] == "text/html; charset=utf-8"
+
+
+def test_the_numbers_name_the_shortest_address_that_asks_for_them(server: str) -> None:
+    answer = httpx2.get(f"{server}/ops/clamp_with_grad.json?grad_output=-1.0&count=401&min=-1").json()
+    assert answer["address"] == "/ops/clamp_with_grad?grad_output=-1"
+    assert (answer["op"], answer["claim"], answer["grad_output"]) == ("clamp_with_grad", "surrogate", -1)
+    lengths = {len(column) for column in answer["columns"].values() if column is not None}
+    assert lengths == {len(answer["columns"]["x"])}
+
+
+def test_a_gap_travels_as_null_and_its_reason_beside_it(server: str) -> None:
+    answer = httpx2.get(f"{server}/ops/exp.json?start=700&stop=720&count=21").json()
+    forward = answer["columns"]["forward"]
+    assert forward[0] > 0
+    assert forward[-1] is None
+    assert len(forward) - 1 in answer["gaps"]["forward"]["+inf"]
+
+
+def test_the_table_has_the_columns_of_the_numbers(server: str) -> None:
+    address = f"{server}/ops/heaviside_sigmoid"
+    columns = httpx2.get(f"{address}.json?count=11").json()
+    response = httpx2.get(f"{address}.csv?count=11")
+    rows = list(csv.DictReader(io.StringIO(response.text)))
+    assert response.headers["content-type"] == "text/csv; charset=utf-8"
+    assert set(rows[0]) == set(columns["columns"])
+    for name, column in columns["columns"].items():
+        if name == "status":
+            assert [row[name] for row in rows] == [columns["statuses"][code] for code in column]
+        else:
+            expected = ["" if value is None else repr(value) for value in column or [None] * len(rows)]
+            assert [row[name].replace("inf", "") for row in rows] == expected
+
+
+@pytest.mark.parametrize("address", KEPT)
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_what_is_known_is_not_sent_again(server: str, address: str, encoding: str) -> None:
+    accept = {"accept-encoding": encoding}
+    first = httpx2.get(server + address, headers=accept)
+    assert first.headers["cache-control"] == "public, max-age=0, must-revalidate"
+    again = httpx2.get(server + address, headers=accept | {"if-none-match": f'"x", W/{first.headers["etag"]}'})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+
+
+def test_another_section_has_another_tag_and_the_same_one_the_same(server: str) -> None:
+    tags = [
+        httpx2.get(f"{server}/ops/exp{rest}").headers["etag"]
+        for rest in (
+            ".json",
+            ".json?count=401",
+            ".json?count=400",
+            ".csv",
+            ".json?grad_output=-1",
+            ".json?dtype=float32",
+        )
+    ]
+    assert tags[0] == tags[1]
+    assert len(set(tags)) == 5
+
+
+def test_bytes_that_differ_by_compression_differ_by_tag(server: str) -> None:
+    plain = httpx2.get(f"{server}/ops/exp.json", headers={"accept-encoding": "gzip;q=0"})
+    packed = httpx2.get(f"{server}/ops/exp.json", headers={"accept-encoding": "br, gzip;q=0.5"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.headers["vary"] == "Accept-Encoding"
+    assert plain.headers["etag"] != packed.headers["etag"]
+    assert plain.content == packed.content
+
+
+@pytest.mark.parametrize("address", [*KEPT, "/healthz", "/nothing"])
+def test_head_answers_like_get_without_a_body(server: str, address: str) -> None:
+    got, head = httpx2.get(server + address), httpx2.head(server + address)
+    assert head.status_code == got.status_code
+    assert head.content == b""
+    assert {name: value for name, value in head.headers.items() if name != "date"} == {
+        name: value for name, value in got.headers.items() if name != "date"
+    }
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("address", ["/", "/ops/exp.json", "/healthz", "/static/0/none.js"])
+def test_only_get_and_head_are_allowed(server: str, method: str, address: str) -> None:
+    response = httpx2.request(method, server + address)
+    assert response.status_code == 405
+    assert response.headers["allow"] == "GET, HEAD"
+    assert "use GET" in response.text
+
+
+def test_static_files_are_served_compressed_and_for_ever(server: str) -> None:
+    addresses = static_addresses(server)
+    assert any(address.endswith("/plotly.min.js") for address in addresses)
+    assert any(address.endswith("/highlight.css") for address in addresses)
+    for address in addresses:
+        accept = {"accept-encoding": "gzip"}
+        packed = httpx2.get(server + address, headers=accept)
+        assert packed.status_code == 200
+        assert packed.headers["content-encoding"] == "gzip"
+        assert packed.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert packed.headers["content-type"].split(";")[0] in ("text/css", "text/javascript", "image/svg+xml")
+        again = httpx2.get(
+            server + address, headers={"accept-encoding": "gzip", "if-none-match": packed.headers["etag"]}
+        )
+        assert again.status_code == 304
+
+
+def test_a_static_file_is_the_same_without_compression(server: str) -> None:
+    address = next(each for each in static_addresses(server) if each.endswith("/plotly.min.js"))
+    plain = httpx2.get(server + address, headers={"accept-encoding": "identity"})
+    with httpx2.stream("GET", server + address, headers={"accept-encoding": "gzip"}) as packed:
+        raw = b"".join(packed.iter_raw())
+    assert gzip.decompress(raw) == plain.content
+    assert len(raw) < len(plain.content) / 3
+
+
+@pytest.mark.parametrize(
+    "path", ["../pyproject.toml", "%2e%2e/pyproject.toml", "..%2f..%2fops/op.py", "__init__.py", "/etc/passwd", ""]
+)
+def test_a_static_address_reaches_no_other_file(running: Server, path: str) -> None:
+    digest = static_addresses(running.url)[0].split("/")[2]
+    with connected(running) as connection:
+        send(connection, f"/static/{digest}/{path}")
+        assert read(connection)[0] == 404
+
+
+def test_an_unknown_op_is_answered_with_the_closest_name(server: str) -> None:
+    problem = httpx2.get(f"{server}/ops/clamp_with_gard.json")
+    assert problem.status_code == 404
+    assert problem.headers["content-type"] == "application/problem+json"
+    assert problem.json() == {
+        "type": "about:blank",
+        "title": "Not Found",
+        "status": 404,
+        "detail": "There is no op 'clamp_with_gard'; did you mean clamp_with_grad? The gallery at / shows them all.",
+    }
+
+
+def test_an_unknown_format_is_answered_with_the_known_ones(server: str) -> None:
+    page = httpx2.get(f"{server}/ops/exp.xml")
+    assert page.status_code == 404
+    assert "allowed are .json and .csv" in page.text
+
+
+def test_a_page_for_a_browser_and_a_problem_for_a_program_where_there_is_nothing(server: str) -> None:
+    assert httpx2.get(f"{server}/nothing", headers={"accept": "text/html"}).text.startswith("<!doctype html>")
+    assert httpx2.get(f"{server}/nothing").json()["status"] == 404
+
+
+def test_a_strangers_text_is_escaped_on_the_page(server: str) -> None:
+    for address in ("/ops/<script>alert(1)</script>", "/ops/exp?<script>=1", '/ops/exp?count="><script>'):
+        assert "<script>" not in httpx2.get(server + address).text
+
+
+def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_there() -> None:
+    with serving() as server, ThreadPoolExecutor() as pool:
+        data = pool.submit(server.get, "/ops/exp.json")
+        health = pool.submit(server.get, "/healthz?wait=1")
+        assert server.get("/healthz").json() == {"status": "starting"}
+        for address, held in (("/", "/healthz?wait=1"), ("/ops/exp?grad_output=-1", "/ops/exp.json?grad_output=-1")):
+            page = server.get(address)
+            assert page.status_code == 200
+            assert page.headers["cache-control"] == "no-store"
+            assert f'data-address="{held}"' in page.text
+        assert health.result().json() == {"status": "ready"}
+        assert data.result().json()["verdict"]["word"] == "matches"
+        assert "Measuring" in server.get("/ops/exp").text
+
+
+def test_more_questions_than_can_wait_are_sent_away_with_a_time_to_come_back(running: Server) -> None:
+    with ExitStack() as stack:
+        connections = [stack.enter_context(connected(running)) for _ in range(100)]
+        for i, connection in enumerate(connections):
+            send(connection, f"/ops/exp.json?count=5001&grad_output={i + 2}")
+        answers = [read(connection) for connection in connections]
+    refused = [(headers, body) for status, headers, body in answers if status == 503]
+    assert {status for status, _, _ in answers} == {200, 503}
+    assert len(refused) <= 100 - 64
+    for headers, body in refused:
+        assert headers["retry-after"] == "1"
+        assert "ask again" in json.loads(body)["detail"]
+    assert running.get("/ops/exp.json").status_code == 200
+
+
+def test_a_question_whose_client_has_left_is_dropped(running: Server) -> None:
+    slow = "/ops/functional_linear.json?count=401&grad_output=1.5"
+    began = time.monotonic()
+    running.get(slow)
+    one = time.monotonic() - began
+    for i in range(40):
+        with connected(running) as connection:
+            send(connection, f"{slow}{i}")
+    began = time.monotonic()
+    assert running.get("/ops/exp.json?count=7").status_code == 200
+    assert time.monotonic() - began < 10 * one + 0.5
+
+
+def connected(server: Server) -> socket.socket:
+    host, port = server.url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), 60)
+
+
+def send(connection: socket.socket, address: str) -> None:
+    connection.sendall(f"GET {address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+
+
+def read(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
+    with connection.makefile("rb") as stream:
+        head, _, body = stream.read().partition(b"\r\n\r\n")
+    status, *headers = head.decode().split("\r\n")
+    return int(status.split()[1]), dict(line.split(": ", 1) for line in headers), body

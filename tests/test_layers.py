@@ -1,0 +1,107 @@
+"""The floors: ops < server.numerics < server < templates, static. Imports only point down; torch stays downstairs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parents[1]
+STANDARD = set(sys.stdlib_module_names)
+BEHIND_THE_DOOR = {f"server.{name}" for name in ("answer", "catalogue", "columns", "worker")}
+# What both sides of the channel know: plain data and how it travels.
+SHARED = {f"server.{name}" for name in ("address", "frames", "number", "question")}
+DOOR = {f"server.{name}" for name in ("engine", "loss", "process")}
+WEB = {
+    "fastapi",
+    "jinja2",
+    "latex2mathml",
+    "markupsafe",
+    "pydantic",
+    "pydantic_core",
+    "pygments",
+    "starlette",
+    "uvicorn",
+}
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {name_of(path): path for folder in ("ops", "server") for path in sorted((HOUSE / folder).rglob("*.py"))}
+
+
+def imports_of(name: str) -> set[str]:
+    """What a module imports, at its top or anywhere in it: ours from the root of the house, others by package."""
+    path = MODULES[name]
+    home = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add((node.module or "").split(".")[0])
+        elif isinstance(node, ast.ImportFrom):
+            base = home[: len(home) - node.level + 1] + (node.module.split(".") if node.module else [])
+            members = [".".join([*base, alias.name]) for alias in node.names]
+            found |= {each if each in MODULES else ".".join(base) for each in members}
+    return found - {""}
+
+
+def allowed_for(name: str) -> set[str]:
+    ops = {each for each in MODULES if each == "ops" or each.startswith("ops.")}
+    numerics = {each for each in MODULES if each.startswith("server.numerics")}
+    if name == "ops" or name == "ops.op":
+        return STANDARD | {"torch", "ops.op"}
+    if name in ops:
+        return {"torch", "math", "ops.op"}
+    if name in numerics:
+        return STANDARD | {"torch", "numpy"} | ops | numerics
+    if name in BEHIND_THE_DOOR:
+        return STANDARD | {"torch", "numpy"} | ops | numerics | BEHIND_THE_DOOR | SHARED
+    if name in SHARED:
+        return STANDARD | SHARED
+    if name in DOOR:
+        return STANDARD | SHARED | DOOR
+    web = {each for each in MODULES if each.startswith("server")} - numerics - BEHIND_THE_DOOR
+    return STANDARD | WEB | web
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_only_point_down(name: str) -> None:
+    assert imports_of(name) - allowed_for(name) == set()
+
+
+def test_the_web_is_up_without_torch() -> None:
+    program = (
+        "import gradloupe.__main__, gradloupe.server.app, sys; print(*{'torch', 'numpy', 'plotly'} & set(sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert loaded.split() == []
+
+
+def test_the_worker_is_started_before_the_web_is_imported() -> None:
+    assert not {"asyncio", "fastapi", "jinja2", "uvicorn"} & loaded_by("gradloupe.__main__")
+
+
+def loaded_by(module: str) -> set[str]:
+    program = f"import {module}, sys; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(ran.stdout.split())
+
+
+def test_no_file_is_longer_than_250_lines() -> None:
+    files = [*MODULES.values(), *(path for folder in ("static", "templates") for path in (HOUSE / folder).glob("*.*"))]
+    assert [path.name for path in files if len(path.read_text().splitlines()) > 250] == []
+
+
+def test_no_file_names_another_host_to_fetch_from() -> None:
+    for folder in ("static", "templates"):
+        for path in (HOUSE / folder).glob("*.*"):
+            text = path.read_text().replace("http://www.w3.org/", "")
+            assert "http://" not in text, path
+            assert "https://" not in text, path

@@ -1,0 +1,188 @@
+"""The grammar of the address: what is wrong is named in one sentence, what is right comes back in its shortest form."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradloupe.server.address import Address, canonical, default
+from gradloupe.server.answer import device
+from gradloupe.server.catalogue import catalogue
+from gradloupe.server.number import BadQuery, read_float, write
+from gradloupe.server.query import read
+
+OPS = {op["name"]: op for op in catalogue()}
+DEVICE = device()
+METAL = {
+    "torch": DEVICE["torch"],
+    "auto": "mps",
+    "devices": [{"kind": "mps", "name": "Apple GPU (Metal)", "dtypes": ["float32"]}, *DEVICE["devices"]],
+}
+CLAMP = "/ops/clamp_with_grad"
+LINEAR = "/ops/functional_linear"
+FINITE = st.floats(-1e300, 1e300)
+
+REFUSED = [
+    # address, what the sentence names, what it offers
+    (f"{CLAMP}?mn=1", "'mn'", "did you mean min?"),
+    (f"{CLAMP}?zzz=1", "'zzz'", "Allowed: min, max, input"),
+    (f"{CLAMP}?theme=dark", "'theme'", "Allowed"),
+    (f"{CLAMP}?min=-1&min=0", "min", "give it once"),
+    (f"{CLAMP}?min=", "min=", "plain digits"),
+    (f"{CLAMP}?min=a", "min=a", "plain digits"),
+    (f"{CLAMP}?min=nan", "min=nan", "from -3 to 3"),
+    (f"{CLAMP}?min=-inf", "min=-inf", "from -3 to 3"),
+    (f"{CLAMP}?min=1e400", "min=1e400", "from -3 to 3"),
+    (f"{CLAMP}?min=3.0001", "min=3.0001", "from -3 to 3"),
+    (f"{CLAMP}?min=1_0", "min=1_0", "plain digits"),
+    (f"{CLAMP}?min=0x1", "min=0x1", "plain digits"),
+    (f"{CLAMP}?min=٣", "min=٣", "plain digits"),
+    (f"{CLAMP}?min=−1", "min=−1", "plain digits"),
+    (f"{CLAMP}?min=%00", "min=�", "plain digits"),
+    (f"{CLAMP}?min=%ff", "min=�", "plain digits"),
+    (f"{CLAMP}?min=%ed%a0%80", "min=�", "plain digits"),
+    (f"{CLAMP}?grad_output=nan", "grad_output=nan", "a number"),
+    (f"{CLAMP}?grad_output=1e999", "grad_output=1e999", "1e300"),
+    (f"{CLAMP}?start=3&stop=3", "start=3 to stop=3", "empty"),
+    (f"{CLAMP}?start=3&stop=-3", "start=3 to stop=-3", "reversed"),
+    (f"{CLAMP}?start=5", "start=5 to stop=3", "below stop"),
+    (f"{CLAMP}?start=inf", "start=inf", "a number"),
+    (f"{CLAMP}?stop=1e301", "stop=1e301", "1e300"),
+    (f"{CLAMP}?start=1&stop=1.0000000000000002", "too narrow", "widen it"),
+    (f"{CLAMP}?count=0", "count=0", "from 2 to 5001"),
+    (f"{CLAMP}?count=1", "count=1", "from 2 to 5001"),
+    (f"{CLAMP}?count=-5", "count=-5", "from 2 to 5001"),
+    (f"{CLAMP}?count=1000000000", "count=1000000000", "from 2 to 5001"),
+    (f"{CLAMP}?count={'9' * 5000}", "count=999", "from 2 to 5001"),
+    (f"{CLAMP}?count=4.5", "count=4.5", "whole number"),
+    (f"{CLAMP}?count=1e3", "count=1e3", "whole number"),
+    (f"{CLAMP}?wrt=inputs", "wrt=inputs", "did you mean input?"),
+    (f"{CLAMP}?wrt=input[0]", "wrt=input[0]", "wrt=input."),
+    (f"{CLAMP}?wrt=", "wrt=", "Allowed"),
+    (f"{CLAMP}?of=z", "of=z", "Allowed: y."),
+    (f"{LINEAR}?wrt=weight", "wrt=weight", "weight[0,0] to weight["),
+    (f"{LINEAR}?wrt=weight[99,0]", "wrt=weight[99,0]", "weight[0,0] to weight["),
+    (f"{LINEAR}?wrt=weight[-1,0]", "wrt=weight[-1,0]", "Allowed"),
+    (f"{LINEAR}?wrt=weight[0]", "wrt=weight[0]", "weight[0,0] to weight["),
+    (f"{LINEAR}?of=y[0,1,2]", "of=y[0,1,2]", "y[0,0] to y["),
+    (f"{LINEAR}?weight=1,2", "weight=1,2", "separated by commas"),
+    (f"{CLAMP}?input=1,2", "input=1,2", "input needs 1"),
+    (f"{CLAMP}?input=nan", "input=nan", "a number"),
+    (f"{CLAMP}?dtype=float80", "dtype=float80", "float64, float32, bfloat16, float16"),
+    (f"{CLAMP}?dtype=int64", "dtype=int64", "Allowed"),
+    (f"{CLAMP}?dtype=float16&stop=1e5", "stop=100000", "at most 65504"),
+    (f"{CLAMP}?dtype=float32&grad_output=1e39", "grad_output=1e+39", "dtype=float64"),
+    (f"{CLAMP}?dtype=float32&input=1e39", "input=1e+39", "dtype=float64"),
+    (f"{CLAMP}?device=tpu", "device=tpu", "Allowed: auto, cpu"),
+    (f"{CLAMP}?layout=round", "layout=round", "stacked, overlaid"),
+    (f"{CLAMP}?step=0", "step=0", "at least"),
+    (f"{CLAMP}?step=-1", "step=-1", "at least"),
+    (f"{CLAMP}?atol=-1", "atol=-1", "at least 0"),
+    (f"{CLAMP}?rtol=inf", "rtol=inf", "a number"),
+    (f"{CLAMP}?wrt=min&start=-4", "start=-4", "from -3 to 3"),
+    (f"{LINEAR}?with_bias=yes", "with_bias=yes", "true, false"),
+]
+
+
+@pytest.mark.parametrize(("address", "culprit", "offer"), REFUSED)
+def test_a_bad_address_is_refused_in_one_sentence(server: str, address: str, culprit: str, offer: str) -> None:
+    path, _, query = address.partition("?")
+    response = httpx2.get(f"{server}{path}.json?{query}")
+    problem = response.json()
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+    assert culprit in problem["detail"]
+    assert offer in problem["detail"]
+    assert problem["detail"].endswith(".")
+    page = httpx2.get(f"{server}{address}")
+    assert page.status_code == 422
+    assert page.headers["content-type"].startswith("text/html")
+
+
+def test_an_endless_query_is_refused(server: str) -> None:
+    response = httpx2.get(f"{server}{CLAMP}.json?min={'1' * 20_000}")
+    assert response.status_code == 414
+    assert "16384" in response.json()["detail"]
+
+
+def test_a_float64_request_on_a_device_that_has_none_names_what_it_has() -> None:
+    with pytest.raises(BadQuery, match=r"float64 does not exist on Apple GPU \(Metal\); allowed are float32\."):
+        read(OPS["exp"], METAL, "device=mps")
+    assert read(OPS["exp"], METAL, "device=mps&dtype=float32").question.dtype == "float32"
+
+
+def test_every_kind_of_state_is_read() -> None:
+    asked = read(OPS["functional_linear"], DEVICE, "wrt=weight[0,1]&of=y[0,0]&start=-2&stop=2.5&count=11").question
+    assert (str(asked.wrt), str(asked.of), asked.start, asked.stop, asked.count) == (
+        "weight[0,1]",
+        "y[0,0]",
+        -2,
+        2.5,
+        11,
+    )
+    held = read(OPS["replace_grad"], DEVICE, "x_backward=+2.5&grad_output=-0").question
+    assert held.inputs["x_backward"] == (2.5,)
+    assert math.copysign(1, held.grad_output) == -1
+
+
+def test_rows_may_be_parted_by_semicolons() -> None:
+    weight = next(each for each in OPS["functional_linear"]["inputs"] if each["name"] == "weight")
+    rows, columns = weight["shape"]
+    text = ";".join(",".join(str(10 * i + j) for j in range(columns)) for i in range(rows))
+    asked = read(OPS["functional_linear"], DEVICE, f"weight={text}").question
+    assert asked.inputs["weight"] == tuple(10 * i + j for i in range(rows) for j in range(columns))
+
+
+def test_a_swept_parameter_starts_at_its_bounds() -> None:
+    asked = read(OPS["clamp_with_grad"], DEVICE, "wrt=min").question
+    assert (asked.start, asked.stop) == (-3, 3)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_an_op_without_a_query_has_the_shortest_address(name: str) -> None:
+    assert read(OPS[name], DEVICE, "") == default(OPS[name])
+    assert canonical(OPS[name], default(OPS[name])) == f"/ops/{name}"
+
+
+def test_defaults_are_left_out_and_the_order_is_that_of_the_declaration() -> None:
+    query = "layout=stacked&grad_output=-1.0&count=401&max=1e0&min=-0.5&dtype=float64"
+    op = OPS["clamp_with_grad"]
+    assert canonical(op, read(op, DEVICE, query)) == "/ops/clamp_with_grad?min=-0.5&grad_output=-1"
+
+
+@st.composite
+def addresses(draw: st.DrawFn) -> tuple[str, Address]:
+    op = OPS[draw(st.sampled_from(sorted(OPS)))]
+    said = [f"wrt={draw(st.sampled_from(op['elements']['wrt']))}", f"of={draw(st.sampled_from(op['elements']['of']))}"]
+    said += [f"{i['name']}={','.join(write(draw(FINITE)) for _ in i['values'])}" for i in op["inputs"]]
+    said += [
+        f"{p['name']}={write(draw(st.floats(p['minimum'], p['maximum'])))}"
+        for p in op["parameters"]
+        if p["kind"] == "float" and draw(st.booleans())
+    ]
+    said += [f"grad_output={draw(FINITE)!r}", f"count={draw(st.integers(2, 50))}"]
+    said += [f"layout={draw(st.sampled_from(['stacked', 'overlaid']))}"] * draw(st.integers(0, 1))
+    query = "&".join(draw(st.permutations(said)))
+    return op["name"], read(op, DEVICE, query)
+
+
+@given(addresses())
+def test_the_canonical_address_asks_for_exactly_the_same(asked: tuple[str, Address]) -> None:
+    name, address = asked
+    path, _, query = canonical(OPS[name], address).partition("?")
+    again = read(OPS[name], DEVICE, query)
+    assert path == f"/ops/{name}"
+    assert repr(again) == repr(address)
+    assert canonical(OPS[name], again) == canonical(OPS[name], address)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300))
+def test_a_written_number_is_read_as_the_same_bits(value: float) -> None:
+    again = read_float("x", write(value))
+    assert (again, math.copysign(1, again)) == (value, math.copysign(1, value))
+    assert json.loads(write(value)) == value
