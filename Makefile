@@ -2,6 +2,7 @@
 # make test   set everything up, lint, and pass every test, browser included
 # make bench  measure, and print the tables of the README
 # make lint   ruff and mypy alone
+# make screenshot   take the picture of the README again
 
 PYTHON ?= python3
 HOST ?= 127.0.0.1
@@ -9,7 +10,7 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test bench lint clean
+.PHONY: run test bench lint screenshot clean
 
 run: $(VENV)/app
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
@@ -24,6 +25,9 @@ lint: $(VENV)/dev
 
 bench: $(VENV)/bench
 	$(BIN)/python tests/bench/run.py
+
+screenshot: $(VENV)/browser
+	$(BIN)/python tests/screenshot.py
 
 clean:
 	rm -rf $(VENV) build *.egg-info

@@ -37,6 +37,7 @@ def device() -> dict[str, Any]:
     return {"torch": torch.__version__, "devices": [asdict(each) for each in found], "auto": found[0].kind}
 
 
+@np.errstate(all="ignore")  # what overflows is no accident but a gap with its reason
 def answer(question: Question) -> tuple[dict[str, Any], Columns]:
     """Everything measured of one section: the header, and columns of one float64 (status: uint8) a row.
 
@@ -44,6 +45,7 @@ def answer(question: Question) -> tuple[dict[str, Any], Columns]:
     """
     op = OPS[question.op]
     place, notes = place_for(question, devices())
+    _check_grad_output(question)
     section = _section(op, question, place)
     header: dict[str, Any] = {
         "op": op.name,
@@ -115,6 +117,15 @@ def place_for(question: Question, found: tuple[Device, ...]) -> tuple[Device, li
             f"choose one of {', '.join(named[0].dtypes)}, or device=cpu."
         )
     return named[0], []
+
+
+def _check_grad_output(question: Question) -> None:
+    most = torch.finfo(DTYPES[question.dtype]).max
+    if abs(question.grad_output) > most:
+        raise BadQuestion(
+            f"grad_output: {question.dtype} holds numbers up to {most:.4g}, and {question.grad_output:.4g} is more; "
+            "choose a smaller one, or dtype=float64."
+        )
 
 
 def _section(op: Op, question: Question, place: Device) -> Section:

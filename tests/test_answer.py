@@ -99,6 +99,22 @@ def test_a_dtype_the_device_lacks_is_refused_or_taken_elsewhere():
     assert place_for(replace(question, dtype="float32"), found) == (found[0], [])
 
 
+def test_a_grad_output_that_the_dtype_cannot_hold_is_refused():
+    with pytest.raises(BadQuestion, match="float16 holds numbers up to 6.55e.04, and 1e.06 is more"):
+        ask("exp", "x", dtype="float16", grad_output=1e6)
+
+
+@pytest.mark.parametrize("stop", [1e-300, 1e12, 1e300])
+@pytest.mark.parametrize("grad_output", [0.0, 1e300, -1e-300])
+@pytest.mark.parametrize("name", ["cube", "clamp_with_grad", "clipped_relu", "sinh", "heaviside_sigmoid", "kill_head"])
+def test_at_the_ends_of_the_representable_range_there_is_still_an_answer(name, stop, grad_output):
+    described = next(each for each in catalogue() if each["name"] == name)
+    wrt, of = (Element(each["name"], tuple(each["index"])) for each in (described["wrt"], described["of"]))
+    header, _ = answer(Question(name, wrt, of, -stop, stop, 101, grad_output))
+    json.dumps(header, allow_nan=False)
+    assert header["verdict"]["sentence"]
+
+
 def test_the_gallery_gets_a_thumbnail_and_a_verdict_for_every_op():
     drawn = thumbnails()
     assert list(drawn) == list(OPS)

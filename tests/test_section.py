@@ -50,6 +50,7 @@ def test_any_element_of_a_matrix_can_be_swept_and_looked_at(wrt, of):
         ("kill_head", "x[0,3]", "y[0,3]", "together"),
         ("functional_linear", "input[0,1]", "y[0,0]", "together"),
         ("functional_linear", "weight[0,0]", "y[1,0]", "one by one"),
+        ("functional_linear", "weight[0,1]", "y[0,0]", "one by one"),
         ("clamp_with_grad", "min", "y", "one by one"),
     ],
 )
@@ -74,6 +75,11 @@ def test_what_only_looks_elementwise_is_evaluated_one_by_one(name, function):
     assert structure(cut) == "one by one"
     alone = [float(function(torch.tensor([t]))[0]) for t in T]
     assert cut.forward(T) == pytest.approx(alone)
+
+
+def test_an_outer_product_of_all_copies_is_not_taken_for_a_batch():
+    cut = arranged(section("functional_linear", wrt="input[0,1]", of="y[0,0]"))
+    assert cut.output_size(T) == 4 * len(T)
 
 
 def test_the_rows_of_a_softmax_are_stacked():

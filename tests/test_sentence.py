@@ -33,9 +33,9 @@ def test_clamp_with_grad_says_that_its_surrogate_depends_on_the_sign():
     ahead = said("clamp_with_grad", claim="surrogate", follows_sign=True)
     back = said("clamp_with_grad", claim="surrogate", follows_sign=True, grad_output=-1.0)
     assert "not the derivative of forward for x > 1, and is not meant to be" in ahead
-    assert "This is its surrogate for positive grad_output" in ahead
+    assert "For negative grad_output it has another surrogate: flip the sign." in ahead
     assert "not the derivative of forward for x < −1, and is not meant to be" in back
-    assert "This is its surrogate for negative grad_output" in back
+    assert "For positive grad_output it has another surrogate: flip the sign." in back
 
 
 def test_jumps_are_named():

@@ -97,8 +97,9 @@ def judged_by(evaluation: Evaluation, verdict: Verdict) -> Curve:
 def _tolerance(evaluation: Evaluation, dtype: torch.dtype, atol: float | None, rtol: float | None) -> Tolerance:
     """Some last places of the dtype, of the slope itself and of the largest slope in sight."""
     precision = PLACES[dtype.itemsize] * torch.finfo(dtype).eps
+    chosen = max(precision * _in_sight(evaluation), torch.finfo(dtype).tiny)
     return Tolerance(
-        atol=max(precision * _in_sight(evaluation), torch.finfo(dtype).tiny) if atol is None else atol,
+        atol=min(chosen, torch.finfo(torch.float64).max) if atol is None else atol,
         rtol=precision if rtol is None else rtol,
     )
 

@@ -118,25 +118,35 @@ class Section:
         return leaf, self._run(t, leaf.clone())
 
     def _run(self, t: Array, swept: torch.Tensor | None) -> torch.Tensor:
+        return self._element(self._called(t, swept), len(t))
+
+    def _called(self, t: Array, swept: torch.Tensor | None) -> Any:
         arguments = list(self._arguments(t, swept))
         try:
-            y = self.call(*arguments)
+            return self.call(*arguments)
         except Exception as error:
             raise failure_of(error, self.op, "forward") from error
-        return self._element(y, len(t))
+
+    def output_size(self, t: Array) -> int:
+        """How many elements the output ``of`` has when it is evaluated for all of ``t``, in one call if stacked."""
+        with torch.no_grad():
+            return sum(self._output(self._called(chunk, None)).numel() for chunk in self._chunks(t))
 
     def _element(self, y: Any, copies: int) -> torch.Tensor:
         """The element ``of`` of every copy, as a 1-D tensor."""
+        out = self._output(y)
+        shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
+        if out.numel() != copies * math.prod(shape) or not self._fits(shape):
+            raise self._wrong(f"forward returned {self.of!r} of shape {list(out.shape)}: it has no such element")
+        return self._pick(out, shape, self.of_index)
+
+    def _output(self, y: Any) -> torch.Tensor:
         outputs = y if isinstance(y, tuple) else (y,)
         position = self.op.outputs.index(self.of)
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
             found = type(y).__name__ if len(outputs) == 1 else f"{len(outputs)} outputs"
             raise self._wrong(f"forward returned {found} where a tensor {self.of!r} was declared")
-        out = outputs[position]
-        shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
-        if out.numel() != copies * math.prod(shape) or not self._fits(shape):
-            raise self._wrong(f"forward returned {self.of!r} of shape {list(out.shape)}: it has no such element")
-        return self._pick(out, shape, self.of_index)
+        return outputs[position]
 
     def _fits(self, shape: Index) -> bool:
         if not self.of_index:
@@ -171,8 +181,8 @@ class Section:
 
     def _held(self, name: str, values: tuple[float, ...], copies: int) -> torch.Tensor:
         shape = self._shape(name)
-        one = torch.tensor(values, dtype=self.dtype, device=self.device)
-        return one.repeat(copies).reshape(copies * shape[0], *shape[1:])
+        flat = torch.tensor(values, dtype=self.dtype, device=self.device)
+        return (flat.repeat(copies) if copies > 1 else flat).reshape(copies * shape[0], *shape[1:])
 
     def _shape(self, name: str) -> Index:
         """The shape of one copy of an input; a single number travels as a tensor of one element."""

@@ -55,11 +55,12 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    where = _intervals(verdict.forward.intervals, evaluation, names)
-    said = [
-        f"backward is not the derivative of forward {where}, and is not meant to be: "
-        f"on all of {_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."
-    ]
+    said = [f"on all of {_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
+    if verdict.forward.intervals:
+        where = _intervals(verdict.forward.intervals, evaluation, names)
+        said = [f"backward is not the derivative of forward {where}, and is not meant to be: {said[0]}"]
+    else:
+        said = [f"Whether backward is the derivative of forward is undecided, but {said[0]}"]
     if names.follows_sign and evaluation.grad_output:
         other = "negative" if evaluation.grad_output > 0 else "positive"
         said.append(f"For {other} grad_output it has another surrogate: flip the sign.")

@@ -36,10 +36,11 @@ def _stackable(section: Section) -> tuple[str, ...]:
     alone = replace(section, stacked=())
     try:
         t, wanted = _sample(alone)
+        size = alone.output_size(t)
     except FunctionFailed:
         return ()
     for names in (tuple(name for name, _ in section.inputs), (section.wrt,)):
-        if _same(replace(section, stacked=names), t, wanted):
+        if _same(replace(section, stacked=names), t, wanted, size):
             return names
     return ()
 
@@ -57,8 +58,11 @@ def _both(section: Section, t: Array) -> list[Array]:
     return [returned.values] if returned.grad_input is None else [returned.values, returned.grad_input]
 
 
-def _same(section: Section, t: Array, wanted: list[Array]) -> bool:
+def _same(section: Section, t: Array, wanted: list[Array], size: int) -> bool:
     try:
+        # An outer product of all copies may hold the right elements too, and ever more of the wrong ones.
+        if section.output_size(t) != size:
+            return False
         found = _both(section, t)
     except FunctionFailed:
         return False

@@ -1,0 +1,18 @@
+"""Takes the picture of the README: the page of ClampWithGrad, as it comes up. Run by `make screenshot`."""
+
+from browsing import chromium, visitor
+from serving import HERE, serving
+
+
+def main() -> None:
+    with serving() as server, chromium() as browser:
+        server.wait_until_ready()
+        with visitor(browser, server.url, device_scale_factor=2, color_scheme="light") as page:
+            page.set_viewport_size({"width": 1200, "height": 800})
+            page.goto("/ops/clamp_with_grad")
+            page.locator("html[data-ready]").wait_for()
+            page.screenshot(path=HERE / "screenshot.png")
+
+
+if __name__ == "__main__":
+    main()
