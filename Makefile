@@ -21,7 +21,7 @@ test: lint $(VENV)/browser
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	MYPYPATH=$(VENV)/src $(BIN)/mypy -p gradloupe.ops -p gradloupe.server
+	MYPYPATH=$(VENV)/src $(BIN)/mypy -p gradloupe.ops -p gradloupe.server -p gradloupe.__main__
 
 bench: $(VENV)/bench
 	$(BIN)/python tests/bench/run.py

@@ -21,18 +21,25 @@ def main() -> None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104 - shown, not bound
     port = listener.getsockname()[1]
     print(f"Gradloupe is at http://{f'[{host}]' if ':' in host else host}:{port} (Ctrl-C ends it)", flush=True)
+    with suppress(KeyboardInterrupt):
+        _serve(listener, process)
 
+
+def _serve(listener: socket.socket, process: WorkerProcess) -> None:
     import uvicorn
 
     from .server.app import create_app
     from .server.engine import Engine
 
-    app = create_app(Engine(process))
     config = uvicorn.Config(
-        app, ws="none", access_log=False, server_header=False, log_level="warning", timeout_graceful_shutdown=5
+        create_app(Engine(process)),
+        ws="none",
+        access_log=False,
+        server_header=False,
+        log_level="warning",
+        timeout_graceful_shutdown=5,
     )
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def _options() -> argparse.Namespace:

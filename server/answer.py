@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ..ops import OPS, Op
 from .catalogue import first_looked_at
@@ -23,8 +22,6 @@ from .numerics.sentence import Names, sentence
 from .question import Question
 
 torch.set_num_threads(1)
-
-THUMBNAIL_POINTS = 81
 
 
 class BadQuestion(Exception):
@@ -75,26 +72,11 @@ def answer(question: Question) -> tuple[dict[str, Any], Columns]:
     return header | _found(evaluation, verdict, question, op), drawn
 
 
-def thumbnails() -> dict[str, dict[str, Any]]:
-    """A few points of every op as it is looked at first, with its verdict, for the gallery."""
-    return {name: _thumbnail(op) for name, op in OPS.items()}
-
-
 def warm_up() -> None:
     """One look at one op, so that the first user does not pay for what torch loads lazily."""
-    _thumbnail(next(iter(OPS.values())))
-
-
-def _thumbnail(op: Op) -> dict[str, Any]:
+    op = next(iter(OPS.values()))
     wrt, of = first_looked_at(op)
-    start, stop = next(each.domain for each in op.inputs if each.name == wrt.name)
-    header, columns = answer(Question(op.name, wrt, of, start, stop, THUMBNAIL_POINTS))
-    drawn = {name: _nulls(columns[name]) if name in columns else [] for name in ("x", "forward", "analytical")}
-    return {**drawn, "word": header["verdict"]["word"]}
-
-
-def _nulls(column: NDArray[Any]) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in column]
+    answer(Question(op.name, wrt, of, -1.0, 1.0))
 
 
 def place_for(question: Question, found: tuple[Device, ...]) -> tuple[Device, list[str]]:

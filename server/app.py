@@ -5,22 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 
 from .. import __version__
 from . import sections
-from .description import ABOUT, WAIT, problems
+from .description import ABOUT, WAIT, documents, problems, shapes
 from .engine import Engine
 from .number import BadQuery
 from .problems import Problems
 from .reply import fingerprint, passing, reply
-from .schema import Health
 from .security import SecurityHeaders
 from .site import Site
 
 router = APIRouter()
+
+
+class Gradloupe(FastAPI):
+    """The application, which describes the shapes of its answers when it is asked to."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            super().openapi()["components"] = {"schemas": shapes()}
+        return super().openapi()
 
 
 def create_app(engine: Engine) -> FastAPI:
@@ -35,7 +44,7 @@ def create_app(engine: Engine) -> FastAPI:
         finally:
             await engine.close()
 
-    app = FastAPI(
+    app = Gradloupe(
         title="Gradloupe",
         version=__version__,
         description=ABOUT,
@@ -74,7 +83,7 @@ async def docs(request: Request) -> Response:
     "/healthz",
     tags=["health"],
     summary="Whether torch is loaded",
-    responses={200: {"model": Health}, **problems(422, 503)},
+    responses={200: documents("Health"), **problems(422, 503)},
     response_class=Response,
     openapi_extra={"parameters": [WAIT]},
 )
@@ -91,9 +100,10 @@ async def healthz(request: Request) -> Response:
 
 
 @router.get("/static/{digest}/{path:path}", include_in_schema=False)
-async def static(request: Request, digest: str, path: str) -> Response:
+async def static(request: Request) -> Response:
     """A static file; its address changes with its content, so it is kept for ever."""
-    found = await Site.serving(request).assets.serve(request, digest, path)
+    path = request.path_params
+    found = await Site.serving(request).assets.serve(request, path["digest"], path["path"])
     if found is None:
         raise HTTPException(404, "There is no such static file; reload the page, which knows the present ones.")
     return found

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from .address import COUNT, LAYOUTS
 from .number import LARGEST
 from .query import COUNTS, DTYPES
-from .schema import Problem
 
 ABOUT = """\
 One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
@@ -42,6 +39,14 @@ QUERY = [
     {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
     for name, (schema, text) in PARAMETERS.items()
 ]
+NAME = {
+    "name": "name",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string"},
+    "description": "the op, as in the address of its page",
+    "examples": {"clamp": {"value": "clamp_with_grad"}},
+}
 WAIT = {
     "name": "wait",
     "in": "query",
@@ -57,10 +62,29 @@ SAID = {
 }
 
 
+def documents(name: str) -> dict[str, Any]:
+    """A 200 whose JSON has the shape of this name."""
+    return {"description": "Measured.", "content": {"application/json": {"schema": _shape(name)}}}
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """These statuses as OpenAPI responses, each a problem."""
-    schema = TypeAdapter(Problem).json_schema()
-    return {
-        status: {"description": SAID[status], "content": {"application/problem+json": {"schema": schema}}}
-        for status in statuses
-    }
+    content = {"application/problem+json": {"schema": _shape("Problem")}}
+    return {status: {"description": SAID[status], "content": content} for status in statuses}
+
+
+def shapes() -> dict[str, Any]:
+    """The JSON schemas that the responses refer to, by name."""
+    from pydantic import TypeAdapter  # only when somebody reads the description: it takes longer than the first page
+
+    from .schema import Health, Problem, Section
+
+    template, found = "#/components/schemas/{model}", dict[str, Any]()
+    for shape in (Health, Problem, Section):
+        schema = TypeAdapter(shape).json_schema(ref_template=template, mode="serialization")
+        found |= schema.pop("$defs", {}) | {shape.__name__: schema}
+    return found
+
+
+def _shape(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}

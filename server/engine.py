@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
-from .frames import PREFIX, BadFrame, Frame, lengths, pack, unpack
+from .channel import Channel
+from .frames import BadFrame, Frame, pack
 from .loss import Lost, explained
 from .process import WorkerProcess
 from .question import Question
@@ -129,6 +130,8 @@ class Engine:
         self._waiting += 1
         try:
             yield
+        except asyncio.CancelledError:  # the server is ending, and its time to finish is over
+            raise EngineBusy from None
         finally:
             self._waiting -= 1
 
@@ -144,7 +147,7 @@ class Engine:
     async def _exchange(self, asked: dict[str, Any]) -> Frame:
         await self._listening()
         process, self._reply = self._process, asyncio.get_running_loop().create_future()
-        self._writer.write(pack(Frame(asked)))
+        self._transport.write(pack(Frame(asked)))
         try:
             async with asyncio.timeout(process.deadline):
                 frame = await self._reply
@@ -164,15 +167,12 @@ class Engine:
         starts = 0
         while not self.broken:
             starts += 1
-            with suppress(EOFError, OSError, BadFrame):
-                await self._listen()
-            loaded = self._settled.is_set()
+            await self._listen()
+            starts = 0 if self._settled.is_set() else starts
             self._settled.clear()
-            self._writer.close()
             ended = await asyncio.to_thread(self._process.reap)
             if self._reply is not None and not self._reply.done():
                 self._reply.set_exception(Lost(ended))
-            starts = 0 if loaded else starts
             if starts == STARTS:
                 self.broken = f"The worker process ended ({ended}) {STARTS} times while it was loading; see the log."
             if not self.broken:
@@ -180,25 +180,29 @@ class Engine:
         self._settled.set()
 
     async def _listen(self) -> None:
-        reader, self._writer = await asyncio.open_unix_connection(sock=self._process.channel)
+        hello = self._reply = asyncio.get_running_loop().create_future()
+        self._transport, channel = await asyncio.get_running_loop().create_unix_connection(
+            lambda: Channel(self._hear), sock=self._process.channel
+        )
         try:
-            async with asyncio.timeout(LOADING):
-                hello = (await _receive(reader)).header
-        except TimeoutError:
-            self.broken = f"The ops were not loaded after {LOADING:g} s; a file in ops/ may compute for ever."
-            self._process.kill()
-            return
+            await asyncio.wait([hello, channel.closed], timeout=LOADING, return_when=asyncio.FIRST_COMPLETED)
+            if hello.done():
+                self._greet(hello.result().header)
+            elif not channel.closed.done():
+                self.broken = f"The ops were not loaded after {LOADING:g} s; a file in ops/ may compute for ever."
+                self._process.kill()
+            hello.cancel()
+            await channel.closed
+        finally:
+            self._transport.close()
+
+    def _greet(self, hello: dict[str, Any]) -> None:
         self.broken = hello.get("broken", "")
         if not self.broken:
             self._hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
             self._settled.set()
-        while True:
-            frame = await _receive(reader)
-            if self._reply is None or self._reply.done():
-                raise BadFrame("nobody has asked for that")
-            self._reply.set_result(frame)
 
-
-async def _receive(reader: asyncio.StreamReader) -> Frame:
-    header, payload = lengths(await reader.readexactly(PREFIX.size))
-    return unpack(await reader.readexactly(header), await reader.readexactly(payload))
+    def _hear(self, frame: Frame) -> None:
+        if self._reply is None or self._reply.done():
+            raise BadFrame("nobody has asked for that")
+        self._reply.set_result(frame)

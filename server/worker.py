@@ -9,6 +9,8 @@ import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
+from select import select
 from typing import IO, TYPE_CHECKING, Any
 
 from .frames import PREFIX, Frame, lengths, pack, unpack
@@ -26,6 +28,13 @@ def main() -> None:
     channel, deadline = socket.socket(fileno=int(sys.argv[1])), float(sys.argv[2])
     channel.set_inheritable(False)
     _keep_to_ourselves()
+    if select([channel], [], [], 0)[0]:  # nothing is sent yet: the server has ended before that was arranged
+        return
+    with suppress(BrokenPipeError):
+        _serve(channel, deadline)
+
+
+def _serve(channel: socket.socket, deadline: float) -> None:
     try:
         answer, hello = _load()
     except Exception as problem:

@@ -9,7 +9,7 @@ import torch
 from looks import written
 
 from gradloupe.ops import OPS
-from gradloupe.server.answer import BadQuestion, answer, device, place_for, thumbnails
+from gradloupe.server.answer import BadQuestion, answer, device, place_for
 from gradloupe.server.catalogue import catalogue, parsed
 from gradloupe.server.numerics.hardware import Device
 from gradloupe.server.question import Element, Question
@@ -100,7 +100,7 @@ def test_a_dtype_the_device_lacks_is_refused_or_taken_elsewhere():
 
 
 def test_a_grad_output_that_the_dtype_cannot_hold_is_refused():
-    with pytest.raises(BadQuestion, match="float16 holds numbers up to 6.55e.04, and 1e.06 is more"):
+    with pytest.raises(BadQuestion, match=r"float16 holds numbers up to 6.55e\+04, and 1e\+06 is more"):
         ask("exp", "x", dtype="float16", grad_output=1e6)
 
 
@@ -113,13 +113,6 @@ def test_at_the_ends_of_the_representable_range_there_is_still_an_answer(name, s
     header, _ = answer(Question(name, wrt, of, -stop, stop, 101, grad_output))
     json.dumps(header, allow_nan=False)
     assert header["verdict"]["sentence"]
-
-
-def test_the_gallery_gets_a_thumbnail_and_a_verdict_for_every_op():
-    drawn = thumbnails()
-    assert list(drawn) == list(OPS)
-    assert drawn["incorrect_clipped_relu"]["word"] == "differs"
-    assert all(len(each["x"]) == len(each["forward"]) for each in drawn.values())
 
 
 def test_one_thread_is_enough():

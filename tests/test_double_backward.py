@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from gradloupe.ops import OPS
 from torch.autograd import gradcheck, gradgradcheck
+
+from gradloupe.ops import OPS
 
 X = [-1.2, 0.5, 2.0]
 SINH = [-1.50946135541, 0.521095305494, 3.62686040785]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from serving import Server
+from wire import connected, read
 
 # JSON Schema cannot say that start lies below stop, or which elements an op has: a 422 is right for some valid data.
 CONFIGURATION = """
@@ -108,24 +108,14 @@ def test_there_are_enough_of_the_hostile_requests() -> None:
 
 
 def test_no_hostile_request_makes_a_fault(running: Server) -> None:
-    host, port = running.url.removeprefix("http://").split(":")
     statuses = []
     for request in HOSTILE:
-        with socket.create_connection((host, int(port)), 20) as connection:
+        with connected(running) as connection:
             connection.sendall(request)
-            status, body = response(connection)
+            status, _, body = read(connection)
         assert status < 500, (request[:200], body)
         if body.startswith(b'{"type": "about:blank"'):
             assert json.loads(body)["status"] == status
         statuses.append(status)
     assert statuses.count(400) + statuses.count(404) + statuses.count(405) + statuses.count(422) >= 150
     assert running.get("/ops/exp.json").status_code == 200
-
-
-def response(connection: socket.socket) -> tuple[int, bytes]:
-    with connection.makefile("rb") as stream:
-        status = int(stream.readline().split()[1])
-        lengths = [
-            int(line.split()[1]) for line in iter(stream.readline, b"\r\n") if line.startswith(b"content-length")
-        ]
-        return status, stream.read(lengths[0]) if lengths else stream.read()

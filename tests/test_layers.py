@@ -14,7 +14,7 @@ STANDARD = set(sys.stdlib_module_names)
 BEHIND_THE_DOOR = {f"server.{name}" for name in ("answer", "catalogue", "columns", "worker")}
 # What both sides of the channel know: plain data and how it travels.
 SHARED = {f"server.{name}" for name in ("address", "frames", "number", "question")}
-DOOR = {f"server.{name}" for name in ("engine", "loss", "process")}
+DOOR = {f"server.{name}" for name in ("channel", "engine", "loss", "process")}
 WEB = {
     "fastapi",
     "jinja2",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from gradloupe.ops import OPS, BadDeclaration, Input, Parameter
 from gradloupe.ops.op import RESERVED
 

@@ -6,9 +6,10 @@ import math
 
 import pytest
 import torch
-from gradloupe.ops import OPS
 from latex2mathml.converter import convert
 from torch.autograd import gradcheck
+
+from gradloupe.ops import OPS
 
 CLAMP = [-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2]
 CLAMPED = [-1, -1, -1, -0.5, 0, 0.5, 1, 1, 1]

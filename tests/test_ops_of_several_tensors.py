@@ -4,8 +4,9 @@ import math
 
 import pytest
 import torch
-from gradloupe.ops import OPS
 from torch.autograd.functional import hessian, jacobian
+
+from gradloupe.ops import OPS
 
 WEIGHT, BIAS = [[1.0, 2, 3], [-1, 0.5, 2]], [0.1, -0.2]
 BATCH = [[1.0, 0, -1], [2, 1, 0.5]]

@@ -1,0 +1,25 @@
+"""Requests as bytes on a socket, for what no client library would send."""
+
+from __future__ import annotations
+
+import socket
+
+from serving import Server
+
+
+def connected(server: Server) -> socket.socket:
+    host, port = server.url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), 60)
+
+
+def send(connection: socket.socket, address: str) -> None:
+    connection.sendall(f"GET {address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+
+
+def read(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of the one response that is on its way."""
+    with connection.makefile("rb") as stream:
+        status = int(stream.readline().split()[1])
+        lines = [line.decode("latin-1").rstrip() for line in iter(stream.readline, b"\r\n")]
+        headers = dict(line.split(": ", 1) for line in lines)
+        return status, headers, stream.read(int(headers.get("content-length", -1)))
