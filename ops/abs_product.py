@@ -33,7 +33,7 @@ class AbsProduct(torch.autograd.Function):
 op = Op(
     function=AbsProduct,
     title="Absolute product |uv|",
-    group="First Functions",
+    group="A first look",
     forward=r"y = |u v|",
     backward=r"\mathrm{grad\_u} = \mathrm{grad\_output} \cdot \mathrm{sign}(u v) \cdot v, \quad "
     r"\mathrm{grad\_v} = \mathrm{grad\_output} \cdot \mathrm{sign}(u v) \cdot u",

@@ -37,7 +37,7 @@ op = Op(
     group="Clamps",
     forward=r"y = \min(\max(\mathrm{input}, \mathrm{min}), \mathrm{max})",
     backward=r"\mathrm{grad\_input} = \mathrm{grad\_output} \cdot [\mathrm{min} \le \mathrm{input} \le \mathrm{max}]",
-    inputs=(Input("input", "what is clamped"),),
+    inputs=(Input("input", "what is clamped", value=-2.0),),
     parameters=(
         Parameter("min", -1.0, -3.0, 3.0, "lower bound"),
         Parameter("max", 1.0, -3.0, 3.0, "upper bound"),

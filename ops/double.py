@@ -26,7 +26,7 @@ class Double(torch.autograd.Function):
 op = Op(
     function=Double,
     title="Double",
-    group="First Functions",
+    group="A first look",
     forward=r"y = 2 x",
     backward=r"\mathrm{grad\_x} = 2 \cdot \mathrm{grad\_output}",
     inputs=(Input("x", "any number"),),

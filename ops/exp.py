@@ -30,7 +30,7 @@ class Exp(torch.autograd.Function):
 op = Op(
     function=Exp,
     title="Exponential",
-    group="First Functions",
+    group="A first look",
     forward=r"y = e^x",
     backward=r"\mathrm{grad\_x} = \mathrm{grad\_output} \cdot y",
     inputs=(Input("x", "the exponent", domain=(-2.0, 2.0)),),

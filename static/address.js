@@ -1,6 +1,6 @@
 // The state of the page is its address: what the controls say, defaults left out, always in the same order.
 
-import { plain } from "./number.js";
+import { plainList } from "./number.js";
 
 const UNBOUNDED = 3;
 
@@ -44,7 +44,7 @@ export function parse(op, search) {
 }
 
 /** `text` in its shortest spelling, lists element by element. */
-const canonical = (text) => text.split(/[,;]/).map(plain).join(",");
+const canonical = (text) => plainList(text).join(",");
 
 /** The query of `state`, "" where everything is as by default. */
 export function query(op, state) {

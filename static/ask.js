@@ -15,21 +15,28 @@ export function asker(answered, refused) {
       const address = next;
       next = null;
       running = { controller: new AbortController(), since: performance.now() };
-      await once(address, running.controller.signal);
+      const seconds = await once(address, running.controller.signal);
+      if (seconds === 0) continue;
+      await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+      next ??= address;
     }
     running = null;
   }
 
+  /** Asks, and returns after how many seconds to ask again, 0 if not at all. */
   async function once(address, signal) {
     let settle = () => {};
+    let seconds = 0;
     try {
       const response = await fetch(address, { signal, headers: { Accept: "application/json" } });
       const body = await response.json();
+      seconds = Number(response.headers.get("Retry-After") ?? 0);
       settle = response.ok ? () => answered(body, address) : () => refused(sentence(body, response), address);
-    } catch (error) {
+    } catch {
       if (!signal.aborted) settle = () => refused("The server does not answer. Is it still running?", address);
     }
     if (!signal.aborted) settle();
+    return signal.aborted ? 0 : seconds;
   }
 
   return (address) => {

@@ -1,18 +1,19 @@
 // The form beside the figure. Its fields hold the state; sliders, steppers and buttons only write into fields.
 
-import { plain, tidy, typographic } from "./number.js";
+import { plain, plainList, tidy, typographic } from "./number.js";
 
 const fieldOf = (form, name) => form.querySelector(`.field[name="${name}"]`);
 const isNumber = (field) => field.matches("[data-number], [data-list]");
-const shown = (field, text) => ("list" in field.dataset ? rows(field, text) : isNumber(field) ? typographic(text) : text);
+const shown = (field, text) =>
+  "list" in field.dataset ? rows(field, text) : isNumber(field) ? typographic(text) : text;
 const valueOf = (field) => (plain(field.value) === "" ? NaN : Number(plain(field.value)));
 
 /** A flat list of numbers as rows, the way the tensor lies. */
 function rows(field, text) {
-  const numbers = text.split(/[,;]/).map((number) => typographic(number.trim()));
+  const numbers = plainList(text).map(typographic);
   const width = Number(field.dataset.list);
   const starts = numbers.map((_, i) => i).filter((i) => i % width === 0);
-  return starts.map((i) => numbers.slice(i, i + width).join(", ")).join("; ");
+  return starts.map((i) => numbers.slice(i, i + width).join(", ")).join("\n");
 }
 
 export function read(form) {
@@ -30,7 +31,8 @@ export function write(form, state, usual) {
     if (!(element.name in state)) continue;
     if (element.type === "radio") element.checked = element.value === state[element.name];
     else if (element.type === "checkbox") element.checked = state[element.name] === "true";
-    else if (element !== document.activeElement || !isNumber(element)) element.value = shown(element, state[element.name]);
+    else if (element !== document.activeElement || !isNumber(element))
+      element.value = shown(element, state[element.name]);
   }
   follow(form, state, usual);
 }
@@ -42,8 +44,8 @@ export function follow(form, state, usual) {
     if (Number.isFinite(value)) slider.value = value;
   }
   for (const button of form.querySelectorAll("[data-reset]")) {
-    const list = (text) => text.split(/[,;]/).map(plain).join();
-    button.disabled = list(state[button.dataset.reset]) === list(usual[button.dataset.reset]);
+    const [now, then] = [state, usual].map((texts) => String(plainList(texts[button.dataset.reset])));
+    button.disabled = now === then;
   }
   for (const control of form.querySelectorAll("[data-control]")) {
     if (control.dataset.control === state.wrt || control.hidden) control.hidden = control.dataset.control === state.wrt;
@@ -52,7 +54,7 @@ export function follow(form, state, usual) {
 
 /** Mark the control that a complaint names, and only that one. */
 export function blame(form, sentence) {
-  const words = sentence.match(/[\w.]+/g) ?? [];
+  const words = sentence.match(/^\w+|\w+(?==)/g) ?? []; // a complaint begins with the name, or has name=value in it
   const names = [...form.elements].filter((element) => element.name).map((element) => element.name);
   const culprit = words.find((word) => names.includes(word));
   for (const element of form.elements) {
@@ -73,7 +75,7 @@ export function listen(form, usual, changed) {
   let held = false;
   const scope = form.closest(".bench"); // the layout switch belongs to the form but stands with the figure
   form.addEventListener("pointerdown", ({ target }) => (held = target.matches("[data-slider]")));
-  addEventListener("pointerup", () => (held = false));
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (held = false));
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
     if (target.matches("[data-slider]")) put(fieldOf(form, target.dataset.slider), String(onSlider(target)), held);
@@ -81,7 +83,12 @@ export function listen(form, usual, changed) {
   });
   scope.addEventListener("change", ({ target }) => {
     if (target.matches("[data-slider]")) changed(target.dataset.slider, false);
-    else if (target.name) changed(target.name, false);
+    else if (target.name) {
+      if (isNumber(target) && plainList(target.value).every((text) => Number.isFinite(Number(text)))) {
+        target.value = shown(target, target.value);
+      }
+      changed(target.name, false);
+    }
   });
   form.addEventListener("click", ({ target }) => {
     const { reset, flip, set } = target.closest("button")?.dataset ?? {};

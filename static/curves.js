@@ -45,7 +45,8 @@ export function curves(answer, outline, overlaid, palette) {
     line("numerical", numerical, lower, { color: palette.numerical, width: 7 }, 0.75),
     surrogate && line("surrogate", surrogate, "y", { color: palette.surrogate, ...BEADS }),
     line("forward", forward, "y", { color: palette.ink, width: overlaid ? 3.5 : 2 }),
-    surrogate_numerical && line("surrogate slope", cut(surrogate_numerical), lower, { color: palette.surrogate, ...BEADS }),
+    surrogate_numerical &&
+      line("surrogate slope", cut(surrogate_numerical), lower, { color: palette.surrogate, ...BEADS }),
     analytical && line("analytical", cut(analytical), lower, { color: palette.analytical }),
     kinks.length > 0 && subgradients(kinks, lower, palette),
     kinks.length > 0 && points("kinks", at(kinks, "x"), at(kinks, "forward"), "y", { symbol: "diamond", ...hollow }),
@@ -71,7 +72,9 @@ function subgradients(kinks, yaxis, palette) {
 
 /** A filled end where forward is, an open one where it only comes close. */
 function ends(jumps, points, hollow, palette) {
-  const open = jumps.flatMap(({ x, below, above, forward }) => [below, above].filter((y) => y !== forward).map((y) => [x, y]));
+  const open = jumps.flatMap(({ x, below, above, forward }) =>
+    [below, above].filter((y) => y !== forward).map((y) => [x, y]),
+  );
   const closed = jumps.filter(({ forward }) => forward !== null).map(({ x, forward }) => [x, forward]);
   const split = (pairs) => [pairs.map(([x]) => x), pairs.map(([, y]) => y)];
   return [

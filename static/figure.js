@@ -45,7 +45,8 @@ export function figure(answer, view, palette) {
   const place = panels(view);
   const top = MARGIN.top * view.rem;
   const inner = view.height - (MARGIN.top + MARGIN.bottom) * view.rem;
-  const domain = ([from, to]) => [1 - (to - top) / inner, 1 - (from - top) / inner].map((v) => Math.min(1, Math.max(0, v)));
+  const domain = ([from, to]) =>
+    [1 - (to - top) / inner, 1 - (from - top) / inner].map((v) => Math.min(1, Math.max(0, v)));
   const axis = {
     showline: false,
     gridcolor: palette.grid,
@@ -81,14 +82,27 @@ export function figure(answer, view, palette) {
       anchor: overlaid ? "y" : "y2",
       range: [answer.start, answer.stop],
       fixedrange: !view.zoomable,
-      ...ticks([answer.start, answer.stop], Math.max(3, view.width / (6 * view.rem))),
+      ...ticks([answer.start, answer.stop], Math.max(3, view.width / (7 * view.rem))),
       title: { text: answer.wrt, standoff: 8, font: { color: palette.ink, size: palette.size } },
     },
-    yaxis: { ...axis, domain: domain(place.upper), range: upper, fixedrange: true, ...ticks(upper, rows), title: title(words.upper) },
+    yaxis: {
+      ...axis,
+      domain: domain(place.upper),
+      range: upper,
+      fixedrange: true,
+      ...ticks(upper, rows),
+      title: title(words.upper),
+    },
     shapes: disagreements(answer, overlaid, palette),
   };
   if (!overlaid) {
-    layout.yaxis2 = { ...layout.yaxis, domain: domain(place.lower), range: lower, ...ticks(lower, rows), title: title(words.lower) };
+    layout.yaxis2 = {
+      ...layout.yaxis,
+      domain: domain(place.lower),
+      range: lower,
+      ...ticks(lower, rows),
+      title: title(words.lower),
+    };
   }
   const outline = band(answer.columns.x, answer.columns.numerical ?? [], answer.columns.error ?? []);
   return { data: curves(answer, outline, overlaid, palette), layout };
@@ -96,7 +110,7 @@ export function figure(answer, view, palette) {
 
 /** What the two y-axes measure, in the words of the op. */
 export function axisWords(answer, overlaid) {
-  const swept = answer.columns.analytical ? `grad of ${answer.wrt}` : `sensitivity to ${answer.wrt}`;
+  const swept = `${answer.verdict.word === "no gradient" ? "sensitivity to" : "grad of"} ${answer.wrt}`;
   return { upper: overlaid ? `${answer.of} and ${swept}` : answer.of, lower: swept };
 }
 

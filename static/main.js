@@ -38,7 +38,7 @@ const trace = tracer(
   plot,
   reader(find("#reading"), () => plot.state().answer),
 );
-const ask = asker(answered, refused);
+const ask = asker(answered, complain);
 
 function travel(start, stop) {
   state = { ...state, start: String(start), stop: String(stop) };
@@ -59,17 +59,13 @@ function answered(answer) {
   complain("");
   tell(answer);
   describe(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
-  const held = dragging && plot.state()?.answer ? plot.state().ranges : null;
+  const held = dragging ? (plot.state()?.ranges ?? null) : null;
   plot.draw(answer, state.layout, held);
-}
-
-function refused(sentence) {
-  complain(sentence);
 }
 
 function complain(sentence) {
   const trouble = find("#trouble");
-  if (trouble.textContent !== sentence) trouble.textContent = sentence;
+  if (trouble.textContent !== prose(sentence)) trouble.textContent = prose(sentence);
   blame(form, sentence);
 }
 
@@ -84,7 +80,9 @@ function tell({ verdict, failure, notes, numerical, tolerance }) {
   box.dataset.said = words;
   for (const line of document.querySelectorAll(".source .failed")) line.classList.remove("failed");
   if (failure?.line) document.querySelector(`#L${failure.line}`)?.classList.add("failed");
-  find("#notes").replaceChildren(...notes.map((note) => Object.assign(document.createElement("li"), { textContent: prose(note) })));
+  find("#notes").replaceChildren(
+    ...notes.map((note) => Object.assign(document.createElement("li"), { textContent: prose(note) })),
+  );
   const chosen = { step: numerical?.step, atol: tolerance?.atol, rtol: tolerance?.rtol };
   for (const [name, value] of Object.entries(chosen)) form.elements[name].placeholder = value?.toPrecision(2) ?? "";
 }

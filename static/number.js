@@ -1,6 +1,6 @@
 // Numbers as people read them: a true minus sign, powers of ten, no digits of noise.
 
-const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const RAISED = Object.fromEntries([..."-0123456789"].map((sign, i) => [sign, "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[i]]));
 
 export const typographic = (text) => String(text).replaceAll("-", "−");
 
@@ -9,6 +9,9 @@ export function plain(text) {
   const ascii = text.trim().replaceAll("−", "-");
   return ascii !== "" && Number.isFinite(Number(ascii)) ? shortest(Number(ascii)) : ascii;
 }
+
+/** A list of numbers, rows of them apart by semicolons or lines, each as the address spells it. */
+export const plainList = (text) => text.split(/[,;\n]/).map(plain);
 
 /** The shortest decimal that reads back as `value`, with an exponent where the server writes one. */
 function shortest(value) {
@@ -23,7 +26,7 @@ export function format(value, digits = 4) {
   if (size === 0) return "0";
   if (size >= 1e-3 && size < 1e6) return typographic(Number(value.toPrecision(digits)));
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
-  const power = [...exponent.replace("+", "")].map((sign) => SUPERSCRIPT[sign]).join("");
+  const power = [...exponent.replace("+", "")].map((sign) => RAISED[sign]).join("");
   return `${typographic(Number(mantissa))}·10${power}`.replace(/^(−?)1·/, "$1");
 }
 
@@ -40,4 +43,6 @@ export function tidy(value, span) {
 }
 
 /** A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines. */
-export const prose = (text) => text.replace(/(^|[^\w.])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0");
+export function prose(text) {
+  return text.replace(/(^|[^\w.])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0");
+}

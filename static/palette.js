@@ -18,7 +18,10 @@ export function onPaletteChange(changed) {
   for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)", "(prefers-contrast: more)"]) {
     matchMedia(query).addEventListener("change", changed);
   }
-  for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
+  for (const [event, printing] of [
+    ["beforeprint", true],
+    ["afterprint", false],
+  ]) {
     addEventListener(event, () => {
       document.documentElement.classList.toggle("printing", printing);
       changed();

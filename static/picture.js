@@ -19,7 +19,14 @@ export async function save(answer, layout) {
     data: data.map(listed),
     layout: {
       ...frame,
-      title: { text: answer.title, font: { weight: 700 }, subtitle: { text: lines.join("<br>") }, x: 0.08, y: 0.96, yanchor: "top" },
+      title: {
+        text: answer.title,
+        font: { weight: 700 },
+        subtitle: { text: lines.join("<br>") },
+        x: 0.08,
+        y: 0.96,
+        yanchor: "top",
+      },
       showlegend: true,
       legend: { orientation: "h", y: -0.11, x: 1, xanchor: "right", yanchor: "top" },
       margin: { ...frame.margin, l: 96, t: top, b: 96 },
@@ -32,7 +39,12 @@ export async function save(answer, layout) {
 function listed(trace) {
   const place = ORDER.indexOf(trace.name);
   const beads = trace.line?.dash?.startsWith("0.1px");
-  return { ...trace, ...(beads && { line: { ...trace.line, dash: "4px,5px" } }), showlegend: place >= 0, legendrank: place };
+  return {
+    ...trace,
+    ...(beads && { line: { ...trace.line, dash: "4px,5px" } }),
+    showlegend: place >= 0,
+    legendrank: place,
+  };
 }
 
 function wrapped(text) {

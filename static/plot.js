@@ -23,6 +23,7 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
   const lower = canvas.querySelector(".head.lower");
   const figureElement = canvas.closest("figure");
   const finger = matchMedia("(pointer: coarse)");
+  let wanted = null;
   let shown = null;
 
   function view(layout, held) {
@@ -34,10 +35,9 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
 
   /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */
   async function draw(answer, layout, held = null) {
-    const waiting = { answer, layout, held };
-    shown = { ...shown, ...waiting };
+    const mine = (wanted = { answer, layout, held });
     await loaded;
-    if (shown.answer !== answer || shown.layout !== layout) return;
+    if (wanted !== mine) return;
     name(answer, layout);
     const seen = view(layout, held);
     const { data, layout: frame } = figure(answer, seen, palette());
@@ -45,7 +45,7 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
     const first = !element.classList.contains("js-plotly-plot");
     await window.Plotly.react(element, data, frame, CONFIG);
     if (first) hear();
-    shown = { ...waiting, view: seen, ranges: ranges(answer, seen) };
+    shown = { ...mine, view: seen, ranges: ranges(answer, seen) };
     drawn();
   }
 
@@ -79,17 +79,20 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
     for (const item of figureElement.querySelectorAll("[data-curve]")) item.hidden = !has[item.dataset.curve];
   }
 
-  const redraw = () => shown && draw(shown.answer, shown.layout, shown.held);
+  const redraw = () => wanted && draw(wanted.answer, wanted.layout, wanted.held);
   new ResizeObserver(redraw).observe(element);
   return { draw, redraw, state: () => shown, place: () => place(shown) };
 }
 
-/** From data to pixels within the canvas: {x, upper, lower, left, right, panels}, each of the first three a function. */
+/** From data to pixels of the canvas: the functions x, upper and lower, and what lies where. */
 function place({ answer, view, ranges: { upper, lower } }) {
   const left = MARGIN.left * view.rem;
   const right = view.width - MARGIN.right * view.rem;
   const spots = panels(view);
-  const scale = ([from, to], [low, high]) => (value) => from + ((value - low) / (high - low)) * (to - from);
+  const scale =
+    ([from, to], [low, high]) =>
+    (value) =>
+      from + ((value - low) / (high - low)) * (to - from);
   return {
     x: scale([left, right], [answer.start, answer.stop]),
     invert: scale([answer.start, answer.stop], [left, right]),

@@ -2,7 +2,14 @@
 
 import { fixed, format } from "./number.js";
 
-const GAPS = { nan: "not a number", "+inf": "+∞", "-inf": "−∞", jump: "jumps", kink: "two slopes", undecided: "uncertain" };
+const GAPS = {
+  nan: "not a number",
+  "+inf": "+∞",
+  "-inf": "−∞",
+  jump: "jumps",
+  kink: "two slopes",
+  undecided: "uncertain",
+};
 
 /** Shows a row of `answer` in `element`; the hint comes back with row null. Returns the words for the row. */
 export function reader(element, answer) {
@@ -57,7 +64,9 @@ function measured(answer, row) {
 function status(answer, row) {
   const { left, right, status: codes } = answer.columns;
   const sides = [left?.[row], right?.[row]];
-  const between = sides.every((side) => Number.isFinite(side ?? NaN)) ? `from ${format(Math.min(...sides))} to ${format(Math.max(...sides))}` : "between the two sides";
+  const between = sides.every((side) => Number.isFinite(side ?? NaN))
+    ? `from ${format(Math.min(...sides))} to ${format(Math.max(...sides))}`
+    : "between the two sides";
   const words = {
     agrees: "agree",
     subgradient: `agree: at a kink any slope ${between} is right`,

@@ -2,7 +2,15 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const REACH = 4.2;
-const PARTS = ["hairline", "tangent numerical left", "tangent numerical right", "tangent analytical", "dot forward", "dot numerical", "dot analytical"];
+const PARTS = [
+  "hairline",
+  "tangent numerical left",
+  "tangent numerical right",
+  "tangent analytical",
+  "dot forward",
+  "dot numerical",
+  "dot analytical",
+];
 
 /**
  * `plot` draws, `read(row)` shows what stands at a row and returns the words for it.
@@ -10,7 +18,9 @@ const PARTS = ["hairline", "tangent numerical left", "tangent numerical right", 
  */
 export function tracer({ canvas, overlay, cursor }, plot, read) {
   const frame = overlay.appendChild(document.createElementNS(SVG, "svg"));
-  const parts = Object.fromEntries(PARTS.map((name) => [name, part(name, name.startsWith("tangent") ? frame : overlay)]));
+  const parts = Object.fromEntries(
+    PARTS.map((name) => [name, part(name, name.startsWith("tangent") ? frame : overlay)]),
+  );
   let x = null;
 
   function show(row) {
@@ -29,15 +39,18 @@ export function tracer({ canvas, overlay, cursor }, plot, read) {
     read(null);
   }
 
-  canvas.addEventListener("pointermove", ({ clientX, buttons, pointerType }) => {
-    if (buttons && pointerType === "mouse") canvas.classList.remove("traced");
-    if (!drawn() || (buttons && pointerType === "mouse")) return;
+  const point = ({ clientX, buttons, pointerType }) => {
+    const zooming = buttons > 0 && pointerType === "mouse";
+    if (zooming) canvas.classList.remove("traced");
+    if (zooming || !drawn()) return;
     const at = plot.place();
     const pixel = clientX - canvas.getBoundingClientRect().left;
     if (pixel < at.left - 8 || pixel > at.right + 8) hide();
     else show(nearest(plot.state().answer.columns.x, at.invert(pixel)));
-  });
-  canvas.addEventListener("pointerleave", hide);
+  };
+  for (const event of ["pointermove", "pointerdown"]) canvas.addEventListener(event, point);
+  // A finger that is lifted leaves the reading where it was.
+  canvas.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && hide());
   cursor.addEventListener("blur", hide);
   cursor.addEventListener("focus", () => drawn() && show(rowNow()));
   cursor.addEventListener("keydown", (event) => {
@@ -52,7 +65,15 @@ export function tracer({ canvas, overlay, cursor }, plot, read) {
     const { answer } = plot.state();
     return nearest(answer.columns.x, x ?? (answer.start + answer.stop) / 2);
   };
-  return { refresh: () => (x !== null && drawn() ? show(rowNow()) : hide()) };
+  function refresh() {
+    const { answer } = plot.state();
+    cursor.setAttribute("aria-label", `Trace the curves along ${answer.wrt}`);
+    cursor.setAttribute("aria-valuemin", answer.start);
+    cursor.setAttribute("aria-valuemax", answer.stop);
+    if (x !== null && drawn()) show(rowNow());
+    else hide();
+  }
+  return { refresh };
 }
 
 /** The row that a key leads to, undefined for keys that mean nothing here. */
@@ -79,7 +100,10 @@ export function nearest(xs, value) {
 }
 
 function part(name, parent) {
-  const element = document.createElementNS(SVG, name === "hairline" ? "path" : name.startsWith("dot") ? "circle" : "line");
+  const element = document.createElementNS(
+    SVG,
+    name === "hairline" ? "path" : name.startsWith("dot") ? "circle" : "line",
+  );
   element.setAttribute("class", name);
   if (name.startsWith("dot")) element.setAttribute("r", 4);
   return parent.appendChild(element);
@@ -88,19 +112,33 @@ function part(name, parent) {
 function sketch(parts, frame, answer, row, at, rem) {
   const { x: xs, forward, analytical, numerical, left, right } = answer.columns;
   const [x, y] = [at.x(xs[row]), forward[row] === null ? null : at.upper(forward[row])];
-  set(parts.hairline, { d: Object.values(at.panels).map(([from, to]) => `M${x} ${from}V${to}`).join("") });
+  set(parts.hairline, {
+    d: Object.values(at.panels)
+      .map(([from, to]) => `M${x} ${from}V${to}`)
+      .join(""),
+  });
   const [top, bottom] = at.panels.upper;
   const box = [at.left, top, at.right - at.left, bottom - top];
   set(frame, { x: box[0], y: box[1], width: box[2], height: box[3], viewBox: box.join(" ") });
   const tangent = (name, gradient, from, to) => {
-    const rise = gradient === null || gradient === undefined || y === null ? NaN : slope(gradient / answer.grad_output, at);
+    const rise =
+      gradient === null || gradient === undefined || y === null ? NaN : slope(gradient / answer.grad_output, at);
     const length = (REACH * rem) / Math.hypot(1, rise);
-    set(parts[name], Number.isFinite(rise) && { x1: x + from * length, x2: x + to * length, y1: y + from * length * rise, y2: y + to * length * rise });
+    set(
+      parts[name],
+      Number.isFinite(rise) && {
+        x1: x + from * length,
+        x2: x + to * length,
+        y1: y + from * length * rise,
+        y2: y + to * length * rise,
+      },
+    );
   };
   tangent("tangent numerical left", left?.[row] ?? numerical?.[row], -1, 0);
   tangent("tangent numerical right", right?.[row] ?? numerical?.[row], 0, 1);
   tangent("tangent analytical", analytical?.[row], -1, 1);
-  const dot = (name, value, scale) => set(parts[name], value !== null && value !== undefined && { cx: x, cy: scale(value) });
+  const dot = (name, value, scale) =>
+    set(parts[name], value !== null && value !== undefined && { cx: x, cy: scale(value) });
   dot("dot forward", forward[row], at.upper);
   dot("dot numerical", numerical?.[row], at.lower);
   dot("dot analytical", analytical?.[row], at.lower);

@@ -15,9 +15,12 @@ export function summary(answer) {
   if (columns.x.length === 0) return ["Nothing could be computed, so there is nothing to draw."];
   return [
     `${wrt} goes from ${format(answer.start)} to ${format(answer.stop)}; ${of} ${runs(columns.forward)}.`,
-    columns.analytical && `With grad_output ${format(answer.grad_output)}, backward returns a gradient that ${runs(columns.analytical)}.`,
+    columns.analytical &&
+      `With grad_output ${format(answer.grad_output)}, backward returns a gradient that ${runs(columns.analytical)}.`,
     columns.surrogate && `The surrogate ${runs(columns.surrogate)}.`,
-    worst && `They differ most at ${wrt} = ${format(worst.x)}: analytical ${format(worst.analytical)}, numerical ${format(worst.numerical)}.`,
+    worst &&
+      `They differ most at ${wrt} = ${format(worst.x)}: ` +
+        `analytical ${format(worst.analytical)}, numerical ${format(worst.numerical)}.`,
     marks.length === 0 && "There is no kink and no jump in this range.",
   ].filter(Boolean);
 }
@@ -26,7 +29,9 @@ function runs(column) {
   const values = column.filter((value) => value !== null && Number.isFinite(value));
   if (values.length === 0) return "has no finite value";
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  return high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high)) ? `is ${format(high)} everywhere` : `lies between ${format(low)} and ${format(high)}`;
+  return high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high))
+    ? `is ${format(high)} everywhere`
+    : `lies between ${format(low)} and ${format(high)}`;
 }
 
 /** A table of kinks and jumps: {head, rows}, null where there is none. */
@@ -34,12 +39,16 @@ export function marksTable(answer) {
   if (answer.marks.length === 0) return null;
   const jumps = answer.marks.some(({ kind }) => kind === "jump");
   const head = [answer.wrt, "", jumps ? "left of it" : "slope left", jumps ? "right of it" : "slope right", "backward"];
-  const rows = answer.marks.slice(0, MOST).map((mark) => [
-    format(mark.x),
-    mark.kind,
-    ...(mark.kind === "kink" ? [slope(mark.left, jumps), slope(mark.right, jumps)] : [format(mark.below), format(mark.above)]),
-    format(mark.analytical),
-  ]);
+  const rows = answer.marks
+    .slice(0, MOST)
+    .map((mark) => [
+      format(mark.x),
+      mark.kind,
+      ...(mark.kind === "kink"
+        ? [slope(mark.left, jumps), slope(mark.right, jumps)]
+        : [format(mark.below), format(mark.above)]),
+      format(mark.analytical),
+    ]);
   return { head, rows, left: answer.marks.length - rows.length };
 }
 
@@ -51,9 +60,12 @@ export function method({ numerical, tolerance, structure, dtype, device, columns
     [
       `backward ran in ${dtype} on ${device.name ?? device.kind}.`,
       numerical &&
-        `The numerical curve is ${numerical.dtype} on ${numerical.device}: differences from a first step of ${format(numerical.step, 2)}, ` +
-          `extrapolated, ${format(numerical.forwards_per_point, 2)} forwards a point, each with its own error bound.`,
-      tolerance && `Two values agree within ${format(tolerance?.atol, 2)} + ${format(tolerance?.rtol, 2)} × |numerical|, beyond that bound.`,
+        `The numerical curve is ${numerical.dtype} on ${numerical.device}: differences from a first step of ` +
+          `${format(numerical.step, 2)}, extrapolated, ${format(numerical.forwards_per_point, 2)} forwards a point, ` +
+          `each with its own error bound.`,
+      tolerance &&
+        `Two values agree within ${format(tolerance.atol, 2)} + ${format(tolerance.rtol, 2)} × |numerical|, ` +
+          `beyond that bound.`,
       `${verdict.judged} of ${columns.x.length} points could be judged.`,
       STRUCTURES[structure],
     ]

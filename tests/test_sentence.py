@@ -57,7 +57,13 @@ def test_a_swept_parameter_is_said_to_get_no_gradient():
 
 
 def test_an_output_cut_off_from_autograd_is_said_to_be():
-    assert "y is cut off from autograd" in said(op_of(lambda x: x.detach() * 2))
+    text = said(op_of(lambda x: x.detach() * 2))
+    assert text.startswith("No gradient is returned for x: y is cut off from it. Yet y moves with it")
+
+
+def test_what_has_no_effect_is_said_to_have_none():
+    evaluation, verdict = look("functional_linear", wrt="bias[0]", with_bias=False)
+    assert "y does not move with it" in sentence(evaluation, verdict, Names("bias[0]", "y", "exact", False))
 
 
 def test_an_undecided_verdict_says_why():

@@ -43,6 +43,8 @@ def test_every_kink_is_found_where_it_is(function, places):
         (torch.floor, [-2.0, -1.0, 0.0, 1.0, 2.0]),
         (lambda x: torch.floor(x + 0.123456), [-2.123456, -1.123456, -0.123456, 0.876544, 1.876544, 2.876544]),
         (F.hardshrink, [-0.5, 0.5]),
+        (torch.sign, [0.0]),
+        (lambda x: torch.sign(x - 0.3075), [0.3075]),
     ],
 )
 def test_every_jump_is_found_where_it_is(function, places):

@@ -101,14 +101,14 @@ def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[s
 
 
 def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
+    why = "autograd sees a plain number there" if names.parameter else f"{names.of} is cut off from it"
+    said = f"No gradient is returned for {names.wrt}: {why}."
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
-    reach = f"{number(float(finite.min()))} to {number(float(finite.max()))}" if finite.size else "nowhere finite"
-    why = "autograd sees a plain number there" if names.parameter else f"{names.of} is cut off from autograd"
-    return [
-        f"No gradient is returned for {names.wrt}: {why}.",
-        f"Yet {names.of} moves with it, with slope {reach} on {_range(evaluation, names)}: numerical sensitivity.",
-    ]
+    if not finite.any():
+        return [said, f"{names.of} does not move with it on {_range(evaluation, names)} either."]
+    reach = f"{number(float(finite.min()))} to {number(float(finite.max()))}"
+    return [said, f"Yet {names.of} moves with it, with slope {reach} on {_range(evaluation, names)}."]
 
 
 def _failed(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .noise import EPSILON, Array, Forward
 
-# A node is suspect when the slope turns there this much more than two cells further on either side.
+# A node is suspect when the slope turns there this much more than three cells further on either side.
 OUTSTANDING = 4.0
 MOST = 64
 PARTS = 64
@@ -34,7 +34,7 @@ class Singularity:
 def singularities(forward: Forward, x: Array, y: Array, precision: float = EPSILON) -> tuple[Singularity, ...]:
     """The kinks, jumps and poles of ``forward`` seen on the increasing grid ``x``, where it has the values ``y``.
 
-    At most 64, the sharpest first come; those closer together than three cells may hide each other.
+    At most 64, the sharpest first come; those closer together than four cells may hide each other.
     ``precision`` is half a unit in the last place of what the forward computes in.
     """
     with np.errstate(all="ignore"):
@@ -57,14 +57,15 @@ def _suspects(x: Array, y: Array, precision: float) -> tuple[Array, Array]:
         return np.empty(0), np.empty(0)
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min()) if finite.size else 0.0
-    padded = np.pad(turn, 2, mode="edge")
-    around = np.maximum(padded[:-4], padded[4:])
+    padded = np.pad(turn, 3, mode="edge")
+    around = np.maximum(padded[:-6], padded[6:])
     noise = 16 * precision * np.abs(y[1:-1]) / np.diff(x)[1:]
     suspect = (turn > OUTSTANDING * around) & (turn > noise + UNSEEN_TURN * rise / span)
     nodes = np.flatnonzero(suspect) + 1
     if not nodes.size:
         return np.empty(0), np.empty(0)
-    groups = np.split(nodes, np.flatnonzero(np.diff(nodes) > 1) + 1)
+    # A jump through a value of its own on a node, as sign's, turns on either side of that node only.
+    groups = np.split(nodes, np.flatnonzero(np.diff(nodes) > 2) + 1)
     groups.sort(key=lambda group: -float(turn[group - 1].max()))
     groups = sorted(groups[:MOST], key=lambda group: int(group[0]))
     return np.array([x[g[0] - 1] for g in groups]), np.array([x[g[-1] + 1] for g in groups])
@@ -96,8 +97,9 @@ def _classify(
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min())
     middle = np.array([_simplest(a, b) for a, b in zip(low, high, strict=True)])
-    reaches = cell * np.array([1e-3, 1e-4, 1e-5])[:, None]
     wide = np.maximum(before, 64 * (high - low))
+    low, high = middle - (high - low), middle + (high - low)
+    reaches = cell * np.array([1e-3, 1e-4, 1e-5])[:, None]
     points = np.concatenate(([low, high, middle - wide, middle + wide, middle], middle - reaches, middle + reaches))
     values = forward(points.ravel()).reshape(points.shape)
     below, above, far_below, far_above, here = values[:5]

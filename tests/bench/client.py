@@ -1,0 +1,53 @@
+"""A client of a running server, which also knows what the server's processes have spent."""
+
+from __future__ import annotations
+
+import http.client
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from serving import children
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    etag: str
+    body: bytes
+
+
+class Client:
+    """One kept connection, and the processes at its other end."""
+
+    def __init__(self, url: str, pid: int) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        self.pid = pid
+        self._asked = 0
+
+    def get(self, address: str, headers: dict[str, str] | None = None) -> Reply:
+        """The reply to one request."""
+        self._connection.request("GET", address, headers=headers or {})
+        response = self._connection.getresponse()
+        return Reply(response.status, response.headers.get("ETag", ""), response.read())
+
+    def fresh(self, op: str, count: int, headers: dict[str, str] | None = None) -> Reply:
+        """A section nobody has asked for yet."""
+        self._asked += 1
+        return self.get(f"/ops/{op}.json?count={count}&grad_output={1 + self._asked / 4096}", headers)
+
+    def spent(self) -> tuple[float, float]:
+        """Seconds of CPU of the web process and of its worker, so far."""
+        (worker,) = children(self.pid)
+        return _cpu(self.pid), _cpu(worker)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+
+def _cpu(pid: int) -> float:
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9

@@ -1,0 +1,49 @@
+"""The same pages by a server that imports torch first and computes in its own process. Started by start.py."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+import torch  # noqa: F401
+import uvicorn
+
+from gradloupe.server import answer
+from gradloupe.server.app import create_app
+from gradloupe.server.catalogue import catalogue
+from gradloupe.server.frames import Frame
+from gradloupe.server.question import Question
+
+
+class EagerEngine:
+    """What the app asks of an engine, with no worker behind it."""
+
+    starting, ready, broken = False, True, ""
+
+    def __init__(self) -> None:
+        self._catalogue = {op["name"]: op for op in json.loads(json.dumps(catalogue()))}
+        self._device = json.loads(json.dumps(answer.device()))
+
+    async def connect(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def wait_ready(self) -> None: ...
+
+    async def catalogue(self) -> dict[str, dict[str, Any]]:
+        return self._catalogue
+
+    async def device(self) -> dict[str, Any]:
+        return self._device
+
+    async def answer(self, question: Question, gone: object = None) -> Frame:
+        header, columns = answer.answer(question)
+        return Frame(header, {name: memoryview(column) for name, column in columns.items()})
+
+
+if __name__ == "__main__":
+    config = uvicorn.Config(create_app(EagerEngine()), ws="none", access_log=False, log_level="warning")
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(f"Eager at http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+    uvicorn.Server(config).run(sockets=[listener])

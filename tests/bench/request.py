@@ -1,0 +1,124 @@
+"""What one request costs the server, in CPU time of all its processes, against the computation it cannot avoid."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from client import Client, Reply
+from report import Report, Table, Target
+from serving import serving
+
+from gradloupe.server import answer
+from gradloupe.server.address import default
+from gradloupe.server.catalogue import catalogue
+
+BATCH, ROUNDS = 25, 8
+COUNT = 1000
+OPS = ("exp", "clipped_relu")
+
+
+def measure() -> Report:
+    """The table of CPU per request, and T2."""
+    rows, targets = [], []
+    with serving() as full:
+        full.wait_until_ready()
+        for op in OPS:
+            with (
+                _bare(op) as (url, pid),
+                closing(Client(full.url, full.process.pid)) as ours,
+                closing(Client(url, pid)) as least,
+            ):
+                row, found = _compared(op, ours, least)
+            rows.append(row)
+            targets += found
+    headings = (
+        "op",
+        "computation alone",
+        "× it: bare ASGI endpoint",
+        "**ours**",
+        "of which web process",
+        "ours, gzip asked for",
+        "ours, 304",
+    )
+    note = (
+        f"CPU time (schedstat, all threads of web process and worker) of `/ops/{{name}}.json?count={COUNT}`, "
+        f"{BATCH * ROUNDS} requests each with another `grad_output`, in turns. Times the CPU time of the same "
+        "questions asked in process. The bare endpoint has the same engine, worker and JSON, and nothing else."
+    )
+    return Report([Table("One request (T2)", headings, rows, note)], targets)
+
+
+def _compared(op: str, full: Client, bare: Client) -> tuple[tuple[str, ...], list[Target]]:
+    tag = full.get(f"/ops/{op}.json?count={COUNT}").etag
+    known = {"If-None-Match": tag}
+    batches: dict[str, Callable[[], tuple[float, float]]] = {
+        "alone": lambda: (0.0, _computation(op)),
+        "bare": lambda: _batch(bare, lambda: bare.fresh(op, COUNT)),
+        "full": lambda: _batch(full, lambda: full.fresh(op, COUNT)),
+        "gzip": lambda: _batch(full, lambda: full.fresh(op, COUNT, {"Accept-Encoding": "gzip"})),
+        "304": lambda: _batch(full, lambda: full.get(f"/ops/{op}.json?count={COUNT}", known), 304),
+    }
+    spent: dict[str, list[tuple[float, float]]] = {name: [] for name in batches}
+    for _ in range(ROUNDS):
+        for name, batch in batches.items():
+            spent[name].append(batch())
+    total = {name: median(sum(each) for each in found) for name, found in spent.items()}
+    web = median(web for web, _ in spent["full"])
+    alone = total["alone"]
+    over = 1e6 * (total["full"] - alone)
+    to_bare = total["full"] / total["bare"]
+    row = (
+        op,
+        f"{1e6 * alone:.0f} µs",
+        f"{total['bare'] / alone:.2f}",
+        f"**{total['full'] / alone:.2f}** ({1e6 * total['full']:.0f} µs)",
+        f"{1e6 * web:.0f} µs",
+        f"{total['gzip'] / alone:.2f}",
+        f"{total['304'] / alone:.2f}",
+    )
+    return row, [
+        Target("T2", f"{op}: at most 150 µs over the computation", f"{over:.0f} µs", over <= 150),
+        Target("T2", f"{op}: at most 1.5 × a bare ASGI endpoint", f"{to_bare:.2f}", to_bare <= 1.5),
+    ]
+
+
+def _batch(client: Client, ask: Callable[[], Reply], status: int = 200) -> tuple[float, float]:
+    """Seconds of CPU a request, web process and worker."""
+    if ask().status != status:
+        raise RuntimeError(f"expected status {status}")
+    web, worker = client.spent()
+    for _ in range(BATCH):
+        ask()
+    web_after, worker_after = client.spent()
+    return (web_after - web) / BATCH, (worker_after - worker) / BATCH
+
+
+def _computation(op: str) -> float:
+    """Seconds of CPU of one answer in this process."""
+    question = default(next(each for each in catalogue() if each["name"] == op)).question
+    questions = [replace(question, count=COUNT, grad_output=1 + n / 4096) for n in range(BATCH)]
+    answer.answer(questions[0])
+    start = time.process_time()
+    for each in questions:
+        answer.answer(each)
+    return (time.process_time() - start) / BATCH
+
+
+@contextmanager
+def _bare(op: str) -> Iterator[tuple[str, int]]:
+    command = [sys.executable, str(Path(__file__).with_name("bare.py")), op]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), process.pid
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)

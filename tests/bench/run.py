@@ -1,0 +1,58 @@
+"""Measure everything, or the subjects named as arguments, and print Markdown. ``make bench`` runs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from importlib import import_module
+from pathlib import Path
+
+from report import Target, summary
+
+from gradloupe.server.process import ONE_THREAD
+
+SUBJECTS = {
+    "speed": "T1: y, both gradients and the error bound, against the least any program needs",
+    "gradchecked": "T11: against gradcheck, in process and over HTTP",
+    "accuracy": "T6, T7: the numerical derivative and its error bound, against its peers",
+    "special": "T9: kinks, jumps and edges",
+    "request": "T2: CPU time of one request",
+    "start": "T14, T15, T18: start and memory",
+}
+
+
+def main() -> None:
+    """Print the tables of every subject asked for, then what became of the targets."""
+    subjects = _options()
+    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
+        # What is measured runs as it does in the worker, and libraries read this when they are loaded.
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | ONE_THREAD)  # noqa: S606
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from machine import described
+
+    print(f"{described()}\n", flush=True)
+    began = time.monotonic()
+    targets: list[Target] = []
+    for name in subjects:
+        report = import_module(name).measure()
+        targets += report.targets
+        for table in report.tables:
+            print(table.markdown(), flush=True)
+    print(summary(targets).markdown())
+    print(f"Measured in {time.monotonic() - began:.0f} s.")
+
+
+def _options() -> list[str]:
+    listed = "\n".join(f"  {name:12} {what}" for name, what in SUBJECTS.items())
+    parser = ArgumentParser("run.py", description=__doc__, epilog=listed, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("subject", nargs="*", help="what to measure; everything if none is named")
+    asked: list[str] = parser.parse_args().subject
+    if unknown := [each for each in asked if each not in SUBJECTS]:
+        parser.error(f"there is no subject {unknown[0]!r}; choose from {', '.join(SUBJECTS)}")
+    return asked or list(SUBJECTS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Whether kinks, jumps and edges are told apart, and whether a correct kinked Function is ever called wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from corners import CORNERED, Corner, Cornered
+from looks import look, op_of
+from peers import Array
+from report import Report, Table, Target
+from test_differences import on_tensors
+
+from gradloupe.server.numerics.differences import Kind, differentiate
+from gradloupe.server.numerics.singularity import singularities
+
+COUNT = 1001
+KINKED = [each for each in CORNERED if {corner.kind for corner in each.corners} == {Kind.KINK}]
+
+
+def measure() -> Report:
+    """The tables of special points, and T9."""
+    torch.set_num_threads(1)
+    right, false, judged = _on_points()
+    special = 2 * sum(len(each.corners) for each in CORNERED)
+    found, extra, hidden, missed = _between_points()
+    wrong, looks = _called_wrong()
+    failed = sum(not _gradchecked(each) for each in KINKED)
+    rows = [
+        ("special points on a grid point, named with both slopes", f"{right} of {special}", ""),
+        ("ordinary points taken for special ones", f"{false} of {judged}", ""),
+        ("kinks and jumps between grid points, located to 1e-9 of the range", f"{found} of {hidden}", missed),
+        ("… and found where there is none", str(extra), ""),
+        ("correct kinked Functions called wrong", f"{wrong} of {looks} looks", ""),
+        ("… rejected by gradcheck, kink on a point", f"{failed} of {len(KINKED)} Functions", ""),
+    ]
+    note = f"{len(CORNERED)} functions, each on an even and a jittered grid of {COUNT} points."
+    targets = [
+        Target("T9", "all special points named right", f"{right} of {special}", right == special),
+        Target("T9", "at most 3 false of some 41 000", f"{false} of {judged}", false <= 3),
+        Target("T9", "a correct kinked Function is never called wrong", f"{wrong} of {looks}", wrong == 0),
+    ]
+    return Report([Table("Special points (T9)", ("what", "measured", "missed"), rows, note)], targets)
+
+
+def _on_points() -> tuple[int, int, int]:
+    """Corners named right, ordinary points named special, ordinary points."""
+    right = false = judged = 0
+    for each in CORNERED:
+        forward = on_tensors(each.function)
+        for jitter in (0.0, 0.3):
+            x = _grid(each, jitter)
+            y = forward(x)
+            found = differentiate(forward, x, y, each.stop - each.start)
+            for corner in each.corners:
+                row = int(np.flatnonzero(x == corner.x)[0])
+                sides = _agree(found.left[row], corner.left) and _agree(found.right[row], corner.right)
+                right += sides and found.kind[row] == corner.kind
+            ordinary = ~np.isin(x, [corner.x for corner in each.corners]) & np.isfinite(y)
+            judged += int(ordinary.sum())
+            false += int((found.kind[ordinary] != Kind.SMOOTH).sum())
+    return right, false, judged
+
+
+def _grid(each: Cornered, jitter: float) -> Array:
+    """1001 points, the nearest to every corner moved onto it."""
+    cell = (each.stop - each.start) / COUNT
+    x = np.linspace(each.start, each.stop, COUNT)
+    x = np.sort(np.clip(x + np.random.default_rng(1).uniform(-jitter, jitter, COUNT) * cell, each.start, each.stop))
+    for corner in each.corners:
+        x[np.abs(x - corner.x).argmin()] = corner.x
+    return x
+
+
+def _agree(found: float, truth: float | None) -> bool:
+    return truth is None or found == truth or abs(found - truth) <= 1e-4
+
+
+def _between_points() -> tuple[int, int, int, str]:
+    """Kinks and jumps found, those found where there is none, those there are, and the functions of the missed."""
+    found = extra = hidden = 0
+    missed = set()
+    for each in CORNERED:
+        if any(corner.kind == Kind.EDGE for corner in each.corners):
+            continue
+        forward = on_tensors(each.function)
+        for x in _even_grids(each):
+            places = [place.x for place in singularities(forward, x, forward(x))]
+            seen = [_is_among(corner, places, each) for corner in each.corners]
+            found, hidden = found + sum(seen), hidden + len(seen)
+            extra += len(places) - sum(seen)
+            if not all(seen):
+                missed.add(each.name)
+    return found, extra, hidden, ", ".join(sorted(missed))
+
+
+def _even_grids(each: Cornered) -> list[Array]:
+    shifts = np.random.default_rng(2).uniform(0, 0.1, 8)
+    spans = [(each.start, each.stop), *((each.start - shift, each.stop + shift / 3) for shift in shifts)]
+    return [np.linspace(start, stop, count) for start, stop in spans for count in (400, 401, 1000)]
+
+
+def _is_among(corner: Corner, places: list[float], each: Cornered) -> bool:
+    return any(abs(place - corner.x) <= 1e-9 * (each.stop - each.start) for place in places)
+
+
+def _called_wrong() -> tuple[int, int]:
+    """How often a kinked function with autograd's own gradient is said to differ, and how often it was looked at."""
+    words = []
+    for each in KINKED:
+        for shift in (0.0, 0.0317, 0.1):
+            for count in (101, 400, 601, 1000):
+                for grad_output in (1.0, -2.5):
+                    _, verdict = look(op_of(each.function), each.start - shift, each.stop, count, grad_output)
+                    words.append(verdict.word)
+    return words.count("differs"), len(words)
+
+
+def _gradchecked(each: Cornered) -> bool:
+    """What gradcheck says of the same function, on 51 points with the kinks among them."""
+    places = [corner.x for corner in each.corners]
+    x = torch.tensor(np.unique(np.append(np.linspace(each.start, each.stop, 51), places))).requires_grad_()
+    return torch.autograd.gradcheck(each.function, (x,), raise_exception=False)

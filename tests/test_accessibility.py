@@ -1,0 +1,95 @@
+"""For everybody: axe finds nothing, the keyboard reaches everything, and the figure exists in words."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import curves, opened
+from playwright.sync_api import Page, expect
+
+PAGES = ("/", "/ops/clamp_with_grad", "/ops/functional_linear", "/docs", "/ops/nope", "/ops/exp?stop=nan")
+
+
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe finds, but for the insides of Swagger UI, which are not ours."""
+    found = Axe().run(page, context={"exclude": [["#api"]]}).response["violations"]
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("address", PAGES)
+def test_axe_finds_no_violation(page: Page, address: str, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    if address in ("/ops/clamp_with_grad", "/ops/functional_linear"):
+        opened(page, address)
+    else:
+        page.goto(address)
+    if address == "/docs":
+        expect(page.get_by_text("Whether torch is loaded")).to_be_visible()
+    assert violations(page) == []
+
+
+def test_axe_finds_no_violation_in_a_refusal(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    page.locator("#field-min").fill("banana")
+    page.locator("#field-min").press("Tab")
+    expect(page.locator("#trouble")).to_contain_text("min")
+    assert violations(page) == []
+
+
+def test_the_figure_is_described_in_words(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    described = page.get_by_role("figure").get_attribute("aria-describedby")
+    words = page.locator(f"#{described}")
+    for said in ("input goes from −3 to 3", "y lies between −1 and 1", "a gradient that lies between 0 and 1"):
+        expect(words).to_contain_text(said)
+    rows = words.get_by_role("row").all_inner_texts()
+    assert [row.split() for row in rows[1:]] == [["−1", "kink", "0", "1", "1"], ["1", "kink", "1", "0", "1"]]
+
+
+def test_the_verdict_is_announced_and_not_by_colour_alone(page: Page) -> None:
+    opened(page, "/ops/incorrect_clipped_relu")
+    verdict = page.locator("#verdict")
+    expect(verdict).to_have_attribute("role", "status")
+    expect(verdict.locator(".word")).to_have_text("differs")
+    assert page.locator("#mark-differs path").count() > page.locator("#mark-matches path").count()
+
+
+def test_the_keyboard_alone_reaches_every_control_in_order(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("() => document.activeElement.id || document.activeElement.name || ''"))
+    order = ["cursor", "copy", "save", "csv", "json", "field-min", "field-max", "field-grad_output"]
+    assert list(dict.fromkeys(each for each in reached if each in order)) == order
+    assert {"field-wrt", "field-start", "field-stop", "field-count", "field-dtype", "field-device"} <= set(reached)
+
+
+def test_every_target_is_large_enough_to_be_hit(page: Page) -> None:
+    opened(page, "/ops/functional_linear")
+    small = page.evaluate(
+        """() => [...document.querySelectorAll('.tools :is(a, button, label), .rail :is(input, button, select)')]
+        .map(e => e.type === 'checkbox' ? e.parentElement : e).filter(e => e.checkVisibility())
+        .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect().height]).filter(([, height]) => height < 24)"""
+    )
+    assert small == []
+
+
+def test_forced_colours_draw_with_the_systems_own(page: Page) -> None:
+    page.emulate_media(forced_colors="active")
+    opened(page, "/ops/exp")
+    color = page.evaluate("() => document.querySelector('#plot').data.find(t => t.name === 'forward').line.color")
+    assert color == page.evaluate("() => getComputedStyle(document.body).color")
+    page.emulate_media(forced_colors="none")
+
+
+def test_a_phone_keeps_the_curves_in_sight_above_the_controls(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    opened(page, "/ops/clamp_with_grad")
+    page.locator("#field-grad_output").scroll_into_view_if_needed()
+    page.evaluate("() => document.querySelector('#field-grad_output').scrollIntoView({block: 'center'})")
+    box = page.locator("#canvas").bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < 100
+    assert curves(page)

@@ -1,0 +1,75 @@
+"""What goes wrong is said in a sentence, beside the last good curves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from browsing import alone, curves, enter, opened, shows
+from playwright.sync_api import Browser, Page, expect
+from serving import serving
+
+RAISING = '''import torch
+
+from .op import Input, Op
+
+
+class Raising(torch.autograd.Function):
+    """A Function whose backward asks for too much."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * grad_output * x
+
+
+op = Op(function=Raising, title="Raising", group="Tests", forward="y = 2x", backward="?", inputs=(Input("x"),))
+'''
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "said"),
+    [("min", "-9", "from −3 to 3|from -3 to 3"), ("min", "banana", "not a number"), ("count", "1e9", "whole number")],
+)
+def test_a_refused_value_keeps_the_last_good_curves(page: Page, field: str, text: str, said: str) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    before, drawn = curves(page), page.locator("html").get_attribute("data-drawn")
+    enter(page.locator(f"#field-{field}"), text)
+    trouble = page.locator("#trouble")
+    expect(trouble).to_contain_text(field)
+    assert any(each in trouble.inner_text() for each in said.split("|"))
+    expect(page.locator(f"#field-{field}")).to_have_attribute("aria-invalid", "true")
+    assert curves(page) == before
+    assert page.locator("html").get_attribute("data-drawn") == drawn
+    page.get_by_role("button", name="Set grad_output to −1").click()
+    expect(trouble).to_contain_text(field)
+    enter(page.locator(f"#field-{field}"), "2" if field == "count" else "0.5")
+    expect(trouble).to_be_empty()
+    expect(page.locator(f"#field-{field}")).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_server_that_is_gone_is_said_and_forgiven(page: Page) -> None:
+    opened(page, "/ops/exp")
+    page.route("**/exp.json*", lambda route: route.abort())
+    page.get_by_role("button", name="Flip sign").click()
+    expect(page.locator("#trouble")).to_contain_text("does not answer")
+    page.unroute("**/exp.json*")
+    page.get_by_role("button", name="Flip sign").click()
+    shows(page, "/ops/exp")
+    expect(page.locator("#trouble")).to_be_empty()
+
+
+def test_a_function_that_raises_is_a_result_with_its_line_shown(browser: Browser, house: Path) -> None:
+    (house / "ops" / "raising.py").write_text(RAISING)
+    with serving(path=str(house.parent), cwd=house.parent) as running:
+        running.wait_until_ready()
+        with alone(browser, running.url) as page:
+            opened(page, "/ops/raising")
+            expect(page.locator("#verdict")).to_contain_text("backward raised ValueError: not enough values to unpack")
+            assert "forward" in curves(page)
+            assert "analytical" not in curves(page)
+            expect(page.locator(".source .failed")).to_contain_text("(x,) = ctx.saved_tensors")
