@@ -12,11 +12,12 @@ import torch
 from ..ops import OPS, Op
 from .catalogue import first_looked_at
 from .columns import Columns, columns, finite, gaps, marks
+from .numerics.compare import Status
 from .numerics.evaluate import Evaluation, evaluate
 from .numerics.failure import Failure, FunctionFailed
 from .numerics.grid import Grid
 from .numerics.hardware import DTYPES, Device, devices
-from .numerics.judge import Status, Verdict, judge, judged_by
+from .numerics.judge import Verdict, judge, judged_by
 from .numerics.section import Section
 from .numerics.sentence import Names, sentence
 from .question import Question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_core import to_json
+import orjson
 
 from .frames import Frame
 
@@ -16,4 +16,5 @@ def document(answer: Frame, address: str) -> bytes:
     """The JSON text of an answer; ``address`` is the shortest one that asks for it."""
     columns: dict[str, Any] = {name: [] for name in MEASURED} | dict.fromkeys(OPTIONAL)
     columns |= {name: column.tolist() for name, column in answer.columns.items()}
-    return to_json({"address": address, **answer.header, "columns": columns}, inf_nan_mode="null")
+    # orjson writes null for what is no finite number, in half the time of the next best.
+    return orjson.dumps({"address": address, **answer.header, "columns": columns})

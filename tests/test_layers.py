@@ -21,7 +21,7 @@ WEB = {
     "latex2mathml",
     "markupsafe",
     "pydantic",
-    "pydantic_core",
+    "orjson",
     "pygments",
     "starlette",
     "uvicorn",

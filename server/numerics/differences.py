@@ -19,6 +19,8 @@ WIDEST = 2e-3
 WIDEST_LOW_PRECISION = 0.05
 FINE_LEVELS, FINE_RATIO, FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
 FINE_WIDEST = 0.2
+# How many of its own error bounds a slope may be off before that counts as evidence.
+BOUNDS = 10.0
 
 
 class Kind(IntEnum):

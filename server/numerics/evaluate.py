@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ...ops import Op
-from .differences import Kind, Slopes, differentiate, looked_at_again
+from .differences import BOUNDS, Kind, Slopes, differentiate, looked_at_again
 from .failure import Failure, FunctionFailed
 from .grid import Grid, Rows, rows
 from .noise import Array, relative_precision
@@ -158,7 +158,9 @@ def _second_look(section: Section, at: Rows, curve: Curve, analytical: Array | N
         return curve
     slopes = curve.slopes
     with np.errstate(invalid="ignore"):
-        off = np.abs(analytical / grad_output - slopes.value) > slopes.error + LONE_TOLERANCE * np.abs(slopes.value)
+        off = np.abs(analytical / grad_output - slopes.value) > BOUNDS * slopes.error + LONE_TOLERANCE * np.abs(
+            slopes.value
+        )
     rows = np.flatnonzero(off & (slopes.kind == Kind.SMOOTH))
     if not 0 < rows.size <= LONE:
         return curve

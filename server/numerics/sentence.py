@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .compare import Interval, Status
 from .evaluate import Evaluation
-from .judge import Interval, Status, Verdict, judged_by
+from .judge import Verdict, judged_by
 
 
 @dataclass(frozen=True)

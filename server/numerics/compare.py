@@ -1,0 +1,168 @@
+"""backward against the slopes of one function: a status for every point, and where the two differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .differences import BOUNDS, Kind, Slopes
+from .evaluate import Evaluation
+from .noise import Array
+
+Interval = tuple[float, float]
+Mask = NDArray[np.bool_]
+
+# A band wider than this share of the slopes in sight decides nothing.
+WIDE = 0.1
+# One-sided slopes are known to a few places less than central ones.
+ONE_SIDED = 1e-7
+# What is off by so nearly the most is off by the most.
+TIE = 0.999
+
+
+class Status(IntEnum):
+    """What one point says of backward."""
+
+    AGREES = 0
+    SUBGRADIENT = 1
+    JUMP = 2
+    EDGE = 3
+    UNDECIDED = 4
+    DIFFERS = 5
+    GAP = 6
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """``|analytical − numerical| <= atol + rtol |numerical|``, beyond the numerical error bound."""
+
+    atol: float
+    rtol: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A status a row, the intervals in which backward differs, and the row where it differs most."""
+
+    status: NDArray[np.int8]
+    intervals: tuple[Interval, ...]
+    worst: int | None
+
+    def count(self, *statuses: Status) -> int:
+        """How many rows have one of these statuses."""
+        return sum(self._counts[status] for status in statuses)
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        counts: list[int] = np.bincount(self.status, minlength=len(Status)).tolist()
+        return counts
+
+
+def compare(evaluation: Evaluation, slopes: Slopes, tolerance: Tolerance, in_sight: float) -> Comparison:
+    """What backward returned against ``slopes``; ``in_sight`` is the largest ``grad_input`` to be seen."""
+    analytical = evaluation.analytical
+    if analytical is None:
+        return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), (), None)
+    with np.errstate(all="ignore"):
+        off = np.abs(analytical - evaluation.grad_output * slopes.value)
+        status = _statuses(evaluation, analytical, off, slopes, tolerance, in_sight)
+        return Comparison(status, _intervals(evaluation.rows.x, status), _worst(off, status == Status.DIFFERS))
+
+
+def largest(values: Array, share: float = 1.0) -> float:
+    """The largest finite magnitude among this share of the values, the smallest ones."""
+    magnitude = np.abs(values)
+    magnitude = magnitude[np.isfinite(magnitude)]
+    if not magnitude.size:
+        return 0.0
+    return float(magnitude.max() if share == 1 else np.quantile(magnitude, share))
+
+
+def _statuses(
+    evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, tolerance: Tolerance, in_sight: float
+) -> NDArray[np.int8]:
+    scale, kind = abs(evaluation.grad_output), slopes.kind
+    expected = scale * np.abs(slopes.value)
+    allowed = tolerance.atol + tolerance.rtol * expected
+    band = BOUNDS * scale * (slopes.error + _conditioning(evaluation, slopes))
+    # A constant has no slope to measure the band by, but it has a height.
+    height = scale * largest(evaluation.numerical.values) / evaluation.grid.span
+    near = off <= allowed + band
+    vague = band > allowed + WIDE * (expected + in_sight + height)
+    drawn = np.isfinite(evaluation.forward)
+
+    status = np.full(kind.shape, Status.GAP, np.int8)
+    smooth = kind == Kind.SMOOTH
+    status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
+    edge = kind == Kind.EDGE
+    status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
+    kink = kind == Kind.KINK
+    if kink.any():
+        status[kink] = _at_kinks(evaluation.grad_output, analytical, slopes, tolerance)[kink]
+    status[kind == Kind.UNRESOLVED] = Status.UNDECIDED
+    status[~drawn] = Status.GAP
+    status[kind == Kind.JUMP] = Status.JUMP
+    status[smooth & drawn & ~np.isfinite(analytical)] = Status.DIFFERS
+    return status
+
+
+def _at_kinks(grad_output: float, analytical: Array, slopes: Slopes, tolerance: Tolerance) -> NDArray[np.int8]:
+    """Any slope from the one-sided one on the left to that on the right is a subgradient."""
+    left, right = grad_output * slopes.left, grad_output * slopes.right
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    slack = tolerance.atol + (tolerance.rtol + ONE_SIDED) * (np.abs(analytical) + np.abs(high - low))
+    between = (analytical >= low - slack) & (analytical <= high + slack)
+    known = np.isfinite(low) & np.isfinite(high)
+    return np.where(known, np.where(between, Status.SUBGRADIENT, Status.DIFFERS), Status.UNDECIDED).astype(np.int8)
+
+
+def _conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
+    """How far a slope moves when ``x`` does by half a last place of the dtype: no backward can do better."""
+    x = evaluation.rows.x
+    turn = np.abs(np.diff(slopes.value) / np.diff(x))
+    turn[~np.isfinite(turn)] = 0.0
+    steepest = np.zeros_like(x)
+    steepest[1:] = turn
+    np.maximum(steepest[:-1], turn, out=steepest[:-1])
+    return evaluation.precision / 2 * np.abs(x) * steepest
+
+
+def _worst(off: Array, differs: Mask) -> int | None:
+    """The row that is furthest off; of a whole stretch that is equally so, the one in its middle."""
+    if not differs.any():
+        return None
+    off = np.where(differs, np.where(np.isfinite(off), off, np.inf), -1.0)
+    ties = np.flatnonzero(off >= TIE * off.max())
+    stretches = np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1)
+    longest = max(stretches, key=len)
+    return int(longest[len(longest) // 2])
+
+
+def _intervals(x: Array, status: NDArray[np.int8]) -> tuple[Interval, ...]:
+    """Where neighbouring rows differ, out to the kink or jump that ends each run."""
+    differs = status == Status.DIFFERS
+    if not differs.any():
+        return ()
+    edges = np.diff(np.concatenate(([0], differs.view(np.int8), [0])))
+    found: list[Interval] = []
+    for first, last in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1, strict=True):
+        low, high = float(x[_reach(status, int(first), -1)]), float(x[_reach(status, int(last), 1)])
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], high)
+        else:
+            found.append((low, high))
+    return tuple(found)
+
+
+def _reach(status: NDArray[np.int8], row: int, towards: int) -> int:
+    """The row of the singularity next to ``row``, if there is one that way, else ``row``."""
+    beside = row + towards
+    while 0 <= beside < status.size and status[beside] in (Status.EDGE, Status.GAP):
+        beside += towards
+    if 0 <= beside < status.size and status[beside] in (Status.SUBGRADIENT, Status.JUMP, Status.UNDECIDED):
+        return beside
+    return row
