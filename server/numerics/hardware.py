@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 
@@ -19,6 +20,7 @@ class Device:
     dtypes: tuple[str, ...]
 
 
+@cache
 def devices() -> tuple[Device, ...]:
     """The devices at hand, the one ``auto`` takes first: CUDA, else MPS, else the CPU."""
     found = []
