@@ -17,7 +17,10 @@ def main() -> None:
         listener = _listener(options.host, options.port)
     except (OSError, OverflowError) as problem:
         raise SystemExit(f"gradloupe cannot listen on {options.host}, port {options.port}: {problem}.") from None
-    process = WorkerProcess(options.deadline)
+    try:
+        process = WorkerProcess(options.deadline)
+    except OSError as problem:
+        raise SystemExit(f"gradloupe cannot start its worker process: {problem}.") from None
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)  # noqa: S104 - shown, not bound
     port = listener.getsockname()[1]
     print(f"Gradloupe is at http://{f'[{host}]' if ':' in host else host}:{port} (Ctrl-C ends it)", flush=True)

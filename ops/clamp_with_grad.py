@@ -30,7 +30,9 @@ class ClampWithGrad(torch.autograd.Function):
 
 
 def one_sided_clamp(input, min, max, grad_output):
-    return input.clamp(min=min) if grad_output > 0 else input.clamp(max=max)
+    # With bounds the wrong way round, torch.clamp is the constant max.
+    lower = min if min < max else max
+    return input.clamp(min=lower) if grad_output > 0 else input.clamp(max=max)
 
 
 op = Op(

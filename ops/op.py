@@ -6,12 +6,16 @@ import ast
 import inspect
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 import torch
+
+# Beyond this a page has no use for single elements, and every point of a section would take too long.
+MOST_ELEMENTS = 16_384
 
 Claim = Literal["exact", "surrogate", "broken"]
 Kind = Literal["float", "int", "switch", "choice"]
@@ -109,6 +113,20 @@ class Op:
         problems += [f"{name!r} is declared twice" for name in set(names) if names.count(name) > 1]
         problems += ["it has no input to sweep"] * (not self.inputs)
         problems += [
+            f"{i.name!r} has {math.prod(i.shape)} elements, and at most {MOST_ELEMENTS} can be looked at"
+            for i in self.inputs
+            if math.prod(i.shape) > MOST_ELEMENTS
+        ]
+        problems += [
+            f"the default {p.default!r} of {p.name!r} is not one of {', '.join(p.choices)}"
+            for p in self.parameters
+            if p.kind == "choice" and p.default not in p.choices
+        ]
+        problems += [f"wrt={self.wrt!r} is no element of its inputs"] * (self.wrt not in ("", *self._swept()))
+        problems += [f"of={self.of!r} is no element of its outputs"] * (
+            self.of.partition("[")[0] not in ("", *self.outputs)
+        )
+        problems += [
             f"the default {p.default!r} of {p.name!r} is outside [{p.minimum}, {p.maximum}]"
             for p in self.parameters
             if p.kind in ("float", "int") and not p.minimum <= float(p.default) <= p.maximum
@@ -120,12 +138,25 @@ class Op:
         ]
         return problems
 
+    def _swept(self) -> Iterator[str]:
+        """The names of all elements that can be swept."""
+        for each in self.inputs:
+            for index in product(*map(range, each.shape)):
+                one = math.prod(each.shape) == 1
+                yield each.name if one else f"{each.name}[{','.join(map(str, index))}]"
+        yield from (each.name for each in self.parameters if each.kind == "float")
+
     @property
     def claim(self) -> Claim:
         """What the op says of its own ``backward``."""
         if self.broken:
             return "broken"
         return "surrogate" if self.surrogate else "exact"
+
+    @property
+    def follows_sign(self) -> bool:
+        """Whether the surrogate depends on ``grad_output``, as no derivative may."""
+        return self.surrogate is not None and "grad_output" in inspect.signature(self.surrogate).parameters
 
     @property
     def doc(self) -> str:

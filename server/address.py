@@ -11,6 +11,7 @@ from .question import Element, Question, Value
 
 LAYOUTS = ("stacked", "overlaid")
 COUNT = 401
+UNBOUNDED = 3  # how far a parameter without a bound is swept from its default
 
 
 @dataclass(frozen=True)
@@ -27,21 +28,21 @@ def bounds(parameter: dict[str, Any]) -> tuple[float, float]:
     return (float("-inf") if low is None else low, float("inf") if high is None else high)
 
 
-def extent(op: dict[str, Any], wrt: Element) -> tuple[float, float]:
-    """The interval swept when the address names none: the input's domain, or the parameter's bounds."""
-    for each in op["inputs"]:
-        if each["name"] == wrt.name:
-            start, stop = each["domain"]
-            return start, stop
-    parameter = next(each for each in op["parameters"] if each["name"] == wrt.name)
-    low, high = parameter["minimum"], parameter["maximum"]
-    return (parameter["default"] - 3 if low is None else low, parameter["default"] + 3 if high is None else high)
+def extents(op: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """By name the interval to look at first: an input's domain, and what a numeric parameter has for bounds."""
+    domains = {each["name"]: (each["domain"][0], each["domain"][1]) for each in op["inputs"]}
+    return domains | {each["name"]: _around(each) for each in op["parameters"] if each["kind"] in ("float", "int")}
+
+
+def _around(parameter: dict[str, Any]) -> tuple[float, float]:
+    low, middle, high = parameter["minimum"], parameter["default"], parameter["maximum"]
+    return (middle - UNBOUNDED if low is None else low, middle + UNBOUNDED if high is None else high)
 
 
 def default(op: dict[str, Any], wrt: Element | None = None) -> Address:
     """The address of an op without a query, or with nothing but ``wrt`` in it."""
     wrt = wrt or Element(op["wrt"]["name"], tuple(op["wrt"]["index"]))
-    start, stop = extent(op, wrt)
+    start, stop = extents(op)[wrt.name]
     return Address(
         Question(
             op=op["name"],
@@ -76,9 +77,14 @@ def texts(address: Address) -> dict[str, str]:
     }
 
 
+def defaults(op: dict[str, Any], wrt: Element) -> dict[str, str]:
+    """What the address may leave out, by name in the declared order; ``start`` and ``stop`` are those of ``wrt``."""
+    return texts(default(op, wrt)) | {"wrt": texts(default(op))["wrt"]}
+
+
 def canonical(op: dict[str, Any], address: Address) -> str:
     """The shortest path and query of this section: declared order, defaults left out."""
-    usual = texts(default(op, address.question.wrt)) | {"wrt": texts(default(op))["wrt"]}
+    usual = defaults(op, address.question.wrt)
     differing = [(name, text) for name, text in texts(address).items() if text != usual[name]]
     query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in differing)
     return f"/ops/{op['name']}" + (f"?{query}" if query else "")

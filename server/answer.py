@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from inspect import signature
 from typing import Any
 
 import numpy as np
 import torch
 
-from ..ops import OPS, Op
-from .catalogue import first_looked_at
+from ..ops import OPS, Input, Op
+from .blank import blank
 from .columns import Columns, columns, finite, gaps, marks
 from .numerics.compare import Status
 from .numerics.evaluate import Evaluation, evaluate
@@ -66,7 +65,7 @@ def answer(question: Question) -> tuple[dict[str, Any], Columns]:
         evaluation = evaluate(section, grid, question.grad_output, question.step)
     except FunctionFailed as error:
         return header | _nothing(error.failure), {}
-    verdict = judge(evaluation, section.dtype, question.atol, question.rtol)
+    verdict = judge(evaluation, question.atol, question.rtol)
     header["notes"] = notes + _notes(evaluation, section)
     drawn = columns(evaluation, verdict)
     header |= {"gaps": gaps(evaluation, drawn), "marks": marks(evaluation)}
@@ -74,10 +73,11 @@ def answer(question: Question) -> tuple[dict[str, Any], Columns]:
 
 
 def warm_up() -> None:
-    """One look at one op, so that the first user does not pay for what torch loads lazily."""
-    op = next(iter(OPS.values()))
-    wrt, of = first_looked_at(op)
-    answer(Question(op.name, wrt, of, -1.0, 1.0))
+    """One look at a harmless function, so that the first user does not pay for what torch loads lazily."""
+    op = Op(torch.autograd.Function, "warm-up", "", "", "", (Input("x"),), call=torch.relu)
+    section = Section(op, op, "x", (), "y", (), (("x", (1.0,)),), ())
+    evaluation = evaluate(section, Grid(-1.0, 1.0, 401))
+    columns(evaluation, judge(evaluation))
 
 
 def place_for(question: Question, found: tuple[Device, ...]) -> tuple[Device, list[str]]:
@@ -132,6 +132,8 @@ def _notes(evaluation: Evaluation, section: Section) -> list[str]:
         notes.append(f"backward returns None for {section.wrt}; autograd treats that as 0.")
     if evaluation.numerical.slopes.precision > 2.0**-30:
         notes.append("forward computes in low precision inside, so the differences take wider steps.")
+    if evaluation.numerical.unseen:
+        notes.append("forward moves in steps that lie closer together than the points; zoom in to see them.")
     if evaluation.numerical_dtype != torch.float64:
         kind = str(evaluation.numerical_dtype).removeprefix("torch.")
         notes.append(f"forward refuses float64, so the numerical gradient is computed in {kind} too.")
@@ -141,27 +143,17 @@ def _notes(evaluation: Evaluation, section: Section) -> list[str]:
 def _nothing(failure: Failure) -> dict[str, Any]:
     """The rest of the header where forward itself failed."""
     said = f"{failure.phase} raised {failure.kind}: {failure.message.splitlines()[0]}"
-    return {
-        "numerical": None,
-        "tolerance": None,
-        "structure": None,
-        "verdict": {"word": "failed", "sentence": said, "intervals": [], "worst": None, "judged": 0, "undecided": 0},
-        "statuses": [each.name.lower() for each in Status],
-        "gaps": {},
-        "marks": [],
-        "failure": asdict(failure),
-    }
+    return blank(said, asdict(failure))
 
 
 def _found(evaluation: Evaluation, verdict: Verdict, question: Question, op: Op) -> dict[str, Any]:
     slopes, against = evaluation.numerical.slopes, verdict.against
-    follows = op.surrogate is not None and "grad_output" in signature(op.surrogate).parameters
     parameter = any(each.name == question.wrt.name for each in op.parameters)
-    names = Names(str(question.wrt), str(question.of), op.claim, follows, parameter)
+    names = Names(str(question.wrt), str(question.of), op.claim, parameter)
     return {
         "numerical": {
             "dtype": str(evaluation.numerical_dtype).removeprefix("torch."),
-            "device": "cpu" if evaluation.numerical_dtype == torch.float64 else question.device,
+            "device": evaluation.numerical_device,
             "forwards_per_point": slopes.forwards,
             "step": slopes.step,
         },

@@ -68,7 +68,7 @@ async def gallery(request: Request) -> Response:
     if site.engine.starting:
         return passing(request, site.pages.waiting("The gallery", "/healthz?wait=1"), "text/html")
     ops, device = await site.engine.catalogue(), await site.engine.device()
-    body = site.pages.gallery(ops, await site.thumbnails.all(), device)
+    body = site.pages.gallery(ops, await site.thumbnails.of(ops), device)
     return reply(request, body, "text/html", fingerprint(body))
 
 

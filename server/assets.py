@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastapi import Request, Response
 
-from .highlight import DARK, LIGHT, colours
+from .highlight import colours
 from .reply import IMMUTABLE, etag, not_modified, takes_gzip
 
 OURS = Path(__file__).parents[1] / "static"
@@ -49,7 +49,7 @@ class Assets:
     def __init__(self) -> None:
         files = {path.relative_to(OURS).as_posix(): path for path in OURS.rglob("*") if path.suffix in MEDIA_TYPES}
         files |= {name: _inside(*place) for name, place in THEIRS.items()}
-        digest = hashlib.blake2b(f"{LIGHT} {DARK}".encode(), digest_size=6)
+        digest = hashlib.blake2b(colours(), digest_size=6)
         for name, path in sorted(files.items()):
             with path.open("rb") as file:
                 digest.update(name.encode() + hashlib.file_digest(file, "blake2b").digest())

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
-from .channel import Channel
-from .frames import BadFrame, Frame, pack
+from .frames import Frame
+from .life import LOADING, Life
 from .loss import Lost, explained
 from .process import WorkerProcess
 from .question import Question
 
-LOADING = 120.0  # seconds for `import torch` and the ops, on a cold disk
 STARTS = 3  # workers in a row that may end while they load
+PAUSE = 1.0  # seconds until a worker that could not be started is tried again
 QUEUE = 64
 
 Answer = Frame
@@ -42,13 +43,13 @@ class Engine:
     """Holds one worker process. Everything is awaited in the one event loop that called ``connect``."""
 
     def __init__(self, process: WorkerProcess) -> None:
-        self._process = process
+        self._deadline = process.deadline
+        self._life = Life(process)
         self._hello: dict[str, Any] = {}
-        self.broken = ""  # the sentence that says why there will be no answers
+        self.broken = ""  # the sentence that says why there are no answers
         self._waiting = 0
         self._turn = asyncio.Lock()
-        self._settled = asyncio.Event()
-        self._reply: asyncio.Future[Frame] | None = None
+        self._change = asyncio.Condition()  # of the worker that listens, or of `broken`
 
     @classmethod
     def spawn(cls, deadline: float = 10.0) -> Engine:
@@ -57,20 +58,19 @@ class Engine:
 
     async def connect(self) -> None:
         """Listen to the worker from now on."""
-        self._life = asyncio.create_task(self._live())
+        self._living = asyncio.create_task(self._live())
 
     async def close(self) -> None:
         """End the worker and leave nothing behind."""
-        self._life.cancel()
+        self._living.cancel()
         with suppress(asyncio.CancelledError):
-            await self._life
-        self._process.kill()
-        self._process.reap()
+            await self._living
+        await self._life.close()
 
     @property
     def ready(self) -> bool:
         """Whether a worker listens and has loaded its ops."""
-        return self._settled.is_set() and not self.broken
+        return self._life.listens and not self.broken
 
     @property
     def starting(self) -> bool:
@@ -139,70 +139,66 @@ class Engine:
         if self.broken or not self._hello:
             await self.wait_ready()
 
-    async def _listening(self) -> None:
-        await self._settled.wait()
+    async def _listening(self) -> Life:
+        async with self._change:
+            await self._change.wait_for(lambda: self._life.listens or self.broken)
         if self.broken:
             raise EngineBroken(self.broken)
+        return self._life
 
     async def _exchange(self, asked: dict[str, Any]) -> Frame:
-        await self._listening()
-        process, self._reply = self._process, asyncio.get_running_loop().create_future()
-        self._transport.write(pack(Frame(asked)))
-        try:
-            async with asyncio.timeout(process.deadline):
-                frame = await self._reply
-        except (TimeoutError, asyncio.CancelledError) as end:
-            # The late answer must not be taken for that of the next question.
-            self._settled.clear()
-            process.kill()
-            if isinstance(end, TimeoutError):
-                raise Lost(f"no answer after {process.deadline:g} s", late=True) from None
-            raise
+        frame = await (await self._listening()).ask(asked)
         if "fault" in frame.header:
             raise EngineFault(frame.header["fault"])
         return frame
 
     async def _live(self) -> None:
-        """Listen to the worker; when it has ended, say so to the one who waits, and start another."""
-        starts = 0
-        while not self.broken:
-            starts += 1
-            await self._listen()
-            starts = 0 if self._settled.is_set() else starts
-            self._settled.clear()
-            ended = await asyncio.to_thread(self._process.reap)
-            if self._reply is not None and not self._reply.done():
-                self._reply.set_exception(Lost(ended))
-            if starts == STARTS:
-                self.broken = f"The worker process ended ({ended}) {STARTS} times while it was loading; see the log."
-            if not self.broken:
-                self._process = WorkerProcess(self._process.deadline)
-        self._settled.set()
-
-    async def _listen(self) -> None:
-        hello = self._reply = asyncio.get_running_loop().create_future()
-        self._transport, channel = await asyncio.get_running_loop().create_unix_connection(
-            lambda: Channel(self._hear), sock=self._process.channel
-        )
+        """Attend to one worker after the other, until the ops are known to be broken."""
         try:
-            await asyncio.wait([hello, channel.closed], timeout=LOADING, return_when=asyncio.FIRST_COMPLETED)
-            if hello.done():
-                self._greet(hello.result().header)
-            elif not channel.closed.done():
+            starts = 0
+            while not self.broken:
+                ended = await self._attend(self._life)
+                starts = 0 if self._life.greeted else starts + 1
+                if starts == STARTS:
+                    why = f"The worker process ended ({ended}) {STARTS} times while it was loading; see the log."
+                    self.broken = self.broken or why
+                if not self.broken:
+                    await self._replace()
+        except Exception as problem:
+            logging.getLogger("uvicorn.error").exception("no worker is attended to any more")
+            self.broken = (
+                f"A fault of Gradloupe itself ({type(problem).__name__}: {problem}); see the log, and restart it."
+            )
+        await self._tell()
+
+    async def _attend(self, life: Life) -> str:
+        """Greet the worker, wait for its end, and say how that came."""
+        try:
+            hello = await life.begin()
+        except Lost as lost:
+            if lost.late:
                 self.broken = f"The ops were not loaded after {LOADING:g} s; a file in ops/ may compute for ever."
-                self._process.kill()
-            hello.cancel()
-            await channel.closed
-        finally:
-            self._transport.close()
+        else:
+            self.broken = hello.get("broken", "")
+            if life.greeted:
+                self._hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
+            await self._tell()
+        assert life.ended is not None
+        return await life.ended
 
-    def _greet(self, hello: dict[str, Any]) -> None:
-        self.broken = hello.get("broken", "")
-        if not self.broken:
-            self._hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
-            self._settled.set()
+    async def _replace(self) -> None:
+        """Start the next worker, as soon as the system lets us."""
+        while True:
+            try:
+                self._life = Life(WorkerProcess(self._deadline))
+            except OSError as problem:
+                self.broken = f"No worker process can be started ({problem}); that is tried again every second."
+                await self._tell()
+                await asyncio.sleep(PAUSE)
+            else:
+                self.broken = ""
+                return
 
-    def _hear(self, frame: Frame) -> None:
-        if self._reply is None or self._reply.done():
-            raise BadFrame("nobody has asked for that")
-        self._reply.set_result(frame)
+    async def _tell(self) -> None:
+        async with self._change:
+            self._change.notify_all()

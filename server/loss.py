@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from .blank import blank
 from .frames import Frame
 from .question import Question
 
@@ -38,20 +39,6 @@ def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[s
             "of": str(question.of),
             "device": {"kind": place, "name": kinds[place]},
             "notes": [],
-            "numerical": None,
-            "tolerance": None,
-            "structure": None,
-            "verdict": {
-                "word": "failed",
-                "sentence": sentence,
-                "intervals": [],
-                "worst": None,
-                "judged": 0,
-                "undecided": 0,
-            },
-            "statuses": [],
-            "gaps": {},
-            "marks": [],
-            "failure": {"phase": "worker", "kind": kind, "message": sentence, "line": None},
+            **blank(sentence, {"phase": "worker", "kind": kind, "message": sentence, "line": None}),
         }
     )

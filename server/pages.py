@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from .address import Address, canonical, default, texts
+from .address import Address, canonical, defaults, extents, texts
 from .assets import Assets
 from .highlight import highlight
 from .mathml import mathml
@@ -51,7 +51,8 @@ class Pages:
             "op": op,
             "question": asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": address.layout},
             "values": texts(address),
-            "defaults": texts(default(op, asked.wrt)),
+            "defaults": defaults(op, asked.wrt),
+            "extents": extents(op),
             "address": canonical(op, address),
             "device": device,
         }

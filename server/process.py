@@ -16,7 +16,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THRE
 class WorkerProcess:
     """Runs ``server/worker.py`` in a session of its own, so that Ctrl-C in the terminal reaches only the server.
 
-    ``deadline`` is how many seconds a question may take.
+    ``deadline`` is how many seconds a question may take. Raises ``OSError`` where no process can be started.
     """
 
     def __init__(self, deadline: float) -> None:
@@ -26,13 +26,17 @@ class WorkerProcess:
         found_here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) == os.getcwd()
         python = [sys.executable] if found_here else [sys.executable, "-P"]
         with theirs:
-            self._child = subprocess.Popen(  # noqa: S603
-                [*python, "-m", f"{PACKAGE}.server.worker", str(theirs.fileno()), str(deadline)],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                env=os.environ | ONE_THREAD,
-                start_new_session=True,
-            )
+            try:
+                self._child = subprocess.Popen(  # noqa: S603
+                    [*python, "-m", f"{PACKAGE}.server.worker", str(theirs.fileno()), str(deadline)],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    env=os.environ | ONE_THREAD,
+                    start_new_session=True,
+                )
+            except OSError:
+                self.channel.close()
+                raise
 
     def kill(self) -> None:
         """End the process and whatever it has started, now."""

@@ -68,16 +68,20 @@ async def _section(request: Request, media_type: str, write: Callable[[Answer, s
     op = await _op(site, request.path_params["name"])
     address = read(op, device, _query(request))
     shortest = canonical(op, address)
-    mark = fingerprint(site.build, op["digest"], shortest, repr(device), media_type)
-    known = not_modified(request, mark)
+    known = not_modified(request, _mark(site, op, device, shortest, media_type))
     if known is not None:
         return known
     answer = await site.engine.answer(address.question, request.is_disconnected)
-    failure = answer.header["failure"]
     body = write(answer, shortest)
-    if failure is not None and failure["phase"] == "worker":  # it may go better the next time
+    if answer.header["failure"] is not None:  # it may go better the next time
         return passing(request, body, media_type)
-    return reply(request, body, media_type, mark)
+    # Meanwhile the worker may have been replaced by one that has loaded other code.
+    op, device = await _op(site, op["name"]), await site.engine.device()
+    return reply(request, body, media_type, _mark(site, op, device, shortest, media_type))
+
+
+def _mark(site: Site, op: dict[str, Any], device: dict[str, Any], address: str, media_type: str) -> str:
+    return fingerprint(site.build, op["digest"], address, repr(device), media_type)
 
 
 async def _op(site: Site, name: str) -> dict[str, Any]:

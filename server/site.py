@@ -1,4 +1,4 @@
-"""What all routes share: the door, the pages, the files, and the fingerprint of the code that answers."""
+"""What all routes share: the door, the pages, the files, and the fingerprint of the code that writes the answers."""
 
 from __future__ import annotations
 

@@ -13,13 +13,14 @@ from contextlib import suppress
 from select import select
 from typing import IO, TYPE_CHECKING, Any
 
-from .frames import PREFIX, Frame, lengths, pack, unpack
+from .frames import PREFIX, BadFrame, Frame, lengths, pack, unpack
 from .question import Element, Question
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 PR_SET_PDEATHSIG = 1
+LONGEST = 2000  # characters of a sentence about a fault
 
 
 def main() -> None:
@@ -41,12 +42,12 @@ def _serve(channel: socket.socket, deadline: float) -> None:
         logging.exception("the ops could not be loaded")
         channel.sendall(pack(Frame({"broken": _sentence(problem)})))
         return
-    channel.sendall(pack(hello))
+    channel.sendall(hello)
     pid, incoming = os.getpid(), channel.makefile("rb")
     while (asked := _receive(incoming)) is not None:
         # Should the server be gone where the kernel does not tell us, no Function computes for ever.
         signal.alarm(int(deadline) + 5)
-        reply = pack(_respond(answer, asked.header))
+        reply = _respond(answer, asked.header)
         if os.getpid() != pid:  # a Function has forked, and its child came back here
             os._exit(0)
         signal.alarm(0)
@@ -61,12 +62,17 @@ def _keep_to_ourselves() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _load() -> tuple[ModuleType, Frame]:
+def _load() -> tuple[ModuleType, bytes]:
     from . import answer
     from .catalogue import catalogue
 
     answer.warm_up()
-    return answer, Frame({"catalogue": catalogue(), "device": answer.device()})
+    ops = catalogue()
+    try:
+        return answer, pack(Frame({"catalogue": ops, "device": answer.device()}))
+    except BadFrame as problem:
+        largest = max(ops, key=lambda op: len(str(op)))["name"]
+        raise BadFrame(f"what the ops declare is too large, most of all ops/{largest}.py: {problem}") from None
 
 
 def _receive(incoming: IO[bytes]) -> Frame | None:
@@ -78,16 +84,19 @@ def _receive(incoming: IO[bytes]) -> Frame | None:
     return unpack(incoming.read(header), incoming.read(payload))
 
 
-def _respond(answer: ModuleType, asked: dict[str, Any]) -> Frame:
+def _respond(answer: ModuleType, asked: dict[str, Any]) -> bytes:
     try:
-        return Frame(*answer.answer(_question(asked)))
+        return pack(Frame(*answer.answer(_question(asked))))
     except answer.BadQuestion as problem:
-        return Frame({"bad": str(problem)})
+        return pack(Frame({"bad": str(problem)}))
+    except BadFrame as problem:
+        said = f"What was found of {asked['op']} cannot be sent: {problem}; ask for fewer points."
+        return pack(Frame({"bad": said}))
     except SystemExit as end:  # said by a Function; at once, before the interpreter closes the channel
         os._exit(end.code if isinstance(end.code, int) else 1)
     except Exception as problem:
         logging.exception("a fault of Gradloupe itself")
-        return Frame({"fault": _sentence(problem)})
+        return pack(Frame({"fault": _sentence(problem)}))
 
 
 def _question(plain: dict[str, Any]) -> Question:
@@ -97,7 +106,8 @@ def _question(plain: dict[str, Any]) -> Question:
 
 
 def _sentence(problem: Exception) -> str:
-    return str(problem) if type(problem).__name__ == "BadDeclaration" else f"{type(problem).__name__}: {problem}"
+    kind = type(problem).__name__
+    return (str(problem) if kind in ("BadDeclaration", "BadFrame") else f"{kind}: {problem}")[:LONGEST]
 
 
 if __name__ == "__main__":

@@ -4,23 +4,26 @@ const PATIENCE = 600;
 
 /**
  * Returns `ask(address)`. `answered(answer, address)` gets what the server computed, `refused(sentence, address)`
- * why it did not. A question that takes longer than PATIENCE ms is given up as soon as there is a newer one.
+ * why it did not, or why the answer could not be shown. A question that takes longer than PATIENCE ms is given up as soon as there is a newer one.
  */
 export function asker(answered, refused) {
   let next = null;
   let running = null;
 
   async function run() {
-    while (next !== null) {
-      const address = next;
-      next = null;
-      running = { controller: new AbortController(), since: performance.now() };
-      const seconds = await once(address, running.controller.signal);
-      if (seconds === 0) continue;
-      await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
-      next ??= address;
+    try {
+      while (next !== null) {
+        const address = next;
+        next = null;
+        running = { controller: new AbortController(), since: performance.now() };
+        const seconds = await once(address, running.controller.signal);
+        if (seconds === 0) continue;
+        await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+        next ??= address;
+      }
+    } finally {
+      running = null;
     }
-    running = null;
   }
 
   /** Asks, and returns after how many seconds to ask again, 0 if not at all. */
@@ -35,8 +38,13 @@ export function asker(answered, refused) {
     } catch {
       if (!signal.aborted) settle = () => refused("The server does not answer. Is it still running?", address);
     }
-    if (!signal.aborted) settle();
-    return signal.aborted ? 0 : seconds;
+    if (signal.aborted) return 0;
+    try {
+      settle();
+    } catch (error) {
+      refused(unshown(error), address);
+    }
+    return seconds;
   }
 
   return (address) => {
@@ -45,5 +53,8 @@ export function asker(answered, refused) {
     else if (performance.now() - running.since > PATIENCE) running.controller.abort();
   };
 }
+
+/** Why an answer that came cannot be seen. */
+export const unshown = ({ message }) => `The answer came, but this page failed to show it (${message}). Reload the page.`;
 
 const sentence = (problem, response) => problem.detail ?? `The server answered ${response.status}.`;

@@ -6,6 +6,7 @@ const fieldOf = (form, name) => form.querySelector(`.field[name="${name}"]`);
 const isNumber = (field) => field.matches("[data-number], [data-list]");
 const shown = (field, text) =>
   "list" in field.dataset ? rows(field, text) : isNumber(field) ? typographic(text) : text;
+const textOf = (field) => (isNumber(field) ? plainList(field.value).join(",") : field.value);
 const valueOf = (field) => (plain(field.value) === "" ? NaN : Number(plain(field.value)));
 
 /** A flat list of numbers as rows, the way the tensor lies. */
@@ -16,11 +17,23 @@ function rows(field, text) {
   return starts.map((i) => numbers.slice(i, i + width).join(", ")).join("\n");
 }
 
+/** What the address may leave out, by name, and `ranged(usual, wrt)`: the same with the range that `wrt` has. */
+export function declared(form) {
+  const text = (name, said) => (isNumber(fieldOf(form, name) ?? form) ? plainList(said).join(",") : said);
+  const usual = JSON.parse(form.dataset.defaults).map(([name, said]) => [name, text(name, said)]);
+  const extents = JSON.parse(form.dataset.extents);
+  const ranged = (texts, wrt) => {
+    const [start, stop] = (extents[wrt.split("[")[0]] ?? [texts.start, texts.stop]).map(String);
+    return { ...texts, start, stop };
+  };
+  return { usual: Object.fromEntries(usual), ranged };
+}
+
 export function read(form) {
   const state = {};
   for (const element of form.elements) {
     if (!element.name || (element.type === "radio" && !element.checked)) continue;
-    state[element.name] = element.type === "checkbox" ? String(element.checked) : element.value;
+    state[element.name] = element.type === "checkbox" ? String(element.checked) : textOf(element);
   }
   return state;
 }
@@ -31,10 +44,17 @@ export function write(form, state, usual) {
     if (!(element.name in state)) continue;
     if (element.type === "radio") element.checked = element.value === state[element.name];
     else if (element.type === "checkbox") element.checked = state[element.name] === "true";
-    else if (element !== document.activeElement || !isNumber(element))
+    else if (element !== document.activeElement || !isNumber(element)) {
+      if (element.matches("select")) offer(element, state[element.name]);
       element.value = shown(element, state[element.name]);
+    }
   }
   follow(form, state, usual);
+}
+
+/** An element beyond those offered can still be asked for. */
+function offer(select, text) {
+  if (![...select.options].some(({ value }) => value === text)) select.add(new Option(text));
 }
 
 /** Bring everything that is not state into line with it: sliders, resets, and what is swept cannot also be held. */

@@ -2,10 +2,11 @@
 
 import { band } from "./band.js";
 import { curves } from "./curves.js";
+import { withoutPoles } from "./poles.js";
 import { range } from "./range.js";
-import { ticks } from "./ticks.js";
+import { fitting, ticks, widest } from "./ticks.js";
 
-export const MARGIN = { left: 3.6, right: 0.9, top: 0.5, bottom: 3 };
+const MARGIN = { left: 3.6, right: 0.9, top: 0.5, bottom: 3 };
 
 /** What lies where, in pixels from the top of the figure: {upper: [top, bottom], lower: [top, bottom]}. */
 export function panels({ layout, height, rem, gap }) {
@@ -17,7 +18,8 @@ export function panels({ layout, height, rem, gap }) {
 }
 
 /** The y-ranges of `answer`: {upper, lower}, equal when overlaid. `held` ranges stay in sight. */
-export function ranges(answer, { layout, held }) {
+export function ranges(whole, { layout, held }) {
+  const answer = withoutPoles(whole);
   const { forward, surrogate, analytical, numerical, surrogate_numerical, status } = answer.columns;
   const judged = numerical?.map((value, i) => (answer.statuses[status[i]] === "undecided" ? null : value));
   const kinks = answer.marks.filter((mark) => mark.kind === "kink");
@@ -59,13 +61,16 @@ export function figure(answer, view, palette) {
     ticklabelstandoff: 5,
   };
   const rows = Math.max(2, (place.upper[1] - place.upper[0]) / (3 * view.rem));
+  const [above, below] = [ticks(upper, rows), ticks(lower, rows)];
+  const left = Math.max(MARGIN.left, 0.7 + widest([...above.ticktext, ...below.ticktext]));
+  const span = [answer.start, answer.stop];
+  const room = view.width / view.rem - left;
   const words = axisWords(answer, overlaid);
   const title = (text) => ({ text: view.titles ? text : "", font: { color: palette.ink }, standoff: 8 });
   const layout = {
     autosize: true,
-    uirevision: `${answer.start} ${answer.stop}`,
     margin: {
-      l: MARGIN.left * view.rem,
+      l: left * view.rem,
       r: MARGIN.right * view.rem,
       t: top,
       b: MARGIN.bottom * view.rem,
@@ -80,9 +85,9 @@ export function figure(answer, view, palette) {
     xaxis: {
       ...axis,
       anchor: overlaid ? "y" : "y2",
-      range: [answer.start, answer.stop],
+      range: span,
       fixedrange: !view.zoomable,
-      ...ticks([answer.start, answer.stop], Math.max(3, view.width / (7 * view.rem))),
+      ...fitting(span, Math.max(3, view.width / (7 * view.rem)), room),
       title: { text: answer.wrt, standoff: 8, font: { color: palette.ink, size: palette.size } },
     },
     yaxis: {
@@ -90,7 +95,7 @@ export function figure(answer, view, palette) {
       domain: domain(place.upper),
       range: upper,
       fixedrange: true,
-      ...ticks(upper, rows),
+      ...above,
       title: title(words.upper),
     },
     shapes: disagreements(answer, overlaid, palette),
@@ -100,12 +105,13 @@ export function figure(answer, view, palette) {
       ...layout.yaxis,
       domain: domain(place.lower),
       range: lower,
-      ...ticks(lower, rows),
+      ...below,
       title: title(words.lower),
     };
   }
-  const outline = band(answer.columns.x, answer.columns.numerical ?? [], answer.columns.error ?? []);
-  return { data: curves(answer, outline, overlaid, palette), layout };
+  const seen = withoutPoles(answer);
+  const outline = band(seen.columns.x, seen.columns.numerical ?? [], seen.columns.error ?? []);
+  return { data: curves(seen, outline, overlaid, palette), layout };
 }
 
 /** What the two y-axes measure, in the words of the op. */

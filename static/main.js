@@ -1,8 +1,8 @@
 // The page of one op: controls write the address, the address is asked for its numbers, the numbers are drawn.
 
-import { defaults, parse, query } from "./address.js";
-import { asker } from "./ask.js";
-import { blame, follow, listen, read, write } from "./controls.js";
+import { parse, query } from "./address.js";
+import { asker, unshown } from "./ask.js";
+import { blame, declared, follow, listen, read, write } from "./controls.js";
 import { prose, tidy } from "./number.js";
 import { onPaletteChange } from "./palette.js";
 import { save } from "./picture.js";
@@ -12,15 +12,16 @@ import { tracer } from "./trace.js";
 import { coded, describe } from "./words.js";
 
 const find = (selector) => document.querySelector(selector);
-const op = JSON.parse(find("#op").textContent);
 const form = find("#controls");
 const canvas = find("#canvas");
 const page = document.documentElement;
-const path = `/ops/${op.name}`;
+const path = form.getAttribute("action");
+const { usual: first, ranged } = declared(form);
 
-let state = parse(op, location.search);
+let state = parse(first, location.search, ranged);
+let asked = "";
 let dragging = false;
-const usual = () => defaults(op, state.wrt);
+const usual = () => ranged(first, state.wrt);
 
 const plot = plotter(canvas, {
   zoomed: (start, stop) => travel(tidy(start, stop - start), tidy(stop, stop - start)),
@@ -48,25 +49,36 @@ function travel(start, stop) {
 
 /** Put the state into the address and ask for it. */
 function go() {
-  const said = query(op, state);
-  history.replaceState(null, "", path + said);
-  find("#csv").href = `${path}.csv${said}`;
-  find("#json").href = `${path}.json${said}`;
-  ask(`${path}.json${said}`);
+  const said = query(usual(), state);
+  point(said);
+  asked = `${path}.json${said}`;
+  ask(asked);
 }
 
-function answered(answer) {
+function point(said) {
+  if (location.pathname + location.search !== path + said) history.replaceState(null, "", path + said);
+  find("#csv").href = `${path}.csv${said}`;
+  find("#json").href = `${path}.json${said}`;
+}
+
+function answered(answer, address) {
   complain("");
+  if (address === asked) point(answer.address.slice(path.length)); // the shortest one
   tell(answer);
   describe(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
   const held = dragging ? (plot.state()?.ranges ?? null) : null;
-  plot.draw(answer, state.layout, held);
+  draw(answer, held);
+}
+
+function draw(answer, held) {
+  plot.draw(answer, state.layout, held).catch((error) => complain(unshown(error)));
 }
 
 function complain(sentence) {
   const trouble = find("#trouble");
   if (trouble.textContent !== prose(sentence)) trouble.textContent = prose(sentence);
   blame(form, sentence);
+  if (sentence) plot.unzoom();
 }
 
 /** The verdict in words, and whatever else the answer says about itself. */
@@ -96,12 +108,12 @@ listen(form, usual, (name, live) => {
   }
   follow(form, state, usual());
   dragging = live;
-  if (name === "layout" && plot.state()) plot.draw(plot.state().answer, state.layout);
+  if (name === "layout" && plot.state()) draw(plot.state().answer);
   go();
 });
 
 addEventListener("popstate", () => {
-  state = parse(op, location.search);
+  state = parse(first, location.search, ranged);
   write(form, state, usual());
   go();
 });

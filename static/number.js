@@ -4,20 +4,14 @@ const RAISED = Object.fromEntries([..."-0123456789"].map((sign, i) => [sign, "�
 
 export const typographic = (text) => String(text).replaceAll("-", "−");
 
-/** The text a person typed, as the address spells it: ASCII minus, no spaces, numbers at their shortest. */
+/** The text a person typed, as a program reads it: ASCII minus, no spaces, numbers without needless digits. */
 export function plain(text) {
   const ascii = text.trim().replaceAll("−", "-");
-  return ascii !== "" && Number.isFinite(Number(ascii)) ? shortest(Number(ascii)) : ascii;
+  return ascii !== "" && Number.isFinite(Number(ascii)) ? String(Number(ascii)) : ascii;
 }
 
-/** A list of numbers, rows of them apart by semicolons or lines, each as the address spells it. */
+/** A list of numbers, rows of them apart by semicolons or lines, each as a program reads it. */
 export const plainList = (text) => text.split(/[,;\n]/).map(plain);
-
-/** The shortest decimal that reads back as `value`, with an exponent where the server writes one. */
-function shortest(value) {
-  const [mantissa, exponent] = value.toExponential().split("e");
-  return exponent < -4 || exponent >= 16 ? `${mantissa}e${Number(exponent)}` : String(value);
-}
 
 export function format(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
@@ -26,14 +20,23 @@ export function format(value, digits = 4) {
   if (size === 0) return "0";
   if (size >= 1e-3 && size < 1e6) return typographic(Number(value.toPrecision(digits)));
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
-  const power = [...exponent.replace("+", "")].map((sign) => RAISED[sign]).join("");
-  return `${typographic(Number(mantissa))}·10${power}`.replace(/^(−?)1·/, "$1");
+  return `${typographic(Number(mantissa))}·${power(Number(exponent))}`.replace(/^(−?)1·/, "$1");
+}
+
+/** Ten to the `exponent`, as it is set. */
+export const power = (exponent) => `10${[...String(exponent)].map((sign) => RAISED[sign]).join("")}`;
+
+/** `value`, an end of a range as long as `span`, with the digits that tell it from the other end. */
+export function telling(value, span) {
+  const digits = 3 + Math.ceil(Math.log10(Math.abs(value) / span));
+  return format(value, Number.isFinite(digits) ? Math.min(17, Math.max(4, digits)) : 4);
 }
 
 /** `value` with as many decimals as neighbours `step` apart need to be told from each other. */
 export function fixed(value, step) {
   const decimals = Math.ceil(-Math.log10(step) - 1e-9);
-  return decimals > 6 || Math.abs(value) >= 1e6 ? format(value, 7) : typographic(value.toFixed(Math.max(0, decimals)));
+  if (decimals > 6 || Math.abs(value) >= 1e6) return telling(value, step);
+  return typographic(value.toFixed(Math.max(0, decimals)));
 }
 
 /** `value` rounded where a thousandth of `span` can no longer be seen. */

@@ -1,7 +1,8 @@
 // Plotly and the page around it: draws answers, tells where things are, and hears a zoom.
 
-import { axisWords, figure, MARGIN, panels, ranges } from "./figure.js";
+import { axisWords, figure, panels, ranges } from "./figure.js";
 import { palette } from "./palette.js";
+import { withoutPoles } from "./poles.js";
 
 const CONFIG = {
   displayModeBar: false,
@@ -15,7 +16,15 @@ const CONFIG = {
 };
 
 const script = document.querySelector("#plotly");
-const loaded = window.Plotly ? Promise.resolve() : new Promise((resolve) => script.addEventListener("load", resolve));
+const MISSING = "the part that draws, plotly.min.js, could not be loaded; the numbers are in the CSV";
+const loaded = new Promise((resolve, reject) => {
+  const settle = () => (window.Plotly ? resolve() : reject(new Error(MISSING)));
+  if (window.Plotly || document.readyState === "complete") settle();
+  // The window's own event comes too when the script had failed before anybody listened.
+  for (const [target, event] of [[script, "load"], [script, "error"], [window, "load"]]) {
+    target.addEventListener(event, settle, { once: true });
+  }
+});
 
 /** `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a double click. */
 export function plotter(canvas, { zoomed, widened, drawn }) {
@@ -45,7 +54,8 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
     const first = !element.classList.contains("js-plotly-plot");
     await window.Plotly.react(element, data, frame, CONFIG);
     if (first) hear();
-    shown = { ...mine, view: seen, ranges: ranges(answer, seen) };
+    const { l: left, r: right } = frame.margin;
+    shown = { ...mine, view: seen, ranges: ranges(answer, seen), span: [answer.start, answer.stop], left, right };
     drawn();
   }
 
@@ -53,7 +63,9 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
     element.on("plotly_relayout", (event) => {
       const start = event["xaxis.range[0]"] ?? event["xaxis.range"]?.[0];
       const stop = event["xaxis.range[1]"] ?? event["xaxis.range"]?.[1];
-      if (Number.isFinite(start) && Number.isFinite(stop)) zoomed(start, stop);
+      if (!Number.isFinite(start) || !Number.isFinite(stop)) return;
+      shown.span = [start, stop];
+      zoomed(start, stop);
     });
     element.on("plotly_doubleclick", widened);
   }
@@ -74,28 +86,29 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
       "surrogate slope": answer.columns.surrogate_numerical,
       disagreement: answer.verdict.intervals.length > 0,
       kinks: answer.marks.some(({ kind }) => kind === "kink"),
-      "closed ends": answer.marks.some(({ kind }) => kind === "jump"),
+      "closed ends": withoutPoles(answer).marks.some(({ kind }) => kind === "jump"),
     };
     for (const item of figureElement.querySelectorAll("[data-curve]")) item.hidden = !has[item.dataset.curve];
   }
 
-  const redraw = () => wanted && draw(wanted.answer, wanted.layout, wanted.held);
+  const redraw = () => wanted && shown && draw(wanted.answer, wanted.layout, wanted.held);
+  /** The axis goes back to the numbers that there are. */
+  const unzoom = () => shown && (shown.span[0] !== shown.answer.start || shown.span[1] !== shown.answer.stop) && redraw();
   new ResizeObserver(redraw).observe(element);
-  return { draw, redraw, state: () => shown, place: () => place(shown) };
+  return { draw, redraw, unzoom, state: () => shown, place: () => place(shown) };
 }
 
 /** From data to pixels of the canvas: the functions x, upper and lower, and what lies where. */
-function place({ answer, view, ranges: { upper, lower } }) {
-  const left = MARGIN.left * view.rem;
-  const right = view.width - MARGIN.right * view.rem;
+function place({ view, ranges: { upper, lower }, span, left, right: margin }) {
+  const right = view.width - margin;
   const spots = panels(view);
   const scale =
     ([from, to], [low, high]) =>
     (value) =>
       from + ((value - low) / (high - low)) * (to - from);
   return {
-    x: scale([left, right], [answer.start, answer.stop]),
-    invert: scale([answer.start, answer.stop], [left, right]),
+    x: scale([left, right], span),
+    invert: scale(span, [left, right]),
     upper: scale([spots.upper[1], spots.upper[0]], upper),
     lower: scale([spots.lower[1], spots.lower[0]], lower),
     left,

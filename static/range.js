@@ -2,6 +2,7 @@
 
 const AIR = 0.11;
 const NOISE = 1e-9;
+const [LEAST, MOST] = [1e-290, 6e307]; // a range must have a length that is a number
 
 function extent(columns) {
   let low = Infinity;
@@ -19,8 +20,9 @@ function extent(columns) {
  * as 0; `held` is a range that must stay visible, so that an axis does not breathe while a slider is dragged.
  */
 export function range(columns, { zero = false, natural = 1, held = null } = {}) {
-  let [low, high] = extent(columns) ?? [-natural, natural];
-  if (Math.max(Math.abs(low), Math.abs(high)) <= NOISE * natural) [low, high] = [-natural, natural];
+  const unit = Math.max(natural, LEAST);
+  let [low, high] = (extent(columns) ?? [-unit, unit]).map((end) => Math.max(-MOST, Math.min(MOST, end)));
+  if (Math.max(Math.abs(low), Math.abs(high)) <= NOISE * unit) [low, high] = [-unit, unit];
   if (zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
   const size = Math.max(Math.abs(low), Math.abs(high));
   if (high - low <= NOISE * size) [low, high] = [low - size / 2, high + size / 2];

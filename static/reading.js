@@ -1,6 +1,7 @@
 // What stands at one row of the table: as cells under the figure, and as a sentence to be spoken.
 
 import { fixed, format } from "./number.js";
+import { poles } from "./poles.js";
 
 const GAPS = {
   nan: "not a number",
@@ -49,6 +50,7 @@ export function reading(answer, row) {
 function value(answer, column, row) {
   const number = answer.columns[column][row];
   if (number !== null) return format(number);
+  if (column === "forward" && poles(answer).includes(row)) return "unbounded";
   const reason = Object.entries(answer.gaps?.[column] ?? {}).find(([, rows]) => rows.includes(row));
   return reason ? GAPS[reason[0]] : "–";
 }
@@ -70,7 +72,7 @@ function status(answer, row) {
   const words = {
     agrees: "agree",
     subgradient: `agree: at a kink any slope ${between} is right`,
-    jump: "cannot be compared: forward jumps",
+    jump: `cannot be compared: forward ${poles(answer).includes(row) ? "grows without bound" : "jumps"}`,
     edge: "cannot be compared: an edge of the domain",
     undecided: "cannot be told apart within the error",
     differs: answer.verdict.word === "matches its surrogate" ? "differ, by design" : "differ",

@@ -1,6 +1,7 @@
 // The figure in words, for those who do not see it and for those who want the numbers.
 
-import { format, prose } from "./number.js";
+import { format, prose, telling } from "./number.js";
+import { poles, withoutPoles } from "./poles.js";
 
 const MOST = 24;
 const STRUCTURES = {
@@ -10,18 +11,23 @@ const STRUCTURES = {
 
 /** Sentences about `answer`, most important first. */
 export function summary(answer) {
-  const { columns, marks, verdict, wrt, of } = answer;
+  const { columns, marks } = withoutPoles(answer);
+  const { verdict, wrt, of } = answer;
   const worst = verdict.worst;
+  const span = answer.stop - answer.start;
+  const infinite = poles(answer).map((row) => telling(columns.x[row], span));
   if (columns.x.length === 0) return ["Nothing could be computed, so there is nothing to draw."];
   return [
-    `${wrt} goes from ${format(answer.start)} to ${format(answer.stop)}; ${of} ${runs(columns.forward)}.`,
+    `${wrt} goes from ${telling(answer.start, span)} to ${telling(answer.stop, span)}; ${of} ${runs(columns.forward)}.`,
     columns.analytical &&
       `With grad_output ${format(answer.grad_output)}, backward returns a gradient that ${runs(columns.analytical)}.`,
     columns.surrogate && `The surrogate ${runs(columns.surrogate)}.`,
     worst &&
-      `They differ most at ${wrt} = ${format(worst.x)}: ` +
-        `analytical ${format(worst.analytical)}, numerical ${format(worst.numerical)}.`,
-    marks.length === 0 && "There is no kink and no jump in this range.",
+      `They differ most at ${wrt} = ${telling(worst.x, span)}: ` +
+        `analytical ${apart(worst.analytical, worst.numerical)}, ` +
+        `numerical ${apart(worst.numerical, worst.analytical)}.`,
+    infinite.length > 0 && `${of} grows without bound at ${wrt} = ${infinite.join(", ")}.`,
+    marks.length === 0 && infinite.length === 0 && "There is no kink and no jump in this range.",
   ].filter(Boolean);
 }
 
@@ -31,25 +37,30 @@ function runs(column) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high))
     ? `is ${format(high)} everywhere`
-    : `lies between ${format(low)} and ${format(high)}`;
+    : `lies between ${telling(low, high - low)} and ${telling(high, high - low)}`;
 }
+
+/** `value` with the digits that tell it from `other`. */
+const apart = (value, other) =>
+  Number.isFinite((value ?? NaN) - (other ?? NaN)) ? telling(value, Math.abs(value - other)) : format(value);
 
 /** A table of kinks and jumps: {head, rows}, null where there is none. */
 export function marksTable(answer) {
-  if (answer.marks.length === 0) return null;
-  const jumps = answer.marks.some(({ kind }) => kind === "jump");
+  const { marks } = withoutPoles(answer);
+  if (marks.length === 0) return null;
+  const jumps = marks.some(({ kind }) => kind === "jump");
   const head = [answer.wrt, "", jumps ? "left of it" : "slope left", jumps ? "right of it" : "slope right", "backward"];
-  const rows = answer.marks
+  const rows = marks
     .slice(0, MOST)
     .map((mark) => [
-      format(mark.x),
+      telling(mark.x, answer.stop - answer.start),
       mark.kind,
       ...(mark.kind === "kink"
         ? [slope(mark.left, jumps), slope(mark.right, jumps)]
         : [format(mark.below), format(mark.above)]),
       format(mark.analytical),
     ]);
-  return { head, rows, left: answer.marks.length - rows.length };
+  return { head, rows, left: marks.length - rows.length };
 }
 
 const slope = (value, labelled) => (labelled ? "slope " : "") + format(value);
@@ -64,8 +75,8 @@ export function method({ numerical, tolerance, structure, dtype, device, columns
           `${format(numerical.step, 2)}, extrapolated, ${format(numerical.forwards_per_point, 2)} forwards a point, ` +
           `each with its own error bound.`,
       tolerance &&
-        `Two values agree within ${format(tolerance.atol, 2)} + ${format(tolerance.rtol, 2)} × |numerical|, ` +
-          `beyond that bound.`,
+        `backward is accused only where it is off by more than ${format(tolerance.atol, 2)} + ` +
+          `${format(tolerance.rtol, 2)} × |numerical| + 10 × the error bound.`,
       `${verdict.judged} of ${columns.x.length} points could be judged.`,
       STRUCTURES[structure],
     ]

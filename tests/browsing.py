@@ -14,6 +14,7 @@ from playwright.sync_api import (
     Browser,
     ConsoleMessage,
     Error,
+    FloatRect,
     Locator,
     Page,
     Request,
@@ -140,6 +141,29 @@ def enter(field_: Locator, text: str) -> None:
     """Type a number and leave the field."""
     field_.fill(text)
     field_.press("Tab")
+
+
+def drag(page: Page, slider: Locator, share: float) -> None:
+    """Take the thumb with the mouse and carry it to a share of the slider's length."""
+    box = slider.bounding_box()
+    assert box is not None
+    low, high, now = (float(slider.evaluate(f"s => s.{name}")) for name in ("min", "max", "value"))
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (now - low) / (high - low), middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * share, middle, steps=12)
+    page.mouse.up()
+
+
+def zoom(page: Page, start: float, stop: float) -> FloatRect:
+    """Drag the mouse across the upper panel between two shares of its width; returns where the panel is."""
+    box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * start, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * stop, box["y"] + 70, steps=5)
+    page.mouse.up()
+    return box
 
 
 def spoken(page: Page) -> str:

@@ -11,6 +11,7 @@ from gradloupe.server.numerics.evaluate import Evaluation, evaluate
 from gradloupe.server.numerics.grid import Grid
 from gradloupe.server.numerics.judge import Verdict, judge
 from gradloupe.server.numerics.section import Section
+from gradloupe.server.shapes import shapes
 
 
 class Plain(torch.autograd.Function):
@@ -45,7 +46,7 @@ def written(value: Callable[..., Any], derivative: Callable[..., Any], **words: 
 def section(op: Op | str, wrt: str = "", of: str = "", dtype: torch.dtype = torch.float64, **given: Any) -> Section:
     """The section of an op, everything else held where the op declares it or at what is given."""
     op = OPS[op] if isinstance(op, str) else op
-    first_wrt, first_of = first_looked_at(op)
+    first_wrt, first_of = first_looked_at(op, shapes(op))
     by, out = parsed(wrt) if wrt else first_wrt, parsed(of) if of else first_of
     return Section(
         op=op,
@@ -66,4 +67,4 @@ def look(
     """An evaluation and its verdict."""
     cut = section(op, **asked)
     evaluation = evaluate(cut, Grid(start, stop, count), grad_output)
-    return evaluation, judge(evaluation, cut.dtype)
+    return evaluation, judge(evaluation)

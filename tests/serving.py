@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,13 +38,20 @@ class Server:
 
 
 @contextmanager
-def serving(*arguments: str, python: str = sys.executable, cwd: Path = HERE, path: str = "") -> Iterator[Server]:
+def serving(
+    *arguments: str,
+    python: str = sys.executable,
+    cwd: Path = HERE,
+    path: str = "",
+    log: socket.socket | None = None,
+) -> Iterator[Server]:
     """`python -m gradloupe --port 0`; `path` is where Python finds another copy of the package first."""
     process = subprocess.Popen(
         [python, "-m", "gradloupe", "--port", "0", *arguments],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": path},
         stdout=subprocess.PIPE,
+        stderr=log,
         text=True,
     )
     assert process.stdout is not None
@@ -75,7 +83,16 @@ def children(pid: int) -> list[int]:
     return [child for child, parent in pairs if parent == pid]
 
 
-def is_alive(pid: int) -> bool:
-    """Whether the process runs; a zombie, which only waits to be counted, does not."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return state.strip() not in ("", "Z", "Zs")
+@contextmanager
+def witnessed() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A witness, and the log that it reads: what a server and all the processes it starts hold in common."""
+    witness, log = socket.socketpair()
+    with witness, log:
+        witness.settimeout(20)
+        yield witness, log
+
+
+def to_the_last(witness: socket.socket) -> None:
+    """Read until nobody is left who could write; raises ``TimeoutError`` when a process stays."""
+    while witness.recv(65536):
+        pass

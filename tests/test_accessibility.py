@@ -92,4 +92,21 @@ def test_a_phone_keeps_the_curves_in_sight_above_the_controls(page: Page) -> Non
     box = page.locator("#canvas").bounding_box()
     assert box is not None
     assert 0 <= box["y"] < 100
+    expect(page.locator("#reading")).to_be_in_viewport(ratio=1)
     assert curves(page)
+
+
+def test_on_a_phone_the_figure_stands_right_below_the_verdict_and_its_reading_right_below_it(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    opened(page, "/ops/clamp_with_grad")
+    boxes = {
+        name: page.locator(name).bounding_box() for name in ("#verdict", "#canvas", "#reading", ".tools", "#controls")
+    }
+    tops = [box["y"] for box in boxes.values() if box]
+    assert tops == sorted(tops)
+    assert len(tops) == len(boxes)
+    under_verdict = page.locator(".figure").bounding_box()
+    verdict = boxes["#verdict"]
+    assert under_verdict
+    assert verdict
+    assert under_verdict["y"] - verdict["y"] - verdict["height"] < 30

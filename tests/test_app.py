@@ -9,9 +9,11 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 
 import httpx2
 import pytest
+from misbehaving import MISBEHAVING
 from serving import Server, serving
 from wire import connected, read, send
 
@@ -105,6 +107,15 @@ def test_another_section_has_another_tag_and_the_same_one_the_same(server: str) 
     ]
     assert tags[0] == tags[1]
     assert len(set(tags)) == 5
+
+
+def test_a_section_that_failed_is_not_kept(house: Path) -> None:
+    (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
+    with serving(path=str(house.parent), cwd=house.parent) as server:
+        for ending in (".json", ".csv"):
+            failed = server.get(f"/ops/misbehaving{ending}?deed=raise")
+            assert (failed.status_code, failed.headers["cache-control"]) == (200, "no-store")
+            assert "etag" not in failed.headers
 
 
 def test_bytes_that_differ_by_compression_differ_by_tag(server: str) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -40,6 +44,17 @@ def test_a_static_file_is_the_same_without_compression(server: str) -> None:
         raw = b"".join(packed.iter_raw())
     assert gzip.decompress(raw) == plain.content
     assert len(raw) < len(plain.content) / 3
+
+
+def test_another_stylesheet_of_pygments_has_another_address(house: Path) -> None:
+    program = "from gradloupe.server.assets import Assets; print(Assets().address('highlight.css'))"
+    command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(house.parent)}
+    before = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    highlight = house / "server" / "highlight.py"
+    highlight.write_text(highlight.read_text().replace('return f"{_rules(LIGHT)}', 'return f".c {{ color: red }}'))
+    after = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert after.endswith("/highlight.css\n")
+    assert after != before
 
 
 @pytest.mark.parametrize(

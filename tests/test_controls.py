@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from browsing import alone, curves, enter, opened, shows, value_at
-from playwright.sync_api import Browser, Locator, Page, expect
+from browsing import alone, curves, drag, enter, opened, shows, value_at, zoom
+from playwright.sync_api import Browser, Page, expect
 
-
-def drag(page: Page, slider: Locator, share: float) -> None:
-    """Take the thumb with the mouse and carry it to a share of the slider's length."""
-    box = slider.bounding_box()
-    assert box is not None
-    low, high, now = (float(slider.evaluate(f"s => s.{name}")) for name in ("min", "max", "value"))
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (now - low) / (high - low), middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * share, middle, steps=12)
-    page.mouse.up()
+from gradloupe.ops import OPS
 
 
 def test_dragging_a_slider_moves_the_curves_and_the_address(page: Page) -> None:
@@ -27,6 +17,18 @@ def test_dragging_a_slider_moves_the_curves_and_the_address(page: Page) -> None:
     shows(page, f"/ops/clamp_with_grad?min={low:g}")
     assert page.url.endswith(f"?min={low:g}")
     assert value_at(curves(page)["forward"], -3) == low
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_every_op_has_a_slider_that_moves_its_curves(page: Page, name: str) -> None:
+    opened(page, f"/ops/{name}")
+    before = curves(page)
+    slider = page.locator("#controls .slider:visible").first
+    control = slider.get_attribute("data-slider")
+    drag(page, slider, 0.8)
+    number = page.locator(f"#field-{control}").input_value().replace("−", "-")
+    shows(page, f"/ops/{name}?{control}={number}")
+    assert curves(page) != before
 
 
 def test_an_axis_does_not_shrink_while_a_slider_is_held(page: Page) -> None:
@@ -72,7 +74,7 @@ def test_page_and_server_write_a_number_alike(page: Page, server: str, text: str
     opened(page, "/ops/double")
     enter(page.locator("#field-grad_output"), text)
     expect(page.locator("html")).not_to_have_attribute("data-address", "/ops/double")
-    assert page.url == server + (page.locator("html").get_attribute("data-address") or "")
+    expect(page).to_have_url(server + (page.locator("html").get_attribute("data-address") or ""))
 
 
 def test_a_copied_link_shows_the_same_picture_to_somebody_else(page: Page, browser: Browser, server: str) -> None:
@@ -96,12 +98,7 @@ def test_a_copied_link_shows_the_same_picture_to_somebody_else(page: Page, brows
 def test_a_zoom_is_a_new_range_and_a_double_click_goes_back(page: Page, server: str) -> None:
     opened(page, "/ops/exp")
     before = page.evaluate("() => document.querySelector('#plot').layout.xaxis.range")
-    box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 60)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 70, steps=5)
-    page.mouse.up()
+    box = zoom(page, 0.25, 0.5)
     expect(page.locator("#field-start")).not_to_have_value("−3")
     start, stop = (float(page.locator(f"#field-{name}").input_value().replace("−", "-")) for name in ("start", "stop"))
     quarter = before[0] + (before[1] - before[0]) / 4

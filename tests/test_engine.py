@@ -5,59 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from select import select
 
 import httpx2
 import pytest
-from serving import Server, copy_of_the_house, is_alive, serving
+from misbehaving import MISBEHAVING
+from serving import Server, copy_of_the_house, serving, to_the_last, witnessed
 
-MISBEHAVING = '''
-import ctypes, os, sys, time
-import torch
-from .op import Input, Op, Parameter
-
-BORN = os.getpid()
-
-class Misbehaving(torch.autograd.Function):
-    """Does what it is told not to do, far from 0."""
-
-    @staticmethod
-    def forward(ctx, x, deed):
-        if deed == "print":
-            print("{}", flush=True)
-        if deed == "segfault" and x.abs().max() > 2:
-            ctypes.string_at(0)
-        if deed == "exit" and x.abs().max() > 2:
-            sys.exit(3)
-        if deed == "hang" and x.abs().max() > 2:
-            open("hanging", "w").close()
-            time.sleep(60)
-        if deed == "raise":
-            raise ValueError("half of a surrogate pair: \\ud800")
-        if deed == "fork" and os.getpid() == BORN:
-            os.fork()
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * 2, None
-
-
-op = Op(
-    function=Misbehaving,
-    title="Misbehaving",
-    group="Newcomers",
-    forward="y = 2x",
-    backward="2",
-    inputs=(Input("x"),),
-    parameters=(
-        Parameter("deed", "none", kind="choice", choices=tuple("none print raise segfault exit hang fork".split())),
-    ),
-)
-'''
+from gradloupe.server.blank import blank
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +58,16 @@ def test_a_function_that_raises_is_a_result_with_its_message(newcomer: Server) -
         response = newcomer.get(f"/ops/misbehaving{ending}?deed=raise")
         assert response.status_code == 200
         assert "half of a surrogate pair: ?" in response.text
+
+
+def test_whatever_failed_the_answer_has_the_same_shape(newcomer: Server) -> None:
+    raised, lost = (newcomer.get(f"/ops/misbehaving.json?deed={deed}").json() for deed in ("raise", "exit"))
+    assert raised["failure"]["phase"] == "forward"
+    assert lost["failure"]["phase"] == "worker"
+    assert raised.keys() == lost.keys()
+    for answer in (raised, lost):
+        measured = {name: answer[name] for name in blank("", {})}
+        assert measured == blank(answer["verdict"]["sentence"], answer["failure"])
 
 
 def test_a_function_that_forks_answers_once(newcomer: Server) -> None:
@@ -150,39 +118,41 @@ def test_an_op_that_cannot_be_loaded_is_named_on_every_page(house: Path) -> None
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("ready", [True, False])
 def test_a_server_told_to_end_leaves_no_process_behind(sign: signal.Signals, ready: bool) -> None:
-    with serving() as server:
-        worker = server.worker()
+    with witnessed() as (witness, log), serving(log=log) as server:
+        log.close()
         if ready:
             server.wait_until_ready()
         server.process.send_signal(sign)
         server.process.wait(10)
-        _until(lambda: not is_alive(worker))
+        to_the_last(witness)
 
 
 @pytest.mark.parametrize("doing", ["loading", "waiting", "computing"])
 def test_a_killed_server_takes_its_worker_with_it(house: Path, doing: str) -> None:
     (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving(path=str(house.parent), cwd=house.parent) as server:
-        worker = server.worker()
+    with witnessed() as (witness, log), serving(path=str(house.parent), cwd=house.parent, log=log) as server:
+        log.close()
         if doing != "loading":
             server.wait_until_ready()
         if doing == "computing":
             thread = threading.Thread(target=_ask_and_be_left, args=(server,))
-            thread.start()
-            _until((house.parent / "hanging").exists)
+            _await_the_hanging(house.parent, thread)
         server.process.kill()
         server.process.wait()
-        _until(lambda: not is_alive(worker))
+        to_the_last(witness)
         if doing == "computing":
             thread.join()
+
+
+def _await_the_hanging(folder: Path, thread: threading.Thread) -> None:
+    """The Function opens a file before it hangs; as a pipe, that is heard here."""
+    os.mkfifo(folder / "hanging")
+    heard = os.open(folder / "hanging", os.O_RDONLY | os.O_NONBLOCK)
+    thread.start()
+    assert select([heard], [], [], 20)[0]
+    os.close(heard)
 
 
 def _ask_and_be_left(server: Server) -> None:
     with pytest.raises(httpx2.TransportError):
         server.get("/ops/misbehaving.json?deed=hang")
-
-
-def _until(came_true: Callable[[], bool]) -> None:
-    given_up = time.monotonic() + 20
-    while not came_true():
-        assert time.monotonic() < given_up

@@ -24,7 +24,7 @@ def test_every_column_has_one_number_a_row(name, count):
 @pytest.mark.parametrize("count", [2, 5, 20])
 def test_a_coarse_grid_misses_no_kink(count):
     evaluation, verdict = look("incorrect_clipped_relu", -1.0, 3.0, count)
-    assert [each.x for each in evaluation.singularities] == [0.0, 2.0]
+    assert [each.x for each in evaluation.special] == [0.0, 2.0]
     assert verdict.forward.intervals == ((-1.0, 0.0), (2.0, 3.0))
 
 
@@ -79,6 +79,24 @@ def test_a_function_that_is_not_finite_everywhere_is_judged_where_it_is():
     evaluation, verdict = look(op_of(torch.log), -1.0, 2.0)
     assert verdict.word == "matches"
     assert (evaluation.numerical.slopes.kind[evaluation.rows.x < 0] == Kind.NONFINITE).all()
+
+
+def test_differences_do_not_ask_beyond_the_range_what_the_function_refuses():
+    def root(x):
+        if (x < 0.5).any():
+            raise ValueError("x must be at least 0.5")
+        return torch.sqrt(x)
+
+    evaluation, verdict = look(op_of(root), 0.5, 4.0)
+    assert verdict.word == "matches"
+    assert np.isfinite(evaluation.numerical.slopes.value).all()
+
+
+def test_a_surrogate_that_raises_is_named_and_leaves_the_curves():
+    evaluation, verdict = look(op_of(torch.sin, surrogate=lambda x: x @ "nonsense"))
+    assert verdict.word == "failed"
+    assert evaluation.failure.phase == "surrogate"
+    assert evaluation.analytical is not None
 
 
 def test_random_and_noisy_forwards_never_match_falsely():

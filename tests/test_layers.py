@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,10 @@ import pytest
 
 HOUSE = Path(__file__).parents[1]
 STANDARD = set(sys.stdlib_module_names)
-BEHIND_THE_DOOR = {f"server.{name}" for name in ("answer", "catalogue", "columns", "worker")}
+BEHIND_THE_DOOR = {f"server.{name}" for name in ("answer", "build", "catalogue", "columns", "shapes", "worker")}
 # What both sides of the channel know: plain data and how it travels.
-SHARED = {f"server.{name}" for name in ("address", "frames", "number", "question")}
-DOOR = {f"server.{name}" for name in ("channel", "engine", "loss", "process")}
+SHARED = {f"server.{name}" for name in ("address", "blank", "frames", "number", "question")}
+DOOR = {f"server.{name}" for name in ("channel", "engine", "life", "loss", "process")}
 WEB = {
     "fastapi",
     "jinja2",
@@ -92,6 +93,14 @@ def loaded_by(module: str) -> set[str]:
     program = f"import {module}, sys; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(ran.stdout.split())
+
+
+@pytest.mark.parametrize("list_of", ["pyproject.toml", "requirements.txt"])
+def test_what_is_imported_is_declared(list_of: str) -> None:
+    declared = set(re.findall(r'^ *"?([a-z0-9-]+)[^#\n]*[=>]=', (HOUSE / list_of).read_text(), re.MULTILINE))
+    imported = set().union(*map(imports_of, MODULES)) - STANDARD - set(MODULES)
+    assert {"torch", "markupsafe", "pydantic"} <= imported
+    assert imported <= declared
 
 
 def test_no_file_is_longer_than_250_lines() -> None:

@@ -30,6 +30,11 @@ def test_a_staircase_is_no_sign_of_low_precision():
     assert relative_precision(np.floor, X, np.floor(X)) == EPSILON
 
 
+def test_a_long_staircase_of_many_steps_is_no_sign_of_low_precision():
+    x = np.linspace(-500, 500, 401)
+    assert relative_precision(np.round, x, np.round(x)) == EPSILON
+
+
 @pytest.mark.parametrize("size", [1e-10, 1e-12])
 def test_the_noise_of_a_forward_is_measured(size):
     rng = np.random.default_rng(0)

@@ -31,6 +31,24 @@ def test_a_default_out_of_its_bounds_is_refused(kind, default):
         replace(ONE, parameters=(Parameter("p", default, 0.0, 2.0, kind=kind),))
 
 
+def test_a_default_that_is_no_choice_is_refused():
+    with pytest.raises(BadDeclaration, match="the default 'c' of 'mode' is not one of a, b"):
+        replace(ONE, parameters=(Parameter("mode", "c", kind="choice", choices=("a", "b")),))
+
+
+@pytest.mark.parametrize("element", ["y", "x[0]", "x[3,0]", "x[0,0,0]"])
+def test_an_element_to_look_at_first_must_be_one(element):
+    with pytest.raises(BadDeclaration, match="is no element of its inputs"):
+        replace(ONE, inputs=(Input("x", shape=(3, 2)),), wrt=element)
+    with pytest.raises(BadDeclaration, match="of='z' is no element of its outputs"):
+        replace(ONE, of="z")
+
+
+def test_an_input_has_a_size_that_can_be_looked_at():
+    with pytest.raises(BadDeclaration, match="'x' has 1000000 elements, and at most 16384 can be looked at"):
+        replace(ONE, inputs=(Input("x", shape=(1000, 1000)),))
+
+
 def test_held_values_must_fill_the_shape():
     with pytest.raises(BadDeclaration, match=r"'x' of shape \(2, 2\) needs 4 values, not 3"):
         replace(ONE, inputs=(Input("x", shape=(2, 2), value=(1.0, 2.0, 3.0)),))

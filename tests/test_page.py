@@ -141,5 +141,7 @@ def test_without_javascript_the_page_points_to_the_numbers(browser: Browser, ser
     with alone(browser, server, java_script_enabled=False) as page:
         page.goto("/ops/exp?stop=1")
         expect(page.get_by_role("link", name="the table as CSV")).to_have_attribute("href", "/ops/exp.csv?stop=1")
+        expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", "/ops/exp.json?stop=1")
+        expect(page.locator("noscript p")).to_contain_text("the verdict and every number")
         expect(page.locator("#verdict")).to_be_hidden()
         expect(page.locator(".source")).to_be_visible()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from urllib.parse import quote
 
 import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradloupe.server.address import Address, canonical, default
+from gradloupe.server.address import Address, canonical, default, defaults, extents
 from gradloupe.server.answer import device
-from gradloupe.server.catalogue import catalogue
+from gradloupe.server.catalogue import catalogue, parsed
 from gradloupe.server.number import BadQuery, read_float, write
 from gradloupe.server.query import read
 
@@ -141,6 +142,25 @@ def test_rows_may_be_parted_by_semicolons() -> None:
 def test_a_swept_parameter_starts_at_its_bounds() -> None:
     asked = read(OPS["clamp_with_grad"], DEVICE, "wrt=min").question
     assert (asked.start, asked.stop) == (-3, 3)
+
+
+def test_what_nothing_bounds_is_looked_at_around_its_default() -> None:
+    unbounded = [
+        {"name": "k", "kind": "float", "minimum": None, "maximum": None, "default": 10.0},
+        {"name": "n", "kind": "int", "minimum": 0, "maximum": None, "default": 2},
+        {"name": "mode", "kind": "choice", "minimum": None, "maximum": None, "default": "a"},
+    ]
+    op = OPS["exp"] | {"parameters": unbounded}
+    assert extents(op) == {"x": (-2, 2), "k": (7, 13), "n": (0, 5)}
+    assert read(op, DEVICE, "wrt=k").question.stop == 13
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_an_address_of_nothing_but_defaults_may_leave_all_of_them_out(name: str) -> None:
+    for wrt in OPS[name]["elements"]["wrt"]:
+        usual = defaults(OPS[name], parsed(wrt)) | {"wrt": wrt}
+        query = "&".join(f"{key}={quote(text)}" for key, text in usual.items())
+        assert read(OPS[name], DEVICE, query) == default(OPS[name], parsed(wrt))
 
 
 @pytest.mark.parametrize("name", OPS)

@@ -7,9 +7,9 @@ from looks import look, op_of, written
 from gradloupe.server.numerics.sentence import Names, number, sentence
 
 
-def said(op, *range_, claim="exact", wrt="x", follows_sign=False, **asked):
+def said(op, *range_, claim="exact", wrt="x", **asked):
     evaluation, verdict = look(op, *range_, **asked)
-    return sentence(evaluation, verdict, Names(wrt, "y", claim, follows_sign))
+    return sentence(evaluation, verdict, Names(wrt, "y", claim))
 
 
 def test_a_match_names_its_range():
@@ -30,8 +30,8 @@ def test_the_forgotten_mask_is_told_with_its_places_and_an_example():
 
 
 def test_clamp_with_grad_says_that_its_surrogate_depends_on_the_sign():
-    ahead = said("clamp_with_grad", claim="surrogate", follows_sign=True)
-    back = said("clamp_with_grad", claim="surrogate", follows_sign=True, grad_output=-1.0)
+    ahead = said("clamp_with_grad", claim="surrogate")
+    back = said("clamp_with_grad", claim="surrogate", grad_output=-1.0)
     assert "not the derivative of forward for x > 1, and is not meant to be" in ahead
     assert "For negative grad_output it has another surrogate: flip the sign." in ahead
     assert "not the derivative of forward for x < −1, and is not meant to be" in back
@@ -51,7 +51,7 @@ def test_two_numbers_that_differ_are_never_printed_alike():
 
 def test_a_swept_parameter_is_said_to_get_no_gradient():
     evaluation, verdict = look("clamp_with_grad", wrt="min", input=(-2.0,))
-    text = sentence(evaluation, verdict, Names("min", "y", "surrogate", True, parameter=True))
+    text = sentence(evaluation, verdict, Names("min", "y", "surrogate", parameter=True))
     assert text.startswith("No gradient is returned for min: autograd sees a plain number there.")
     assert "with slope 0 to 1" in text
 
@@ -63,7 +63,7 @@ def test_an_output_cut_off_from_autograd_is_said_to_be():
 
 def test_what_has_no_effect_is_said_to_have_none():
     evaluation, verdict = look("functional_linear", wrt="bias[0]", with_bias=False)
-    assert "y does not move with it" in sentence(evaluation, verdict, Names("bias[0]", "y", "exact", False))
+    assert "y does not move with it" in sentence(evaluation, verdict, Names("bias[0]", "y", "exact"))
 
 
 def test_an_undecided_verdict_says_why():
@@ -79,6 +79,15 @@ def test_what_failed_is_quoted():
         raise ValueError("nothing")
 
     assert said(written(torch.exp, fails)) == "backward raised ValueError: nothing"
+
+
+def test_a_narrow_range_is_told_with_digits_enough():
+    assert "0.99999 ≤ x ≤ 1.00001" in said("exp", 0.99999, 1.00001)
+
+
+def test_how_many_points_could_be_judged_is_said_where_many_could_not():
+    steps = written(lambda x: torch.round(x) * (x > 0), torch.zeros_like)
+    assert "151 of 201 points could be judged." in said(steps, -50.0, 50.0, count=201)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browsing import alone, curves, enter, opened, shows
+from browsing import alone, curves, enter, opened, shows, visitor, zoom
 from playwright.sync_api import Browser, Page, expect
 from serving import serving
 
@@ -61,6 +61,54 @@ def test_a_server_that_is_gone_is_said_and_forgiven(page: Page) -> None:
     page.get_by_role("button", name="Flip sign").click()
     shows(page, "/ops/exp")
     expect(page.locator("#trouble")).to_be_empty()
+
+
+def test_a_zoom_without_an_answer_leaves_the_axis_with_the_curves(page: Page) -> None:
+    opened(page, "/ops/exp")
+    page.route("**/exp.json*", lambda route: route.abort())
+    zoom(page, 0.3, 0.5)
+    expect(page.locator("#trouble")).to_contain_text("does not answer")
+    page.wait_for_function("() => document.querySelector('#plot')._fullLayout.xaxis.range.join() === '-2,2'")
+    assert page.evaluate("() => document.querySelector('#plot')._fullLayout.xaxis.range") == [-2, 2]
+
+
+def test_until_a_zoom_is_answered_the_hairline_keeps_to_the_axis_that_is_shown(page: Page) -> None:
+    opened(page, "/ops/exp")
+    page.route("**/exp.json?start*", lambda route: None)
+    box = zoom(page, 0.25, 0.5)
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 60)
+    start, stop = page.evaluate("() => document.querySelector('#plot')._fullLayout.xaxis.range")
+    assert -1.6 < start < stop < 0.1
+    now = float(page.locator("#cursor").get_attribute("aria-valuenow") or "nan")
+    assert now == pytest.approx((start + stop) / 2, abs=0.02)
+
+
+def test_a_page_that_fails_once_says_so_and_goes_on(browser: Browser, server: str) -> None:
+    with visitor(browser, server) as page:
+        opened(page, "/ops/exp")
+        page.evaluate(
+            "() => { const react = Plotly.react;"
+            " Plotly.react = () => { Plotly.react = react; throw new Error('a drawing went wrong') } }"
+        )
+        page.get_by_role("button", name="Flip sign").click()
+        expect(page.locator("#trouble")).to_contain_text("a drawing went wrong")
+        page.route("**/exp.json", lambda route: route.fulfill(json={"address": "/ops/exp", "marks": 1}))
+        page.get_by_role("button", name="Flip sign").click()
+        expect(page.locator("#trouble")).to_contain_text("failed to show it")
+        page.unroute("**/exp.json")
+        page.get_by_role("button", name="Set grad_output to −1").click()
+        shows(page, "/ops/exp?grad_output=-1")
+        expect(page.locator("#trouble")).to_be_empty()
+
+
+def test_without_plotly_the_page_says_that_it_cannot_draw(browser: Browser, server: str) -> None:
+    with visitor(browser, server) as page:
+        page.route("**/plotly.min.js", lambda route: route.abort())
+        page.goto("/ops/exp")
+        expect(page.locator("#verdict .word")).to_have_text("matches")
+        expect(page.locator("#trouble")).to_contain_text(
+            "plotly.min.js, could not be loaded; the numbers are in the CSV"
+        )
 
 
 def test_a_function_that_raises_is_a_result_with_its_line_shown(browser: Browser, house: Path) -> None:

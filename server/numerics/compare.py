@@ -7,11 +7,12 @@ from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from .differences import BOUNDS, Kind, Slopes
 from .evaluate import Evaluation
-from .noise import Array
+from .noise import Array, largest
 
 Interval = tuple[float, float]
 Mask = NDArray[np.bool_]
@@ -70,16 +71,10 @@ def compare(evaluation: Evaluation, slopes: Slopes, tolerance: Tolerance, in_sig
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
         status = _statuses(evaluation, analytical, off, slopes, tolerance, in_sight)
-        return Comparison(status, _intervals(evaluation.rows.x, status), _worst(off, status == Status.DIFFERS))
-
-
-def largest(values: Array, share: float = 1.0) -> float:
-    """The largest finite magnitude among this share of the values, the smallest ones."""
-    magnitude = np.abs(values)
-    magnitude = magnitude[np.isfinite(magnitude)]
-    if not magnitude.size:
-        return 0.0
-    return float(magnitude.max() if share == 1 else np.quantile(magnitude, share))
+        differs = status == Status.DIFFERS
+        smooth = differs & (slopes.kind == Kind.SMOOTH)
+        worst = _worst(off, smooth if smooth.any() else differs)
+        return Comparison(status, _intervals(evaluation.rows.x, status), worst)
 
 
 def _statuses(
@@ -93,7 +88,9 @@ def _statuses(
     height = scale * largest(evaluation.numerical.values) / evaluation.grid.span
     near = off <= allowed + band
     vague = band > allowed + WIDE * (expected + in_sight + height)
-    drawn = np.isfinite(evaluation.forward)
+    # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
+    vague |= (band > WIDE * np.abs(analytical)) & (np.abs(analytical) > allowed)
+    drawn = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
 
     status = np.full(kind.shape, Status.GAP, np.int8)
     smooth = kind == Kind.SMOOTH
@@ -110,14 +107,21 @@ def _statuses(
     return status
 
 
+def _overflows(evaluation: Evaluation, analytical: Array, slopes: Slopes) -> Mask:
+    """Where the gradient is more than the dtype can hold, and backward returned the infinity of its sign."""
+    expected = evaluation.grad_output * slopes.value
+    beyond = np.abs(expected) > torch.finfo(evaluation.dtype).max
+    return np.isinf(analytical) & beyond & (np.sign(analytical) == np.sign(expected))
+
+
 def _at_kinks(grad_output: float, analytical: Array, slopes: Slopes, tolerance: Tolerance) -> NDArray[np.int8]:
     """Any slope from the one-sided one on the left to that on the right is a subgradient."""
     left, right = grad_output * slopes.left, grad_output * slopes.right
     low, high = np.minimum(left, right), np.maximum(left, right)
     slack = tolerance.atol + (tolerance.rtol + ONE_SIDED) * (np.abs(analytical) + np.abs(high - low))
     between = (analytical >= low - slack) & (analytical <= high + slack)
-    known = np.isfinite(low) & np.isfinite(high)
-    return np.where(known, np.where(between, Status.SUBGRADIENT, Status.DIFFERS), Status.UNDECIDED).astype(np.int8)
+    unknown = ~(np.isfinite(low) & np.isfinite(high) | np.isnan(analytical))
+    return np.where(unknown, Status.UNDECIDED, np.where(between, Status.SUBGRADIENT, Status.DIFFERS)).astype(np.int8)
 
 
 def _conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
@@ -128,7 +132,7 @@ def _conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
     steepest = np.zeros_like(x)
     steepest[1:] = turn
     np.maximum(steepest[:-1], turn, out=steepest[:-1])
-    return evaluation.precision / 2 * np.abs(x) * steepest
+    return torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * steepest
 
 
 def _worst(off: Array, differs: Mask) -> int | None:
@@ -159,10 +163,10 @@ def _intervals(x: Array, status: NDArray[np.int8]) -> tuple[Interval, ...]:
 
 
 def _reach(status: NDArray[np.int8], row: int, towards: int) -> int:
-    """The row of the singularity next to ``row``, if there is one that way, else ``row``."""
+    """The row that ends a run: the special point next to ``row``, else the last row beside an edge, else itself."""
     beside = row + towards
     while 0 <= beside < status.size and status[beside] in (Status.EDGE, Status.GAP):
         beside += towards
     if 0 <= beside < status.size and status[beside] in (Status.SUBGRADIENT, Status.JUMP, Status.UNDECIDED):
         return beside
-    return row
+    return beside - towards

@@ -117,8 +117,8 @@ def _bends(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
 def looked_at_again(forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp]) -> Slopes:
     """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
 
-    Where both ladders find the point smooth, their distance widens the error bound; where they do not,
-    the finer one, which sees both sides, has the word.
+    Where the finer ladder contradicts the coarser one it has the word, for it sees less far and both sides.
+    Elsewhere the distance of the two widens the error bound.
     """
     with np.errstate(all="ignore"):
         rise = np.ptp(y[np.isfinite(y)])
@@ -126,11 +126,12 @@ def looked_at_again(forward: Forward, x: Array, y: Array, slopes: Slopes, rows: 
         fine = settle(
             forward, x[rows], y[rows], FINE_WIDEST * slopes.step, rounding, slopes.precision, rise / np.ptp(x)
         )
-    smooth = fine.kind == Kind.SMOOTH
+        apart = np.abs(slopes.value[rows] - fine.value)
+        stands = (fine.kind == Kind.SMOOTH) & (apart <= BOUNDS * slopes.error[rows] + fine.error)
     value, error = slopes.value.copy(), slopes.error.copy()
     left, right, kind = slopes.left.copy(), slopes.right.copy(), slopes.kind.copy()
-    error[rows] = np.where(smooth, np.maximum(error[rows], np.abs(value[rows] - fine.value)), fine.error)
-    value[rows] = np.where(smooth, value[rows], fine.value)
+    error[rows] = np.where(stands, np.maximum(error[rows], apart), fine.error)
+    value[rows] = np.where(stands, value[rows], fine.value)
     left[rows], right[rows], kind[rows] = fine.left, fine.right, fine.kind
     return replace(slopes, value=value, error=error, left=left, right=right, kind=kind)
 
@@ -178,7 +179,9 @@ def settle(
     kind[~(error <= 1e-3 * scale) & (error > 1e3 * noise)] = Kind.UNRESOLVED
 
     gap = np.abs(right - left)
-    real = (np.abs(to_right - to_left)[-2:] > gap / 2).all(axis=0)
+    # As the step shrinks, a kink keeps its gap, and mere curvature loses it in proportion.
+    seen = np.abs(to_right - to_left)
+    real = (seen[-2:] > gap / 2).all(axis=0) & (seen[-1] > seen[-3] / 2)
     floor = 5 * (left_error + right_error) + 1e-6 * np.maximum(np.abs(left), np.abs(right)) + 1e-6 * visible
     kink = has_left & has_right & real & (gap > floor)
     kind[kink] = Kind.KINK

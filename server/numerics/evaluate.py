@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from inspect import signature
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
 
-from ...ops import Op
-from .differences import BOUNDS, Kind, Slopes, differentiate, looked_at_again
+from .curve import Curve, inside, measured, second_look
+from .differences import Kind
 from .failure import Failure, FunctionFailed
 from .grid import Grid, Rows, rows
-from .noise import Array, relative_precision
+from .noise import Array, largest, relative_precision
 from .section import Returned, Section
-from .singularity import Singularity, singularities
+from .special import SpecialPoint, special_points
 from .structure import arranged, structure
 
 # With so many points a kink stands out from what is only curved.
 FINE_ENOUGH = 401
-# Up to so many points that contradict backward, by more than this, are measured twice.
-LONE = 32
-LONE_TOLERANCE = 1e-13
 
-
-@dataclass(frozen=True)
-class Curve:
-    """The values of a function on the rows of a grid, and its slopes by differences."""
-
-    values: Array
-    slopes: Slopes
+# Asked twice, a forward that is no game of chance answers the same to this share.
+STEADY = 1e-5
+# The other grad_output that backward is asked with, and the last places it may lose.
+ANOTHER = -2.0
+PLACES = 64.0
 
 
 @dataclass(frozen=True)
@@ -41,8 +33,8 @@ class Evaluation:
 
     ``forward`` holds the values in the chosen dtype, ``analytical`` what backward returned for
     ``grad_output`` (None where nothing is returned), ``numerical`` the forward in double precision with
-    its slopes, not yet multiplied by ``grad_output``. ``precision`` is the epsilon of the chosen dtype.
-    ``returned_none`` says that backward returned None,
+    its slopes, not yet multiplied by ``grad_output``. ``special`` are the kinks, jumps and poles that
+    were located. ``returned_none`` says that backward returned None,
     and ``failure`` that it raised.
     """
 
@@ -53,29 +45,35 @@ class Evaluation:
     analytical: Array | None
     numerical: Curve
     surrogate: Curve | None
-    singularities: tuple[Singularity, ...]
+    special: tuple[SpecialPoint, ...]
     structure: str
-    precision: float
+    dtype: torch.dtype
     numerical_dtype: torch.dtype
+    numerical_device: str
     returned_none: bool
+    follows_sign: bool
+    steady: bool
+    proportional: bool
     failure: Failure | None = None
 
 
+@np.errstate(all="ignore")  # what overflows or is no number is told by the rows where it is
 def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float | None = None) -> Evaluation:
     """Look at ``section`` on ``grid``; the differences start at ``step``, chosen if None.
 
-    Raises ``FunctionFailed`` where forward fails; a failing backward is reported in ``failure``.
+    Raises ``FunctionFailed`` where forward fails; a failing backward or surrogate is reported in ``failure``.
     """
-    section = arranged(section)
-    reference = _reference(section, grid)
     x = np.unique(section.snap(grid.points()))
+    section = arranged(section, x, grad_output)
+    reference = _reference(section, x, grad_output)
     y = reference.forward(x)
-    precision = relative_precision(reference.forward, x, y)
+    precision = relative_precision(inside(reference, x), x, y)
     found = tuple(_widened(each, section, grid) for each in _found(reference, grid, x, y, precision))
-    at = rows(x, found)
-    values = reference.forward(at.x) if found else y
+    at = rows(x, found, _edges(section, x, found, grad_output))
+    values = y if at.x is x else reference.forward(at.x)
     returned, failure = _returned(section, at, values, grad_output)
-    numerical = _curve(reference, at, values, grid.span, step, precision)
+    numerical = measured(reference, at, values, grid.span, step, precision)
+    surrogate, unlike = _surrogate(section, at, grid.span, returned.grad_input, grad_output, step)
     return Evaluation(
         rows=at,
         grid=grid,
@@ -83,14 +81,49 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         forward=returned.values,
         analytical=returned.grad_input,
         returned_none=returned.none,
-        numerical=_second_look(reference, at, numerical, returned.grad_input, grad_output),
-        surrogate=_surrogate(section, at, grid.span, returned.grad_input, grad_output, step),
-        singularities=found,
+        numerical=_without_gaps(second_look(reference, at, numerical, returned.grad_input, grad_output), at),
+        surrogate=surrogate,
+        special=found,
         structure=structure(section),
-        precision=torch.finfo(section.dtype).eps,
+        dtype=section.dtype,
         numerical_dtype=reference.dtype,
-        failure=failure,
+        numerical_device=reference.device,
+        follows_sign=section.op.follows_sign,
+        steady=_steady(reference, x, y),
+        proportional=failure is not None or _proportional(section, at, returned, grad_output),
+        failure=failure or unlike,
     )
+
+
+def _without_gaps(curve: Curve, at: Rows) -> Curve:
+    """The curve with no slope in the gap of a jump."""
+    if not at.gap.any():
+        return curve
+    value = np.where(at.gap, np.nan, curve.slopes.value)
+    kind = np.where(at.gap, Kind.JUMP, curve.slopes.kind).astype(np.int8)
+    return replace(curve, slopes=replace(curve.slopes, value=value, kind=kind))
+
+
+def _steady(section: Section, x: Array, y: Array) -> bool:
+    """Whether forward, asked again, answers the same, but for the last places in which a device may differ."""
+    again = section.forward(x)
+    scale = np.abs(y[np.isfinite(y)]).max(initial=0.0)
+    return np.allclose(again, y, rtol=STEADY, atol=STEADY * scale, equal_nan=True)
+
+
+def _proportional(section: Section, at: Rows, returned: Returned, grad_output: float) -> bool:
+    """Whether backward returns for another ``grad_output``, negative and larger, that many times as much."""
+    expected = returned.grad_input
+    other = ANOTHER * grad_output
+    if expected is None or not grad_output or abs(other) > torch.finfo(section.dtype).max:
+        return True
+    found = section.backward(at.x, other).grad_input
+    if found is None:
+        return False
+    fine = np.isfinite(expected) & np.isfinite(found)
+    places = PLACES * torch.finfo(section.dtype).eps
+    off = np.abs(found - ANOTHER * expected)[fine]
+    return bool((off <= places * (np.abs(found[fine]) + np.abs(found[fine]).max(initial=0.0))).all())
 
 
 def _returned(section: Section, at: Rows, values: Array, grad_output: float) -> tuple[Returned, Failure | None]:
@@ -102,28 +135,50 @@ def _returned(section: Section, at: Rows, values: Array, grad_output: float) -> 
         return Returned(values, None, False), error.failure
 
 
-def _reference(section: Section, grid: Grid) -> Section:
+def _reference(section: Section, x: Array, grad_output: float) -> Section:
     """The section in double precision on the CPU, or as it is where the Function refuses that."""
-    double = arranged(section.at(torch.float64, "cpu"))
+    double = section.at(torch.float64, "cpu")
     if double == section:
         return section
+    double = arranged(double, x, grad_output)
     try:
-        double.forward(np.array([grid.start, grid.stop]))
+        double.forward(x[[0, -1]])
     except FunctionFailed:
         return section
     return double
 
 
-def _found(section: Section, grid: Grid, x: Array, y: Array, precision: float) -> tuple[Singularity, ...]:
-    """The singularities, looked for on a finer grid where the one asked for is coarse and looking is cheap."""
+def _found(section: Section, grid: Grid, x: Array, y: Array, precision: float) -> tuple[SpecialPoint, ...]:
+    """The special points, looked for on a finer grid where the one asked for is coarse and looking is cheap."""
     if x.size < FINE_ENOUGH and section.stacked:
         x = Grid(grid.start, grid.stop, FINE_ENOUGH).points()
         y = section.forward(x)
-    return singularities(section.forward, x, y, precision)
+    return special_points(inside(section, x), x, y, precision)
 
 
-def _widened(found: Singularity, section: Section, grid: Grid) -> Singularity:
-    """The singularity between two numbers that the section's dtype can tell apart."""
+def _edges(section: Section, x: Array, known: tuple[SpecialPoint, ...], grad_output: float) -> tuple[SpecialPoint, ...]:
+    """The places where what backward returns jumps, and forward does nothing special."""
+
+    def gradient(t: Array) -> Array:
+        returned = section.backward(section.snap(np.clip(t, x[0], x[-1])), grad_output)
+        return np.zeros(t.shape) if returned.grad_input is None else returned.grad_input
+
+    try:
+        y = gradient(x)
+        found = special_points(gradient, x, y, torch.finfo(section.dtype).eps / 2, known)
+        # A gradient that leaps beyond all it is elsewhere is at a pole, and nothing is learnt so near to it.
+        most = largest(y)
+        return tuple(
+            each
+            for each in found
+            if each.kind == "jump" and (np.abs(gradient(np.array([each.left, each.right]))) <= most).all()
+        )
+    except FunctionFailed:
+        return ()
+
+
+def _widened(found: SpecialPoint, section: Section, grid: Grid) -> SpecialPoint:
+    """The special point between two numbers that the section's dtype can tell apart."""
     if section.dtype == torch.float64:
         return found
     apart = torch.finfo(section.dtype).eps * max(abs(found.x), grid.span / grid.count)
@@ -131,58 +186,17 @@ def _widened(found: Singularity, section: Section, grid: Grid) -> Singularity:
     return replace(found, left=float(left), right=float(right))
 
 
-def _curve(section: Section, at: Rows, values: Array, span: float, step: float | None, precision: float) -> Curve:
-    slopes = differentiate(section.forward, at.x, values, span, step, precision)
-    return Curve(values, _one_sided_beside_gaps(slopes, at))
-
-
-def _one_sided_beside_gaps(slopes: Slopes, at: Rows) -> Slopes:
-    """The rows right beside a gap have a slope on their far side only; in the gap there is none."""
-    if not at.gap.any():
-        return slopes
-    value, kind, error = slopes.value.copy(), slopes.kind.copy(), slopes.error.copy()
-    for beside, side in ((at.below, slopes.left), (at.above, slopes.right)):
-        value[beside] = side[beside]
-        kind[beside] = Kind.EDGE
-        error[beside] = np.nan
-    value[at.gap], kind[at.gap] = np.nan, Kind.JUMP
-    return replace(slopes, value=value, kind=kind, error=error)
-
-
-def _second_look(section: Section, at: Rows, curve: Curve, analytical: Array | None, grad_output: float) -> Curve:
-    """The curve with the few points measured again where it seems to contradict backward.
-
-    A whole stretch that differs needs no second witness; a lone point may be a bound too tight.
-    """
-    if analytical is None or not grad_output:
-        return curve
-    slopes = curve.slopes
-    with np.errstate(invalid="ignore"):
-        off = np.abs(analytical / grad_output - slopes.value) > BOUNDS * slopes.error + LONE_TOLERANCE * np.abs(
-            slopes.value
-        )
-    rows = np.flatnonzero(off & (slopes.kind == Kind.SMOOTH))
-    if not 0 < rows.size <= LONE:
-        return curve
-    return Curve(curve.values, looked_at_again(section.forward, at.x, curve.values, slopes, rows))
-
-
 def _surrogate(
     section: Section, at: Rows, span: float, analytical: Array | None, grad_output: float, step: float | None
-) -> Curve | None:
-    if section.op.surrogate is None or section.sweeps_parameter:
-        return None
-    call = _bound(section.op, grad_output)
-    ghost = arranged(replace(section, call=call, dtype=torch.float64, device="cpu", stacked=()))
-    # The rows beside a jump of forward are ordinary points of its surrogate.
-    curve = Curve(values := ghost.forward(at.x), differentiate(ghost.forward, at.x, values, span, step))
-    return _second_look(ghost, at, curve, analytical, grad_output)
-
-
-@lru_cache(maxsize=64)
-def _bound(op: Op, grad_output: float) -> Callable[..., Any]:
-    """The surrogate for this ``grad_output``; cached, so that its structure is measured once."""
-    assert op.surrogate is not None
-    if "grad_output" in signature(op.surrogate).parameters:
-        return partial(op.surrogate, grad_output=grad_output)
-    return op.surrogate
+) -> tuple[Curve | None, Failure | None]:
+    op = section.op
+    if op.surrogate is None or section.sweeps_parameter:
+        return None, None
+    call = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
+    meant = replace(section, call=call, dtype=torch.float64, device="cpu")
+    try:
+        meant = arranged(meant, at.x)
+        curve = measured(meant, at, meant.forward(at.x), span, step)
+        return second_look(meant, at, curve, analytical, grad_output), None
+    except FunctionFailed as error:
+        return None, error.failure

@@ -9,13 +9,13 @@ from typing import Literal
 
 from ...ops import Op
 
-Phase = Literal["forward", "backward"]
+Phase = Literal["forward", "backward", "surrogate"]
 MESSAGE_LIMIT = 2000
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, in which half of the Function, and at which line of its source (from 1)."""
+    """What went wrong, in which part of the op, and at which line of its source (from 1)."""
 
     phase: Phase
     kind: str

@@ -1,4 +1,4 @@
-"""The points of a section: evenly spaced, with a row for every singularity between them."""
+"""The points of a section: evenly spaced, with a row for every special point between them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .noise import Array
-from .singularity import Singularity
+from .special import SpecialPoint
 
 # Relative to the distance of two points: what is nearer than this is the same point.
 SAME = 1e-6
+BELOW, GAP, ABOVE = 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,16 @@ class Grid:
         So 0 is 0 and not -8e-17, and a kink at 1 is met by a grid point that is 1.
         """
         x = np.linspace(self.start, self.stop, self.count)
-        digits = int(np.clip(9 - np.floor(np.log10(self.span / self.count)), 0, 300))
-        return np.unique(np.round(x, digits))
+        digits = int(9 - np.floor(np.log10(self.span / self.count)))
+        # Beyond 10^±300 there are no powers of ten to round with.
+        return np.unique(np.round(x, digits) if 0 <= digits <= 300 else x)
 
 
 @dataclass(frozen=True)
 class Rows:
     """The points to evaluate: ``x``, not decreasing, with ``gap`` where the forward has no value to draw.
 
-    ``below`` and ``above`` mark the last point before and the first after a gap.
+    ``below`` and ``above`` mark the last point before and the first after a gap, or an edge of backward.
     """
 
     x: Array
@@ -50,19 +52,25 @@ class Rows:
     above: NDArray[np.bool_]
 
 
-def rows(x: Array, found: tuple[Singularity, ...]) -> Rows:
-    """The grid ``x`` with one row for each kink and three (below, gap, above) for each jump or pole."""
-    if not found:
+def rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, ...] = ()) -> Rows:
+    """The grid ``x`` with one row for each kink, three (below, gap, above) for each jump or pole, two for an edge.
+
+    ``edges`` are the places where what backward returns jumps while forward does not.
+    """
+    if not (found or edges):
         none = np.zeros(x.size, bool)
         return Rows(x, none, none, none)
     near = SAME * (x[-1] - x[0]) / x.size
-    places = np.array([each.x for each in found])
-    kept = np.abs(x[:, None] - places).min(axis=1) > near
-    points, marks = [x[kept]], [np.zeros(int(kept.sum()), np.int8)]
+    places = np.array([each.x for each in (*found, *edges)])
+    points = [x[np.abs(x[:, None] - places).min(axis=1) > near]]
+    roles = [np.zeros(points[0].size, np.int8)]
     for each in found:
         points.append(np.array([each.x] if each.kind == "kink" else [each.left, each.x, each.right]))
-        marks.append(np.array([0] if each.kind == "kink" else [1, 2, 3], np.int8))
-    merged, role = np.concatenate(points), np.concatenate(marks)
+        roles.append(np.array([0] if each.kind == "kink" else [BELOW, GAP, ABOVE], np.int8))
+    for each in edges:
+        points.append(np.array([each.left, each.right]))
+        roles.append(np.array([BELOW, ABOVE], np.int8))
+    merged, role = np.concatenate(points), np.concatenate(roles)
     order = np.lexsort((role, merged))
     merged, role = merged[order], role[order]
-    return Rows(merged, role == 2, role == 1, role == 3)
+    return Rows(merged, role == GAP, role == BELOW, role == ABOVE)

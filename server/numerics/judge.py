@@ -8,8 +8,10 @@ from typing import Literal
 import numpy as np
 import torch
 
-from .compare import Comparison, Status, Tolerance, compare, largest
-from .evaluate import Curve, Evaluation
+from .compare import Comparison, Status, Tolerance, compare
+from .curve import Curve
+from .evaluate import Evaluation
+from .noise import largest
 
 Word = Literal["matches", "matches its surrogate", "differs", "undecided", "no gradient", "failed"]
 
@@ -30,21 +32,24 @@ class Verdict:
     tolerance: Tolerance
 
 
-def judge(evaluation: Evaluation, dtype: torch.dtype, atol: float | None = None, rtol: float | None = None) -> Verdict:
-    """The verdict on a section whose gradient was computed in ``dtype``; tolerances are chosen if None."""
+def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None = None) -> Verdict:
+    """The verdict on a section; tolerances are chosen if None."""
     in_sight = _in_sight(evaluation)
-    tolerance = _tolerance(in_sight, dtype, atol, rtol)
+    tolerance = _tolerance(in_sight, evaluation.dtype, atol, rtol)
     forward = compare(evaluation, evaluation.numerical.slopes, tolerance, in_sight)
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)
     if evaluation.analytical is None:
         return Verdict("no gradient", forward, forward, tolerance)
+    if not evaluation.steady:
+        return Verdict("undecided", forward, forward, tolerance)
     word = _word(forward)
     if word == "matches" or evaluation.surrogate is None:
-        return Verdict(word, forward, forward, tolerance)
+        return Verdict(_kept(word, evaluation), forward, forward, tolerance)
     surrogate = compare(evaluation, evaluation.surrogate.slopes, tolerance, in_sight)
     word = _word(surrogate)
-    return Verdict("matches its surrogate" if word == "matches" else word, forward, surrogate, tolerance)
+    word = "matches its surrogate" if word == "matches" else word
+    return Verdict(_kept(word, evaluation), forward, surrogate, tolerance)
 
 
 def judged_by(evaluation: Evaluation, verdict: Verdict) -> Curve:
@@ -52,6 +57,13 @@ def judged_by(evaluation: Evaluation, verdict: Verdict) -> Curve:
     if verdict.against is verdict.forward or evaluation.surrogate is None:
         return evaluation.numerical
     return evaluation.surrogate
+
+
+def _kept(word: Word, evaluation: Evaluation) -> Word:
+    """The word, unless it holds for this ``grad_output`` only, and no surrogate is said to follow its sign."""
+    if evaluation.proportional or evaluation.follows_sign or not word.startswith("matches"):
+        return word
+    return "differs"
 
 
 def _tolerance(in_sight: float, dtype: torch.dtype, atol: float | None, rtol: float | None) -> Tolerance:
@@ -66,7 +78,7 @@ def _tolerance(in_sight: float, dtype: torch.dtype, atol: float | None, rtol: fl
 
 def _in_sight(evaluation: Evaluation) -> float:
     """The largest ``grad_input`` that forward or its surrogate calls for."""
-    broken = any(each.kind == "pole" for each in evaluation.singularities) or not np.isfinite(evaluation.forward).all()
+    broken = any(each.kind == "pole" for each in evaluation.special) or not np.isfinite(evaluation.forward).all()
     share = BUT_THE_STEEPEST if broken else 1.0
     steepest = largest(evaluation.numerical.slopes.value, share)
     if evaluation.surrogate is not None:
@@ -78,6 +90,6 @@ def _word(comparison: Comparison) -> Word:
     if comparison.worst is not None:
         return "differs"
     judged = comparison.count(Status.AGREES, Status.SUBGRADIENT)
-    if judged == 0 or comparison.count(Status.UNDECIDED) > judged:
+    if judged == 0 or comparison.count(Status.UNDECIDED, Status.JUMP, Status.EDGE) > judged:
         return "undecided"
     return "matches"

@@ -1,4 +1,4 @@
-"""How noisy a forward is: the rounding it shows, and the precision it computes in."""
+"""The scale of values: the rounding a forward shows, the precision it computes in, the largest there is."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ THIRD = 3
 THIRD_DIFFERENCE_GAIN = 20.0
 FLOAT32_BITS = 24
 CROOKED = 1 / math.pi
+SMALL_BITS = 4
+ENOUGH = 8
 
 
 def probe_points(x: Array, span: float) -> tuple[NDArray[np.intp], Array]:
@@ -75,5 +77,20 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
     return math.ldexp(1.0, -mantissa_bits(crooked)) if _looks_rounded(crooked) else EPSILON
 
 
+def largest(values: Array, share: float = 1.0) -> float:
+    """The largest finite magnitude among this share of the values, the smallest ones."""
+    magnitude = np.abs(values)
+    magnitude = magnitude[np.isfinite(magnitude)]
+    if not magnitude.size:
+        return 0.0
+    return float(magnitude.max() if share == 1 else np.quantile(magnitude, share))
+
+
 def _looks_rounded(y: Array) -> bool:
-    return 1 < mantissa_bits(y) <= FLOAT32_BITS and int(np.count_nonzero(np.diff(y))) > y.size // 2
+    """Whether all values share a short mantissa, the small ones too: a staircase has fewer bits for those."""
+    bits = mantissa_bits(y)
+    if not 1 < bits <= FLOAT32_BITS or int(np.count_nonzero(np.diff(y))) <= y.size // 2:
+        return False
+    magnitude = np.abs(y)
+    small = y[(magnitude > 0) & (magnitude <= np.nanmax(magnitude, initial=0.0, where=np.isfinite(y)) / 2**SMALL_BITS)]
+    return small.size < ENOUGH or mantissa_bits(small) > bits - SMALL_BITS + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...ops import Op
-from .failure import Failure, FunctionFailed, failure_of
+from .failure import Failure, FunctionFailed, Phase, failure_of
 
 Array = NDArray[np.float64]
 Index = tuple[int, ...]
@@ -60,6 +61,10 @@ class Section:
     def sweeps_parameter(self) -> bool:
         """Whether ``wrt`` is a parameter: a plain number, for which autograd returns nothing."""
         return self.wrt in dict(self.parameters)
+
+    @property
+    def _phase(self) -> Phase:
+        return "surrogate" if self.call is not self.op else "forward"
 
     def at(self, dtype: torch.dtype, device: str) -> Section:
         """The same section in another dtype, on another device."""
@@ -125,7 +130,7 @@ class Section:
         try:
             return self.call(*arguments)
         except Exception as error:
-            raise failure_of(error, self.op, "forward") from error
+            raise failure_of(error, self.op, self._phase) from error
 
     def output_size(self, t: Array) -> int:
         """How many elements the output ``of`` has when it is evaluated for all of ``t``, in one call if stacked."""
@@ -137,7 +142,7 @@ class Section:
         out = self._output(y)
         shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
         if out.numel() != copies * math.prod(shape) or not self._fits(shape):
-            raise self._wrong(f"forward returned {self.of!r} of shape {list(out.shape)}: it has no such element")
+            raise self._wrong(f"{self._phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element")
         return self._pick(out, shape, self.of_index)
 
     def _output(self, y: Any) -> torch.Tensor:
@@ -145,7 +150,7 @@ class Section:
         position = self.op.outputs.index(self.of)
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
             found = type(y).__name__ if len(outputs) == 1 else f"{len(outputs)} outputs"
-            raise self._wrong(f"forward returned {found} where a tensor {self.of!r} was declared")
+            raise self._wrong(f"{self._phase} returned {found} where a tensor {self.of!r} was declared")
         return outputs[position]
 
     def _fits(self, shape: Index) -> bool:
@@ -154,7 +159,7 @@ class Section:
         return len(self.of_index) == len(shape) and all(i < n for i, n in zip(self.of_index, shape, strict=True))
 
     def _wrong(self, message: str) -> FunctionFailed:
-        return FunctionFailed(Failure("forward", "WrongShape", message))
+        return FunctionFailed(Failure(self._phase, "WrongShape", message))
 
     def _pick(self, tensor: torch.Tensor, shape: Index, index: Index) -> torch.Tensor:
         if tensor.dim() == 1 and math.prod(shape) == 1:
@@ -162,11 +167,11 @@ class Section:
         return tensor.reshape(-1, *shape)[_of_every(index)].reshape(-1)
 
     def _arguments(self, t: Array, swept: torch.Tensor | None) -> Iterator[Any]:
-        for name, values in self.inputs:
+        for name, _ in self.inputs:
             if name == self.wrt:
                 yield self._swept(t) if swept is None else swept
             else:
-                yield self._held(name, values, len(t) if name in self.stacked else 1)
+                yield self._held(name, len(t) if name in self.stacked else 1)
         for name, value in self.parameters:
             yield float(t[0]) if name == self.wrt else value
 
@@ -175,14 +180,19 @@ class Section:
         if math.prod(shape) == 1:
             flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
             return flat if len(shape) == 1 else flat.reshape(-1, *shape[1:])
-        tensor = self._held(self.wrt, dict(self.inputs)[self.wrt], len(t))
+        tensor = self._held(self.wrt, len(t))
         tensor.view(-1, *shape)[_of_every(self.wrt_index)] = torch.from_numpy(t).to(self.device, self.dtype)
         return tensor
 
-    def _held(self, name: str, values: tuple[float, ...], copies: int) -> torch.Tensor:
+    def _held(self, name: str, copies: int) -> torch.Tensor:
         shape = self._shape(name)
-        flat = torch.tensor(values, dtype=self.dtype, device=self.device)
-        return (flat.repeat(copies) if copies > 1 else flat).reshape(copies * shape[0], *shape[1:])
+        flat = self._tensors[name]
+        return flat.repeat(copies).reshape(copies * shape[0], *shape[1:])
+
+    @cached_property
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """The held inputs, flattened; a Function is only ever given copies of them."""
+        return {name: torch.tensor(values, dtype=self.dtype, device=self.device) for name, values in self.inputs}
 
     def _shape(self, name: str) -> Index:
         """The shape of one copy of an input; a single number travels as a tensor of one element."""

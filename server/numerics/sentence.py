@@ -9,8 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .compare import Interval, Status
+from .curve import Curve
+from .differences import Kind
 from .evaluate import Evaluation
 from .judge import Verdict, judged_by
+
+# If fewer of the points are judged, the sentence says how many.
+MOST = 0.9
 
 
 @dataclass(frozen=True)
@@ -20,32 +25,43 @@ class Names:
     wrt: str
     of: str
     claim: str
-    follows_sign: bool
-    """Whether the surrogate depends on ``grad_output``."""
     parameter: bool = False
     """Whether what is swept is a parameter, not a tensor."""
+
+    @property
+    def derivative(self) -> str:
+        """What backward is to return: the derivative of forward, or of one element of many."""
+        if "[" in self.of + self.wrt:
+            return f"the derivative of {self.of} with respect to {self.wrt}"
+        return "the derivative of forward"
 
 
 def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One to four sentences: what was found, where, by how much, and what kinks and jumps have to do with it."""
     parts = _SAY[verdict.word](evaluation, verdict, names)
     if verdict.word in ("matches", "matches its surrogate", "differs"):
-        parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _at_gaps(evaluation)
+        parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _left_out(evaluation, verdict)
     return " ".join(parts)
 
 
-def number(value: float) -> str:
-    """A number as one writes it: four digits, a true minus sign."""
+def number(value: float, span: float = math.inf) -> str:
+    """A number as one writes it: a true minus sign, four digits, and more where its ``span`` is small."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     value += 0.0  # −0 is 0
-    return f"{value:.4g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
+    more = math.ceil(math.log10(abs(value) / span)) if value and span < math.inf else 0
+    return (
+        f"{value:.{min(max(4, 4 + more), 17)}g}".replace("e-0", "e-")
+        .replace("e+0", "e")
+        .replace("e+", "e")
+        .replace("-", "−")
+    )
 
 
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = f"backward returns the derivative of forward on all of {_range(evaluation, names)}."
+    said = f"backward returns {names.derivative} {_everywhere(evaluation, names)}."
     if evaluation.grad_output == 0:
         return [said, "That is easily said: with grad_output 0 every gradient is 0."]
     if names.claim == "broken":
@@ -56,33 +72,47 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = [f"on all of {_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
+    said = [f"{_everywhere(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
     if verdict.forward.intervals:
         where = _intervals(verdict.forward.intervals, evaluation, names)
-        said = [f"backward is not the derivative of forward {where}, and is not meant to be: {said[0]}"]
+        said = [f"backward is not {names.derivative} {where}, and is not meant to be: {said[0]}"]
     else:
-        said = [f"Whether backward is the derivative of forward is undecided, but {said[0]}"]
-    if names.follows_sign and evaluation.grad_output:
+        said = [f"Whether backward is {names.derivative} is undecided, but {said[0]}"]
+    if evaluation.follows_sign and evaluation.grad_output:
         other = "negative" if evaluation.grad_output > 0 else "positive"
         said.append(f"For {other} grad_output it has another surrogate: flip the sign.")
     return said
 
 
 def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    compared = verdict.against
-    meant = "the derivative of forward"
-    slope = "forward has"
-    if verdict.against is not verdict.forward:
-        meant, slope = "the derivative of forward, nor of its surrogate,", "its surrogate has"
-    said = f"backward does not return {meant} {_intervals(compared.intervals, evaluation, names)}"
-    if compared.worst is None or evaluation.analytical is None:
-        return [said + "."]
-    row = compared.worst
+    compared, row = verdict.against, verdict.against.worst
+    meant, slope = names.derivative, "forward has"
+    if compared is not verdict.forward:
+        meant, slope = f"{names.derivative}, nor of its surrogate,", "its surrogate has"
+    if row is None or evaluation.analytical is None:
+        return [_out_of_proportion(evaluation)]
     curve = judged_by(evaluation, verdict)
     returned, expected = evaluation.analytical[row], evaluation.grad_output * curve.slopes.value[row]
     factor = "" if evaluation.grad_output == 1 else f" (times grad_output {number(evaluation.grad_output)})"
-    example = f"at {names.wrt} = {number(evaluation.rows.x[row])} it returns {_apart(returned, expected)}"
+    said = f"backward does not return {meant} {_intervals(compared.intervals, evaluation, names)}"
+    example = f"at {names.wrt} = {_place(evaluation.rows.x[row], evaluation)} it returns {_apart(returned, expected)}"
+    if curve.slopes.kind[row] == Kind.KINK:
+        return [
+            f"{said}: {example}, where {slope} a kink, and only slopes {_between(evaluation, curve, row)} are right."
+        ]
     return [f"{said}: {example}, where {slope} slope {_apart(expected, returned)}{factor}."]
+
+
+def _out_of_proportion(evaluation: Evaluation) -> str:
+    return (
+        f"For grad_output {number(evaluation.grad_output)} backward returns what it is meant to, but not in proportion "
+        "to it: for another grad_output, negative or larger, it should return that many times as much, and does not."
+    )
+
+
+def _between(evaluation: Evaluation, curve: Curve, row: int) -> str:
+    sides = sorted(evaluation.grad_output * side[row] for side in (curve.slopes.left, curve.slopes.right))
+    return f"from {number(sides[0])} to {number(sides[1])}"
 
 
 def _apart(value: float, other: float) -> str:
@@ -93,12 +123,12 @@ def _apart(value: float, other: float) -> str:
 
 
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
+    if not evaluation.steady:
+        return ["forward is a game of chance: asked twice, it answers differently, and has no slope to judge by."]
     if not np.isfinite(evaluation.forward).any():
-        return [f"Undecided: forward has no finite value on {_range(evaluation, names)}. Choose another range."]
-    return [
-        f"Undecided: on {_range(evaluation, names)} the differences of forward are too uncertain to judge backward by. "
-        "The band shows how uncertain."
-    ]
+        return [f"forward has no finite value on {_range(evaluation, names)}. Choose another range."]
+    said = f"On {_range(evaluation, names)} the differences of forward are too uncertain to judge backward by."
+    return [said, "The band shows how uncertain."]
 
 
 def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -129,25 +159,37 @@ _SAY = {
 
 
 def _range(evaluation: Evaluation, names: Names) -> str:
-    return f"{number(evaluation.grid.start)} ≤ {names.wrt} ≤ {number(evaluation.grid.stop)}"
+    grid = evaluation.grid
+    return f"{number(grid.start, grid.span)} ≤ {names.wrt} ≤ {number(grid.stop, grid.span)}"
+
+
+def _everywhere(evaluation: Evaluation, names: Names) -> str:
+    if (np.isfinite(evaluation.forward) | evaluation.rows.gap).all():
+        return f"on all of {_range(evaluation, names)}"
+    return f"wherever forward is finite on {_range(evaluation, names)}"
 
 
 def _intervals(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
-    start, stop = evaluation.rows.x[0], evaluation.rows.x[-1]
     said = []
     for low, high in intervals[:3]:
-        if low <= start and high >= stop:
+        before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
+        if before and after:
             return f"anywhere on {_range(evaluation, names)}"
+        left, right = _place(low, evaluation), _place(high, evaluation)
         if low == high:
-            said.append(f"at {names.wrt} = {number(low)}")
-        elif low <= start:
-            said.append(f"for {names.wrt} < {number(high)}")
-        elif high >= stop:
-            said.append(f"for {names.wrt} > {number(low)}")
+            said.append(f"at {names.wrt} = {left}")
+        elif before:
+            said.append(f"for {names.wrt} < {right}")
+        elif after:
+            said.append(f"for {names.wrt} > {left}")
         else:
-            said.append(f"for {number(low)} < {names.wrt} < {number(high)}")
+            said.append(f"for {left} < {names.wrt} < {right}")
     more = len(intervals) - len(said)
     return _listed([*said, f"on {more} more intervals"] if more > 0 else said)
+
+
+def _place(x: float, evaluation: Evaluation) -> str:
+    return number(x, evaluation.grid.span)
 
 
 def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
@@ -156,27 +198,29 @@ def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
         return []
     if rows.size == 1:
         row = int(rows[0])
-        curve = judged_by(evaluation, verdict)
-        sides = sorted(evaluation.grad_output * side[row] for side in (curve.slopes.left, curve.slopes.right))
-        return [
-            f"At the kink at {number(evaluation.rows.x[row])} it returns {number(evaluation.analytical[row])}: "
-            f"any slope from {number(sides[0])} to {number(sides[1])} is right there."
-        ]
-    places = _listed([number(x) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else []))
+        place, returned = _place(evaluation.rows.x[row], evaluation), number(evaluation.analytical[row])
+        right = f"any slope {_between(evaluation, judged_by(evaluation, verdict), row)} is right there."
+        return [f"At the kink at {place} it returns {returned}: {right}"]
+    places = _listed(
+        [_place(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else [])
+    )
     return [f"At the kinks at {places} it returns a slope between those of the two sides, which is right."]
 
 
 def _at_jumps(evaluation: Evaluation) -> list[str]:
-    places = [number(each.x) for each in evaluation.singularities if each.kind == "jump"]
+    places = [_place(each.x, evaluation) for each in evaluation.special if each.kind == "jump"]
     if not places:
         return []
     many = [*places[:4], "other places"] if len(places) > 4 else places
     return [f"forward jumps at {_listed(many)}, where it has no slope to compare with."]
 
 
-def _at_gaps(evaluation: Evaluation) -> list[str]:
-    finite = np.isfinite(evaluation.forward) | evaluation.rows.gap
-    return [] if finite.all() else ["Where forward is not finite there is nothing to judge."]
+def _left_out(evaluation: Evaluation, verdict: Verdict) -> list[str]:
+    """How much of the curve the verdict does not speak of."""
+    judged = verdict.against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)
+    at = evaluation.rows
+    could = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
+    return [f"{judged} of {could} points could be judged."] if judged < MOST * could else []
 
 
 def _listed(words: Sequence[str]) -> str:

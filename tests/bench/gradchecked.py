@@ -61,7 +61,7 @@ def _server() -> Iterator[Server]:
 
 
 def _times(case: Case, client: Client) -> Times:
-    cut, x = arranged(section(case.op)), case.x
+    cut, x = arranged(section(case.op), case.x), case.x
     grid = Grid(float(x[0]), float(x[-1]), x.size)
     leaf = torch.from_numpy(x).requires_grad_()
 
@@ -72,7 +72,7 @@ def _times(case: Case, client: Client) -> Times:
     candidates: dict[str, Callable[[], object]] = {
         "gradcheck": lambda: torch.autograd.gradcheck(case.apply, (leaf,)),
         "differentiate": differentiated,
-        "judge": lambda: judge(evaluate(cut, grid), torch.float64),
+        "judge": lambda: judge(evaluate(cut, grid)),
         "request": lambda: _asked(client, case.op.name or "gelu", x.size),
     }
     return interleave(candidates, rounds=25, budget=12.0)

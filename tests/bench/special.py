@@ -11,7 +11,7 @@ from report import Report, Table, Target
 from test_differences import on_tensors
 
 from gradloupe.server.numerics.differences import Kind, differentiate
-from gradloupe.server.numerics.singularity import singularities
+from gradloupe.server.numerics.special import special_points
 
 COUNT = 1001
 KINKED = [each for each in CORNERED if {corner.kind for corner in each.corners} == {Kind.KINK}]
@@ -84,7 +84,7 @@ def _between_points() -> tuple[int, int, int, str]:
             continue
         forward = on_tensors(each.function)
         for x in _even_grids(each):
-            places = [place.x for place in singularities(forward, x, forward(x))]
+            places = [place.x for place in special_points(forward, x, forward(x))]
             seen = [_is_among(corner, places, each) for corner in each.corners]
             found, hidden = found + sum(seen), hidden + len(seen)
             extra += len(places) - sum(seen)

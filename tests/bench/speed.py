@@ -120,12 +120,12 @@ def _probes(count: int) -> int:
 
 
 def _slopes(case: Case) -> Slopes:
-    cut = arranged(section(case.op))
+    cut = arranged(section(case.op), case.x)
     return differentiate(cut.forward, case.x, cut.forward(case.x), SPAN)
 
 
 def _times(case: Case) -> Times:
-    cut, x = arranged(section(case.op)), case.x
+    cut, x = arranged(section(case.op), case.x), case.x
     eightfold, grid = np.tile(x, 8), Grid(float(x[0]), float(x[-1]), x.size)
 
     def limit() -> None:
@@ -142,7 +142,7 @@ def _times(case: Case) -> Times:
             "limit": limit,
             "differentiate": differentiated,
             "evaluate": lambda: evaluate(cut, grid),
-            "judge": lambda: judge(evaluate(cut, grid), torch.float64),
+            "judge": lambda: judge(evaluate(cut, grid)),
         },
         rounds=300,
         budget=4.0,
@@ -166,7 +166,7 @@ def floor(case: Case) -> Callable[[], None]:
 
 def _against_peers() -> Table:
     case = cases(1000)[0]
-    cut = arranged(section(case.op))
+    cut = arranged(section(case.op), case.x)
     y = case.bare(case.x)
     candidates: dict[str, Callable[[], object]] = {
         "floor": floor(case),

@@ -22,7 +22,7 @@ UNSEEN_JUMP = 1e-7
 
 
 @dataclass(frozen=True)
-class Singularity:
+class SpecialPoint:
     """A kink, jump or pole of a forward, within ``[left, right]``; ``x`` is the simplest number in between."""
 
     kind: Literal["kink", "jump", "pole"]
@@ -31,14 +31,20 @@ class Singularity:
     right: float
 
 
-def singularities(forward: Forward, x: Array, y: Array, precision: float = EPSILON) -> tuple[Singularity, ...]:
+def special_points(
+    forward: Forward, x: Array, y: Array, precision: float = EPSILON, known: tuple[SpecialPoint, ...] = ()
+) -> tuple[SpecialPoint, ...]:
     """The kinks, jumps and poles of ``forward`` seen on the increasing grid ``x``, where it has the values ``y``.
 
     At most 64, the sharpest first come; those closer together than four cells may hide each other.
-    ``precision`` is half a unit in the last place of what the forward computes in.
+    ``precision`` is half a unit in the last place of what the forward computes in. Where one is ``known``
+    none is looked for.
     """
     with np.errstate(all="ignore"):
         low, high = _suspects(x, y, precision)
+        places = np.array([each.x for each in known])
+        news = ~((places[:, None] >= low) & (places[:, None] <= high)).any(axis=0)
+        low, high = low[news], high[news]
         if not low.size:
             return ()
         before = high - low
@@ -57,7 +63,7 @@ def _suspects(x: Array, y: Array, precision: float) -> tuple[Array, Array]:
         return np.empty(0), np.empty(0)
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min()) if finite.size else 0.0
-    padded = np.pad(turn, 3, mode="edge")
+    padded = np.pad(turn, 3)
     around = np.maximum(padded[:-6], padded[6:])
     noise = 16 * precision * np.abs(y[1:-1]) / np.diff(x)[1:]
     suspect = (turn > OUTSTANDING * around) & (turn > noise + UNSEEN_TURN * rise / span)
@@ -90,7 +96,7 @@ def _narrow(forward: Forward, low: Array, high: Array, precision: float) -> tupl
 
 def _classify(
     forward: Forward, low: Array, high: Array, before: Array, x: Array, y: Array, precision: float
-) -> tuple[Singularity, ...]:
+) -> tuple[SpecialPoint, ...]:
     """What each interval holds; those that were only steep are left out."""
     span = float(x[-1] - x[0])
     cell = span / (x.size - 1)
@@ -114,7 +120,7 @@ def _classify(
     floor = 2 * noise / reaches[-1] + UNSEEN_TURN * rise / span
     kink = (turn[-1] > 0.5 * turn[-2]) & (turn[-1] > floor) & ~jump
     return tuple(
-        Singularity(
+        SpecialPoint(
             "pole" if pole[i] else "jump" if jump[i] else "kink", float(middle[i]), float(low[i]), float(high[i])
         )
         for i in np.flatnonzero(jump | kink)

@@ -1,0 +1,126 @@
+"""What an op may declare beyond those of the house: choices that look like numbers, many elements, a pole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from browsing import alone, curves, enter, opened, shows, value_at
+from playwright.sync_api import Browser, Page, expect
+from serving import copy_of_the_house, serving
+
+MANY = '''import torch
+
+from .op import Input, Op, Parameter
+
+
+class Many(torch.autograd.Function):
+    """Many elements."""
+
+    @staticmethod
+    def forward(ctx, x, mode, k):
+        ctx.factor = k * float(mode.partition(";")[0])
+        return x * ctx.factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, None, None
+
+
+op = Op(
+    function=Many,
+    title="Many",
+    group="Tests",
+    forward="y = kx",
+    backward="k",
+    inputs=(Input("x", shape=(300,), domain=(-2.0, 5.0)),),
+    parameters=(
+        Parameter("mode", "1.0", kind="choice", choices=("0.5", "1.0", "2.0", "4;a")),
+        Parameter("k", 1.0),
+    ),
+)
+'''
+
+INVERSE = '''import torch
+
+from .op import Input, Op
+
+
+class Inverse(torch.autograd.Function):
+    """A pole."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 1 / (x - 0.3141592653589793)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return -grad_output / (x - 0.3141592653589793) ** 2
+
+
+op = Op(function=Inverse, title="Inverse", group="Tests", forward="y = 1/x", backward="?", inputs=(Input("x"),))
+'''
+
+
+@pytest.fixture(scope="module")
+def declaring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    house = copy_of_the_house(tmp_path_factory.mktemp("declaring"))
+    (house / "ops" / "many.py").write_text(MANY)
+    (house / "ops" / "inverse.py").write_text(INVERSE)
+    with serving(path=str(house.parent), cwd=house.parent) as server:
+        server.wait_until_ready()
+        yield server.url
+
+
+@pytest.fixture
+def there(browser: Browser, declaring: str) -> Iterator[Page]:
+    with alone(browser, declaring) as page:
+        yield page
+
+
+def test_choices_that_look_like_numbers_or_lists_stay_words(there: Page) -> None:
+    opened(there, "/ops/many")
+    there.get_by_label("mode").select_option("2.0")
+    shows(there, "/ops/many?mode=2.0")
+    there.get_by_label("mode").select_option("4;a")
+    shows(there, "/ops/many?mode=4;a")
+    assert value_at(curves(there)["analytical"], 0) == 4
+    there.reload()
+    shows(there, "/ops/many?mode=4;a")
+    expect(there.get_by_label("mode")).to_have_value("4;a")
+
+
+def test_elements_beyond_those_offered_are_kept(there: Page) -> None:
+    opened(there, "/ops/many?wrt=x[299]&of=y[299]")
+    expect(there.get_by_label("with respect to")).to_have_value("x[299]")
+    enter(there.locator("#field-k"), "2")
+    shows(there, "/ops/many?k=2&wrt=x[299]&of=y[299]")
+    assert value_at(curves(there)["analytical"], 0) == 2
+
+
+def test_another_element_is_swept_over_the_range_that_the_server_names(there: Page) -> None:
+    opened(there, "/ops/many")
+    there.get_by_label("with respect to").select_option("k")
+    shows(there, "/ops/many?wrt=k")
+    expect(there.locator("#field-start")).to_have_value("−2")
+    expect(there.locator("#field-stop")).to_have_value("4")
+    enter(there.locator("#field-stop"), "3")
+    shows(there, "/ops/many?wrt=k&stop=3")
+    there.get_by_label("with respect to").select_option("x[0]")
+    shows(there, "/ops/many")
+    expect(there.locator("#field-stop")).to_have_value("5")
+
+
+def test_a_pole_is_named_as_one_and_leaves_the_rest_visible(there: Page) -> None:
+    opened(there, "/ops/inverse")
+    expect(there.locator("#summary")).to_contain_text("y grows without bound at x = 0.3142")
+    expect(there.locator("#marks table")).to_have_count(0)
+    assert "closed ends" not in curves(there)
+    low, high = there.evaluate("() => document.querySelector('#plot').layout.yaxis.range")
+    assert -1e4 < low < 0 < high < 1e4
+    there.get_by_role("slider", name="Trace").press("Home")
+    there.get_by_role("slider", name="Trace").press("m")
+    expect(there.locator("#reading [data-name='forward'] dd")).to_have_text("unbounded")
+    expect(there.locator("#reading [data-name='status'] dd")).to_contain_text("forward grows without bound")

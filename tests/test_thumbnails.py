@@ -1,0 +1,68 @@
+"""The small curves of the gallery: one that cannot be drawn spoils neither the others nor its own next time."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+from serving import serving
+
+from gradloupe.server.engine import Engine
+from gradloupe.server.thumbnails import Thumbnails
+
+FAULT = """
+
+_without_fault = answer
+
+
+def answer(question):
+    if question.op == "exp":
+        raise RuntimeError("a fault of Gradloupe's own")
+    return _without_fault(question)
+"""
+
+
+def test_a_fault_of_ours_costs_one_card_its_curves_and_no_more(house: Path) -> None:
+    with (house / "server" / "answer.py").open("a") as file:
+        file.write(FAULT)
+    with serving(path=str(house.parent), cwd=house.parent) as server:
+        server.wait_until_ready()
+        gallery = server.get("/")
+    assert gallery.status_code == 200
+    cards = {re.search(r'href="/ops/(\w+)"', card)[1]: card for card in gallery.text.split('<li class="card"')[1:]}
+    assert "#mark-failed" in cards["exp"]
+    assert [name for name, card in cards.items() if "#mark-failed" in card] == ["exp"]
+    assert "#mark-matches" in cards["square"]
+
+
+@pytest.mark.parametrize(("patience", "word"), [(0.0, "matches"), (3600.0, "failed")])
+def test_the_loss_of_a_worker_is_held_against_an_op_only_for_a_while(
+    house: Path, monkeypatch: pytest.MonkeyPatch, patience: float, word: str
+) -> None:
+    for path in (house / "ops").glob("*.py"):
+        if path.stem not in ("__init__", "op", "abs_product", "exp"):
+            path.unlink()
+    exp, poison = house / "ops" / "exp.py", house.parent / "poison"
+    deadly = f"        if x.numel() > 1 and os.path.exists({str(poison)!r}):\n            os._exit(3)\n"
+    exp.write_text("import os\n\n" + exp.read_text().replace("        y = x.exp()\n", f"{deadly}        y = x.exp()\n"))
+    monkeypatch.setenv("PYTHONPATH", str(house.parent))
+    assert asyncio.run(_words(poison, patience)) == ["failed", word]
+
+
+async def _words(poison: Path, patience: float) -> list[str]:
+    """The word of ``exp`` while the poison is there, and after."""
+    engine = Engine.spawn()
+    thumbnails = Thumbnails(engine, patience)
+    await engine.connect()
+    try:
+        ops = await engine.catalogue()
+        await asyncio.to_thread(poison.touch)
+        first = await thumbnails.of(ops)
+        await asyncio.to_thread(poison.unlink)
+        second = await thumbnails.of(ops)
+    finally:
+        await engine.close()
+    assert {drawn["abs_product"]["word"] for drawn in (first, second)} == {"matches"}
+    return [first["exp"]["word"], second["exp"]["word"]]
