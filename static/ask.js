@@ -4,7 +4,8 @@ const PATIENCE = 600;
 
 /**
  * Returns `ask(address)`. `answered(answer, address)` gets what the server computed, `refused(sentence, address)`
- * why it did not, or why the answer could not be shown. A question that takes longer than PATIENCE ms is given up as soon as there is a newer one.
+ * why it did not, or why the answer could not be shown. A question that takes longer than PATIENCE ms is given up as
+ * soon as there is a newer one.
  */
 export function asker(answered, refused) {
   let next = null;
@@ -55,6 +56,7 @@ export function asker(answered, refused) {
 }
 
 /** Why an answer that came cannot be seen. */
-export const unshown = ({ message }) => `The answer came, but this page failed to show it (${message}). Reload the page.`;
+export const unshown = ({ message }) =>
+  `The answer came, but this page failed to show it (${message}). Reload the page.`;
 
 const sentence = (problem, response) => problem.detail ?? `The server answered ${response.status}.`;

@@ -29,7 +29,7 @@ export async function save(answer, layout) {
       },
       showlegend: true,
       legend: { orientation: "h", y: -0.11, x: 1, xanchor: "right", yanchor: "top" },
-      margin: { ...frame.margin, l: 96, t: top, b: 96 },
+      margin: { ...frame.margin, l: Math.max(96, 1.25 * frame.margin.l + 40), t: top, b: 96 },
     },
   };
   await window.Plotly.downloadImage(picture, { ...SIZE, format: "png", scale: 2, filename: answer.op });

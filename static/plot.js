@@ -21,7 +21,11 @@ const loaded = new Promise((resolve, reject) => {
   const settle = () => (window.Plotly ? resolve() : reject(new Error(MISSING)));
   if (window.Plotly || document.readyState === "complete") settle();
   // The window's own event comes too when the script had failed before anybody listened.
-  for (const [target, event] of [[script, "load"], [script, "error"], [window, "load"]]) {
+  for (const [target, event] of [
+    [script, "load"],
+    [script, "error"],
+    [window, "load"],
+  ]) {
     target.addEventListener(event, settle, { once: true });
   }
 });
@@ -93,7 +97,9 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
 
   const redraw = () => wanted && shown && draw(wanted.answer, wanted.layout, wanted.held);
   /** The axis goes back to the numbers that there are. */
-  const unzoom = () => shown && (shown.span[0] !== shown.answer.start || shown.span[1] !== shown.answer.stop) && redraw();
+  function unzoom() {
+    if (shown && (shown.span[0] !== shown.answer.start || shown.span[1] !== shown.answer.stop)) redraw();
+  }
   new ResizeObserver(redraw).observe(element);
   return { draw, redraw, unzoom, state: () => shown, place: () => place(shown) };
 }

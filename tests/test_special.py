@@ -54,6 +54,12 @@ def test_every_jump_is_found_where_it_is(function, places):
     assert all(each.left <= each.x <= each.right and each.right - each.left < 1e-12 for each in found)
 
 
+@pytest.mark.parametrize("count", [400, 401])
+@pytest.mark.parametrize("stop", [3.0, 3.1])
+def test_a_pole_is_found_on_and_between_the_points(count, stop):
+    assert [each.kind for each in found_in(torch.reciprocal, stop=stop, count=count)] == ["pole"]
+
+
 def test_a_pole_is_no_jump():
     assert {each.kind for each in found_in(torch.tan)} == {"pole"}
 

@@ -69,9 +69,11 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     y = reference.forward(x)
     precision = relative_precision(inside(reference, x), x, y)
     found = tuple(_widened(each, section, grid) for each in _found(reference, grid, x, y, precision))
-    at = rows(x, found, _edges(section, x, found, grad_output))
-    values = y if at.x is x else reference.forward(at.x)
-    returned, failure = _returned(section, at, values, grad_output)
+    returned, failure = _returned(section, x, y, grad_output)
+    at, values = rows(x, found, _edges(section, x, returned.grad_input, found, grad_output)), y
+    if at.x is not x:
+        values = reference.forward(at.x)
+        returned, failure = _returned(section, at.x, values, grad_output)
     numerical = measured(reference, at, values, grid.span, step, precision)
     surrogate, unlike = _surrogate(section, at, grid.span, returned.grad_input, grad_output, step)
     return Evaluation(
@@ -126,9 +128,9 @@ def _proportional(section: Section, at: Rows, returned: Returned, grad_output: f
     return bool((off <= places * (np.abs(found[fine]) + np.abs(found[fine]).max(initial=0.0))).all())
 
 
-def _returned(section: Section, at: Rows, values: Array, grad_output: float) -> tuple[Returned, Failure | None]:
+def _returned(section: Section, x: Array, values: Array, grad_output: float) -> tuple[Returned, Failure | None]:
     try:
-        return section.backward(at.x, grad_output), None
+        return section.backward(x, grad_output), None
     except FunctionFailed as error:
         if error.failure.phase == "forward":
             raise
@@ -156,21 +158,23 @@ def _found(section: Section, grid: Grid, x: Array, y: Array, precision: float) -
     return special_points(inside(section, x), x, y, precision)
 
 
-def _edges(section: Section, x: Array, known: tuple[SpecialPoint, ...], grad_output: float) -> tuple[SpecialPoint, ...]:
-    """The places where what backward returns jumps, and forward does nothing special."""
+def _edges(
+    section: Section, x: Array, analytical: Array | None, known: tuple[SpecialPoint, ...], grad_output: float
+) -> tuple[SpecialPoint, ...]:
+    """The places where what backward returned jumps, and forward does nothing special."""
+    if analytical is None:
+        return ()
 
     def gradient(t: Array) -> Array:
         returned = section.backward(section.snap(np.clip(t, x[0], x[-1])), grad_output)
         return np.zeros(t.shape) if returned.grad_input is None else returned.grad_input
 
+    # A gradient that leaps beyond all it is elsewhere is at a pole, and nothing is learnt so near to it.
+    most = largest(analytical)
     try:
-        y = gradient(x)
-        found = special_points(gradient, x, y, torch.finfo(section.dtype).eps / 2, known)
-        # A gradient that leaps beyond all it is elsewhere is at a pole, and nothing is learnt so near to it.
-        most = largest(y)
         return tuple(
             each
-            for each in found
+            for each in special_points(gradient, x, analytical, torch.finfo(section.dtype).eps / 2, known)
             if each.kind == "jump" and (np.abs(gradient(np.array([each.left, each.right]))) <= most).all()
         )
     except FunctionFailed:

@@ -86,10 +86,11 @@ def _narrow(forward: Forward, low: Array, high: Array, precision: float) -> tupl
     points[-1] = high
     values = forward(points.ravel()).reshape(points.shape)
     bend = np.abs(values[:-2] - 2 * values[1:-1] + values[2:])
-    bend[~np.isfinite(bend)] = 0.0
+    bend[np.isnan(bend)] = 0.0
     at = bend.argmax(axis=0)
     column = np.arange(low.size)
-    heard = bend[at, column] > 8 * precision * np.abs(values[at + 1, column])
+    most = bend[at, column]
+    heard = (most > 8 * precision * np.abs(values[at + 1, column])) | np.isinf(most)
     heard &= points[at + 2, column] - points[at, column] > 4 * np.spacing(np.abs(high))
     return np.where(heard, points[at, column], low), np.where(heard, points[at + 2, column], high)
 
@@ -109,7 +110,8 @@ def _classify(
     points = np.concatenate(([low, high, middle - wide, middle + wide, middle], middle - reaches, middle + reaches))
     values = forward(points.ravel()).reshape(points.shape)
     below, above, far_below, far_above, here = values[:5]
-    noise = 8 * precision * np.abs(here)
+    # At a pole there is no value to take the measure of rounding from, but there is one beside it.
+    noise = 8 * precision * np.where(np.isfinite(here), np.abs(here), np.fmin(np.abs(below), np.abs(above)))
     height = np.abs(above - below)
     far_height = np.abs(far_above - far_below)
     jump = (height > 64 * noise + UNSEEN_JUMP * rise) & (height > 0.5 * far_height)
