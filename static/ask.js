@@ -3,8 +3,8 @@
 const PATIENCE = 600;
 
 /**
- * Returns `ask(address)`. `answered(answer, address)` gets what the server computed, `refused(sentence, address)`
- * why it did not, or why the answer could not be shown. A question that takes longer than PATIENCE ms is given up as
+ * Returns `ask(address)`. `answered(answer, address)` gets what the server computed, `refused(sentence, address, wrong)`
+ * why it did not, or why the answer could not be shown; `wrong` says that the question itself was at fault. A question that takes longer than PATIENCE ms is given up as
  * soon as there is a newer one.
  */
 export function asker(answered, refused) {
@@ -35,7 +35,8 @@ export function asker(answered, refused) {
       const response = await fetch(address, { signal, headers: { Accept: "application/json" } });
       const body = await response.json();
       seconds = Number(response.headers.get("Retry-After") ?? 0);
-      settle = response.ok ? () => answered(body, address) : () => refused(sentence(body, response), address);
+      const wrong = response.status >= 400 && response.status < 500;
+      settle = response.ok ? () => answered(body, address) : () => refused(sentence(body, response), address, wrong);
     } catch {
       if (!signal.aborted) settle = () => refused("The server does not answer. Is it still running?", address);
     }

@@ -7,6 +7,8 @@ const isNumber = (field) => field.matches("[data-number], [data-list]");
 const shown = (field, text) =>
   "list" in field.dataset ? rows(field, text) : isNumber(field) ? typographic(text) : text;
 const textOf = (field) => (isNumber(field) ? plainList(field.value).join(",") : field.value);
+/** The other sign; an empty field stands for 1. */
+const flipped = (value) => (Number.isNaN(value) ? "-1" : String(-value || 0));
 const valueOf = (field) => (plain(field.value) === "" ? NaN : Number(plain(field.value)));
 
 /** A flat list of numbers as rows, the way the tensor lies. */
@@ -113,7 +115,7 @@ export function listen(form, usual, changed) {
   form.addEventListener("click", ({ target }) => {
     const { reset, flip, set } = target.closest("button")?.dataset ?? {};
     if (reset) restore(form, reset, usual()[reset], changed, put);
-    if (flip) put(fieldOf(form, flip), String(-valueOf(fieldOf(form, flip)) || 0));
+    if (flip) put(fieldOf(form, flip), flipped(valueOf(fieldOf(form, flip))));
     if (set) put(fieldOf(form, set), target.closest("button").value);
   });
   form.addEventListener("keydown", (event) => {

@@ -74,11 +74,13 @@ function draw(answer, held) {
   plot.draw(answer, state.layout, held).catch((error) => complain(unshown(error)));
 }
 
-function complain(sentence) {
+function complain(sentence, _, wrong = false) {
   const trouble = find("#trouble");
   if (trouble.textContent !== prose(sentence)) trouble.textContent = prose(sentence);
   blame(form, sentence);
   if (sentence) plot.unzoom();
+  // A link to what cannot be would lose everything else it says: the address stays that of the picture.
+  if (wrong && plot.state()) point(plot.state().answer.address.slice(path.length));
 }
 
 /** The verdict in words, and whatever else the answer says about itself. */

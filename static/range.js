@@ -2,7 +2,7 @@
 
 const AIR = 0.11;
 const NOISE = 1e-9;
-const [LEAST, MOST] = [1e-290, 6e307]; // a range must have a length that is a number
+const [LEAST, MOST] = [1e-290, 1e304]; // plotly takes no longer range than 1.8e304
 
 function extent(columns) {
   let low = Infinity;

@@ -165,3 +165,10 @@ def test_what_was_chosen_stands_in_the_empty_fields(page: Page) -> None:
     shows(page, "/ops/exp?rtol=0.5")
     enter(page.get_by_label("rtol"), "")
     shows(page, "/ops/exp")
+
+
+def test_to_flip_the_sign_of_an_empty_field_flips_that_of_its_default(page: Page) -> None:
+    opened(page, "/ops/exp")
+    enter(page.locator("#field-grad_output"), "")
+    page.get_by_role("button", name="Flip sign").click()
+    expect(page.locator("#field-grad_output")).to_have_value("−1")

@@ -45,6 +45,7 @@ def test_a_refused_value_keeps_the_last_good_curves(page: Page, field: str, text
     expect(page.locator(f"#field-{field}")).to_have_attribute("aria-invalid", "true")
     assert curves(page) == before
     assert page.locator("html").get_attribute("data-drawn") == drawn
+    assert page.url.endswith("/ops/clamp_with_grad"), "the address stays that of the picture"
     page.get_by_role("button", name="Set grad_output to −1").click()
     expect(trouble).to_contain_text(field)
     enter(page.locator(f"#field-{field}"), "2" if field == "count" else "0.5")

@@ -110,8 +110,10 @@ def _called_wrong() -> tuple[int, int]:
         for shift in (0.0, 0.0317, 0.1):
             for count in (101, 400, 601, 1000):
                 for grad_output in (1.0, -2.5):
-                    _, verdict = look(op_of(each.function), each.start - shift, each.stop, count, grad_output)
-                    words.append(verdict.word)
+                    evaluation, verdict = look(op_of(each.function), each.start - shift, each.stop, count, grad_output)
+                    # At a cusp on a point autograd itself returns NaN, and to say so is no false accusation.
+                    if evaluation.analytical is not None and not np.isnan(evaluation.analytical).any():
+                        words.append(verdict.word)
     return words.count("differs"), len(words)
 
 
