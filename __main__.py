@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import socket
 from contextlib import suppress
 
@@ -12,6 +13,8 @@ from .server.process import WorkerProcess
 
 def main() -> None:
     """Bind, start the worker, then import the web: torch loads in the one process while the other gets ready."""
+    # Started in the background by a shell, a process would ignore Ctrl-C until uvicorn listens to it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     options = _options()
     try:
         listener = _listener(options.host, options.port)
