@@ -225,7 +225,16 @@ class KeepsOnlyTheSize(ForgetsGradOutput):
         return 2 * x * grad_output.abs()
 
 
-@pytest.mark.parametrize("function", [ForgetsGradOutput, KeepsOnlyTheSize])
+class RefusesTheNegative(ForgetsGradOutput):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        if (grad_output < 0).any():
+            raise ValueError("only positive, please")
+        return 2 * x * grad_output
+
+
+@pytest.mark.parametrize("function", [ForgetsGradOutput, KeepsOnlyTheSize, RefusesTheNegative])
 def test_a_backward_that_is_right_for_one_grad_output_only_is_caught(function):
     assert look(op_of(function.apply))[1].word == "differs"
 

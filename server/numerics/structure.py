@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .failure import FunctionFailed
+from .noise import largest
 from .section import Array, Section
 
 # The points that are asked alone what they say, as shares of all: not symmetric, not at the ends.
@@ -64,8 +65,7 @@ def _bears(
 def _agree(section: Section, found: Array, wanted: Array) -> bool:
     """Equal, but for the last places of the dtype in which vectorised and scalar code may differ."""
     tolerance = LAST_PLACES[section.dtype.itemsize]
-    scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=0.0)
-    return np.allclose(found, wanted, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+    return np.allclose(found, wanted, rtol=tolerance, atol=tolerance * largest(wanted), equal_nan=True)
 
 
 def _said(section: Section, t: Array, grad_output: float) -> list[Array]:
