@@ -11,7 +11,6 @@ import torch
 from ..ops import OPS, Input, Op
 from .blank import blank
 from .columns import Columns, columns, finite, gaps, marks
-from .numerics.compare import Status
 from .numerics.evaluate import Evaluation, evaluate
 from .numerics.failure import Failure, FunctionFailed
 from .numerics.grid import Grid
@@ -19,6 +18,7 @@ from .numerics.hardware import DTYPES, Device, devices
 from .numerics.judge import Verdict, judge, judged_by
 from .numerics.section import Section
 from .numerics.sentence import Names, sentence
+from .numerics.status import Status
 from .question import Question
 
 torch.set_num_threads(1)

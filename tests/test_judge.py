@@ -8,8 +8,8 @@ import torch
 from looks import Written, look, op_of, section, written
 
 from gradloupe.ops import OPS
-from gradloupe.server.numerics.compare import Status
 from gradloupe.server.numerics.judge import judge
+from gradloupe.server.numerics.status import Status
 
 F = torch.nn.functional
 

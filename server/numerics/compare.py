@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from .differences import BOUNDS, Kind, Slopes
 from .evaluate import Evaluation
 from .noise import Array, largest
+from .status import Status
 
 Interval = tuple[float, float]
 Mask = NDArray[np.bool_]
@@ -23,18 +23,6 @@ WIDE = 0.1
 ONE_SIDED = 1e-7
 # What is off by so nearly the most is off by the most.
 TIE = 0.999
-
-
-class Status(IntEnum):
-    """What one point says of backward."""
-
-    AGREES = 0
-    SUBGRADIENT = 1
-    JUMP = 2
-    EDGE = 3
-    UNDECIDED = 4
-    DIFFERS = 5
-    GAP = 6
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     """
     x = np.unique(section.snap(grid.points()))
     section = arranged(section, x, grad_output)
-    reference = _reference(section, x, grad_output)
+    reference = reference_of(section, x, grad_output)
     y = reference.forward(x)
     precision = relative_precision(inside(reference, x), x, y)
     found = tuple(_widened(each, section, grid) for each in _found(reference, grid, x, y, precision))
@@ -139,7 +139,7 @@ def _returned(section: Section, x: Array, values: Array, grad_output: float) -> 
         return Returned(values, None, False), error.failure
 
 
-def _reference(section: Section, x: Array, grad_output: float) -> Section:
+def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Section:
     """The section in double precision on the CPU, or as it is where the Function refuses that."""
     double = section.at(torch.float64, "cpu")
     if double == section:

@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 import torch
 
-from .compare import Comparison, Status, Tolerance, compare
+from .compare import Comparison, Tolerance, compare
 from .curve import Curve
 from .evaluate import Evaluation
 from .noise import largest
+from .status import Status
 
 Word = Literal["matches", "matches its surrogate", "differs", "undecided", "no gradient", "failed"]
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .compare import Interval, Status
+from .compare import Interval
 from .curve import Curve
 from .differences import Kind
 from .evaluate import Evaluation
 from .judge import Verdict, judged_by
+from .status import Status
 
 # If fewer of the points are judged, the sentence says how many.
 MOST = 0.9
