@@ -9,13 +9,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from .area import Area
+from .cells import Statuses, judged_cells
+from .curve import Curve
 from .differences import BOUNDS, Kind, Slopes
 from .evaluate import Evaluation
 from .noise import Array, largest
 from .status import Status
+from .tolerance import Tolerance
 
 Interval = tuple[float, float]
 Mask = NDArray[np.bool_]
+NOTHING: Statuses = np.empty(0, np.int8)
 
 # A band wider than this share of the slopes in sight decides nothing.
 WIDE = 0.1
@@ -26,20 +31,18 @@ TIE = 0.999
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """``|analytical − numerical| <= atol + rtol |numerical|``, beyond the numerical error bound."""
-
-    atol: float
-    rtol: float
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """A status a row, the intervals in which backward differs, and the row where it differs most."""
+    """A status a row and a cell between rows, where backward differs, and the row where it differs most.
 
-    status: NDArray[np.int8]
+    ``cells`` is empty where backward returned nothing. Where only cells differ, ``worst`` is None and ``worst_cell``
+    the one with the steepest residual.
+    """
+
+    status: Statuses
+    cells: Statuses
     intervals: tuple[Interval, ...]
     worst: int | None
+    worst_cell: int | None
 
     def count(self, *statuses: Status) -> int:
         """How many rows have one of these statuses."""
@@ -51,31 +54,45 @@ class Comparison:
         return counts
 
 
-def compare(evaluation: Evaluation, slopes: Slopes, tolerance: Tolerance, in_sight: float) -> Comparison:
-    """What backward returned against ``slopes``; ``in_sight`` is the largest ``grad_input`` to be seen."""
-    analytical = evaluation.analytical
+def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance) -> Comparison:
+    """What backward returned against the slopes of ``curve`` at the rows, and against its rise between them."""
+    analytical, slopes = evaluation.analytical, curve.slopes
     if analytical is None:
-        return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), (), None)
+        return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), NOTHING, (), None, None)
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
-        status = _statuses(evaluation, analytical, off, slopes, tolerance, in_sight)
+        conditioning = _conditioning(evaluation, slopes)
+        status = _statuses(evaluation, analytical, off, slopes, tolerance, conditioning)
         differs = status == Status.DIFFERS
         smooth = differs & (slopes.kind == Kind.SMOOTH)
         worst = _worst(off, smooth if smooth.any() else differs)
-        return Comparison(status, _intervals(evaluation.rows.x, status), worst)
+        cells = _cells(evaluation, curve, tolerance, conditioning)
+        intervals = _joined(_intervals(evaluation.rows.x, status), _of_cells(evaluation.area, cells))
+        return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(evaluation, cells))
+
+
+def _cells(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, conditioning: Array) -> Statuses:
+    area = evaluation.area
+    if area is None:
+        return NOTHING
+    rise = area.rise
+    if curve is not evaluation.numerical:
+        rise = np.where(np.isnan(area.rise), np.nan, evaluation.grad_output * np.diff(curve.values[area.ends]))
+    crooked = abs(evaluation.grad_output) * conditioning[area.ends]
+    return judged_cells(area, rise, tolerance, evaluation.in_sight, crooked)
 
 
 def _statuses(
-    evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, tolerance: Tolerance, in_sight: float
-) -> NDArray[np.int8]:
+    evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, tolerance: Tolerance, conditioning: Array
+) -> Statuses:
     scale, kind = abs(evaluation.grad_output), slopes.kind
     expected = scale * np.abs(slopes.value)
     allowed = tolerance.atol + tolerance.rtol * expected
-    band = BOUNDS * scale * (slopes.error + _conditioning(evaluation, slopes))
+    band = BOUNDS * scale * (slopes.error + conditioning)
     # A constant has no slope to measure the band by, but it has a height.
     height = scale * largest(evaluation.numerical.values) / evaluation.grid.span
     near = off <= allowed + band
-    vague = band > allowed + WIDE * (expected + in_sight + height)
+    vague = band > allowed + WIDE * (expected + evaluation.in_sight + height)
     # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
     vague |= (band > WIDE * np.abs(analytical)) & (np.abs(analytical) > allowed)
     drawn = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
@@ -158,3 +175,28 @@ def _reach(status: NDArray[np.int8], row: int, towards: int) -> int:
     if 0 <= beside < status.size and status[beside] in (Status.SUBGRADIENT, Status.JUMP, Status.UNDECIDED):
         return beside
     return beside - towards
+
+
+def _of_cells(area: Area | None, cells: Statuses) -> tuple[Interval, ...]:
+    """Where neighbouring cells differ."""
+    if area is None:
+        return ()
+    edges = np.diff(np.concatenate(([0], (cells == Status.DIFFERS).view(np.int8), [0])))
+    return tuple(
+        (float(area.left[first]), float(area.right[last]))
+        for first, last in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1, strict=True)
+    )
+
+
+def _joined(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    """The union of intervals; of others only those that touch none of some, whose ends are known better."""
+    alone = [each for each in others if not any(low <= each[1] and high >= each[0] for low, high in some)]
+    return tuple(sorted((*some, *alone)))
+
+
+def _worst_cell(evaluation: Evaluation, cells: Statuses) -> int | None:
+    differs = cells == Status.DIFFERS
+    if evaluation.area is None or not differs.any():
+        return None
+    slope = np.abs(evaluation.area.residual) / (evaluation.area.right - evaluation.area.left)
+    return int(np.where(differs, slope, -1.0).argmax())

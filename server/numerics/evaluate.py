@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import torch
 
+from .area import Area, area_check
 from .curve import Curve, inside, measured, second_look
 from .differences import Kind
 from .failure import Failure, FunctionFailed
@@ -16,9 +17,13 @@ from .noise import Array, largest, relative_precision
 from .section import Returned, Section
 from .special import SpecialPoint, special_points
 from .structure import arranged, structure
+from .tolerance import chosen
 
 # With so many points a kink stands out from what is only curved.
 FINE_ENOUGH = 401
+
+# Beside a pole the steepest percent of the slopes says nothing of the others.
+BUT_THE_STEEPEST = 0.99
 
 # Asked twice, a forward that is no game of chance answers the same to this share.
 STEADY = 1e-5
@@ -33,7 +38,8 @@ class Evaluation:
 
     ``forward`` holds the values in the chosen dtype, ``analytical`` what backward returned for
     ``grad_output`` (None where nothing is returned), ``numerical`` the forward in double precision with
-    its slopes, not yet multiplied by ``grad_output``. ``special`` are the kinks, jumps and poles that
+    its slopes, not yet multiplied by ``grad_output``. ``in_sight`` is the largest ``grad_input`` that forward or its
+    surrogate calls for, ``area`` what lies between the rows. ``special`` are the kinks, jumps and poles that
     were located. ``returned_none`` says that backward returned None,
     and ``failure`` that it raised.
     """
@@ -45,6 +51,8 @@ class Evaluation:
     analytical: Array | None
     numerical: Curve
     surrogate: Curve | None
+    in_sight: float
+    area: Area | None
     special: tuple[SpecialPoint, ...]
     structure: str
     dtype: torch.dtype
@@ -75,7 +83,11 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         values = reference.forward(at.x)
         returned, failure = _returned(section, at.x, values, grad_output)
     numerical = measured(reference, at, values, grid.span, step, precision)
+    numerical = _without_gaps(second_look(reference, at, numerical, returned.grad_input, grad_output), at)
     surrogate, unlike = _surrogate(section, at, grid.span, returned.grad_input, grad_output, step)
+    in_sight = abs(grad_output) * _steepest(numerical, surrogate, found, returned.values)
+    doubt = _doubt(at, found) * in_sight
+    area = area_check(section, at, returned, values, grad_output, chosen(in_sight, section.dtype), doubt)
     return Evaluation(
         rows=at,
         grid=grid,
@@ -83,8 +95,10 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         forward=returned.values,
         analytical=returned.grad_input,
         returned_none=returned.none,
-        numerical=_without_gaps(second_look(reference, at, numerical, returned.grad_input, grad_output), at),
+        numerical=numerical,
         surrogate=surrogate,
+        in_sight=in_sight,
+        area=area,
         special=found,
         structure=structure(section),
         dtype=section.dtype,
@@ -95,6 +109,23 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         proportional=failure is not None or _proportional(section, at, returned, grad_output),
         failure=failure or unlike,
     )
+
+
+def _steepest(numerical: Curve, surrogate: Curve | None, found: tuple[SpecialPoint, ...], forward: Array) -> float:
+    """The largest slope that forward or its surrogate has, but for the steepest percent where there is a pole."""
+    broken = any(each.kind == "pole" for each in found) or not np.isfinite(forward).all()
+    share = BUT_THE_STEEPEST if broken else 1.0
+    steepest = largest(numerical.slopes.value, share)
+    return steepest if surrogate is None else max(steepest, largest(surrogate.slopes.value, share))
+
+
+def _doubt(at: Rows, found: tuple[SpecialPoint, ...]) -> Array:
+    """How far each row may be from the kink that it stands for."""
+    doubt = np.zeros(at.x.size)
+    for each in found:
+        if each.kind in ("kink", "cusp"):
+            doubt[np.searchsorted(at.x, each.x)] = 2 * (each.right - each.left)
+    return doubt
 
 
 def _without_gaps(curve: Curve, at: Rows) -> Curve:

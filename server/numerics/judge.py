@@ -6,21 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import torch
 
-from .compare import Comparison, Tolerance, compare
+from .compare import Comparison, compare
 from .curve import Curve
 from .evaluate import Evaluation
-from .noise import largest
 from .status import Status
+from .tolerance import Tolerance, chosen
 
 Word = Literal["matches", "matches its surrogate", "differs", "undecided", "no gradient", "failed"]
-
-# Units in the last place, of itself and of the largest slope in sight, that a correct backward may lose,
-# by the size of the dtype in bytes: long ones have places to spare.
-PLACES = {8: 4096.0, 4: 1024.0, 2: 8.0}
-# Beside a pole the steepest percent of the slopes says nothing of the others.
-BUT_THE_STEEPEST = 0.99
 
 
 @dataclass(frozen=True)
@@ -35,9 +28,9 @@ class Verdict:
 
 def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None = None) -> Verdict:
     """The verdict on a section; tolerances are chosen if None."""
-    in_sight = _in_sight(evaluation)
-    tolerance = _tolerance(in_sight, evaluation.dtype, atol, rtol)
-    forward = compare(evaluation, evaluation.numerical.slopes, tolerance, in_sight)
+    usual = chosen(evaluation.in_sight, evaluation.dtype)
+    tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
+    forward = compare(evaluation, evaluation.numerical, tolerance)
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)
     if evaluation.analytical is None:
@@ -47,7 +40,7 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
     word = _word(forward)
     if word == "matches" or evaluation.surrogate is None:
         return Verdict(_kept(word, evaluation), forward, forward, tolerance)
-    surrogate = compare(evaluation, evaluation.surrogate.slopes, tolerance, in_sight)
+    surrogate = compare(evaluation, evaluation.surrogate, tolerance)
     word = _word(surrogate)
     word = "matches its surrogate" if word == "matches" else word
     return Verdict(_kept(word, evaluation), forward, surrogate, tolerance)
@@ -67,30 +60,16 @@ def _kept(word: Word, evaluation: Evaluation) -> Word:
     return "differs"
 
 
-def _tolerance(in_sight: float, dtype: torch.dtype, atol: float | None, rtol: float | None) -> Tolerance:
-    """Some last places of the dtype, of the slope itself and of the largest slope in sight."""
-    precision = PLACES[dtype.itemsize] * torch.finfo(dtype).eps
-    chosen = max(precision * in_sight, torch.finfo(dtype).tiny)
-    return Tolerance(
-        atol=min(chosen, torch.finfo(torch.float64).max) if atol is None else atol,
-        rtol=precision if rtol is None else rtol,
-    )
-
-
-def _in_sight(evaluation: Evaluation) -> float:
-    """The largest ``grad_input`` that forward or its surrogate calls for."""
-    broken = any(each.kind == "pole" for each in evaluation.special) or not np.isfinite(evaluation.forward).all()
-    share = BUT_THE_STEEPEST if broken else 1.0
-    steepest = largest(evaluation.numerical.slopes.value, share)
-    if evaluation.surrogate is not None:
-        steepest = max(steepest, largest(evaluation.surrogate.slopes.value, share))
-    return abs(evaluation.grad_output) * steepest
-
-
 def _word(comparison: Comparison) -> Word:
-    if comparison.worst is not None:
+    if comparison.intervals:
         return "differs"
+    return "matches" if _mostly_judged(comparison) else "undecided"
+
+
+def _mostly_judged(comparison: Comparison) -> bool:
+    """Whether most of the points say that backward is right, or most of the cells between them."""
     judged = comparison.count(Status.AGREES, Status.SUBGRADIENT)
-    if judged == 0 or comparison.count(Status.UNDECIDED, Status.JUMP, Status.EDGE) > judged:
-        return "undecided"
-    return "matches"
+    if judged and comparison.count(Status.UNDECIDED, Status.JUMP, Status.EDGE) <= judged:
+        return True
+    agree = np.count_nonzero(comparison.cells == Status.AGREES)
+    return bool(agree > np.count_nonzero(np.isin(comparison.cells, (Status.UNDECIDED, Status.JUMP))))

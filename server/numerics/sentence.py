@@ -90,6 +90,8 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
     meant, slope = names.derivative, "forward has"
     if compared is not verdict.forward:
         meant, slope = f"{names.derivative}, nor of its surrogate,", "its surrogate has"
+    if compared.worst_cell is not None:
+        return [f"backward does not return {meant} {_between_points(evaluation, verdict, names)}"]
     if row is None or evaluation.analytical is None:
         return [_out_of_proportion(evaluation)]
     curve = judged_by(evaluation, verdict)
@@ -102,6 +104,24 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
             f"{said}: {example}, where {slope} a kink, and only slopes {_between(evaluation, curve, row)} are right."
         ]
     return [f"{said}: {example}, where {slope} slope {_apart(expected, returned)}{factor}."]
+
+
+def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
+    """What forward rises by, and what backward accounts for, where only the cells between the points tell."""
+    area, cell = evaluation.area, verdict.against.worst_cell
+    assert area is not None
+    assert cell is not None
+    curve = judged_by(evaluation, verdict)
+    who = "forward" if curve is evaluation.numerical else "its surrogate"
+    low, high = next(each for each in verdict.against.intervals if each[0] <= area.left[cell] < each[1])
+    first, last = np.searchsorted(area.left, (low, high))
+    where = f"{_place(low, evaluation)} ≤ {names.wrt} ≤ {_place(high, evaluation)}"
+    rise = area.rise if curve is evaluation.numerical else evaluation.grad_output * np.diff(curve.values[area.ends])
+    risen, accounted = float(rise[first:last].sum()), float(area.area[first:last].sum())
+    return (
+        f"between the points: over {where} {who} rises by {_apart(risen, accounted)}, "
+        f"and the area under what backward returns is {_apart(accounted, risen)}."
+    )
 
 
 def _out_of_proportion(evaluation: Evaluation) -> str:

@@ -1,0 +1,66 @@
+"""The cells of an area check: what each says of backward, alone and together with its neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .area import SETTLED, Area
+from .noise import Array
+from .status import Status
+from .tolerance import Tolerance
+
+Statuses = NDArray[np.int8]
+
+# Cells are judged one by one, and in runs of so many: what is wrong by little everywhere stands out from the
+# rounding of the two ends of a run.
+RUNS = (1, 4, 16, 64)
+# What is allowed says nothing if it is more than this share of the steepest slope over the cell.
+WIDE = 0.1
+
+
+def judged_cells(area: Area, rise: Array, tolerance: Tolerance, in_sight: float, crooked: Array) -> Statuses:
+    """A status a cell: whether ``rise`` is the area under what backward returned.
+
+    ``in_sight`` is the largest ``grad_input`` to be seen, ``crooked`` how far a slope is off at each row because
+    ``x`` is rounded.
+    """
+    with np.errstate(all="ignore"):
+        width = area.right - area.left
+        off = rise - area.area
+        slack = width * (tolerance.atol + np.maximum(crooked[:-1], crooked[1:])) + tolerance.rtol * np.abs(area.area)
+        slack += SETTLED * np.nan_to_num(area.moved)
+        known = np.isfinite(off)
+        status = np.full(off.shape, Status.GAP, np.int8)
+        status[known] = Status.UNDECIDED
+        status[known & area.leaps] = Status.JUMP
+        fit = known & ~area.leaps
+        for length in RUNS:
+            _judge_runs(status, fit, off, slack, area.noise, width * in_sight, length)
+    return status
+
+
+def allowed_of(area: Area, tolerance: Tolerance) -> Array:
+    """How large the residual of each cell may be before it counts."""
+    slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * np.abs(area.area)
+    return slack + area.noise[:-1] + area.noise[1:] + SETTLED * np.nan_to_num(area.moved)
+
+
+def _judge_runs(
+    status: Statuses, fit: NDArray[np.bool_], off: Array, slack: Array, noise: Array, steepest: Array, length: int
+) -> None:
+    """Judge all runs of ``length`` cells with no gap and no culprit in them; the verdict holds for all its cells."""
+    count = off.size // length
+    if not count:
+        return
+    shape = (count, length)
+    runs = slice(0, count * length)
+    view = status[runs].reshape(shape)
+    whole = (fit[runs].reshape(shape) & (view != Status.DIFFERS)).all(axis=1)
+    residual = np.abs(np.where(fit, off, 0.0)[runs].reshape(shape).sum(axis=1))
+    ends = noise[: count * length : length] + noise[length : count * length + 1 : length]
+    allowed = slack[runs].reshape(shape).sum(axis=1) + ends
+    clear = allowed <= WIDE * steepest[runs].reshape(shape).sum(axis=1)
+    view[whole & (residual > allowed)] = Status.DIFFERS
+    agrees = whole & (residual <= allowed) & clear
+    view[agrees[:, None] & (view == Status.UNDECIDED)] = Status.AGREES
