@@ -4,7 +4,9 @@ import pytest
 import torch
 from looks import look, op_of, written
 
-from gradloupe.server.numerics.sentence import Names, number, sentence
+from gradloupe.server.numerics.number import number
+from gradloupe.server.numerics.place import Names
+from gradloupe.server.numerics.sentence import sentence
 
 
 def said(op, *range_, claim="exact", wrt="x", **asked):

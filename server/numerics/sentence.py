@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-from .compare import Interval
 from .curve import Curve
 from .differences import Kind
 from .evaluate import Evaluation
 from .judge import Verdict, judged_by
+from .number import apart, number
+from .place import Names, everywhere, intervals, listed, place, reach
 from .status import Status
 
 # If fewer of the points are judged, the sentence says how many.
 MOST = 0.9
-
-
-@dataclass(frozen=True)
-class Names:
-    """What the sentence calls things: the swept element, the output element, and the op's claim."""
-
-    wrt: str
-    of: str
-    claim: str
-    parameter: bool = False
-    """Whether what is swept is a parameter, not a tensor."""
-
-    @property
-    def derivative(self) -> str:
-        """What backward is to return: the derivative of forward, or of one element of many."""
-        if "[" in self.of + self.wrt:
-            return f"the derivative of {self.of} with respect to {self.wrt}"
-        return "the derivative of forward"
 
 
 def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -45,24 +24,8 @@ def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     return " ".join(parts)
 
 
-def number(value: float, span: float = math.inf) -> str:
-    """A number as one writes it: a true minus sign, four digits, and more where its ``span`` is small."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    value += 0.0  # −0 is 0
-    more = math.ceil(math.log10(abs(value) / span)) if value and span < math.inf else 0
-    return (
-        f"{value:.{min(max(4, 4 + more), 17)}g}".replace("e-0", "e-")
-        .replace("e+0", "e")
-        .replace("e+", "e")
-        .replace("-", "−")
-    )
-
-
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = f"backward returns {names.derivative} {_everywhere(evaluation, names)}."
+    said = f"backward returns {names.derivative} {everywhere(evaluation, names)}."
     if evaluation.grad_output == 0:
         return [said, "That is easily said: with grad_output 0 every gradient is 0."]
     if names.claim == "broken":
@@ -73,9 +36,9 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = [f"{_everywhere(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
+    said = [f"{everywhere(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
     if verdict.forward.intervals:
-        where = _intervals(verdict.forward.intervals, evaluation, names)
+        where = intervals(verdict.forward.intervals, evaluation, names)
         said = [f"backward is not {names.derivative} {where}, and is not meant to be: {said[0]}"]
     else:
         said = [f"Whether backward is {names.derivative} is undecided, but {said[0]}"]
@@ -97,13 +60,13 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
     curve = judged_by(evaluation, verdict)
     returned, expected = evaluation.analytical[row], evaluation.grad_output * curve.slopes.value[row]
     factor = "" if evaluation.grad_output == 1 else f" (times grad_output {number(evaluation.grad_output)})"
-    said = f"backward does not return {meant} {_intervals(compared.intervals, evaluation, names)}"
-    example = f"at {names.wrt} = {_place(evaluation.rows.x[row], evaluation)} it returns {_apart(returned, expected)}"
+    said = f"backward does not return {meant} {intervals(compared.intervals, evaluation, names)}"
+    example = f"at {names.wrt} = {place(evaluation.rows.x[row], evaluation)} it returns {apart(returned, expected)}"
     if curve.slopes.kind[row] == Kind.KINK:
         return [
             f"{said}: {example}, where {slope} a kink, and only slopes {_between(evaluation, curve, row)} are right."
         ]
-    return [f"{said}: {example}, where {slope} slope {_apart(expected, returned)}{factor}."]
+    return [f"{said}: {example}, where {slope} slope {apart(expected, returned)}{factor}."]
 
 
 def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -115,12 +78,12 @@ def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> s
     who = "forward" if curve is evaluation.numerical else "its surrogate"
     low, high = next(each for each in verdict.against.intervals if each[0] <= area.left[cell] < each[1])
     first, last = np.searchsorted(area.left, (low, high))
-    where = f"{_place(low, evaluation)} ≤ {names.wrt} ≤ {_place(high, evaluation)}"
+    where = f"{place(low, evaluation)} ≤ {names.wrt} ≤ {place(high, evaluation)}"
     rise = area.rise if curve is evaluation.numerical else evaluation.grad_output * np.diff(curve.values[area.ends])
     risen, accounted = float(rise[first:last].sum()), float(area.area[first:last].sum())
     return (
-        f"between the points: over {where} {who} rises by {_apart(risen, accounted)}, "
-        f"and the area under what backward returns is {_apart(accounted, risen)}."
+        f"between the points: over {where} {who} rises by {apart(risen, accounted)}, "
+        f"and the area under what backward returns is {apart(accounted, risen)}."
     )
 
 
@@ -136,19 +99,12 @@ def _between(evaluation: Evaluation, curve: Curve, row: int) -> str:
     return f"from {number(sides[0])} to {number(sides[1])}"
 
 
-def _apart(value: float, other: float) -> str:
-    """The number, with digits enough to be told from the other."""
-    if not (math.isfinite(value) and math.isfinite(other)) or number(value) != number(other):
-        return number(value)
-    return f"{value:.15g}".replace("-", "−")
-
-
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     if not evaluation.steady:
         return ["forward is a game of chance: asked twice, it answers differently, and has no slope to judge by."]
     if not np.isfinite(evaluation.forward).any():
-        return [f"forward has no finite value on {_range(evaluation, names)}. Choose another range."]
-    said = f"On {_range(evaluation, names)} the differences of forward are too uncertain to judge backward by."
+        return [f"forward has no finite value on {reach(evaluation, names)}. Choose another range."]
+    said = f"On {reach(evaluation, names)} the differences of forward are too uncertain to judge backward by."
     return [said, "The band shows how uncertain."]
 
 
@@ -158,9 +114,9 @@ def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
     if not finite.any():
-        return [said, f"{names.of} does not move with it on {_range(evaluation, names)} either."]
-    reach = f"{number(float(finite.min()))} to {number(float(finite.max()))}"
-    return [said, f"Yet {names.of} moves with it, with slope {reach} on {_range(evaluation, names)}."]
+        return [said, f"{names.of} does not move with it on {reach(evaluation, names)} either."]
+    slope = f"{number(float(finite.min()))} to {number(float(finite.max()))}"
+    return [said, f"Yet {names.of} moves with it, with slope {slope} on {reach(evaluation, names)}."]
 
 
 def _failed(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -179,61 +135,25 @@ _SAY = {
 }
 
 
-def _range(evaluation: Evaluation, names: Names) -> str:
-    grid = evaluation.grid
-    return f"{number(grid.start, grid.span)} ≤ {names.wrt} ≤ {number(grid.stop, grid.span)}"
-
-
-def _everywhere(evaluation: Evaluation, names: Names) -> str:
-    if (np.isfinite(evaluation.forward) | evaluation.rows.gap).all():
-        return f"on all of {_range(evaluation, names)}"
-    return f"wherever forward is finite on {_range(evaluation, names)}"
-
-
-def _intervals(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
-    said = []
-    for low, high in intervals[:3]:
-        before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
-        if before and after:
-            return f"anywhere on {_range(evaluation, names)}"
-        left, right = _place(low, evaluation), _place(high, evaluation)
-        if low == high:
-            said.append(f"at {names.wrt} = {left}")
-        elif before:
-            said.append(f"for {names.wrt} < {right}")
-        elif after:
-            said.append(f"for {names.wrt} > {left}")
-        else:
-            said.append(f"for {left} < {names.wrt} < {right}")
-    more = len(intervals) - len(said)
-    return _listed([*said, f"on {more} more intervals"] if more > 0 else said)
-
-
-def _place(x: float, evaluation: Evaluation) -> str:
-    return number(x, evaluation.grid.span)
-
-
 def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     rows = np.flatnonzero(verdict.against.status == Status.SUBGRADIENT)
     if not rows.size or evaluation.analytical is None:
         return []
     if rows.size == 1:
         row = int(rows[0])
-        place, returned = _place(evaluation.rows.x[row], evaluation), number(evaluation.analytical[row])
+        where, returned = place(evaluation.rows.x[row], evaluation), number(evaluation.analytical[row])
         right = f"any slope {_between(evaluation, judged_by(evaluation, verdict), row)} is right there."
-        return [f"At the kink at {place} it returns {returned}: {right}"]
-    places = _listed(
-        [_place(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else [])
-    )
+        return [f"At the kink at {where} it returns {returned}: {right}"]
+    places = listed([place(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else []))
     return [f"At the kinks at {places} it returns a slope between those of the two sides, which is right."]
 
 
 def _at_jumps(evaluation: Evaluation) -> list[str]:
-    places = [_place(each.x, evaluation) for each in evaluation.special if each.kind == "jump"]
+    places = [place(each.x, evaluation) for each in evaluation.special if each.kind == "jump"]
     if not places:
         return []
     many = [*places[:4], "other places"] if len(places) > 4 else places
-    return [f"forward jumps at {_listed(many)}, where it has no slope to compare with."]
+    return [f"forward jumps at {listed(many)}, where it has no slope to compare with."]
 
 
 def _left_out(evaluation: Evaluation, verdict: Verdict) -> list[str]:
@@ -242,7 +162,3 @@ def _left_out(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     at = evaluation.rows
     could = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
     return [f"{judged} of {could} points could be judged."] if judged < MOST * could else []
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
