@@ -74,6 +74,8 @@ def texts(address: Address) -> dict[str, str]:
         "device": asked.device,
         **{name: "" if value is None else write(value) for name, value in numbers.items()},
         "layout": address.layout,
+        "view": asked.view,
+        "at": "" if asked.at is None else write(asked.at),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,16 @@ import torch
 
 from ..ops import OPS, Input, Op
 from .blank import blank
-from .columns import Columns, columns, finite, gaps, marks
-from .numerics.evaluate import Evaluation, evaluate
+from .columns import Columns, columns
+from .header import header
+from .numerics.evaluate import evaluate
 from .numerics.failure import Failure, FunctionFailed
 from .numerics.grid import Grid
 from .numerics.hardware import DTYPES, Device, devices
-from .numerics.judge import Verdict, judge, judged_by
+from .numerics.judge import judge
 from .numerics.section import Section
-from .numerics.sentence import Names, sentence
-from .numerics.status import Status
 from .question import Question
+from .views import VIEWS
 
 torch.set_num_threads(1)
 
@@ -36,40 +36,21 @@ def device() -> dict[str, Any]:
 
 @np.errstate(all="ignore")  # what overflows is no accident but a gap with its reason
 def answer(question: Question) -> tuple[dict[str, Any], Columns]:
-    """Everything measured of one section: the header, and columns of one float64 (status: uint8) a row.
+    """What one view of a section shows: the header, and its columns of float64 (status: uint8).
 
     Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer.
     """
     op = OPS[question.op]
     place, notes = place_for(question, devices())
     _check_grad_output(question)
-    section = _section(op, question, place)
-    header: dict[str, Any] = {
-        "op": op.name,
-        "title": op.title,
-        "claim": op.claim,
-        "wrt": str(question.wrt),
-        "of": str(question.of),
-        "start": question.start,
-        "stop": question.stop,
-        "count": question.count,
-        "grad_output": question.grad_output,
-        "parameters": dict(section.parameters),
-        "inputs": {name: list(values) for name, values in section.inputs},
-        "dtype": question.dtype,
-        "device": {"kind": place.kind, "name": place.name},
-        "notes": notes,
-    }
-    grid = Grid(question.start, question.stop, question.count)
+    _check_range(question)
+    question = _complete(question, op)
+    asked = header(question, op.title, op.claim, {"kind": place.kind, "name": place.name}, notes)
     try:
-        evaluation = evaluate(section, grid, question.grad_output, question.step)
+        found, drawn = VIEWS[question.view](_section(op, question, place), question)
     except FunctionFailed as error:
-        return header | _nothing(error.failure), {}
-    verdict = judge(evaluation, question.atol, question.rtol)
-    header["notes"] = notes + _notes(evaluation, section)
-    drawn = columns(evaluation, verdict)
-    header |= {"gaps": gaps(evaluation, drawn), "marks": marks(evaluation)}
-    return header | _found(evaluation, verdict, question, op), drawn
+        return asked | _nothing(error.failure, question.view), {}
+    return asked | found | {"notes": notes + found.get("notes", [])}, drawn
 
 
 def warm_up() -> None:
@@ -111,6 +92,24 @@ def _check_grad_output(question: Question) -> None:
         )
 
 
+def _check_range(question: Question) -> None:
+    start, stop = torch.tensor([question.start, question.stop], dtype=torch.float64).to(DTYPES[question.dtype])
+    if start == stop:
+        raise BadQuestion(
+            f"start: {question.dtype} cannot tell {question.start:g} from {question.stop:g}; "
+            "widen the range, or choose dtype=float64."
+        )
+
+
+def _complete(question: Question, op: Op) -> Question:
+    """The question with every value that the op declares, given or default."""
+    return replace(
+        question,
+        inputs={each.name: tuple(question.inputs.get(each.name, each.values)) for each in op.inputs},
+        parameters={each.name: question.parameters.get(each.name, each.default) for each in op.parameters},
+    )
+
+
 def _section(op: Op, question: Question, place: Device) -> Section:
     return Section(
         op=op,
@@ -119,67 +118,14 @@ def _section(op: Op, question: Question, place: Device) -> Section:
         wrt_index=question.wrt.index,
         of=question.of.name,
         of_index=question.of.index,
-        inputs=tuple((each.name, tuple(question.inputs.get(each.name, each.values))) for each in op.inputs),
-        parameters=tuple((each.name, question.parameters.get(each.name, each.default)) for each in op.parameters),
+        inputs=tuple(question.inputs.items()),
+        parameters=tuple(question.parameters.items()),
         dtype=DTYPES[question.dtype],
         device=place.kind,
     )
 
 
-def _notes(evaluation: Evaluation, section: Section) -> list[str]:
-    notes = []
-    if evaluation.returned_none:
-        notes.append(f"backward returns None for {section.wrt}; autograd treats that as 0.")
-    if evaluation.numerical.slopes.precision > 2.0**-30:
-        notes.append("forward computes in low precision inside, so the differences take wider steps.")
-    if evaluation.numerical.unseen:
-        notes.append("forward moves in steps that lie closer together than the points; zoom in to see them.")
-    if evaluation.numerical_dtype != torch.float64:
-        kind = str(evaluation.numerical_dtype).removeprefix("torch.")
-        notes.append(f"forward refuses float64, so the numerical gradient is computed in {kind} too.")
-    return notes
-
-
-def _nothing(failure: Failure) -> dict[str, Any]:
+def _nothing(failure: Failure, view: str) -> dict[str, Any]:
     """The rest of the header where forward itself failed."""
     said = f"{failure.phase} raised {failure.kind}: {failure.message.splitlines()[0]}"
-    return blank(said, asdict(failure))
-
-
-def _found(evaluation: Evaluation, verdict: Verdict, question: Question, op: Op) -> dict[str, Any]:
-    slopes, against = evaluation.numerical.slopes, verdict.against
-    parameter = any(each.name == question.wrt.name for each in op.parameters)
-    names = Names(str(question.wrt), str(question.of), op.claim, parameter)
-    return {
-        "numerical": {
-            "dtype": str(evaluation.numerical_dtype).removeprefix("torch."),
-            "device": evaluation.numerical_device,
-            "forwards_per_point": slopes.forwards,
-            "step": slopes.step,
-        },
-        "tolerance": asdict(verdict.tolerance),
-        "structure": evaluation.structure,
-        "verdict": {
-            "word": verdict.word,
-            "sentence": sentence(evaluation, verdict, names),
-            "intervals": [list(each) for each in (verdict.forward if op.surrogate else against).intervals],
-            "worst": _worst(evaluation, verdict),
-            "judged": against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS),
-            "undecided": against.count(Status.UNDECIDED),
-        },
-        "statuses": [each.name.lower() for each in Status],
-        "failure": asdict(evaluation.failure) if evaluation.failure else None,
-    }
-
-
-def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] | None:
-    row = verdict.against.worst
-    if row is None or evaluation.analytical is None:
-        return None
-    slopes = judged_by(evaluation, verdict).slopes
-    return {
-        "x": float(evaluation.rows.x[row]),
-        "analytical": finite(evaluation.analytical[row]),
-        "numerical": finite(evaluation.grad_output * slopes.value[row]),
-        "error": finite(abs(evaluation.grad_output) * slopes.error[row]),
-    }
+    return blank(said, asdict(failure), view)

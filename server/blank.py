@@ -4,23 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-
-def blank(sentence: str, failure: dict[str, Any]) -> dict[str, Any]:
-    """No curves and no marks, but the verdict ``failed`` with its sentence, and the failure that led to it."""
-    return {
+_VERDICT: dict[str, Any] = {
+    "word": "failed",
+    "explanation": None,
+    "intervals": [],
+    "worst": None,
+    "judged": 0,
+    "undecided": 0,
+}
+_LINEARITY: dict[str, Any] = {"holds": None, "findings": []}
+_BLANK: dict[str, dict[str, Any]] = {
+    "curves": {
         "numerical": None,
         "tolerance": None,
         "structure": None,
-        "verdict": {
-            "word": "failed",
-            "sentence": sentence,
-            "intervals": [],
-            "worst": None,
-            "judged": 0,
-            "undecided": 0,
-        },
+        "linearity": _LINEARITY,
+        "wide": None,
+        "area": None,
         "statuses": [],
         "gaps": {},
         "marks": [],
-        "failure": failure,
-    }
+    },
+    "area": {"statuses": [], "intervals": []},
+    "map": {"shape": [0, 0], "findings": []},
+    "precision": {"rows": [], "complex": None},
+    "wide": {"statuses": [], "reach": None, "finite": None, "intervals": []},
+    "step": {
+        **dict.fromkeys(("kind", "best", "analytical", "left", "right", "order", "rounding", "least", "taylor_order")),
+        "chosen": [],
+    },
+}
+
+
+def blank(sentence: str, failure: dict[str, Any] | None, view: str = "curves") -> dict[str, Any]:
+    """Nothing but the sentence that says why, and the failure that led to it; the curves have a verdict: ``failed``."""
+    said = {"verdict": _VERDICT | {"sentence": sentence}} if view == "curves" else {"sentence": sentence}
+    return _BLANK[view] | said | {"failure": failure}

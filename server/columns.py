@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .numerics.differences import Kind
-from .numerics.evaluate import Evaluation
+from .numerics.evaluation import Evaluation
 from .numerics.judge import Verdict
 
 Columns = dict[str, NDArray[Any]]
 
 # Where differences have no single value to draw, and what to say instead.
 GAP_OF_KIND = {Kind.KINK: "kink", Kind.JUMP: "jump", Kind.UNRESOLVED: "undecided"}
+
+BENT = ("kink", "cusp")
 
 
 def columns(evaluation: Evaluation, verdict: Verdict) -> Columns:
@@ -58,24 +60,35 @@ def _reason(value: float) -> str:
 
 
 def marks(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """The kinks and jumps from left to right, with their slopes as ``grad_input``; None where not finite."""
-    kinks = [_kink(evaluation, int(row)) for row in np.flatnonzero(evaluation.numerical.slopes.kind == Kind.KINK)]
-    jumps = [_jump(evaluation, int(row)) for row in np.flatnonzero(evaluation.rows.gap)]
+    """The special points from left to right: kinks and cusps with their slopes, jumps and poles with their values.
+
+    Slopes are ``grad_input``; what is not finite is None.
+    """
+    named = {float(each.x): each.kind for each in evaluation.special}
+    x, slopes, gap = evaluation.rows.x, evaluation.numerical.slopes, evaluation.rows.gap
+    bent = ~gap & (np.isin(x, [place for place, kind in named.items() if kind in BENT]) | (slopes.kind == Kind.KINK))
+    vertical = np.isinf(slopes.left) | np.isinf(slopes.right)
+    kinks = [
+        _kink(evaluation, named.get(float(x[row]), "cusp" if vertical[row] else "kink"), int(row))
+        for row in np.flatnonzero(bent)
+    ]
+    jumps = [_jump(evaluation, named.get(float(x[row]), "jump"), int(row)) for row in np.flatnonzero(gap)]
     return sorted(kinks + jumps, key=lambda mark: float(mark["x"]))
 
 
-def _kink(evaluation: Evaluation, row: int) -> dict[str, Any]:
+def _kink(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
     slopes, scale = evaluation.numerical.slopes, evaluation.grad_output
-    return _mark(evaluation, "kink", row) | {
+    return _mark(evaluation, kind, row) | {
         "left": finite(scale * slopes.left[row]),
         "right": finite(scale * slopes.right[row]),
     }
 
 
-def _jump(evaluation: Evaluation, row: int) -> dict[str, Any]:
-    return _mark(evaluation, "jump", row) | {
-        "below": finite(evaluation.forward[row - 1]),
-        "above": finite(evaluation.forward[row + 1]),
+def _jump(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
+    jump = kind == "jump"
+    return _mark(evaluation, kind, row) | {
+        "below": finite(evaluation.forward[row - 1]) if jump else None,
+        "above": finite(evaluation.forward[row + 1]) if jump else None,
     }
 
 

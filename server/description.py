@@ -7,12 +7,17 @@ from typing import Any
 from .address import COUNT, LAYOUTS
 from .number import LARGEST
 from .query import COUNTS, DTYPES
+from .question import VIEWS
 
 ABOUT = """\
 One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
 with `.csv` its table. All state is in the query. Beside the names below, every **parameter** of the op
 (`min=-1`, a switch as `true` or `false`) and every **input** by the values it is held at
 (`weight=1,2,3;-1,0.5,2`, flattened row by row) is a name of the query; the page of the op shows them.
+One look at a section has several `view`s, and each is a document of its own: the `curves` and the verdict; `area`, what
+forward rises by between neighbouring x against the area under what backward returned; `map`, what backward returns for
+many `grad_output`; `precision`, the dtypes and devices side by side; `wide`, all numbers that the dtype can hold;
+`step`, the differences `at` one x with steps of every size.
 What is left out has its default. What is unknown, doubled or out of bounds is refused in one sentence.
 
 A Function that raises, crashes or never returns is a result (200, see `failure`), not an error.
@@ -34,6 +39,8 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "atol": (NOT_NEGATIVE, "absolute tolerance; chosen from the dtype by default"),
     "rtol": (NOT_NEGATIVE, "relative tolerance; chosen from the dtype by default"),
     "layout": ({"type": "string", "enum": list(LAYOUTS), "default": LAYOUTS[0]}, "how the page lays out its panels"),
+    "view": ({"type": "string", "enum": list(VIEWS), "default": VIEWS[0]}, "which of the documents"),
+    "at": (FINITE, "the x that the view `step` looks at; the middle of the range by default"),
 }
 QUERY = [
     {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
@@ -62,9 +69,16 @@ SAID = {
 }
 
 
-def documents(name: str) -> dict[str, Any]:
-    """A 200 whose JSON has the shape of this name."""
-    return {"description": "Measured.", "content": {"application/json": {"schema": _shape(name)}}}
+def documents(*names: str) -> dict[str, Any]:
+    """A 200 whose JSON has the shape of this name, or one of these shapes by its ``view``."""
+    schema: dict[str, Any] = _shape(names[0])
+    if len(names) > 1:
+        mapping = {view: _shape(name)["$ref"] for view, name in zip(VIEWS, names, strict=True)}
+        schema = {
+            "oneOf": [_shape(name) for name in names],
+            "discriminator": {"propertyName": "view", "mapping": mapping},
+        }
+    return {"description": "Measured.", "content": {"application/json": {"schema": schema}}}
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -78,9 +92,10 @@ def shapes() -> dict[str, Any]:
     from pydantic import TypeAdapter  # only when somebody reads the description: it takes longer than the first page
 
     from .schema import Health, Problem, Section
+    from .view_schema import Area, Map, Precision, Step, Wide
 
     template, found = "#/components/schemas/{model}", dict[str, Any]()
-    for shape in (Health, Problem, Section):
+    for shape in (Health, Problem, Section, Area, Map, Precision, Wide, Step):
         schema = TypeAdapter(shape).json_schema(ref_template=template, mode="serialization")
         found |= schema.pop("$defs", {}) | {shape.__name__: schema}
     return found

@@ -1,4 +1,4 @@
-"""An answer as JSON: x once, one list a column, and null where there is no finite number."""
+"""An answer as JSON: one list a column, and null where there is no finite number."""
 
 from __future__ import annotations
 
@@ -8,13 +8,26 @@ import orjson
 
 from .frames import Frame
 
-MEASURED = ("x", "forward", "numerical", "error", "left", "right", "status")
-OPTIONAL = ("analytical", "surrogate", "surrogate_numerical")  # null when backward returned nothing, or no surrogate
+# By view the columns of its document, in the order of its table. The dtypes that there are name those of `precision`.
+COLUMNS = {
+    "curves": (
+        *("x", "forward", "analytical", "numerical", "error", "left", "right"),
+        *("surrogate", "surrogate_numerical", "implied", "status"),
+    ),
+    "area": ("left", "right", "rise", "area", "residual", "allowed", "status"),
+    "map": ("x", "grad_output", "ratio"),
+    "precision": ("x",),
+    "wide": ("x", "forward", "analytical", "numerical", "error", "status"),
+    "step": ("step", "central", "left", "right", "truncation", "rounding", "taylor"),
+}
+# null where backward returned nothing, or there is no surrogate.
+OPTIONAL = {"curves": ("analytical", "surrogate", "surrogate_numerical", "implied")}
 
 
 def document(answer: Frame, address: str) -> bytes:
     """The JSON text of an answer; ``address`` is the shortest one that asks for it."""
-    columns: dict[str, Any] = {name: [] for name in MEASURED} | dict.fromkeys(OPTIONAL)
+    view = answer.header["view"]
+    columns: dict[str, Any] = {name: [] for name in COLUMNS[view]} | dict.fromkeys(OPTIONAL.get(view, ()))
     columns |= {name: column.tolist() for name, column in answer.columns.items()}
     # orjson writes null for what is no finite number, in half the time of the next best.
     return orjson.dumps({"address": address, **answer.header, "columns": columns})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from .blank import blank
 from .frames import Frame
+from .header import header
 from .question import Question
 
 
@@ -28,17 +28,6 @@ def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[s
     sentence = said[0].upper() + said[1:]
     kinds = {each["kind"]: each["name"] for each in device["devices"]}
     place = device["auto"] if question.device == "auto" else question.device
-    asked = asdict(question)
-    del asked["step"], asked["atol"], asked["rtol"]
-    return Frame(
-        {
-            **asked,
-            "title": op["title"],
-            "claim": op["claim"],
-            "wrt": str(question.wrt),
-            "of": str(question.of),
-            "device": {"kind": place, "name": kinds[place]},
-            "notes": [],
-            **blank(sentence, {"phase": "worker", "kind": kind, "message": sentence, "line": None}),
-        }
-    )
+    shared = header(question, op["title"], op["claim"], {"kind": place, "name": kinds[place]})
+    failure = {"phase": "worker", "kind": kind, "message": sentence, "line": None}
+    return Frame(shared | blank(sentence, failure, question.view))

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from .address import LAYOUTS, Address, bounds, default
 from .number import LARGEST, BadQuery, read_float, read_int, shown
-from .question import Element, Question, Value
+from .question import VIEWS, Element, Question, Value
 
 LONGEST = 16_384  # bytes of a query string
 COUNTS = (2, 5001)
@@ -22,7 +22,10 @@ DTYPES = {
     "bfloat16": 3.3e38,
     "float16": 65504.0,
 }  # how large their numbers may be
-NAMES = ("wrt", "of", "start", "stop", "count", "grad_output", "dtype", "device", "step", "atol", "rtol", "layout")
+NAMES = (
+    *("wrt", "of", "start", "stop", "count", "grad_output", "dtype", "device"),
+    *("step", "atol", "rtol", "layout", "view", "at"),
+)
 ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
 
 
@@ -50,6 +53,8 @@ def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
         rtol=read_float("rtol", given["rtol"], 0.0) if given.get("rtol") else None,
         parameters=asked.parameters | {p["name"]: _value(p, given[p["name"]]) for p in _named(op["parameters"], given)},
         inputs=asked.inputs | {i["name"]: _values(i, given[i["name"]]) for i in _named(op["inputs"], given)},
+        view=_choice("view", given.get("view", asked.view), VIEWS),
+        at=read_float("at", given["at"]) if given.get("at") else None,
     )
     _check_dtype(device, question)
     _check_size(question)
@@ -134,7 +139,7 @@ def _element(role: str, text: str, shapes: dict[str, list[int]]) -> Element:
 
 def _check_range(op: dict[str, Any], asked: Question) -> None:
     low, high = next((bounds(p) for p in op["parameters"] if p["name"] == asked.wrt.name), (-LARGEST, LARGEST))
-    for name, value in (("start", asked.start), ("stop", asked.stop)):
+    for name, value in (("start", asked.start), ("stop", asked.stop), ("at", asked.place)):
         if not low <= value <= high:
             read_float(name, repr(value), low, high)
     culprit = f"The range from start={asked.start:g} to stop={asked.stop:g}"
@@ -156,7 +161,7 @@ def _check_dtype(device: dict[str, Any], asked: Question) -> None:
 
 def _check_size(asked: Question) -> None:
     largest = DTYPES[asked.dtype]
-    numbers = [("start", asked.start), ("stop", asked.stop), ("grad_output", asked.grad_output)]
+    numbers = [("start", asked.start), ("stop", asked.stop), ("at", asked.place), ("grad_output", asked.grad_output)]
     numbers += [(name, value) for name, values in asked.inputs.items() for value in values]
     for name, value in numbers:
         if abs(value) > largest:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+VIEWS = ("curves", "area", "map", "precision", "wide", "step")
+
 Value = float | int | bool | str
 
 
@@ -23,7 +25,8 @@ class Question:
     """The section of ``op`` from ``start`` to ``stop`` of ``wrt`` in ``count`` points, looked at in ``of``.
 
     ``parameters`` and ``inputs`` hold every declared value, given or default (inputs flattened in
-    row-major order). ``step``, ``atol`` and ``rtol`` are None where the numerics shall choose.
+    row-major order). ``step``, ``atol`` and ``rtol`` are None where the numerics shall choose. ``view`` is one
+    of ``VIEWS``; ``at`` is the x that ``step`` looks at, None for the middle of the range.
     """
 
     op: str
@@ -40,3 +43,10 @@ class Question:
     rtol: float | None = None
     parameters: dict[str, Value] = field(default_factory=dict)
     inputs: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    view: str = VIEWS[0]
+    at: float | None = None
+
+    @property
+    def place(self) -> float:
+        """The x that is looked at more closely than the others."""
+        return self.start + (self.stop - self.start) / 2 if self.at is None else self.at

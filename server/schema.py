@@ -1,4 +1,4 @@
-"""The shape of the JSON, for the description of the API; nothing is converted through it."""
+"""The shape of the JSON of sections, problems and health, for the description; nothing is converted through it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Numbers = list[float | None]
-Word = Literal["matches", "matches its surrogate", "differs", "undecided", "no gradient", "failed"]
+Interval = tuple[float, float]
+Word = Literal["matches", "matches here", "matches its surrogate", "differs", "undecided", "no gradient", "failed"]
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,76 @@ class Worst:
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """The simplest story of what backward does instead: its kind, and the story."""
+
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What was found, in a word and in a sentence, and on which intervals analytical and numerical differ."""
 
     word: Word
     sentence: str
-    intervals: list[tuple[float, float]]
+    explanation: Explanation | None
+    intervals: list[Interval]
     worst: Worst | None
     judged: int
     undecided: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A law of linear maps that backward breaks: what it returned at x, and what the law calls for."""
+
+    law: str
+    x: float | None
+    grad_output: float | None
+    returned: float | None
+    expected: float | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Linearity:
+    """Whether backward is linear in grad_output, as far as that was tried; null where it could not be."""
+
+    holds: bool | None
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What is seen of all numbers that the dtype holds: how far was looked, and where backward differs."""
+
+    reach: Interval
+    finite: Interval | None
+    judged: int
+    intervals: list[Interval]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What forward rises by between two neighbouring x, and the area under what backward returned there."""
+
+    left: float
+    right: float
+    rise: float | None
+    area: float | None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """How many cells there are between neighbouring x, and in which the areas differ."""
+
+    cells: int
+    differs: int
+    undecided: int
+    intervals: list[Interval]
+    worst: Cell | None
 
 
 @dataclass(frozen=True)
@@ -70,14 +132,15 @@ class Columns:
     right: Numbers
     surrogate: Numbers | None
     surrogate_numerical: Numbers | None
+    implied: Numbers | None
     status: list[int]
 
 
 @dataclass(frozen=True)
 class Kink:
-    """Where forward is continuous and its slopes on the two sides differ."""
+    """Where forward is continuous and its slopes on the two sides differ; at a cusp one of them has no bound."""
 
-    kind: Literal["kink"]
+    kind: Literal["kink", "cusp"]
     x: float
     forward: float | None
     left: float | None
@@ -87,9 +150,9 @@ class Kink:
 
 @dataclass(frozen=True)
 class Jump:
-    """Where forward is not continuous: its values on the two sides, and at x itself."""
+    """Where forward is not continuous: its values on the two sides, and at x itself. A pole has no bound there."""
 
-    kind: Literal["jump"]
+    kind: Literal["jump", "pole"]
     x: float
     below: float | None
     above: float | None
@@ -101,17 +164,18 @@ class Jump:
 class Failure:
     """Why a Function gave no result; ``line`` counts in the source shown."""
 
-    phase: Literal["forward", "backward", "worker"]
+    phase: Literal["forward", "backward", "surrogate", "worker"]
     kind: str
     message: str
     line: int | None
 
 
 @dataclass(frozen=True)
-class Section:
-    """One section of one op: what was asked, what was found, and the columns."""
+class Asked:
+    """What was asked, and what every view of a section says."""
 
     address: str
+    view: str
     op: str
     title: str
     claim: Literal["exact", "surrogate", "broken"]
@@ -126,15 +190,25 @@ class Section:
     dtype: str
     device: Place
     notes: list[str]
+    failure: Failure | None
+
+
+@dataclass(frozen=True)
+class Section(Asked):
+    """One section of one op: what was asked, what was found, and the columns."""
+
+    view: Literal["curves"]
     numerical: Numerical | None
     tolerance: Tolerance | None
     structure: str | None
     verdict: Verdict
+    linearity: Linearity
+    wide: Beyond | None
+    area: Cells | None
     columns: Columns
     statuses: list[str]
     gaps: dict[str, dict[str, list[int]]]
     marks: list[Kink | Jump]
-    failure: Failure | None
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ router = APIRouter()
     "/ops/{name}.json",
     tags=["sections"],
     summary="The numbers of a section",
-    responses={200: documents("Section"), **problems(404, 414, 422, 503)},
+    responses={200: documents("Section", "Area", "Map", "Precision", "Wide", "Step"), **problems(404, 414, 422, 503)},
     response_class=Response,
     openapi_extra={"parameters": [NAME, *QUERY]},
 )
 async def numbers(request: Request) -> Response:
-    """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict."""
+    """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict; or another view."""
     return await _section(request, "application/json", document)
 
 
@@ -45,7 +45,7 @@ async def numbers(request: Request) -> Response:
     openapi_extra={"parameters": [NAME, *QUERY]},
 )
 async def rows(request: Request) -> Response:
-    """The columns of the numbers, one row for each x, after a line with their names."""
+    """The columns of the numbers, one row for each x (cell, step), after a line with their names."""
     return await _section(request, "text/csv", lambda answer, _: table(answer))
 
 

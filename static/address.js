@@ -13,3 +13,15 @@ export function query(usual, state) {
     .map((name) => `${name}=${encodeURIComponent(state[name]).replace(/%2C|%5B|%5D/g, decodeURIComponent)}`);
   return said.length > 0 ? `?${said.join("&")}` : "";
 }
+
+/** What the address says of the companion figure alone, and what it says of everything else. */
+export function parted(usual, state) {
+  const { view = "", at = "", ...rest } = state;
+  return { section: query(usual, rest), look: view === usual.view ? "" : query(usual, { view, at }) };
+}
+
+/** One query that says what both say. */
+export const joined = (...queries) => {
+  const said = queries.filter(Boolean).map((each) => each.slice(1));
+  return said.length > 0 ? `?${said.join("&")}` : "";
+};

@@ -2,7 +2,7 @@
 
 import { plain, plainList, tidy, typographic } from "./number.js";
 
-const fieldOf = (form, name) => form.querySelector(`.field[name="${name}"]`);
+const fieldOf = (form, name) => [...form.elements].find((each) => each.name === name && each.matches(".field"));
 const isNumber = (field) => field.matches("[data-number], [data-list]");
 const shown = (field, text) =>
   "list" in field.dataset ? rows(field, text) : isNumber(field) ? typographic(text) : text;
@@ -87,7 +87,7 @@ export function blame(form, sentence) {
 
 /**
  * Calls `changed(name, live)` after every change; `live` while a slider is held, so that more is to come.
- * `usual()` gives the defaults at that moment.
+ * `usual()` gives the defaults at that moment. Returns `put(name, text, live)`, which changes a field as a hand would.
  */
 export function listen(form, usual, changed) {
   const put = (field, text, live = false) => {
@@ -95,11 +95,11 @@ export function listen(form, usual, changed) {
     changed(field.name, live);
   };
   let held = false;
-  const scope = form.closest(".bench"); // the layout switch belongs to the form but stands with the figure
+  const scope = form.closest(".bench"); // some controls belong to the form but stand with the figures
   form.addEventListener("pointerdown", ({ target }) => (held = target.matches("[data-slider]")));
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (held = false));
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", ({ target }) => {
+  scope.addEventListener("input", ({ target }) => {
     if (target.matches("[data-slider]")) put(fieldOf(form, target.dataset.slider), String(onSlider(target)), held);
     else if (target.matches("[data-number]") && Number.isFinite(valueOf(target))) changed(target.name, false);
   });
@@ -118,13 +118,14 @@ export function listen(form, usual, changed) {
     if (flip) put(fieldOf(form, flip), flipped(valueOf(fieldOf(form, flip))));
     if (set) put(fieldOf(form, set), target.closest("button").value);
   });
-  form.addEventListener("keydown", (event) => {
+  scope.addEventListener("keydown", (event) => {
     const { target, key, shiftKey } = event;
     const up = { ArrowUp: 1, ArrowDown: -1 }[key];
     if (!up || !target.matches("[data-number]") || !Number.isFinite(valueOf(target))) return;
     event.preventDefault();
     put(target, String(stepped(form, target, up * (shiftKey ? 10 : 1))));
   });
+  return (name, text, live) => put(fieldOf(form, name), text, live);
 }
 
 function restore(form, name, text, changed, put) {

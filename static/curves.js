@@ -1,5 +1,12 @@
 // The traces of a figure, back to front, under the names that tests and exports know them by.
 
+import { trace } from "./sheet.js";
+
+/** The word for a backward that is right, but as the derivative of another function. */
+export const SURROGATE = "matches its surrogate";
+const [UNSEEN, NOTHING] = [1e-3, 1e-9];
+const RIGHT = ["matches", "matches here"];
+
 // Curves that coincide must all be seen: a wide light one below, beads on it, a thin one on top.
 const BEADS = { dash: "0.1px,9px", width: 5 };
 
@@ -7,11 +14,13 @@ const BEADS = { dash: "0.1px,9px", width: 5 };
 export function curves(answer, outline, overlaid, palette) {
   const { x, forward, surrogate, analytical, numerical, surrogate_numerical } = answer.columns;
   const lower = overlaid ? "y" : "y2";
-  const kinks = answer.marks.filter((mark) => mark.kind === "kink");
+  const kinks = answer.marks.filter(bent);
   const jumps = answer.marks.filter((mark) => mark.kind === "jump");
 
+  const suggested = implied(answer);
+
   const line = (name, y, yaxis, style, opacity = 1) => ({
-    ...frame(name, yaxis),
+    ...trace(name, yaxis),
     mode: "lines",
     x,
     y,
@@ -19,7 +28,7 @@ export function curves(answer, outline, overlaid, palette) {
     line: { width: 2, simplify: false, ...style },
   });
   const points = (name, xs, ys, yaxis, marker) => ({
-    ...frame(name, yaxis),
+    ...trace(name, yaxis),
     mode: "markers",
     x: xs,
     y: ys,
@@ -34,7 +43,7 @@ export function curves(answer, outline, overlaid, palette) {
 
   const traces = [
     {
-      ...frame("error band", lower),
+      ...trace("error band", lower),
       mode: "lines",
       ...outline,
       fill: "toself",
@@ -43,6 +52,7 @@ export function curves(answer, outline, overlaid, palette) {
       line: { width: 0, simplify: false },
     },
     line("numerical", numerical, lower, { color: palette.numerical, width: 7 }, 0.75),
+    suggested && line("implied", suggested, "y", { color: palette.analytical, width: 1.2 }),
     surrogate && line("surrogate", surrogate, "y", { color: palette.surrogate, ...BEADS }),
     line("forward", forward, "y", { color: palette.ink, width: overlaid ? 3.5 : 2 }),
     surrogate_numerical &&
@@ -57,15 +67,26 @@ export function curves(answer, outline, overlaid, palette) {
   return traces.filter(Boolean);
 }
 
-const frame = (name, yaxis) => ({ name, type: "scatter", xaxis: "x", yaxis, connectgaps: false, hoverinfo: "skip" });
+/** Is this where forward is continuous and its slope is not? */
+export const bent = ({ kind }) => kind === "kink" || kind === "cusp";
+
+/** The column that forward would be if backward were its derivative, null where no eye can tell it from forward. */
+export function implied({ columns: { forward, implied: suggested }, verdict }) {
+  if (RIGHT.includes(verdict.word) || !suggested) return null;
+  const values = forward.filter((value) => Number.isFinite(value ?? NaN));
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const seen = Math.max(UNSEEN * (high - low), NOTHING * Math.max(Math.abs(low), Math.abs(high)));
+  const apart = suggested.some((value, row) => value !== null && !(Math.abs(value - forward[row]) <= seen));
+  return apart ? suggested : null;
+}
 
 /** At every kink an upright from the left slope to the right one: any slope on it is a right answer. */
 function subgradients(kinks, yaxis, palette) {
   return {
-    ...frame("subgradients", yaxis),
+    ...trace("subgradients", yaxis),
     mode: "lines",
     x: kinks.flatMap(({ x }) => [x, x, null]),
-    y: kinks.flatMap(({ left, right }) => [left, right, null]),
+    y: kinks.flatMap(({ left, right }) => (left === null || right === null ? [null, null, null] : [left, right, null])),
     line: { width: 1.2, color: palette.muted, dash: "2px,3px", simplify: false },
   };
 }

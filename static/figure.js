@@ -1,11 +1,13 @@
 // An answer in, a Plotly figure out. Pure: no DOM, no memory.
 
 import { band } from "./band.js";
-import { curves } from "./curves.js";
-import { withoutPoles } from "./poles.js";
+import { bent, curves, implied } from "./curves.js";
+import { calm, withoutPoles } from "./poles.js";
 import { range } from "./range.js";
-import { fitting, ticks, widest } from "./ticks.js";
+import { across, axis, heading, sheet, stripe } from "./sheet.js";
+import { ticks, widest } from "./ticks.js";
 
+const LEAST = 0.006; // of the width, so that a single point is seen to differ
 const MARGIN = { left: 3.6, right: 0.9, top: 0.5, bottom: 3 };
 
 /** What lies where, in pixels from the top of the figure: {upper: [top, bottom], lower: [top, bottom]}. */
@@ -20,26 +22,36 @@ export function panels({ layout, height, rem, gap }) {
 /** The y-ranges of `answer`: {upper, lower}, equal when overlaid. `held` ranges stay in sight. */
 export function ranges(whole, { layout, held }) {
   const answer = withoutPoles(whole);
-  const { forward, surrogate, analytical, numerical, surrogate_numerical, status } = answer.columns;
-  const judged = numerical?.map((value, i) => (answer.statuses[status[i]] === "undecided" ? null : value));
-  const kinks = answer.marks.filter((mark) => mark.kind === "kink");
-  const slopes = [analytical, judged, surrogate_numerical, kinks.flatMap((kink) => [kink.left, kink.right])];
-  const values = [forward, surrogate];
-  const rise = range(values)[1] - range(values)[0];
+  const bends = answer.marks.filter(bent).flatMap(({ left, right }) => [left, right]);
+  const columns = calm(whole);
+  const seen = sides(answer.columns, answer.statuses, bends);
+  const quiet = sides(columns, answer.statuses, bends);
+  const [bottom, ceiling] = range(seen.values, { calm: quiet.values });
+  const rise = ceiling - bottom;
+  const inSight = (y) => (y > ceiling + rise || y < bottom - rise ? null : y);
+  const values = [...seen.values, implied(answer)?.map(inSight)];
+  const still = [...quiet.values, implied({ ...answer, columns })?.map(inSight)];
   const natural = (Math.abs(answer.grad_output) || 1) * (rise / (answer.stop - answer.start));
   if (layout === "overlaid") {
-    const both = range([...values, ...slopes], { zero: true, held: held?.upper });
+    const all = [...values, ...seen.slopes];
+    const both = range(all, { zero: true, held: held?.upper, calm: [...still, ...quiet.slopes] });
     return { upper: both, lower: both };
   }
   return {
-    upper: range(values, { held: held?.upper }),
-    lower: range(slopes, { zero: true, natural, held: held?.lower }),
+    upper: range(values, { held: held?.upper, calm: still }),
+    lower: range(seen.slopes, { zero: true, natural, held: held?.lower, calm: quiet.slopes }),
   };
+}
+
+/** What the two panels show: {values, slopes}; numerical slopes that are too uncertain do not count. */
+function sides({ forward, surrogate, analytical, numerical, surrogate_numerical, status }, statuses, bends) {
+  const judged = numerical?.map((value, i) => (statuses[status[i]] === "undecided" ? null : value));
+  return { values: [forward, surrogate], slopes: [analytical, judged, surrogate_numerical, bends] };
 }
 
 /**
  * {data, layout} for `Plotly.react`.
- * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, titles}.
+ * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, titles, at}.
  */
 export function figure(answer, view, palette) {
   const overlaid = view.layout === "overlaid";
@@ -49,56 +61,30 @@ export function figure(answer, view, palette) {
   const inner = view.height - (MARGIN.top + MARGIN.bottom) * view.rem;
   const domain = ([from, to]) =>
     [1 - (to - top) / inner, 1 - (from - top) / inner].map((v) => Math.min(1, Math.max(0, v)));
-  const axis = {
-    showline: false,
-    gridcolor: palette.grid,
-    zeroline: true,
-    zerolinecolor: palette.rule,
-    zerolinewidth: 1,
-    ticks: "",
-    tickfont: { color: palette.muted },
-    tickmode: "array",
-    ticklabelstandoff: 5,
-  };
+  const style = axis(palette);
   const rows = Math.max(2, (place.upper[1] - place.upper[0]) / (3 * view.rem));
   const [above, below] = [ticks(upper, rows), ticks(lower, rows)];
   const left = Math.max(MARGIN.left, 0.7 + widest([...above.ticktext, ...below.ticktext]));
-  const span = [answer.start, answer.stop];
-  const room = view.width / view.rem - left;
   const words = axisWords(answer, overlaid);
-  const title = (text) => ({ text: view.titles ? text : "", font: { color: palette.ink }, standoff: 8 });
+  const title = (text) => heading(view.titles ? text : "", palette);
+  const margin = { l: left * view.rem, r: MARGIN.right * view.rem, t: top, b: MARGIN.bottom * view.rem };
   const layout = {
-    autosize: true,
-    margin: {
-      l: left * view.rem,
-      r: MARGIN.right * view.rem,
-      t: top,
-      b: MARGIN.bottom * view.rem,
-      pad: 0,
-    },
-    font: { family: palette.family, size: palette.size, color: palette.ink },
-    paper_bgcolor: view.titles ? palette.paper : "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    hovermode: false,
+    ...sheet(margin, view.titles, palette),
     dragmode: view.zoomable ? "zoom" : false,
-    showlegend: false,
     xaxis: {
-      ...axis,
+      ...across(answer, { ...view, left: left * view.rem }, palette),
       anchor: overlaid ? "y" : "y2",
-      range: span,
       fixedrange: !view.zoomable,
-      ...fitting(span, Math.max(3, view.width / (7 * view.rem)), room),
-      title: { text: answer.wrt, standoff: 8, font: { color: palette.ink, size: palette.size } },
     },
     yaxis: {
-      ...axis,
+      ...style,
       domain: domain(place.upper),
       range: upper,
       fixedrange: true,
       ...above,
       title: title(words.upper),
     },
-    shapes: disagreements(answer, overlaid, palette),
+    shapes: [...disagreements(answer, overlaid, palette), ...upright(view, overlaid, palette)],
   };
   if (!overlaid) {
     layout.yaxis2 = {
@@ -121,20 +107,28 @@ export function axisWords(answer, overlaid) {
 }
 
 function disagreements(answer, overlaid, palette) {
-  const broken = answer.verdict.word === "differs";
-  return answer.verdict.intervals.flatMap(([x0, x1]) =>
-    (overlaid ? ["y"] : ["y", "y2"]).map((yref) => ({
-      type: "rect",
-      layer: "below",
-      line: { width: 0 },
-      fillcolor: palette.disagreement,
-      opacity: broken ? 0.15 : 0.055,
-      xref: "x",
-      yref: `${yref} domain`,
-      x0,
-      x1,
-      y0: 0,
-      y1: 1,
-    })),
-  );
+  const opacity = answer.verdict.word === "differs" ? 0.15 : 0.055;
+  const least = LEAST * (answer.stop - answer.start);
+  return answer.verdict.intervals.flatMap(([from, to]) => {
+    const more = Math.max(0, least - (to - from)) / 2;
+    return axes(overlaid).map((y) => stripe(from - more, to + more, palette.disagreement, opacity, `${y} domain`));
+  });
 }
+
+/** An upright line where the steps are looked at, if they are. */
+function upright({ at }, overlaid, palette) {
+  const line = { color: palette.ink, width: 1, dash: "1px,3px" };
+  if (!Number.isFinite(at ?? NaN)) return [];
+  return axes(overlaid).map((y) => ({
+    type: "line",
+    line,
+    xref: "x",
+    yref: `${y} domain`,
+    x0: at,
+    x1: at,
+    y0: 0,
+    y1: 1,
+  }));
+}
+
+const axes = (overlaid) => (overlaid ? ["y"] : ["y", "y2"]);

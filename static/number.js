@@ -49,3 +49,11 @@ export function tidy(value, span) {
 export function prose(text) {
   return text.replace(/(^|[^\w.])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0");
 }
+
+/** Numbers in `text` that a program wrote with an exponent, as people read them: 4.6e−6 as 4.6·10⁻⁶. */
+export function powers(text) {
+  const raised = (sign, digits) => power(Number(`${sign && "-"}${digits}`));
+  return text
+    .replace(/(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)/g, (_, sign, digits) => raised(sign, digits))
+    .replace(/(\d)e([-−]?)\+?(\d+)(?!\w)/g, (_, mantissa, sign, digits) => `${mantissa}·${raised(sign, digits)}`);
+}

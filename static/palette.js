@@ -1,6 +1,9 @@
 // The figure's colours, as the stylesheet has them at this moment: light or dark, printed or forced.
 
-const NAMES = ["ink", "muted", "rule", "grid", "paper", "analytical", "numerical", "surrogate", "disagreement"];
+const NAMES = [
+  ...["ink", "muted", "rule", "grid", "paper", "analytical", "numerical", "surrogate", "disagreement"],
+  ...["negative", "neutral", "positive", "float32", "bfloat16", "float16"],
+];
 
 export function palette() {
   const probe = document.body.appendChild(document.createElement("i"));

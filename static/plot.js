@@ -1,34 +1,9 @@
 // Plotly and the page around it: draws answers, tells where things are, and hears a zoom.
 
+import { bent, implied } from "./curves.js";
 import { axisWords, figure, panels, ranges } from "./figure.js";
 import { palette } from "./palette.js";
-import { withoutPoles } from "./poles.js";
-
-const CONFIG = {
-  displayModeBar: false,
-  displaylogo: false,
-  doubleClick: false,
-  responsive: true,
-  scrollZoom: false,
-  showSendToCloud: false,
-  showTips: false,
-  typesetMath: false,
-};
-
-const script = document.querySelector("#plotly");
-const MISSING = "the part that draws, plotly.min.js, could not be loaded; the numbers are in the CSV";
-const loaded = new Promise((resolve, reject) => {
-  const settle = () => (window.Plotly ? resolve() : reject(new Error(MISSING)));
-  if (window.Plotly || document.readyState === "complete") settle();
-  // The window's own event comes too when the script had failed before anybody listened.
-  for (const [target, event] of [
-    [script, "load"],
-    [script, "error"],
-    [window, "load"],
-  ]) {
-    target.addEventListener(event, settle, { once: true });
-  }
-});
+import { CONFIG, loaded } from "./plotly.js";
 
 /** `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a double click. */
 export function plotter(canvas, { zoomed, widened, drawn }) {
@@ -38,12 +13,13 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
   const finger = matchMedia("(pointer: coarse)");
   let wanted = null;
   let shown = null;
+  let at = null;
 
   function view(layout, held) {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const gap = layout === "stacked" ? lower.offsetHeight + 1.4 * rem : 0;
     const { clientWidth: width, clientHeight: height } = element;
-    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, titles: false };
+    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, titles: false, at };
   }
 
   /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */
@@ -82,17 +58,27 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
     figureElement.querySelector("#lower-words").textContent = words.lower;
     figureElement.querySelector("#differing").textContent =
       answer.verdict.word === "differs" ? "differ" : "differ by design";
+    const bends = ["kink", "cusp"].filter((each) => answer.marks.some(({ kind }) => kind === each));
+    figureElement.querySelector("#bends").textContent = bends.join(", ") || "kink";
     const has = {
       forward: true,
+      implied: implied(answer),
       surrogate: answer.columns.surrogate,
       analytical: answer.columns.analytical,
       numerical: answer.columns.numerical,
       "surrogate slope": answer.columns.surrogate_numerical,
       disagreement: answer.verdict.intervals.length > 0,
-      kinks: answer.marks.some(({ kind }) => kind === "kink"),
-      "closed ends": withoutPoles(answer).marks.some(({ kind }) => kind === "jump"),
+      kinks: answer.marks.some(bent),
+      "closed ends": answer.marks.some(({ kind }) => kind === "jump"),
     };
     for (const item of figureElement.querySelectorAll("[data-curve]")) item.hidden = !has[item.dataset.curve];
+  }
+
+  /** Show where the steps are looked at, null for nowhere. */
+  function mark(x) {
+    if (x === at) return;
+    at = x;
+    redraw();
   }
 
   const redraw = () => wanted && shown && draw(wanted.answer, wanted.layout, wanted.held);
@@ -101,7 +87,7 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
     if (shown && (shown.span[0] !== shown.answer.start || shown.span[1] !== shown.answer.stop)) redraw();
   }
   new ResizeObserver(redraw).observe(element);
-  return { draw, redraw, unzoom, state: () => shown, place: () => place(shown) };
+  return { draw, redraw, mark, unzoom, state: () => shown, place: () => place(shown) };
 }
 
 /** From data to pixels of the canvas: the functions x, upper and lower, and what lies where. */

@@ -1,15 +1,33 @@
-// Where forward breaks off because it runs off to infinity. What stands beside such a row is huge and says nothing.
+// Where forward runs off to infinity. What stands beside such a row is huge and says nothing.
 
-const FAR = 100;
+import { nearest } from "./nearest.js";
 
-/** The rows at which forward is broken off by a pole, not by a jump. */
-export function poles({ columns: { x, forward }, gaps, marks }) {
-  const rows = gaps.forward?.jump ?? [];
-  const beside = new Set(rows.flatMap((row) => [row - 1, row + 1]));
-  const others = forward.filter((value, row) => value !== null && !beside.has(row));
-  const rise = others.reduce((a, b) => Math.max(a, b), -Infinity) - others.reduce((a, b) => Math.min(a, b), Infinity);
-  const leap = (row) => Math.abs((forward[row + 1] ?? Infinity) - (forward[row - 1] ?? -Infinity));
-  return rows.filter((row) => !marks.some((mark) => mark.x === x[row]) || !(leap(row) <= FAR * rise));
+// Near a pole or a cusp: this share of the range, and of the way to the next one.
+const [NEAR, BETWEEN] = [0.03, 0.2];
+
+/** The rows at which forward has a pole. */
+export function poles({ columns, marks }) {
+  return marks.filter(({ kind }) => kind === "pole").map(({ x }) => nearest(columns.x, x));
+}
+
+/**
+ * Tells of an x whether it is near a pole or a cusp, where values or slopes run off to infinity: how far they get is
+ * an accident of the points, and a scale that goes there shows nothing of the rest.
+ */
+export function steep({ marks, start, stop }) {
+  const places = marks.filter(({ kind }) => kind === "pole" || kind === "cusp").map(({ x }) => x);
+  const apart = places.slice(1).map((x, i) => x - places[i]);
+  const near = Math.min(NEAR * (stop - start), BETWEEN * Math.min(Infinity, ...apart));
+  return (x) => places.some((at) => Math.abs(x - at) < near);
+}
+
+/** The columns of `answer` without what is near its poles and cusps. */
+export function calm(answer) {
+  const { columns } = answer;
+  const out = columns.x.map(steep(answer));
+  if (!out.includes(true)) return columns;
+  const cut = (column) => column && column.map((value, row) => (out[row] ? null : value));
+  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, cut(column)]));
 }
 
 /** `answer` without its poles: no mark there, and no value right beside them. */
@@ -20,10 +38,9 @@ export function withoutPoles(answer) {
   const { x, status } = answer.columns;
   const cut = (column) => column && column.map((value, row) => (beside.has(row) ? null : value));
   const columns = Object.entries(answer.columns).map(([name, column]) => [name, cut(column)]);
-  const places = rows.map((row) => x[row]);
   return {
     ...answer,
     columns: { ...Object.fromEntries(columns), x, status },
-    marks: answer.marks.filter((mark) => !places.includes(mark.x)),
+    marks: answer.marks.filter(({ kind }) => kind !== "pole"),
   };
 }

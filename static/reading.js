@@ -9,6 +9,7 @@ const GAPS = {
   "-inf": "−∞",
   jump: "jumps",
   kink: "two slopes",
+  cusp: "two slopes",
   undecided: "uncertain",
 };
 
@@ -59,9 +60,12 @@ function value(answer, column, row) {
 function measured(answer, row) {
   const { numerical, error, left, right } = answer.columns;
   const text = value(answer, "numerical", row);
-  if (text === GAPS.kink) return `${format(left[row])} left, ${format(right[row])} right`;
+  if (text === GAPS.kink) return `${side(left[row])} left, ${side(right[row])} right`;
   return numerical[row] !== null && error[row] ? `${text} ± ${format(error[row], 2)}` : text;
 }
+
+/** A one-sided slope. */
+const side = (slope) => (Number.isFinite(slope ?? NaN) ? format(slope) : "unbounded");
 
 function status(answer, row) {
   const { left, right, status: codes } = answer.columns;

@@ -3,6 +3,7 @@
 import { power, typographic } from "./number.js";
 
 const [SMALL, LARGE] = [1e-3, 1e5]; // beyond, the labels of an axis share a power of ten
+const STEPS = [1, 2, 3, 4, 5, 10, 20, 50, 100, 200];
 const LETTER = 0.47; // the width of a digit in rem, at the size of the labels
 
 /** {tickvals, ticktext} for about `count` labels between `low` and `high`, at multiples of 1, 2 or 5. */
@@ -15,6 +16,25 @@ export function ticks([low, high], count) {
   const tickvals = Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(15)));
   return { tickvals, ticktext: labels(tickvals, step) };
 }
+
+/** `ticks`, but the power of ten that the labels share apart, as `unit`: "" where there is none. */
+export function bare(range, count) {
+  const { tickvals, ticktext } = ticks(range, count);
+  const [, unit = ""] = ticktext.join(" ").match(/·(\S+)/) ?? [];
+  return { tickvals, ticktext: ticktext.map((text) => text.split("·")[0]), unit };
+}
+
+/** At most `count` labels for an axis of logarithms to the base of ten, from `low` to `high`. */
+export function decades([low, high], count) {
+  const step = STEPS.find((each) => (high - low) / each < count) ?? STEPS.at(-1);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  const tickvals = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+  return { tickvals, ticktext: tickvals.map(decade) };
+}
+
+/** Ten to the `exponent` as a label, 1 and 10 as people write them. */
+export const decade = (exponent) => (exponent === 0 ? "1" : exponent === 1 ? "10" : power(exponent));
 
 /** As many ticks as stand beside each other on `room` rem, `count` at most. */
 export function fitting(range, count, room) {

@@ -1,7 +1,10 @@
 // The cursor on the curves: follows the pointer and the keys, and lays both slopes on forward as tangents.
 
+import { nearest } from "./nearest.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const REACH = 4.2;
+const STILL = 4;
 const PARTS = [
   "hairline",
   "tangent numerical left",
@@ -13,10 +16,11 @@ const PARTS = [
 ];
 
 /**
- * `plot` draws, `read(row)` shows what stands at a row and returns the words for it.
+ * `plot` draws, `read(row)` shows what stands at a row and returns the words for it; `picked(x)` hears a click
+ * and Enter.
  * Returns {refresh}: to be called after every drawing.
  */
-export function tracer({ canvas, overlay, cursor }, plot, read) {
+export function tracer({ canvas, overlay, cursor }, plot, read, picked) {
   const frame = overlay.appendChild(document.createElementNS(SVG, "svg"));
   const parts = Object.fromEntries(
     PARTS.map((name) => [name, part(name, name.startsWith("tangent") ? frame : overlay)]),
@@ -49,11 +53,22 @@ export function tracer({ canvas, overlay, cursor }, plot, read) {
     else show(nearest(plot.state().answer.columns.x, at.invert(pixel)));
   };
   for (const event of ["pointermove", "pointerdown"]) canvas.addEventListener(event, point);
+  let down = null; // plotly swallows the click itself
+  canvas.addEventListener("pointerdown", ({ clientX }) => (down = clientX));
+  addEventListener("pointerup", ({ clientX }) => {
+    const pixel = clientX - canvas.getBoundingClientRect().left;
+    const still = down !== null && Math.abs(clientX - down) < STILL;
+    down = null;
+    if (!still || !drawn() || pixel < plot.place().left || pixel > plot.place().right) return;
+    const { x: xs } = plot.state().answer.columns;
+    picked(xs[nearest(xs, plot.place().invert(pixel))]);
+  });
   // A finger that is lifted leaves the reading where it was.
   canvas.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && hide());
   cursor.addEventListener("blur", hide);
   cursor.addEventListener("focus", () => drawn() && show(rowNow()));
   cursor.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && drawn()) picked(plot.state().answer.columns.x[rowNow()]);
     const row = drawn() ? target(plot.state().answer, rowNow(), event) : undefined;
     if (row === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
@@ -86,17 +101,6 @@ function target({ columns, marks }, row, { key, shiftKey }) {
   if (key !== "m" && key !== "M") return undefined;
   const rows = marks.map((mark) => nearest(columns.x, mark.x)).sort((a, b) => a - b);
   return shiftKey ? (rows.findLast((each) => each < row) ?? rows.at(-1)) : (rows.find((each) => each > row) ?? rows[0]);
-}
-
-/** The row whose x is closest to `value`; x is increasing. */
-export function nearest(xs, value) {
-  let [low, high] = [0, xs.length - 1];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (xs[middle] <= value) low = middle;
-    else high = middle;
-  }
-  return value - xs[low] <= xs[high] - value ? low : high;
 }
 
 function part(name, parent) {
@@ -137,11 +141,14 @@ function sketch(parts, frame, answer, row, at, rem) {
   tangent("tangent numerical left", left?.[row] ?? numerical?.[row], -1, 0);
   tangent("tangent numerical right", right?.[row] ?? numerical?.[row], 0, 1);
   tangent("tangent analytical", analytical?.[row], -1, 1);
-  const dot = (name, value, scale) =>
-    set(parts[name], value !== null && value !== undefined && { cx: x, cy: scale(value) });
-  dot("dot forward", forward[row], at.upper);
-  dot("dot numerical", numerical?.[row], at.lower);
-  dot("dot analytical", analytical?.[row], at.lower);
+  // Beside a pole a curve leaves its panel, and so does the dot.
+  const dot = (name, value, scale, [ceiling, floor]) => {
+    const cy = scale(value ?? NaN);
+    set(parts[name], cy >= ceiling - 1 && cy <= floor + 1 && { cx: x, cy });
+  };
+  dot("dot forward", forward[row], at.upper, at.panels.upper);
+  dot("dot numerical", numerical?.[row], at.lower, at.panels.lower);
+  dot("dot analytical", analytical?.[row], at.lower, at.panels.lower);
 }
 
 /** A slope of the data as one of pixels. */

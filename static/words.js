@@ -1,7 +1,9 @@
 // The figure in words, for those who do not see it and for those who want the numbers.
 
-import { format, prose, telling } from "./number.js";
+import { bent } from "./curves.js";
+import { format, powers, prose, telling } from "./number.js";
 import { poles, withoutPoles } from "./poles.js";
+import { element, grid } from "./table.js";
 
 const MOST = 24;
 const STRUCTURES = {
@@ -16,18 +18,20 @@ export function summary(answer) {
   const worst = verdict.worst;
   const span = answer.stop - answer.start;
   const infinite = poles(answer).map((row) => telling(columns.x[row], span));
+  const endless = infinite.length > 0;
   if (columns.x.length === 0) return ["Nothing could be computed, so there is nothing to draw."];
   return [
-    `${wrt} goes from ${telling(answer.start, span)} to ${telling(answer.stop, span)}; ${of} ${runs(columns.forward)}.`,
+    `${wrt} goes from ${telling(answer.start, span)} to ${telling(answer.stop, span)}; ` +
+      `${of} ${endless ? `grows without bound at ${wrt} = ${infinite.join(", ")}` : runs(columns.forward)}.`,
     columns.analytical &&
+      !endless &&
       `With grad_output ${format(answer.grad_output)}, backward returns a gradient that ${runs(columns.analytical)}.`,
-    columns.surrogate && `The surrogate ${runs(columns.surrogate)}.`,
+    columns.surrogate && !endless && `The surrogate ${runs(columns.surrogate)}.`,
     worst &&
       `They differ most at ${wrt} = ${telling(worst.x, span)}: ` +
         `analytical ${apart(worst.analytical, worst.numerical)}, ` +
         `numerical ${apart(worst.numerical, worst.analytical)}.`,
-    infinite.length > 0 && `${of} grows without bound at ${wrt} = ${infinite.join(", ")}.`,
-    marks.length === 0 && infinite.length === 0 && "There is no kink and no jump in this range.",
+    marks.length === 0 && !endless && "There is no kink and no jump in this range.",
   ].filter(Boolean);
 }
 
@@ -42,7 +46,11 @@ function runs(column) {
 
 /** `value` with the digits that tell it from `other`. */
 const apart = (value, other) =>
-  Number.isFinite((value ?? NaN) - (other ?? NaN)) ? telling(value, Math.abs(value - other)) : format(value);
+  value === null
+    ? "no number"
+    : Number.isFinite(other ?? NaN)
+      ? telling(value, Math.abs(value - other))
+      : format(value);
 
 /** A table of kinks and jumps: {head, rows}, null where there is none. */
 export function marksTable(answer) {
@@ -55,15 +63,13 @@ export function marksTable(answer) {
     .map((mark) => [
       telling(mark.x, answer.stop - answer.start),
       mark.kind,
-      ...(mark.kind === "kink"
-        ? [slope(mark.left, jumps), slope(mark.right, jumps)]
-        : [format(mark.below), format(mark.above)]),
+      ...(bent(mark) ? [slope(mark.left, jumps), slope(mark.right, jumps)] : [format(mark.below), format(mark.above)]),
       format(mark.analytical),
     ]);
   return { head, rows, left: marks.length - rows.length };
 }
 
-const slope = (value, labelled) => (labelled ? "slope " : "") + format(value);
+const slope = (value, labelled) => (labelled ? "slope " : "") + (value === null ? "unbounded" : format(value));
 
 /** How the numbers came about, in one paragraph. */
 export function method({ numerical, tolerance, structure, dtype, device, columns, verdict }) {
@@ -87,7 +93,7 @@ export function method({ numerical, tolerance, structure, dtype, device, columns
 
 /** `text` as nodes, the names of code set as code. */
 export function coded(text) {
-  const pieces = prose(text).split(/\b(forward|backward|grad_output|grad_input|None)\b/);
+  const pieces = powers(prose(text)).split(/\b(forward|backward|grad_output|grad_input|None)\b/);
   return pieces.map((piece, i) => (i % 2 ? element("code", piece) : piece));
 }
 
@@ -95,22 +101,7 @@ export function coded(text) {
 export function describe(answer, { paragraphs, table, paragraph }) {
   paragraphs.replaceChildren(...summary(answer).map((text) => element("p", text)));
   const marks = marksTable(answer);
-  table.replaceChildren(...(marks ? [grid(marks)] : []));
+  table.replaceChildren(...(marks ? [grid("Kinks and jumps", marks)] : []));
   if (marks?.left > 0) table.append(element("p", `and ${marks.left} more, all in the JSON.`));
   paragraph.textContent = method(answer);
 }
-
-function grid({ head, rows }) {
-  const table = document.createElement("table");
-  table.append(element("caption", "Kinks and jumps"));
-  const row = (cells, tag) => {
-    const line = document.createElement("tr");
-    line.append(...cells.map((text, i) => element(i === 0 && tag === "td" ? "th" : text === "" ? "td" : tag, text)));
-    return line;
-  };
-  table.createTHead().append(row(head, "th"));
-  table.createTBody().append(...rows.map((cells) => row(cells, "td")));
-  return table;
-}
-
-const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });

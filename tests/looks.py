@@ -7,7 +7,8 @@ import torch
 
 from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.catalogue import first_looked_at, parsed
-from gradloupe.server.numerics.evaluate import Evaluation, evaluate
+from gradloupe.server.numerics.evaluate import evaluate
+from gradloupe.server.numerics.evaluation import Evaluation
 from gradloupe.server.numerics.grid import Grid
 from gradloupe.server.numerics.judge import Verdict, judge
 from gradloupe.server.numerics.section import Section

@@ -104,6 +104,14 @@ def test_a_grad_output_that_the_dtype_cannot_hold_is_refused():
         ask("exp", "x", dtype="float16", grad_output=1e6)
 
 
+@pytest.mark.parametrize(("start", "stop"), [(1.0, 1.0001), (-1e-30, 1e-30)])
+def test_a_range_that_the_dtype_cannot_tell_from_a_point_is_refused(start, stop):
+    with pytest.raises(BadQuestion, match=r"start: float16 cannot tell .* widen the range, or choose dtype=float64\."):
+        ask("exp", "x", start=start, stop=stop, dtype="float16")
+    header, _ = ask("exp", "x", start=start, stop=stop, dtype="float64")
+    assert header["failure"] is None
+
+
 @pytest.mark.parametrize("stop", [1e-300, 1e12, 1e300])
 @pytest.mark.parametrize("grad_output", [0.0, 1e300, -1e-300])
 @pytest.mark.parametrize("name", ["cube", "clamp_with_grad", "clipped_relu", "sinh", "heaviside_sigmoid", "kill_head"])

@@ -32,3 +32,21 @@ def test_a_kink_between_points_adds_one_row_and_a_jump_three():
 def test_a_special_point_on_a_grid_point_takes_its_place():
     x = np.linspace(0, 2, 21)
     assert rows(x, (SpecialPoint("kink", float(x[7]), 0.7, 0.7),)).x.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize(("kind", "gaps"), [("kink", []), ("cusp", []), ("pole", [0.05])])
+def test_a_cusp_is_a_row_and_a_pole_a_gap(kind, gaps):
+    at = rows(np.linspace(0, 2, 21), (SpecialPoint(kind, 0.05, 0.049, 0.051),))
+    assert at.x.size == 21 + 1
+    assert at.x[at.gap].tolist() == gaps
+    assert not (at.below | at.above).any()
+
+
+def test_points_that_join_keep_the_rows_and_their_roles():
+    at = rows(np.linspace(0, 2, 21), (SpecialPoint("jump", 1.55, 1.55 - 1e-13, 1.55 + 1e-13),))
+    full = at.joined(np.array([1.549, 0.01]))
+    assert full.x.size == at.x.size + 2
+    assert (np.diff(full.x) >= 0).all()
+    for role in ("gap", "below", "above"):
+        assert full.x[getattr(full, role)].tolist() == at.x[getattr(at, role)].tolist()
+    assert at.joined(np.empty(0)) is at

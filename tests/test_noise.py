@@ -38,6 +38,19 @@ def test_a_long_staircase_of_many_steps_is_no_sign_of_low_precision():
 @pytest.mark.parametrize("size", [1e-10, 1e-12])
 def test_the_noise_of_a_forward_is_measured(size):
     rng = np.random.default_rng(0)
-    at, points = probe_points(X, 6.0)
-    noise = noise_along(np.sin(points) + rng.normal(0, size, points.size), at, X.size, 1.0)
+
+    def forward(x):
+        return np.sin(x) + rng.normal(0, size, x.size)
+
+    noise = noise_along(forward, forward(probe_points(X, 6.0)), X, 6.0, 1.0)
     assert 0.3 * size < np.median(noise) < 3 * size
+
+
+def test_noise_too_coarse_to_be_seen_close_by_is_seen_from_further_off():
+    x = np.linspace(-7, -5, 401)
+
+    def forward(t):
+        return (1 + np.tanh(t)) * 1e-3 + 0 * t
+
+    noise = noise_along(forward, forward(probe_points(x, 2.0)), x, 2.0, np.ptp(forward(x)))
+    assert (noise > 1e-21).all()

@@ -16,6 +16,7 @@ from gradloupe.server.answer import device
 from gradloupe.server.catalogue import catalogue, parsed
 from gradloupe.server.number import BadQuery, read_float, write
 from gradloupe.server.query import read
+from gradloupe.server.question import VIEWS
 
 OPS = {op["name"]: op for op in catalogue()}
 DEVICE = device()
@@ -81,6 +82,14 @@ REFUSED = [
     (f"{CLAMP}?dtype=float32&input=1e39", "input=1e+39", "dtype=float64"),
     (f"{CLAMP}?device=tpu", "device=tpu", "Allowed: auto, cpu"),
     (f"{CLAMP}?layout=round", "layout=round", "stacked, overlaid"),
+    (f"{CLAMP}?view=aera", "view=aera", "did you mean area?"),
+    (f"{CLAMP}?view=", "view=", "curves, area, map, precision, wide, step"),
+    (f"{CLAMP}?view=map&view=area", "view", "give it once"),
+    (f"{CLAMP}?view=step&at=here", "at=here", "plain digits"),
+    (f"{CLAMP}?view=step&at=inf", "at=inf", "a number"),
+    (f"{CLAMP}?view=step&at=1e301", "at=1e301", "1e300"),
+    (f"{CLAMP}?view=step&dtype=float16&at=-1e5", "at=-100000", "at most 65504"),
+    (f"{CLAMP}?view=step&wrt=min&at=-4", "at=-4", "from -3 to 3"),
     (f"{CLAMP}?step=0", "step=0", "at least"),
     (f"{CLAMP}?step=-1", "step=-1", "at least"),
     (f"{CLAMP}?atol=-1", "atol=-1", "at least 0"),
@@ -129,6 +138,21 @@ def test_every_kind_of_state_is_read() -> None:
     held = read(OPS["replace_grad"], DEVICE, "x_backward=+2.5&grad_output=-0").question
     assert held.inputs["x_backward"] == (2.5,)
     assert math.copysign(1, held.grad_output) == -1
+
+
+def test_a_place_lies_in_the_middle_of_the_range_until_it_is_said() -> None:
+    asked = read(OPS["exp"], DEVICE, "view=step&start=1&stop=4").question
+    assert (asked.view, asked.at, asked.place) == ("step", None, 2.5)
+    assert read(OPS["exp"], DEVICE, "view=step&at=").question.at is None
+    elsewhere = read(OPS["exp"], DEVICE, "view=step&at=9")
+    assert elsewhere.question.place == 9
+    assert canonical(OPS["exp"], elsewhere) == "/ops/exp?view=step&at=9"
+
+
+def test_the_page_is_told_what_a_view_and_a_place_are_by_default() -> None:
+    usual = defaults(OPS["exp"], parsed("x"))
+    assert (usual["view"], usual["at"]) == ("curves", "")
+    assert canonical(OPS["exp"], read(OPS["exp"], DEVICE, "view=curves&at=")) == "/ops/exp"
 
 
 def test_rows_may_be_parted_by_semicolons() -> None:
@@ -187,6 +211,8 @@ def addresses(draw: st.DrawFn) -> tuple[str, Address]:
     ]
     said += [f"grad_output={draw(FINITE)!r}", f"count={draw(st.integers(2, 50))}"]
     said += [f"layout={draw(st.sampled_from(['stacked', 'overlaid']))}"] * draw(st.integers(0, 1))
+    said += [f"view={draw(st.sampled_from(VIEWS))}"] * draw(st.integers(0, 1))
+    said += [f"at={draw(st.floats(0, 1))!r}"] * draw(st.integers(0, 1))
     query = "&".join(draw(st.permutations(said)))
     return op["name"], read(op, DEVICE, query)
 

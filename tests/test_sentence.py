@@ -15,13 +15,17 @@ def said(op, *range_, claim="exact", wrt="x", **asked):
 
 
 def test_a_match_names_its_range():
-    assert said("exp", -2.0, 2.0) == "backward returns the derivative of forward on all of −2 ≤ x ≤ 2."
+    assert said("exp", -2.0, 2.0) == (
+        "backward returns the derivative of forward on all of −2 ≤ x ≤ 2. "
+        "Beyond this range backward agrees with forward, as far as forward is finite."
+    )
 
 
 def test_a_match_says_what_happens_at_a_kink():
     assert said("abs_product", wrt="u") == (
         "backward returns the derivative of forward on all of −3 ≤ u ≤ 3. "
-        "At the kink at 0 it returns 0: any slope from −2 to 2 is right there."
+        "At the kink at 0 it returns 0: any slope from −2 to 2 is right there. "
+        "Beyond this range backward agrees with forward, as far as forward is finite."
     )
 
 
@@ -42,7 +46,7 @@ def test_clamp_with_grad_says_that_its_surrogate_depends_on_the_sign():
 
 def test_jumps_are_named():
     text = said("heaviside_sigmoid", claim="surrogate")
-    assert text.endswith("forward jumps at 0, where it has no slope to compare with.")
+    assert "forward jumps at 0, where it has no slope to compare with." in text
 
 
 def test_two_numbers_that_differ_are_never_printed_alike():
@@ -88,8 +92,8 @@ def test_a_narrow_range_is_told_with_digits_enough():
 
 
 def test_how_many_points_could_be_judged_is_said_where_many_could_not():
-    steps = written(lambda x: torch.round(x) * (x > 0), torch.zeros_like)
-    assert "151 of 201 points could be judged." in said(steps, -50.0, 50.0, count=201)
+    far_up = written(lambda x: torch.sin(x) + 1e14 * (x > 1), torch.cos)
+    assert " points could be judged." in said(far_up, -3.0, 3.0)
 
 
 @pytest.mark.parametrize(

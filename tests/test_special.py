@@ -1,4 +1,4 @@
-"""Kinks and jumps are found between the grid points, and nothing else is taken for one."""
+"""Kinks, cusps, jumps and poles are found between the grid points, told apart, and nothing else is taken for one."""
 
 import numpy as np
 import pytest
@@ -10,48 +10,122 @@ from gradloupe.server.numerics.special import special_points
 F = torch.nn.functional
 
 
-def found_in(function, start=-3.0, stop=3.0, count=401):
+def found_in(function, start=-3.0, stop=3.0, count=401, **words):
     def forward(t):
         return function(torch.from_numpy(t)).numpy()
 
     x = Grid(start, stop, count).points()
-    return special_points(forward, x, forward(x))
+    return special_points(forward, x, forward(x), **words)
 
 
-@pytest.mark.parametrize(
-    ("function", "places"),
-    [
-        (torch.relu, [0.0]),
-        (lambda x: x.clamp(-0.731, 1.37), [-0.731, 1.37]),
-        (lambda x: (x - 0.1234567).abs(), [0.1234567]),
-        (F.hardtanh, [-1.0, 1.0]),
-        (F.leaky_relu, [0.0]),
-        (F.softshrink, [-0.5, 0.5]),
-        (lambda x: (x - 0.1).abs().sqrt(), [0.1]),
-    ],
-)
+def staircase(steps):
+    return lambda x: torch.floor((x + 3.0001) / 6 * steps)
+
+
+KINKS = [
+    (torch.relu, [0.0]),
+    (lambda x: x.clamp(-0.731, 1.37), [-0.731, 1.37]),
+    (lambda x: (x - 0.1234567).abs(), [0.1234567]),
+    (F.hardtanh, [-1.0, 1.0]),
+    (lambda x: F.hardsigmoid(2 * x), [-1.5, 1.5]),
+    (F.selu, [0.0]),
+    (F.leaky_relu, [0.0]),
+    (F.softshrink, [-0.5, 0.5]),
+    (lambda x: torch.minimum(x * x, torch.ones_like(x)), [-1.0, 1.0]),
+    (lambda x: (x - 0.2).abs() + (x - 0.206).abs(), [0.2, 0.206]),
+    (lambda x: x.clamp(-4, 2.9999), [2.9999]),
+    (lambda x: x + 1e-4 * (x - 0.1234).abs(), [0.1234]),
+    (lambda x: torch.sin(x) + 1e-4 * (x - 0.1234).abs(), [0.1234]),
+    (lambda x: torch.exp(x) + 1e-3 * (x - 0.1234).abs(), [0.1234]),
+    (lambda x: 1e6 + (x - 0.1).abs(), [0.1]),
+    (lambda x: 1e-8 * torch.relu(x - 0.1), [0.1]),
+    (lambda x: torch.where(x < 0, 1e8 * x, x), [0.0]),
+    (lambda x: torch.where(x < 0.29, np.nan, (x - 0.3).abs()), [0.3]),
+]
+
+
+@pytest.mark.parametrize(("function", "places"), KINKS)
 def test_every_kink_is_found_where_it_is(function, places):
     found = found_in(function)
     assert [each.kind for each in found] == ["kink"] * len(places)
-    assert [each.x for each in found] == places
+    assert [each.x for each in found] == pytest.approx(places, abs=1e-9)
+    assert all(each.left <= place <= each.right for each, place in zip(found, places, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("function", "places"),
-    [
-        (lambda x: (x >= 0.377).double(), [0.377]),
-        (torch.floor, [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0]),
-        (lambda x: torch.floor(x + 0.123456), [-2.123456, -1.123456, -0.123456, 0.876544, 1.876544, 2.876544]),
-        (F.hardshrink, [-0.5, 0.5]),
-        (torch.sign, [0.0]),
-        (lambda x: torch.sign(x - 0.3075), [0.3075]),
-    ],
-)
+CUSPS = [
+    (lambda x: x.abs().sqrt(), [0.0]),
+    (lambda x: (x - 0.1234567).abs().sqrt(), [0.1234567]),
+    (lambda x: 1000 + (x - 0.1234567).abs().sqrt(), [0.1234567]),
+    (lambda x: (x - 0.3075).sign() * (x - 0.3075).abs() ** (1 / 3), [0.3075]),
+    (lambda x: (x - 0.1111).abs() ** (2 / 3), [0.1111]),
+    (lambda x: (x - 0.1111).abs() ** 0.9, [0.1111]),
+    (lambda x: (x - 0.1111).abs() ** 0.1, [0.1111]),
+    (lambda x: (x - 0.1) * (x - 0.1).abs().log(), [0.1]),
+    (torch.sqrt, [0.0]),
+    (lambda x: (x - 0.1234).sqrt(), [0.1234]),
+    (torch.special.entr, [0.0]),
+    (lambda x: torch.acos(x / 2.222), [-2.222, 2.222]),
+    (lambda x: (x.abs() - 0.001).sqrt(), [-0.001, 0.001]),
+]
+
+
+@pytest.mark.parametrize(("function", "places"), CUSPS)
+def test_every_cusp_is_found_where_it_is_and_has_a_value(function, places):
+    found = found_in(function)
+    assert [each.kind for each in found] == ["cusp"] * len(places)
+    assert [each.x for each in found] == pytest.approx(places, abs=1e-12)
+    assert all(function(torch.tensor(each.x, dtype=torch.float64)).isfinite() for each in found)
+
+
+JUMPS = [
+    (lambda x: (x >= 0.377).double(), [0.377]),
+    (torch.floor, [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0]),
+    (lambda x: torch.floor(x + 0.123456), [-2.123456, -1.123456, -0.123456, 0.876544, 1.876544, 2.876544]),
+    (F.hardshrink, [-0.5, 0.5]),
+    (torch.sign, [0.0]),
+    (lambda x: torch.sign(x - 0.3075), [0.3075]),
+    (lambda x: x / x.abs(), [0.0]),
+    (lambda x: (x == 0).double(), [0.0]),
+    (lambda x: torch.where(x == 0, 1.0, torch.sin(x)), [0.0]),
+    (lambda x: torch.atan(1 / x), [0.0]),
+    (lambda x: torch.sin(x) + 1e-5 * (x > 0.3075), [0.3075]),
+    (lambda x: x + (x - 0.3).abs() + (x > 0.3), [0.3]),
+    (lambda x: F.threshold(x, 0.1, 20.0), [0.1]),
+    (lambda x: (x > -3).double(), [-3.0]),
+    (lambda x: (x >= 3).double(), [3.0]),
+]
+
+
+@pytest.mark.parametrize(("function", "places"), JUMPS)
 def test_every_jump_is_found_where_it_is(function, places):
     found = found_in(function)
     assert [each.kind for each in found] == ["jump"] * len(places)
     assert [each.x for each in found] == places
-    assert all(each.left <= each.x <= each.right and each.right - each.left < 1e-12 for each in found)
+    assert all(each.left <= each.x <= each.right and each.right - each.left < 1e-11 for each in found)
+
+
+POLES = [
+    (torch.reciprocal, [0.0]),
+    (lambda x: 1 / (x - 0.3075), [0.3075]),
+    (lambda x: 1 / (x - 1.0001) ** 2, [1.0001]),
+    (lambda x: 1e-6 / (x - 0.3075) + x, [0.3075]),
+    (lambda x: 1 / x.abs(), [0.0]),
+    (lambda x: (x - 0.2).abs().rsqrt(), [0.2]),
+    (lambda x: x.abs().log(), [0.0]),
+    (lambda x: (x - 0.3075).abs().log(), [0.3075]),
+    (torch.log, [0.0]),
+    (lambda x: (x - 0.1234).log(), [0.1234]),
+    (lambda x: torch.relu(x).log(), [0.0]),
+    (lambda x: torch.tan(x * np.pi / 2 / 2.999), [-2.999, 2.999]),
+    (torch.lgamma, [-3.0, -2.0, -1.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize(("function", "places"), POLES)
+def test_every_pole_is_found_where_it_is_and_is_no_jump(function, places):
+    found = found_in(function)
+    assert [each.kind for each in found] == ["pole"] * len(places)
+    assert [each.x for each in found] == pytest.approx(places, abs=1e-12)
 
 
 @pytest.mark.parametrize("count", [400, 401])
@@ -60,8 +134,55 @@ def test_a_pole_is_found_on_and_between_the_points(count, stop):
     assert [each.kind for each in found_in(torch.reciprocal, stop=stop, count=count)] == ["pole"]
 
 
-def test_a_pole_is_no_jump():
-    assert {each.kind for each in found_in(torch.tan)} == {"pole"}
+def test_special_points_of_several_kinds_are_told_apart_in_one_picture():
+    found = found_in(lambda x: (x > 0.3) * (1 + x) + x.abs() + (x + 1.3).abs().sqrt() + 0.01 / (x - 2))
+    assert [(each.kind, each.x) for each in found] == [("cusp", -1.3), ("kink", 0.0), ("jump", 0.3), ("pole", 2.0)]
+
+
+@pytest.mark.parametrize("steps", [20, 60, 100, 150, 255])
+def test_every_step_of_a_fine_staircase_is_found(steps):
+    found = found_in(staircase(steps))
+    truth = np.arange(1, steps + 1) * 6 / steps - 3.0001
+    assert [each.kind for each in found] == ["jump"] * steps
+    assert [each.x for each in found] == pytest.approx(truth.tolist(), abs=1e-12)
+
+
+def test_a_staircase_too_fine_to_be_seen_is_left_alone():
+    assert found_in(staircase(2000)) == ()
+
+
+def test_where_a_value_is_dear_hundreds_are_enough():
+    counted = []
+
+    def relu(x):
+        counted.append(x.numel())
+        return torch.relu(x - 0.1234567)
+
+    found = found_in(relu, cheap=False)
+    assert [(each.kind, each.x) for each in found] == [("kink", 0.1234567)]
+    assert sum(counted) - 401 < 400
+
+
+KNOWN = special_points(lambda t: np.abs(t), np.linspace(-3, 3, 400), np.abs(np.linspace(-3, 3, 400)))
+
+
+def test_what_is_known_is_not_found_again_and_what_is_not_is():
+    found = found_in(lambda x: x.abs() + (x - 1).abs(), known=KNOWN)
+    assert [each.x for each in found] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "place"),
+    [
+        (lambda x: F.leaky_relu(x.float() - 0.1234, 0.1).double(), "kink", 0.1234),
+        (lambda x: (x.float() + (x > 0.3075)).double(), "jump", 0.3075),
+        (lambda x: (x.float() - 1.3).abs().sqrt().double(), "cusp", 1.3),
+    ],
+)
+def test_what_computes_in_float32_inside_is_located_as_well_as_it_can_be(function, kind, place):
+    (found,) = found_in(function, precision=2.0**-24)
+    assert found.kind == kind
+    assert found.x == pytest.approx(place, abs=2e-6)
 
 
 @pytest.mark.parametrize(
@@ -73,18 +194,51 @@ def test_a_pole_is_no_jump():
         F.gelu,
         F.silu,
         F.mish,
+        F.elu,
+        F.celu,
+        F.softsign,
         lambda x: x**3,
         lambda x: 2 * x,
         lambda x: 0 * x,
         lambda x: torch.sin(50 * x),
+        lambda x: torch.sin(100 * x),
+        lambda x: torch.sin(500 * x),
         lambda x: torch.tanh(100 * (x - 0.0123)),
         lambda x: torch.tanh(1e5 * (x - 0.0123)),
+        lambda x: torch.tanh(1e9 * (x - 0.0123)),
         lambda x: torch.sigmoid(200 * x),
+        lambda x: F.softplus(x, beta=1e6, threshold=1e9),
         lambda x: torch.exp(-100 * x * x),
+        lambda x: torch.exp(-1e4 * (x - 0.1) ** 2),
+        lambda x: torch.exp(-1 / x**2),
+        lambda x: torch.exp(400 * x),
+        lambda x: x * x.abs(),
+        lambda x: x.abs() ** 1.5,
+        lambda x: (x - 0.1).abs() ** 1.5,
+        lambda x: (x - 0.1111).abs() ** 1.1,
+        lambda x: torch.relu(x) ** 2,
+        lambda x: x**1.5,
+        lambda x: torch.sin(x) / x,
+        lambda x: F.smooth_l1_loss(x, 0 * x, reduction="none", beta=0.001),
+        lambda x: torch.sin(x.float()).double(),
     ],
 )
-def test_what_is_only_steep_is_no_special_point(function):
+def test_what_is_only_steep_or_only_bends_is_no_special_point(function):
     assert found_in(function) == ()
+
+
+@pytest.mark.parametrize("function", [lambda x: torch.sin(1 / x), lambda x: x * torch.sin(1 / x)])
+def test_an_oscillation_without_end_is_no_flood_of_special_points(function):
+    assert len(found_in(function)) <= 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_is_no_flood_of_special_points(seed):
+    def noisy(x):
+        return x + 1e-3 * torch.randn(x.shape, generator=generator, dtype=torch.float64)
+
+    generator = torch.Generator().manual_seed(seed)
+    assert len(found_in(noisy)) <= 2
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
@@ -94,3 +248,19 @@ def test_a_coarse_grid_finds_what_it_can_without_failing(count):
 
 def test_a_forward_that_is_nowhere_finite_has_no_special_points():
     assert found_in(lambda x: x * np.nan) == ()
+
+
+@pytest.mark.parametrize("count", [400, 401, 1000])
+@pytest.mark.parametrize("seed", range(6))
+def test_kinks_are_located_within_their_bounds_wherever_they_are(seed, count):
+    place = float(np.random.default_rng(seed).uniform(-2.9, 2.9))
+    for function in (lambda x: x.clamp(-9, place), lambda x: 1000 + (x - place).abs(), lambda x: (x - place).abs()):
+        (found,) = found_in(function, count=count)
+        assert found.kind == "kink"
+        assert found.left <= place <= found.right
+        assert found.right - found.left < 1e-9
+
+
+def test_who_asks_for_jumps_alone_is_told_of_jumps_alone():
+    found = found_in(lambda x: (x - 1).abs() + (x > 0.3075), jumps_only=True)
+    assert [(each.kind, each.x) for each in found] == [("jump", 0.3075)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from .failure import FunctionFailed
 from .grid import Rows
-from .noise import Array, largest, largest_nearby, noise_along, probe_points
-from .section import Returned, Section
+from .noise import Array, Forward
+from .section import Section
 from .tolerance import Tolerance
 
 Mask = NDArray[np.bool_]
@@ -21,23 +20,25 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
 NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 # Where each point costs a call of its own, cells reach over so many rows.
 EVERY = 5
-# Cells that leave more than this share of what they may are refined, so that the rest does not add up.
-EXACT = 0.05
-# Cells that fail are halved so often; after the second time only so many of them.
-HALVINGS = 7
-MOST = 48
-# A residual is settled when it is so many times what each of the last two halvings moved the area by.
-SETTLED = 8.0
-# Forward leaps in a cell if this share of the residual is risen in two neighbouring parts of it, however close one
-# looks, or if it rises in few of the smallest parts, by more than this share of what it does in all.
-LEAP = 0.8
-PARTS = 32
-CLOSER = 3
-FEW = 0.25
-STILL = 1e-3
-# Forward's noise is so many times what a few samples show, and no more than so many last places of its largest value.
-NOISE = 6.0
-MOST_NOISE = 64.0
+# Cells that leave more than these shares of what they may, and of the noise, are refined: the rest would add up.
+EXACT, HEARD = 0.05, 0.25
+TRUNCATION = 0.02
+FALLS = 0.1
+# Of those so many are examined; the others are as most of these are.
+MOST = 64
+# Where a residual sits the cell is cut into so many parts, and those parts again, so often and no more than so many.
+PARTS = 4
+CLOSER = 8
+OPEN = 256
+# A residual is backward's fault where no part alone holds more than this share of it, and the quadrature has moved
+# by no more than that when the parts were cut.
+ALONE = 0.6
+MOVED = 0.125
+# That is put to the test by cutting it into so many parts at once.
+CUTS = (16, 64, 250)
+# A residual is made in steps if it is in less than this share of so many parts, three times over.
+STEPPED, STEPS = 32, 3
+FEW, STILL = 0.25, 1e-3
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,10 @@ class Area:
     """One element a cell between rows of a section, in units of ``grad_input`` times length.
 
     ``ends`` are the rows between which the cells lie, one more than there are cells. ``rise`` is ``grad_output``
-    times what forward rises by from ``left`` to ``right``, ``area`` the quadrature of what backward returned, both in
-    the section's dtype; NaN where a gap or an infinity is in the way. ``noise`` (at the ends) bounds forward's
-    rounding and the doubt where a kink is, ``moved`` is what the last refinements moved the area by, NaN where none
-    was needed. ``leaps``: forward jumps within the cell, and so the residual stays.
+    times what forward rises by from ``left`` to ``right``, ``area`` the quadrature of what backward returned; NaN
+    where a gap or an infinity is in the way. ``noise`` (at the ends) bounds forward's rounding, ``unsure`` what is
+    not accounted for because a kink is not known to the last place. ``leaps``: however close one looks, the residual
+    sits in one place, where forward jumps or bends, and nothing is known of the rest.
     """
 
     ends: NDArray[np.intp]
@@ -57,7 +58,7 @@ class Area:
     rise: Array
     area: Array
     noise: Array
-    moved: Array
+    unsure: Array
     leaps: Mask
 
     @property
@@ -66,39 +67,65 @@ class Area:
         return self.rise - self.area
 
 
-def area_check(
-    section: Section,
-    at: Rows,
-    returned: Returned,
-    values: Array,
-    grad_output: float,
-    tolerance: Tolerance,
-    doubt: Array,
-) -> Area | None:
-    """The areas of all cells of ``at``; None where backward returned nothing.
+@dataclass(frozen=True)
+class Followed:
+    """What backward should be the gradient of: a forward, its ``values`` at the rows, and how far they may be off.
 
-    ``values`` are forward's in double precision; ``doubt`` is what a rise may be off by at each row because a kink is
-    not known to the last place. Where the residual is beyond the ``tolerance`` the quadrature is refined until it has
-    settled. Source: the fundamental theorem of calculus, with the nodes of C. F. Gauss (1814).
+    ``gradient`` is what backward returned there.
     """
-    if returned.grad_input is None or at.x.size < 2 or not grad_output:
+
+    forward: Forward
+    values: Array
+    noise: Array
+    gradient: Array
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of a section before they are examined closer."""
+
+    section: Section
+    forward: Forward
+    grad_output: float
+    left: Array
+    right: Array
+    rise: Array
+    area: Array
+    rounding: Array
+
+
+def area_check(
+    section: Section, at: Rows, followed: Followed, grad_output: float, tolerance: Tolerance, share: Array, doubt: Array
+) -> Area | None:
+    """The areas of all cells of ``at`` under what the section's backward returns; None where it returns nothing.
+
+    ``followed`` is what backward should be the gradient of; ``share`` is how much of ``tolerance.atol`` holds at each
+    row, ``doubt`` is what a rise may be off by at each row because
+    a kink is not known to the last place. Where the residual is beyond the ``tolerance`` the quadrature is refined.
+    Source: the fundamental theorem of calculus, with the nodes of C. F. Gauss (1814).
+    """
+    if at.x.size < 2 or not grad_output:
         return None
     ends = _ends(section, at)
     left, right = at.x[ends[:-1]], at.x[ends[1:]]
-    rise = grad_output * np.diff(returned.values[ends])
+    rise = grad_output * np.diff(followed.values[ends])
     rise[at.gap[ends[:-1]] | at.gap[ends[1:]] | at.below[ends[:-1]] & at.above[ends[1:]]] = np.nan
-    noise = (abs(grad_output) * _noise(section, at.x, values, returned.values) + doubt)[ends]
+    noise = abs(grad_output) * followed.noise[ends]
+    unsure = doubt[ends[:-1]] + doubt[ends[1:]]
     try:
         area = _quadrature(section, left, right, grad_output)
-        slack, rounding = (right - left) * tolerance.atol + tolerance.rtol * np.abs(area), noise[:-1] + noise[1:]
-        allowed = slack + rounding
-        area, moved = _refined(section, left, right, rise, area, rounding + EXACT * slack, grad_output)
-        doubted = np.flatnonzero(np.abs(rise - area) > allowed)
-        leaps = np.zeros(area.size, bool)
-        leaps[doubted] = _leaps(section, left[doubted], right[doubted], ((rise - area) / grad_output)[doubted])
+        held = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
+        slack = (right - left) * held + tolerance.rtol * np.abs(area)
+        rounding = noise[:-1] + noise[1:] + unsure
+        bent = _truncation(area, right - left, followed.gradient[ends]) > EXACT * slack
+        doubted = np.flatnonzero(
+            (bent | (np.abs(rise - area) > HEARD * rounding)) & (np.abs(rise - area) > EXACT * slack)
+        )
+        cells = _Cells(section, followed.forward, grad_output, left, right, rise, area, rounding)
+        area, leaps = _examined(cells, doubted, slack + rounding)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
         return None
-    return Area(ends, left, right, rise, area, noise, moved, leaps)
+    return Area(ends, left, right, rise, area, noise, unsure, leaps)
 
 
 def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
@@ -109,75 +136,113 @@ def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
     return np.flatnonzero(special | (np.arange(at.x.size) % EVERY == 0) | (np.arange(at.x.size) == at.x.size - 1))
 
 
-def _quadrature(section: Section, left: Array, right: Array, grad_output: float, parts: int = 1) -> Array:
-    """The integral of what backward returns over each cell, cut into so many equal parts."""
-    shares = ((np.arange(parts)[:, None] + NODES) / parts).ravel()
+def _quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
+    """The integral of what backward returns from each ``left`` to its ``right``."""
     width = right - left
-    nodes = section.snap((left[:, None] + width[:, None] * shares).ravel())
+    nodes = section.snap((left[..., None] + width[..., None] * NODES).ravel())
     gradient = section.backward(nodes, grad_output).grad_input
     if gradient is None:
-        return np.zeros(left.size)
-    mean: Array = gradient.reshape(left.size, parts, NODES.size).mean(axis=1) @ WEIGHTS
+        return np.zeros_like(left)
+    mean: Array = gradient.reshape(*left.shape, NODES.size) @ WEIGHTS
     return width * mean
 
 
-def _refined(
-    section: Section, left: Array, right: Array, rise: Array, area: Array, allowed: Array, grad_output: float
-) -> tuple[Array, Array]:
-    """The areas, refined where they leave a residual, and what the last two refinements moved them by at most."""
-    area, moved, before = area.copy(), np.full(area.size, np.nan), np.full(area.size, np.nan)
-    failing = np.flatnonzero(~(np.abs(rise - area) <= allowed) & ~np.isnan(rise))
-    for halving in range(1, HALVINGS + 1):
-        if not failing.size:
+def _truncation(area: Array, width: Array, gradient: Array) -> Array:
+    """What three nodes may miss of each cell, guessed from what two ends say: the next order of a falling series."""
+    share = np.abs(width * (gradient[:-1] + gradient[1:]) / 2 - area) / np.abs(area)
+    return TRUNCATION * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
+
+
+def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask]:
+    """The areas, refined where they leave a residual, and whether that is then still none of backward's."""
+    area, leaps = cells.area.copy(), np.zeros(cells.area.size, bool)
+    if not doubted.size:
+        return area, leaps
+    _refine(cells, doubted, area)
+    doubted = doubted[np.abs(cells.rise - area)[doubted] > allowed[doubted]]
+    if not doubted.size:
+        return area, leaps
+    some = doubted[np.linspace(0, doubted.size - 1, min(MOST, doubted.size)).astype(np.intp)]
+    area[some] = cells.area[some]
+    wrong = _closer(cells, some, area, allowed)
+    still = np.abs(cells.rise - area)[some] > allowed[some]
+    leaps[some] = still & ~wrong
+    # What most of the examined turned out not to be, the others are not either.
+    leaps[np.setdiff1d(doubted, some)] = bool((still & wrong).mean() < 0.5)
+    return area, leaps
+
+
+def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
+    """Cut cells into ever more parts, as long as their residual falls as only the quadrature's own error does."""
+    for count in (PARTS, PARTS**2, PARTS**3):
+        edges = cells.left[some] + (cells.right - cells.left)[some] * np.linspace(0, 1, count + 1)[:, None]
+        edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
+        finer = _quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
+        before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
+        area[some] = finer
+        some = some[(after < FALLS * before) & (after > HEARD**2 * cells.rounding[some])]
+        if not some.size:
             break
-        finer = _quadrature(section, left[failing], right[failing], grad_output, 2**halving)
-        now = np.abs(finer - area[failing])
-        moved[failing], before[failing], area[failing] = np.fmax(now, before[failing]), now, finer
-        residual = np.abs(rise - area)[failing]
-        open_ = (residual > allowed[failing]) & ~(residual > SETTLED * moved[failing])
-        failing = failing[open_ | (halving == 1)]
-        if halving > 1:
-            failing = failing[np.linspace(0, failing.size - 1, min(MOST, failing.size)).astype(np.intp)]
-    return area, moved
 
 
-def _leaps(section: Section, left: Array, right: Array, residual: Array) -> Mask:
-    """Where the residual is risen in one place, however close one looks: forward jumps there.
+def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) -> Mask:
+    """Refine the ``area`` of some cells where their residual sits; whether it is spread over a part of the cell.
 
-    Of very many cells some are witnesses, and the others follow them.
+    A curve too bent for three nodes and a kink lose their residual on the way, a wrong formula has it everywhere in
+    its part, and a jump of forward keeps it in one place.
     """
-    some = np.linspace(0, left.size - 1, min(MOST, left.size)).astype(np.intp)
-    low, high, rest = left[some], right[some], np.abs(residual[some])
-    column, alone, few = np.arange(some.size), np.ones(some.size, bool), np.zeros(some.size, bool)
-    enough = np.zeros(some.size, bool)
-    for _ in range(CLOSER if some.size else 0):
+    scale, section = cells.grad_output, cells.section
+    owner, low, high, known = some, cells.left[some], cells.right[some], cells.area[some]
+    fault = np.zeros(cells.area.size)
+    for _ in range(CLOSER):
         edges = section.snap((low + (high - low) * np.linspace(0, 1, PARTS + 1)[:, None]).ravel())
-        edges = edges.reshape(PARTS + 1, some.size)
-        risen = np.abs(np.diff(section.forward(edges.ravel()).reshape(edges.shape), axis=0))
-        risen[~np.isfinite(risen)] = 0.0
-        total = risen.sum(axis=0)
-        enough |= total > LEAP * rest
-        few = (risen > STILL * total).mean(axis=0) < FEW
-        pairs = risen[1:] + risen[:-1]
-        at = pairs.argmax(axis=0)
-        alone &= pairs[at, column] > LEAP * rest
-        low, high = edges[at, column], edges[at + 2, column]
-    alone |= few & enough
-    leaps = np.full(left.size, bool(some.size) and bool(alone.mean() > 0.5))
-    leaps[some] = alone
-    return leaps
+        edges = edges.reshape(PARTS + 1, low.size)
+        parts = _quadrature(section, edges[:-1], edges[1:], scale)
+        rises = scale * np.diff(cells.forward(edges.ravel()).reshape(edges.shape), axis=0)
+        np.add.at(area, owner, parts.sum(axis=0) - known)
+        residual = np.nan_to_num(np.abs(rises - parts), nan=np.inf)
+        total, moved = residual.sum(axis=0), np.abs(parts.sum(axis=0) - known)
+        spread = (residual.max(axis=0) <= ALONE * total) & (moved <= MOVED * total) & (total > cells.rounding[owner])
+        whole = (rises - parts).sum(axis=0)
+        spread &= np.abs(whole) >= total / 2
+        spread[spread] = _stays(cells, edges[0, spread], edges[-1, spread], rises.sum(axis=0)[spread], whole[spread])
+        np.add.at(fault, owner[spread], np.abs(whole)[spread])
+        left = residual > cells.rounding[owner] + EXACT * allowed[owner]
+        child, part = np.nonzero(left & ~spread)
+        if not part.size:
+            break
+        if part.size > OPEN:
+            largest_first = np.argsort(-residual[child, part], kind="stable")[:OPEN]
+            child, part = child[largest_first], part[largest_first]
+        owner, low, high, known = owner[part], edges[child, part], edges[child + 1, part], parts[child, part]
+    return (fault[some] > allowed[some]) & ~_stepped(cells, some)
 
 
-def _noise(section: Section, x: Array, values: Array, rounded: Array) -> Array:
-    """How far forward's values at ``x`` may be off by rounding, in the section's dtype."""
-    unit = torch.finfo(section.dtype).eps / 2
-    own = unit * np.abs(values)
-    if section.dtype == torch.float64:
-        at, points = probe_points(x, x[-1] - x[0])
-        try:
-            seen = noise_along(section.forward(points), at, x.size, largest(values))
-        except FunctionFailed:
-            seen = np.zeros_like(x)
-    else:
-        seen = largest_nearby(np.nan_to_num(np.abs(rounded - values), posinf=0.0), 2)
-    return np.maximum(np.minimum(NOISE * seen, MOST_NOISE * unit * largest(values)), 4 * own)
+def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array) -> Mask:
+    """Whether the residual stays what it is, into however many parts the quadrature is cut: it is not one of chance."""
+    stays = np.ones(low.size, bool)
+    for count in CUTS:
+        some = np.flatnonzero(stays)
+        if not some.size:
+            break
+        edges = low[some] + (high - low)[some] * np.linspace(0, 1, count + 1)[:, None]
+        edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
+        finer = _quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
+        stays[some] = np.abs(rise[some] - finer - residual[some]) <= MOVED * np.abs(residual[some])
+    return stays
+
+
+def _stepped(cells: _Cells, some: NDArray[np.intp]) -> Mask:
+    """Where the residual is made in steps, many to a cell: however close one looks, it is in few places."""
+    low, high = cells.left[some], cells.right[some]
+    column, few = np.arange(low.size), np.zeros(low.size, bool)
+    slope = cells.area[some] / (high - low)
+    for _ in range(STEPS):
+        edges = cells.section.snap((low + (high - low) * np.linspace(0, 1, STEPPED + 1)[:, None]).ravel())
+        edges = edges.reshape(STEPPED + 1, low.size)
+        rises = cells.grad_output * np.diff(cells.forward(edges.ravel()).reshape(edges.shape), axis=0)
+        left = np.nan_to_num(np.abs(rises - slope * np.diff(edges, axis=0)))
+        few = (left > STILL * left.sum(axis=0)).mean(axis=0) < FEW
+        at = left.argmax(axis=0)
+        low, high = edges[at, column], edges[at + 1, column]
+    return few

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .area import SETTLED, Area
+from .area import Area
 from .noise import Array
 from .status import Status
 from .tolerance import Tolerance
@@ -19,17 +19,17 @@ RUNS = (1, 4, 16, 64)
 WIDE = 0.1
 
 
-def judged_cells(area: Area, rise: Array, tolerance: Tolerance, in_sight: float, crooked: Array) -> Statuses:
-    """A status a cell: whether ``rise`` is the area under what backward returned.
+def judged_cells(area: Area, tolerance: Tolerance, share: Array, in_sight: float, crooked: Array) -> Statuses:
+    """A status a cell: whether forward rises by the area under what backward returned.
 
-    ``in_sight`` is the largest ``grad_input`` to be seen, ``crooked`` how far a slope is off at each row because
-    ``x`` is rounded.
+    ``in_sight`` is the largest ``grad_input`` that is called for and returned, ``share`` how much of the tolerance
+    holds at each end of a cell, ``crooked`` how far a slope is off there because ``x`` and the gradient are rounded.
     """
     with np.errstate(all="ignore"):
         width = area.right - area.left
-        off = rise - area.area
-        slack = width * (tolerance.atol + np.maximum(crooked[:-1], crooked[1:])) + tolerance.rtol * np.abs(area.area)
-        slack += SETTLED * np.nan_to_num(area.moved)
+        off, held = area.residual, tolerance.atol * np.maximum(share[:-1], share[1:])
+        slack = width * (held + np.maximum(crooked[:-1], crooked[1:])) + tolerance.rtol * np.abs(area.area)
+        slack += area.unsure
         known = np.isfinite(off)
         status = np.full(off.shape, Status.GAP, np.int8)
         status[known] = Status.UNDECIDED
@@ -43,7 +43,7 @@ def judged_cells(area: Area, rise: Array, tolerance: Tolerance, in_sight: float,
 def allowed_of(area: Area, tolerance: Tolerance) -> Array:
     """How large the residual of each cell may be before it counts."""
     slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * np.abs(area.area)
-    return slack + area.noise[:-1] + area.noise[1:] + SETTLED * np.nan_to_num(area.moved)
+    return slack + area.unsure + area.noise[:-1] + area.noise[1:]
 
 
 def _judge_runs(

@@ -13,7 +13,7 @@ from .area import Area
 from .cells import Statuses, judged_cells
 from .curve import Curve
 from .differences import BOUNDS, Kind, Slopes
-from .evaluate import Evaluation
+from .evaluation import Evaluation
 from .noise import Array, largest
 from .status import Status
 from .tolerance import Tolerance
@@ -54,47 +54,79 @@ class Comparison:
         return counts
 
 
-def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance) -> Comparison:
-    """What backward returned against the slopes of ``curve`` at the rows, and against its rise between them."""
+def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: Array) -> Comparison:
+    """What backward returned against the slopes of ``curve`` at the rows, and against its rise between them.
+
+    ``share`` (one a row) is how much of ``tolerance.atol`` holds there.
+    """
     analytical, slopes = evaluation.analytical, curve.slopes
     if analytical is None:
         return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), NOTHING, (), None, None)
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
         conditioning = _conditioning(evaluation, slopes)
-        status = _statuses(evaluation, analytical, off, slopes, tolerance, conditioning)
+        status = _statuses(evaluation, analytical, off, slopes, tolerance, share, conditioning)
+        cells = _cells(evaluation, analytical, curve, tolerance, share, conditioning)
+        if cells.size == status.size - 1:
+            status[(status == Status.DIFFERS) & _unseen(evaluation, analytical, off, slopes, cells)] = Status.UNDECIDED
         differs = status == Status.DIFFERS
         smooth = differs & (slopes.kind == Kind.SMOOTH)
         worst = _worst(off, smooth if smooth.any() else differs)
-        cells = _cells(evaluation, curve, tolerance, conditioning)
-        intervals = _joined(_intervals(evaluation.rows.x, status), _of_cells(evaluation.area, cells))
-        return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(evaluation, cells))
+        area = evaluation.area if curve is evaluation.numerical else evaluation.surrogate_area
+        intervals = _joined(_intervals(evaluation.rows.x, status), _of_cells(area, cells))
+        return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
 
 
-def _cells(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, conditioning: Array) -> Statuses:
-    area = evaluation.area
+def _unseen(evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, cells: Statuses) -> Mask:
+    """Where forward moves too finely for any difference, and the cells on both sides were not understood either.
+
+    Steps between which it is flat look like a slope, and a wave that is faster than the rows like none.
+    """
+    steps = np.concatenate(([True], cells == Status.JUMP, [True]))
+    vague = np.concatenate(([True], np.isin(cells, (Status.JUMP, Status.UNDECIDED)), [True]))
+    gross = off > WIDE * np.abs(evaluation.grad_output * slopes.value)
+    cell = evaluation.grid.span / evaluation.rows.x.size
+    values = evaluation.numerical.values[np.isfinite(evaluation.numerical.values)]
+    fast = np.abs(analytical) * cell > 2 * np.abs(evaluation.grad_output) * (np.ptp(values) if values.size else 0.0)
+    unseen = steps[:-1] & steps[1:] & gross | vague[:-1] & vague[1:] & fast
+    return unseen & (slopes.kind == Kind.SMOOTH) & np.isfinite(analytical)
+
+
+def _cells(
+    evaluation: Evaluation,
+    analytical: Array,
+    curve: Curve,
+    tolerance: Tolerance,
+    share: Array,
+    conditioning: Array,
+) -> Statuses:
+    area = evaluation.area if curve is evaluation.numerical else evaluation.surrogate_area
     if area is None:
         return NOTHING
-    rise = area.rise
-    if curve is not evaluation.numerical:
-        rise = np.where(np.isnan(area.rise), np.nan, evaluation.grad_output * np.diff(curve.values[area.ends]))
-    crooked = abs(evaluation.grad_output) * conditioning[area.ends]
-    return judged_cells(area, rise, tolerance, evaluation.in_sight, crooked)
+    crooked = abs(evaluation.grad_output) * conditioning + evaluation.lost
+    seen = min(evaluation.in_sight, largest(analytical))
+    return judged_cells(area, tolerance, share[area.ends], seen, crooked[area.ends])
 
 
 def _statuses(
-    evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, tolerance: Tolerance, conditioning: Array
+    evaluation: Evaluation,
+    analytical: Array,
+    off: Array,
+    slopes: Slopes,
+    tolerance: Tolerance,
+    share: Array,
+    conditioning: Array,
 ) -> Statuses:
     scale, kind = abs(evaluation.grad_output), slopes.kind
     expected = scale * np.abs(slopes.value)
-    allowed = tolerance.atol + tolerance.rtol * expected
-    band = BOUNDS * scale * (slopes.error + conditioning)
+    allowed = tolerance.atol * share + tolerance.rtol * expected
+    band = BOUNDS * scale * (slopes.error + conditioning) + evaluation.lost
     # A constant has no slope to measure the band by, but it has a height.
     height = scale * largest(evaluation.numerical.values) / evaluation.grid.span
     near = off <= allowed + band
     vague = band > allowed + WIDE * (expected + evaluation.in_sight + height)
     # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
-    vague |= (band > WIDE * np.abs(analytical)) & (np.abs(analytical) > allowed)
+    vague |= (band > WIDE * np.abs(analytical)) & (np.abs(analytical) > np.maximum(allowed, tolerance.atol))
     drawn = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
 
     status = np.full(kind.shape, Status.GAP, np.int8)
@@ -109,13 +141,15 @@ def _statuses(
     status[~drawn] = Status.GAP
     status[kind == Kind.JUMP] = Status.JUMP
     status[smooth & drawn & ~np.isfinite(analytical)] = Status.DIFFERS
+    status[((kind == Kind.UNRESOLVED) | kink) & drawn & np.isnan(analytical)] = Status.DIFFERS
     return status
 
 
 def _overflows(evaluation: Evaluation, analytical: Array, slopes: Slopes) -> Mask:
     """Where the gradient is more than the dtype can hold, and backward returned the infinity of its sign."""
     expected = evaluation.grad_output * slopes.value
-    beyond = np.abs(expected) > torch.finfo(evaluation.dtype).max
+    unsure = BOUNDS * np.abs(evaluation.grad_output) * slopes.error
+    beyond = np.abs(expected) + unsure > torch.finfo(evaluation.dtype).max
     return np.isinf(analytical) & beyond & (np.sign(analytical) == np.sign(expected))
 
 
@@ -169,12 +203,13 @@ def _intervals(x: Array, status: NDArray[np.int8]) -> tuple[Interval, ...]:
 
 def _reach(status: NDArray[np.int8], row: int, towards: int) -> int:
     """The row that ends a run: the special point next to ``row``, else the last row beside an edge, else itself."""
-    beside = row + towards
+    beside, last = row + towards, row
     while 0 <= beside < status.size and status[beside] in (Status.EDGE, Status.GAP):
+        last = beside if status[beside] == Status.EDGE else last
         beside += towards
     if 0 <= beside < status.size and status[beside] in (Status.SUBGRADIENT, Status.JUMP, Status.UNDECIDED):
         return beside
-    return beside - towards
+    return last
 
 
 def _of_cells(area: Area | None, cells: Statuses) -> tuple[Interval, ...]:
@@ -194,9 +229,8 @@ def _joined(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> tuple[I
     return tuple(sorted((*some, *alone)))
 
 
-def _worst_cell(evaluation: Evaluation, cells: Statuses) -> int | None:
+def _worst_cell(area: Area | None, cells: Statuses) -> int | None:
     differs = cells == Status.DIFFERS
-    if evaluation.area is None or not differs.any():
+    if area is None or not differs.any():
         return None
-    slope = np.abs(evaluation.area.residual) / (evaluation.area.right - evaluation.area.left)
-    return int(np.where(differs, slope, -1.0).argmax())
+    return int(np.where(differs, np.abs(area.residual) / (area.right - area.left), -1.0).argmax())

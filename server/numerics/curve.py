@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .differences import BOUNDS, Kind, Slopes, differentiate, looked_at_again
+from .differences import BOUNDS, Kind, Slopes, differentiate
 from .failure import FunctionFailed
 from .grid import Rows
 from .noise import EPSILON, Array, Forward
+from .second_opinion import looked_at_again
 from .section import Section
 
 # Up to so many points that contradict backward, by more than this, are measured twice.
@@ -58,7 +59,8 @@ def inside(section: Section, x: Array) -> Forward:
         except FunctionFailed:
             within = (t >= x[0]) & (t <= x[-1])
             y = np.full(t.shape, np.nan)
-            y[within] = section.forward(t[within])
+            if within.any():
+                y[within] = section.forward(t[within])
             return y
 
     return forward

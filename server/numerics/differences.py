@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .noise import EPSILON, Array, Forward, largest_nearby, noise_along, probe_points
+from .noise import ASKED_AGAIN, EPSILON, Array, Forward, largest_nearby, noise_along, probe_points
 from .richardson import extrapolate, tableau
 
 LEVELS, RATIO = 4, 3.0
@@ -19,6 +19,10 @@ WIDEST = 2e-3
 WIDEST_LOW_PRECISION = 0.05
 FINE_LEVELS, FINE_RATIO, FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
 FINE_WIDEST = 0.2
+# Next to 0 numbers stand so far apart.
+LEAST_ROUNDING = 2.0**-1074
+# Where points stand closer than this share of what is usual, steps are as much shorter and half, down to a least.
+CLOSER, LEAST = 0.4, 1 / 256
 # How many of its own error bounds a slope may be off before that counts as evidence.
 BOUNDS = 10.0
 
@@ -39,7 +43,8 @@ class Slopes:
     """The slope of a forward at each of n points.
 
     ``error`` bounds the error of ``value``; ``left`` and ``right`` are the one-sided slopes, equal to
-    ``value`` where the point is smooth. ``forwards`` is the mean number of forward values spent a point.
+    ``value`` where the point is smooth; ``noise`` bounds the rounding of forward. ``forwards`` is the mean number of
+    forward values spent a point.
     """
 
     value: Array
@@ -47,6 +52,7 @@ class Slopes:
     left: Array
     right: Array
     kind: NDArray[np.int8]
+    noise: Array
     forwards: float
     step: float
     precision: float
@@ -72,8 +78,9 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min()) if finite.size else 0.0
     visible = rise / span
-    steps = widest * LADDER
-    at, probes = probe_points(x, span)
+    wide = widest * _room(x)
+    steps = wide * LADDER
+    probes = probe_points(x, span)
     points = np.empty(2 * LEVELS * n + probes.size)
     ladder = points[: 2 * LEVELS * n].reshape(2, LEVELS, n)
     np.add(x, steps, out=ladder[0])
@@ -82,9 +89,10 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     values = forward(points)
     above, below = values[: 2 * LEVELS * n].reshape(2, LEVELS, n)
     gaps = ladder[0] - ladder[1]
-    rounding = 2 * precision * np.maximum(np.abs(above), np.abs(below))
+    rounding = np.maximum(2 * precision * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
     if precision == EPSILON:
-        np.maximum(rounding, 2 * noise_along(values[2 * LEVELS * n :], at, n, rise), out=rounding)
+        noise_here = noise_along(forward, values[2 * LEVELS * n :], x, span, rise)
+        np.maximum(rounding, 2 * noise_here, out=rounding)
     central = (above - below) / gaps
     scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
     value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
@@ -96,44 +104,33 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     rough = np.flatnonzero(unsettled)
     kind = np.zeros(n, np.int8)
     left, right = value.copy(), value.copy()
-    forwards = 2.0 * LEVELS + probes.size / n
+    forwards = 2.0 * LEVELS + (probes.size * (1 + ASKED_AGAIN) if precision == EPSILON else probes.size) / n
     if rough.size:
-        fine = settle(forward, x[rough], y[rough], FINE_WIDEST * widest, rounding[-1, rough], precision, visible)
+        fine = settle(forward, x[rough], y[rough], FINE_WIDEST * wide[rough], rounding[-1, rough], precision, visible)
         forwards += fine.forwards * rough.size / n
-        coarse_wins = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error)
+        agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
+        coarse_wins = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error) & agreed
         for ours, theirs in ((value, fine.value), (error, fine.error), (left, fine.left), (right, fine.right)):
             ours[rough] = np.where(coarse_wins, ours[rough], theirs)
         kind[rough] = fine.kind
     error += 1e-17 * visible
-    return Slopes(value, error, left, right, kind, forwards, widest, precision)
+    return Slopes(value, error, left, right, kind, rounding[-1], forwards, widest, precision)
+
+
+def _room(x: Array) -> Array:
+    """How wide the steps may be at each point, as a share: less where points stand closer, for what is bent there."""
+    gaps = np.diff(x)
+    if x.size < 3 or gaps.min() <= 0:
+        return np.ones(x.size)
+    room = np.maximum(np.append(gaps, gaps[-1]), np.append(gaps[0], gaps))
+    share = room / np.median(room)
+    return np.where(share < CLOSER, np.maximum(share / 2, LEAST), 1.0)
 
 
 def _bends(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
     """Where the second difference at the two finest steps falls with h, as at a kink, and not with h²."""
     bend = np.abs(second)
     return (bend[1] > noise) & (bend[1] > 0.7 / RATIO * bend[0]) & (bend[1] > 1e-7 * visible)
-
-
-def looked_at_again(forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp]) -> Slopes:
-    """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
-
-    Where the finer ladder contradicts the coarser one it has the word, for it sees less far and both sides.
-    Elsewhere the distance of the two widens the error bound.
-    """
-    with np.errstate(all="ignore"):
-        rise = np.ptp(y[np.isfinite(y)])
-        rounding = 2 * slopes.precision * np.abs(y[rows])
-        fine = settle(
-            forward, x[rows], y[rows], FINE_WIDEST * slopes.step, rounding, slopes.precision, rise / np.ptp(x)
-        )
-        apart = np.abs(slopes.value[rows] - fine.value)
-        stands = (fine.kind == Kind.SMOOTH) & (apart <= BOUNDS * slopes.error[rows] + fine.error)
-    value, error = slopes.value.copy(), slopes.error.copy()
-    left, right, kind = slopes.left.copy(), slopes.right.copy(), slopes.kind.copy()
-    error[rows] = np.where(stands, np.maximum(error[rows], apart), fine.error)
-    value[rows] = np.where(stands, value[rows], fine.value)
-    left[rows], right[rows], kind[rows] = fine.left, fine.right, fine.kind
-    return replace(slopes, value=value, error=error, left=left, right=right, kind=kind)
 
 
 def _of_neighbours(error: Array, unsettled: NDArray[np.bool_]) -> Array:
@@ -145,7 +142,7 @@ def _of_neighbours(error: Array, unsettled: NDArray[np.bool_]) -> Array:
 
 
 def settle(
-    forward: Forward, x: Array, y: Array, widest: float, rounding: Array, precision: float, visible: float
+    forward: Forward, x: Array, y: Array, widest: float | Array, rounding: Array, precision: float, visible: float
 ) -> Slopes:
     """Slopes at the few points the first ladder left open: 14 forwards each, from both sides.
 
@@ -209,7 +206,7 @@ def settle(
     nowhere = ~np.isfinite(y) | ~(has_left | has_right)
     kind[nowhere] = Kind.NONFINITE
     value[nowhere], error[nowhere] = np.nan, np.inf
-    return Slopes(value, error, left, right, kind, 2.0 * FINE_LEVELS, widest, precision)
+    return Slopes(value, error, left, right, kind, rounding, 2.0 * FINE_LEVELS, float(np.max(widest)), precision)
 
 
 def _positive(run: Array) -> Array:

@@ -51,11 +51,23 @@ class Rows:
     below: NDArray[np.bool_]
     above: NDArray[np.bool_]
 
+    def joined(self, extra: Array) -> Rows:
+        """These rows and ``extra`` points between them."""
+        if not extra.size:
+            return self
+        none = np.zeros(extra.size, bool)
+        merged = np.concatenate((self.x, extra))
+        # Rows of one x, as those of a jump may be, stay in order.
+        order = np.argsort(merged, kind="stable")
+        gap, below, above = (np.concatenate((role, none))[order] for role in (self.gap, self.below, self.above))
+        return Rows(merged[order], gap, below, above)
+
 
 def rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, ...] = ()) -> Rows:
-    """The grid ``x`` with one row for each kink, three (below, gap, above) for each jump or pole, two for an edge.
+    """The grid ``x`` with one row for each kink, cusp or pole, three for each jump, two for an edge.
 
-    ``edges`` are the places where what backward returns jumps while forward does not.
+    The rows of a jump are (below, gap, above), that of a pole is a gap. ``edges`` are the places where what
+    backward returns jumps while forward does not.
     """
     if not (found or edges):
         none = np.zeros(x.size, bool)
@@ -65,8 +77,9 @@ def rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, .
     points = [x[np.abs(x[:, None] - places).min(axis=1) > near]]
     roles = [np.zeros(points[0].size, np.int8)]
     for each in found:
-        points.append(np.array([each.x] if each.kind == "kink" else [each.left, each.x, each.right]))
-        roles.append(np.array([0] if each.kind == "kink" else [BELOW, GAP, ABOVE], np.int8))
+        jump = each.kind == "jump"
+        points.append(np.array([each.left, each.x, each.right] if jump else [each.x]))
+        roles.append(np.array([BELOW, GAP, ABOVE] if jump else [GAP if each.kind == "pole" else 0], np.int8))
     for each in edges:
         points.append(np.array([each.left, each.right]))
         roles.append(np.array([BELOW, ABOVE], np.int8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .evaluate import Evaluation
+from .evaluation import Evaluation
 from .judge import Verdict, judged_by
 from .noise import Array
 from .status import Status

@@ -9,11 +9,16 @@ import numpy as np
 
 from .compare import Comparison, compare
 from .curve import Curve
-from .evaluate import Evaluation
+from .evaluation import Evaluation
+from .finding import Law
 from .status import Status
 from .tolerance import Tolerance, chosen
 
-Word = Literal["matches", "matches its surrogate", "differs", "undecided", "no gradient", "failed"]
+Word = Literal["matches", "matches its surrogate", "matches here", "differs", "undecided", "no gradient", "failed"]
+
+LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
+# A surrogate that depends on the sign of grad_output is the derivative of another function for either sign.
+LAWS_BUT_THE_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,8 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
     """The verdict on a section; tolerances are chosen if None."""
     usual = chosen(evaluation.in_sight, evaluation.dtype)
     tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
-    forward = compare(evaluation, evaluation.numerical, tolerance)
+    share = evaluation.share if atol is None else np.ones_like(evaluation.share)
+    forward = compare(evaluation, evaluation.numerical, tolerance, share)
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)
     if evaluation.analytical is None:
@@ -39,11 +45,11 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
         return Verdict("undecided", forward, forward, tolerance)
     word = _word(forward)
     if word == "matches" or evaluation.surrogate is None:
-        return Verdict(_kept(word, evaluation), forward, forward, tolerance)
-    surrogate = compare(evaluation, evaluation.surrogate, tolerance)
+        return Verdict(_kept(word, evaluation, tolerance), forward, forward, tolerance)
+    surrogate = compare(evaluation, evaluation.surrogate, tolerance, share)
     word = _word(surrogate)
     word = "matches its surrogate" if word == "matches" else word
-    return Verdict(_kept(word, evaluation), forward, surrogate, tolerance)
+    return Verdict(_kept(word, evaluation, tolerance), forward, surrogate, tolerance)
 
 
 def judged_by(evaluation: Evaluation, verdict: Verdict) -> Curve:
@@ -53,11 +59,23 @@ def judged_by(evaluation: Evaluation, verdict: Verdict) -> Curve:
     return evaluation.surrogate
 
 
-def _kept(word: Word, evaluation: Evaluation) -> Word:
-    """The word, unless it holds for this ``grad_output`` only, and no surrogate is said to follow its sign."""
-    if evaluation.proportional or evaluation.follows_sign or not word.startswith("matches"):
+def _kept(word: Word, evaluation: Evaluation, tolerance: Tolerance) -> Word:
+    """The word, unless it holds for this ``grad_output`` only, or for this range only."""
+    if not word.startswith("matches"):
         return word
-    return "differs"
+    if evaluation.linearity.breaks(*(LAWS if not evaluation.follows_sign else LAWS_BUT_THE_SIGN)):
+        return "differs"
+    return "matches here" if _differs_beyond(evaluation, tolerance) else word
+
+
+def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
+    """Whether backward differs somewhere between the outermost numbers, by more than is tolerated."""
+    wide = evaluation.wide
+    if wide is None or not wide.intervals:
+        return False
+    off = np.abs(wide.analytical - wide.numerical)
+    tolerated = off <= tolerance.atol + tolerance.rtol * np.abs(wide.numerical)
+    return bool((~tolerated & (wide.status == Status.DIFFERS)).any())
 
 
 def _word(comparison: Comparison) -> Word:
@@ -71,5 +89,7 @@ def _mostly_judged(comparison: Comparison) -> bool:
     judged = comparison.count(Status.AGREES, Status.SUBGRADIENT)
     if judged and comparison.count(Status.UNDECIDED, Status.JUMP, Status.EDGE) <= judged:
         return True
+    if not judged:  # between its steps a forward may well rise by what backward returns, and have no slope anywhere
+        return False
     agree = np.count_nonzero(comparison.cells == Status.AGREES)
     return bool(agree > np.count_nonzero(np.isin(comparison.cells, (Status.UNDECIDED, Status.JUMP))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache, reduce
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +15,43 @@ Forward = Callable[[Array], Array]
 
 EPSILON = 2.0**-53
 PLACES = 24
-POINTS = 7
-THIRD = 3
-# A third difference of white noise has variance 20 σ² (1 + 9 + 9 + 1).
-THIRD_DIFFERENCE_GAIN = 20.0
+# How far apart the probed points are, as shares of the visible range, and how many there are on either side.
+NEAR, FAR = 2e-10, 1e-6
+THREE, SIX = 3, 6
+ROOM = 32.0
+# How many less close points there are for each close one.
+ASKED_AGAIN = SIX / THREE
+TINY = 1e-300
+MOST = 0.05
+NEXT = 1
+FEW = 0.5
+# So much more noise between the less close points is rounding that the close ones do not show.
+COARSER = 8.0
+# With no more noise than this share of its value forward seems perfect, but may be rounded too coarsely to be heard.
+PERFECT = 64 * EPSILON
+# Steps so small may be rounding beside something that is not small itself.
+ROUNDED = 1e-12
 FLOAT32_BITS = 24
 CROOKED = 1 / math.pi
 SMALL_BITS = 4
-ENOUGH = 8
+ENOUGH = 4
 
 
-def probe_points(x: Array, span: float) -> tuple[NDArray[np.intp], Array]:
-    """Places along ``x`` and, around each, 7 points so close together that only noise differs."""
+def probe_points(x: Array, span: float) -> Array:
+    """Around each of some places along ``x`` 6 points so close together that only noise differs."""
+    return _around(x, NEAR * span, THREE)
+
+
+def _around(x: Array, gap: float, side: int) -> Array:
+    """So many points on either side of each place, nearer to it than any other of ``x``."""
     at = _places(x.size)
+    room = np.diff(x, prepend=-np.inf, append=np.inf)
+    room[room == 0] = np.inf
+    apart = np.minimum(gap, np.minimum(room[:-1], room[1:])[at] / ROOM)
     near = x[at]
-    gap = np.maximum(2e-10 * span, 256 * np.spacing(np.abs(near)))
-    return at, (near[:, None] + gap[:, None] * np.arange(-THIRD, THIRD + 1)).ravel()
+    apart = np.maximum(apart, 256 * np.spacing(np.abs(near)))
+    steps = np.arange(1, side + 1)
+    return (near[:, None] + apart[:, None] * np.concatenate((-steps[::-1], steps))).ravel()
 
 
 @lru_cache(maxsize=16)
@@ -37,18 +59,44 @@ def _places(count: int) -> NDArray[np.intp]:
     return np.linspace(0, count - 1, min(PLACES, count)).round().astype(np.intp)
 
 
-def noise_along(values: Array, at: NDArray[np.intp], count: int, rise: float) -> Array:
-    """The root mean square noise of the probed ``values``, interpolated to all ``count`` points.
+def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: float) -> Array:
+    """The root mean square noise of the values ``probed`` at the probe points, interpolated to all of ``x``.
 
-    Third differences cancel whatever is smooth (R. W. Hamming, Numerical Methods, ch. 10). Capped at
-    1e-9 of the ``rise`` of the curve: a probe astride a jump is not noise.
+    Differences of a high order cancel whatever is smooth (R. W. Hamming, Numerical Methods, ch. 10), those of either
+    side of a place a kink or a jump at it. Where forward, or something in it, is rounded so coarsely that close values
+    are all the same, less close ones tell; where they tell nothing either, the noise is what it is elsewhere. Capped
+    at a twentieth of the ``rise`` of the curve.
     """
-    third = values.reshape(at.size, POINTS)
-    for _ in range(THIRD):
-        third = third[:, 1:] - third[:, :-1]
-    rms = np.sqrt((third * third).mean(axis=1) / THIRD_DIFFERENCE_GAIN)
+    close, less_close = _rms(probed, THREE), _rms(forward(_around(x, FAR * span, SIX)), SIX)
+    rms = np.where(less_close > COARSER * close, less_close, (close + less_close) / 2)
+    heard = rms > PERFECT * np.abs(probed[:: 2 * THREE])
+    elsewhere = float(np.max(rms, initial=0.0, where=heard)) if heard.any() else _steps(probed)
+    rms[~heard] = np.maximum(rms[~heard], min(elsewhere, ROUNDED))
+    known = np.log(np.maximum(np.minimum(largest_nearby(rms, NEXT), MOST * rise), TINY))
+    noise = np.exp(np.interp(np.arange(x.size), _places(x.size), known))
+    return np.where(noise > 2 * TINY, noise, 0.0)
+
+
+def _rms(values: Array, side: int) -> Array:
+    """The noise at each place, from the ``side`` values on either side of it."""
+    sides = values.reshape(-1, 2, side).swapaxes(0, 1)
+    different = np.diff(sides, side - 1)[..., 0]
+    rms = np.sqrt((different * different).mean(axis=0) / comb(2 * side - 2, side - 1))
+    # Of steps so few that hardly one is seen, half a step is the noise.
+    steps = np.abs(np.diff(sides))
+    highest = steps.max(axis=(0, 2))
+    few = ((steps > 0).mean(axis=(0, 2)) < FEW) & (highest <= ROUNDED)
+    rms = np.where(few, np.maximum(rms, highest / 2), rms)
     rms[~np.isfinite(rms)] = 0.0
-    return np.interp(np.arange(count), at, np.minimum(largest_nearby(rms, 1), 1e-9 * rise))
+    return rms
+
+
+def _steps(values: Array) -> float:
+    """The steps of a forward that does nothing but step, if they are as small as rounding beside 1 makes them."""
+    steps = np.abs(np.diff(values))
+    moves = steps > 0
+    step = float(np.min(steps, initial=np.inf, where=moves))
+    return step if moves.mean() < FEW and step <= ROUNDED else 0.0
 
 
 def largest_nearby(values: Array, reach: int) -> Array:

@@ -12,7 +12,7 @@ def number(value: float, span: float = math.inf) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     value += 0.0  # −0 is 0
-    more = math.ceil(math.log10(abs(value) / span)) if value and span < math.inf else 0
+    more = math.ceil(math.log10(abs(value)) - math.log10(span)) if value and span < math.inf else 0
     return (
         f"{value:.{min(max(4, 4 + more), 17)}g}".replace("e-0", "e-")
         .replace("e+0", "e")

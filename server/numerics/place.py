@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .compare import Interval
-from .evaluate import Evaluation
+from .evaluation import Evaluation
 from .number import number
 
 

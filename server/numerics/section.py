@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...ops import Op
 from .failure import Failure, FunctionFailed, Phase, failure_of
+from .layout import Handed, Layout, cotangent, dense
 
 Array = NDArray[np.float64]
 Index = tuple[int, ...]
@@ -82,48 +83,70 @@ class Section:
             parts = [_numpy(self._run(chunk, None)) for chunk in self._chunks(t)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def backward(self, t: Array, grad_output: float) -> Returned:
+    def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Returned:
         """The output element and its ``grad_input`` for ``grad_output``, at every ``t`` (1-D), as float64.
 
-        Raises ``FunctionFailed``.
+        ``grad_output`` is one number, or one for every ``t``; all other output elements get 0. Backward is
+        handed it as a tensor that lies in memory as ``layout`` lays it. Raises ``FunctionFailed``.
         """
         if self.sweeps_parameter:
             return Returned(self.forward(t), None, False)
-        values, gradients, none = [], [], False
+        values, gradients, none, done = [], [], False, 0
         for chunk in self._chunks(t):
-            leaf, y = self._tracked(chunk)
-            values.append(_numpy(y.detach()))
-            if y.requires_grad:
-                gradient = self._gradient(y, leaf, grad_output)
+            given = grad_output[done : done + chunk.size] if isinstance(grad_output, np.ndarray) else grad_output
+            done += chunk.size
+            leaf, out = self._tracked(chunk)
+            values.append(_numpy(self._element(out, chunk.size)))
+            if out.requires_grad:
+                hand = partial(cotangent, grad_output=given, copies=chunk.size, index=self.of_index, layout=layout)
+                gradient = self._pulled(leaf, out, hand)
                 none |= gradient is None
-                gradients.append(np.zeros(len(chunk)) if gradient is None else _numpy(gradient))
+                gradients.append(np.zeros(chunk.size) if gradient is None else self._of_wrt(gradient))
         return Returned(np.concatenate(values), np.concatenate(gradients) if gradients else None, none)
 
-    def _gradient(self, y: torch.Tensor, leaf: torch.Tensor, grad_output: float) -> torch.Tensor | None:
+    def vjp(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> Array | None:
+        """All of ``grad_input``, flat, where ``grad_output`` gives a tensor for all of the output, in one call.
+
+        None for a parameter, or where the output carries no gradient. Raises ``FunctionFailed``.
+        """
+        if self.sweeps_parameter:
+            return None
+        leaf, out = self._tracked(t)
+        if not out.requires_grad:
+            return None
+        gradient = self._pulled(leaf, out, grad_output)
+        return np.zeros(leaf.numel()) if gradient is None else _numpy(gradient).reshape(-1)
+
+    def _pulled(
+        self, leaf: torch.Tensor, out: torch.Tensor, grad_output: Callable[[torch.Tensor], torch.Tensor]
+    ) -> torch.Tensor | None:
         try:
-            # A scalar root hands backward a dense grad_output, and does not import sympy as grad_outputs= does.
-            total = torch.dot(y, torch.full_like(y, grad_output))
-            (gradient,) = torch.autograd.grad(total, leaf, allow_unused=True)
+            root: torch.Tensor = Handed.apply(out, grad_output(out.detach()))  # type: ignore[no-untyped-call]
+            return torch.autograd.grad(root, leaf, allow_unused=True)[0]
+        except FunctionFailed:
+            raise
         except Exception as error:
             raise failure_of(error, self.op, "backward") from error
-        return None if gradient is None else self._pick(gradient.detach(), self._shape(self.wrt), self.wrt_index)
+
+    def _of_wrt(self, gradient: torch.Tensor) -> Array:
+        return _numpy(self._pick(gradient, self._shape(self.wrt), self.wrt_index))
 
     def _tracked(self, t: Array) -> tuple[torch.Tensor, torch.Tensor]:
-        """A leaf of the graph, and the output element that goes back to it.
+        """A leaf of the graph, and the output that goes back to it.
 
         A Function that works in place refuses a leaf, and is given a copy.
         """
         leaf = self._swept(t).requires_grad_()
         try:
-            return leaf, self._run(t, leaf)
+            return leaf, self._output(self._called(t, leaf))
         except FunctionFailed as error:
             if "a leaf Variable that requires grad" not in error.failure.message:
                 raise
         leaf = self._swept(t).requires_grad_()
-        return leaf, self._run(t, leaf.clone())
+        return leaf, self._output(self._called(t, leaf.clone()))
 
     def _run(self, t: Array, swept: torch.Tensor | None) -> torch.Tensor:
-        return self._element(self._called(t, swept), len(t))
+        return self._element(self._output(self._called(t, swept)), len(t))
 
     def _called(self, t: Array, swept: torch.Tensor | None) -> Any:
         arguments = list(self._arguments(t, swept))
@@ -137,9 +160,13 @@ class Section:
         with torch.no_grad():
             return sum(self._output(self._called(chunk, None)).numel() for chunk in self._chunks(t))
 
-    def _element(self, y: Any, copies: int) -> torch.Tensor:
+    @property
+    def copy_size(self) -> int:
+        """The elements of one copy of the biggest input that is stacked."""
+        return max(math.prod(self._shape(name)) for name in self.stacked)
+
+    def _element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
         """The element ``of`` of every copy, as a 1-D tensor."""
-        out = self._output(y)
         shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
         if out.numel() != copies * math.prod(shape) or not self._fits(shape):
             raise self._wrong(f"{self._phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element")
@@ -201,7 +228,7 @@ class Section:
     def _chunks(self, t: Array) -> Iterator[Array]:
         size = 1
         if self.stacked:
-            size = max(1, BATCH_ELEMENTS // max(math.prod(self._shape(name)) for name in self.stacked))
+            size = max(1, BATCH_ELEMENTS // self.copy_size)
         for first in range(0, len(t), size):
             yield t[first : first + size]
 
@@ -212,4 +239,4 @@ def _of_every(index: Index) -> tuple[Any, ...]:
 
 
 def _numpy(tensor: torch.Tensor) -> Array:
-    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy())
+    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True))

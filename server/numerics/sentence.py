@@ -6,11 +6,13 @@ import numpy as np
 
 from .curve import Curve
 from .differences import Kind
-from .evaluate import Evaluation
+from .evaluation import Evaluation
+from .finding import sentence as law
 from .judge import Verdict, judged_by
 from .number import apart, number
 from .place import Names, everywhere, intervals, listed, place, reach
 from .status import Status
+from .wide_sentence import said as beyond
 
 # If fewer of the points are judged, the sentence says how many.
 MOST = 0.9
@@ -19,8 +21,10 @@ MOST = 0.9
 def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One to four sentences: what was found, where, by how much, and what kinks and jumps have to do with it."""
     parts = _SAY[verdict.word](evaluation, verdict, names)
-    if verdict.word in ("matches", "matches its surrogate", "differs"):
+    if verdict.word.startswith("matches") or verdict.word == "differs":
         parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _left_out(evaluation, verdict)
+    if verdict.word.startswith("matches") and evaluation.wide is not None:
+        parts += beyond(evaluation.wide, evaluation.grid, names)
     return " ".join(parts)
 
 
@@ -28,11 +32,14 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
     said = f"backward returns {names.derivative} {everywhere(evaluation, names)}."
     if evaluation.grad_output == 0:
         return [said, "That is easily said: with grad_output 0 every gradient is 0."]
-    if names.claim == "broken":
-        return [said, "This specimen is broken elsewhere: widen the range."]
     if names.claim == "surrogate":
         return [said, "Elsewhere it is meant to follow its surrogate instead."]
     return [said]
+
+
+def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
+    said = _matches if verdict.against is verdict.forward else _matches_surrogate
+    return said(evaluation, verdict, names)[:1]
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -56,13 +63,17 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
     if compared.worst_cell is not None:
         return [f"backward does not return {meant} {_between_points(evaluation, verdict, names)}"]
     if row is None or evaluation.analytical is None:
-        return [_out_of_proportion(evaluation)]
+        return [_out_of_proportion(evaluation, names)]
     curve = judged_by(evaluation, verdict)
     returned, expected = evaluation.analytical[row], evaluation.grad_output * curve.slopes.value[row]
     factor = "" if evaluation.grad_output == 1 else f" (times grad_output {number(evaluation.grad_output)})"
     said = f"backward does not return {meant} {intervals(compared.intervals, evaluation, names)}"
-    example = f"at {names.wrt} = {place(evaluation.rows.x[row], evaluation)} it returns {apart(returned, expected)}"
+    x = float(evaluation.rows.x[row])
+    example = "" if compared.intervals == ((x, x),) else f"at {names.wrt} = {place(x, evaluation)} "
+    example += f"it returns {apart(returned, expected)}"
     if curve.slopes.kind[row] == Kind.KINK:
+        if not np.isfinite([curve.slopes.left[row], curve.slopes.right[row]]).all():
+            return [f"{said}: {example}, where {slope} a cusp."]
         return [
             f"{said}: {example}, where {slope} a kink, and only slopes {_between(evaluation, curve, row)} are right."
         ]
@@ -71,27 +82,25 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
 
 def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """What forward rises by, and what backward accounts for, where only the cells between the points tell."""
-    area, cell = evaluation.area, verdict.against.worst_cell
+    followed = verdict.against is verdict.forward
+    area, cell = evaluation.area if followed else evaluation.surrogate_area, verdict.against.worst_cell
     assert area is not None
     assert cell is not None
-    curve = judged_by(evaluation, verdict)
-    who = "forward" if curve is evaluation.numerical else "its surrogate"
     low, high = next(each for each in verdict.against.intervals if each[0] <= area.left[cell] < each[1])
     first, last = np.searchsorted(area.left, (low, high))
     where = f"{place(low, evaluation)} ≤ {names.wrt} ≤ {place(high, evaluation)}"
-    rise = area.rise if curve is evaluation.numerical else evaluation.grad_output * np.diff(curve.values[area.ends])
-    risen, accounted = float(rise[first:last].sum()), float(area.area[first:last].sum())
+    risen, accounted = float(area.rise[first:last].sum()), float(area.area[first:last].sum())
     return (
-        f"between the points: over {where} {who} rises by {apart(risen, accounted)}, "
-        f"and the area under what backward returns is {apart(accounted, risen)}."
+        f"between the points: over {where} {'forward' if followed else 'its surrogate'} rises by "
+        f"{apart(risen, accounted)}, and the area under what backward returns is {apart(accounted, risen)}."
     )
 
 
-def _out_of_proportion(evaluation: Evaluation) -> str:
-    return (
-        f"For grad_output {number(evaluation.grad_output)} backward returns what it is meant to, but not in proportion "
-        "to it: for another grad_output, negative or larger, it should return that many times as much, and does not."
-    )
+def _out_of_proportion(evaluation: Evaluation, names: Names) -> str:
+    """Which law of linearity backward breaks, where it is right for this ``grad_output``."""
+    asked = f"For grad_output {number(evaluation.grad_output)} backward returns what it is meant to."
+    broken = law(evaluation.linearity.findings[0], names.wrt)
+    return f"{asked} But {broken[0].lower()}{broken[1:]}"
 
 
 def _between(evaluation: Evaluation, curve: Curve, row: int) -> str:
@@ -128,6 +137,7 @@ def _failed(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]
 _SAY = {
     "matches": _matches,
     "matches its surrogate": _matches_surrogate,
+    "matches here": _matches_here,
     "differs": _differs,
     "undecided": _undecided,
     "no gradient": _no_gradient,

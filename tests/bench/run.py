@@ -18,6 +18,12 @@ SUBJECTS = {
     "gradchecked": "T11: against gradcheck, in process and over HTTP",
     "accuracy": "T6, T7: the numerical derivative and its error bound, against its peers",
     "special": "T9: kinks, jumps and edges",
+    "drawn": "T19: how far the drawn lines are off",
+    "bugs": "planted bugs, and what gradcheck says of them",
+    "accused": "innocents, at three ranges and in two dtypes",
+    "bounds": "fifteen hard slopes, and the error bounds of all who measure them",
+    "sensitivity": "T8, T10: how small an error is seen",
+    "cost": "the full verdict, against its floor and against gradcheck",
     "request": "T2: CPU time of one request",
     "start": "T14, T15, T18: start and memory",
 }

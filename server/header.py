@@ -1,0 +1,27 @@
+"""The part of a header that every view has: what was asked, of which op, on which device."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from .question import Question
+
+
+def header(
+    question: Question, title: str, claim: str, device: dict[str, Any], notes: list[str] | None = None
+) -> dict[str, Any]:
+    """What was asked, as plain data; ``device`` is the kind and the name of the one that was used."""
+    asked = asdict(question)
+    for chosen in ("step", "atol", "rtol", "at"):  # what the numerics made of them stands in the views
+        del asked[chosen]
+    if question.view == "step":
+        asked["at"] = question.place
+    return asked | {
+        "title": title,
+        "claim": claim,
+        "wrt": str(question.wrt),
+        "of": str(question.of),
+        "device": device,
+        "notes": notes or [],
+    }

@@ -1,0 +1,68 @@
+"""Stories of a backward that returns the slope and something more: a constant, a multiple of x, rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from .evidence import Evidence, Story
+from .figures import figure
+from .noise import Array, largest, mantissa_bits
+from .tolerance import PLACES
+
+# A sum is told from so many rows, and next to where the addition is 0 it is not divided by.
+ENOUGH = 8
+ZERO = 1e-3
+# A number this many powers of two smaller still has all its bits where numbers are rounded as they are computed.
+SMALL_BITS = 4
+
+
+def added(seen: Evidence) -> Story | None:
+    """The slope, plus a constant or a multiple of x or y, times ``grad_output``."""
+    if np.count_nonzero(seen.judged & ~seen.kink) < ENOUGH:
+        return None
+    more = seen.returned - seen.slope
+    for called, unit in (("", np.ones_like(seen.x)), (seen.wrt, seen.x), (seen.of, seen.values)):
+        rows = seen.judged & ~seen.kink & (np.abs(unit) > ZERO * np.nanmax(np.abs(unit[seen.judged])))
+        share, within = seen.typical(more[rows] / unit[rows])
+        exceptions = seen.exceptions(1.0, share * unit) if share else None
+        if exceptions is None:
+            continue
+        size = figure(abs(share), within)
+        term = called if size == "1" and called else f"{size} {called}".rstrip()
+        sum_ = f"(the slope of {seen.owner} {'−' if share < 0 else '+'} {term})"
+        said = f"backward returns grad_output times {sum_} {seen.everywhere(exceptions)}"
+        kind = f"added multiple of {'x' if called == seen.wrt else 'y'}" if called else "added constant"
+        decay = ", as weight decay does" if called == seen.wrt and not seen.designed else ""
+        return kind, f"{said}: it adds a term{decay}."
+    return None
+
+
+def low_precision(seen: Evidence) -> Story | None:
+    """The slope, rounded to fewer places than the dtype has."""
+    own = torch.finfo(seen.evaluation.dtype).eps
+    returned = seen.returned[seen.judged]
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        info = torch.finfo(dtype)
+        if info.eps <= own or not _rounded(returned, dtype, own):
+            continue
+        off, most = np.abs(seen.returned - seen.slope), largest(seen.slope[seen.judged])
+        fits = off <= PLACES[dtype.itemsize] * info.eps * (np.abs(seen.slope) + most) + seen.band
+        if not fits[seen.judged & ~seen.kink].all():
+            return None
+        bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
+        worst = float(off[seen.judged & ~seen.kink].max() / most)
+        return "low precision", (
+            f"backward is right but for rounding: what it returns has {bits} significant bits instead of {full}, "
+            f"as if it computed in {info.dtype}, and is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+        )
+    return None
+
+
+def _rounded(returned: Array, dtype: torch.dtype, own: float) -> bool:
+    """Whether the values, small ones too, are numbers of this ``dtype``: a staircase has fewer bits for those."""
+    near = torch.from_numpy(returned).to(dtype).to(torch.float64).numpy()
+    if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < ENOUGH:
+        return False
+    small = near[np.abs(near) <= largest(near) / 2**SMALL_BITS]
+    return small.size < ENOUGH or mantissa_bits(small) > mantissa_bits(near) - SMALL_BITS

@@ -1,0 +1,55 @@
+"""What was measured of a section."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from .area import Area
+from .curve import Curve
+from .failure import Failure
+from .grid import Grid, Rows
+from .linearity import Linearity
+from .noise import Array
+from .special import SpecialPoint
+from .wide import Wide
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured of one section. All arrays have one element a row; gradients are ``grad_input``.
+
+    ``forward`` holds the values in the chosen dtype, ``analytical`` what backward returned for ``grad_output`` (None
+    where nothing is returned), ``numerical`` the forward in double precision with its slopes, not yet multiplied by
+    ``grad_output``. ``in_sight`` is the largest ``grad_input`` that forward or its surrogate calls for, ``share`` (1
+    in double precision) how much of that is in sight near each row, ``lost`` what a shorter dtype has lost of what
+    backward returns. ``area`` and ``surrogate_area`` say what lies between the rows. ``special`` are the kinks, cusps,
+    jumps and poles that were located. ``steady`` says that forward answers the same when asked again; ``linearity``
+    holds the laws that backward breaks, ``wide`` what it does beyond the range. ``returned_none`` says that it
+    returned None, and ``failure`` that it raised.
+    """
+
+    rows: Rows
+    grid: Grid
+    grad_output: float
+    forward: Array
+    analytical: Array | None
+    numerical: Curve
+    surrogate: Curve | None
+    in_sight: float
+    area: Area | None
+    surrogate_area: Area | None
+    lost: Array
+    share: Array
+    special: tuple[SpecialPoint, ...]
+    structure: str
+    dtype: torch.dtype
+    numerical_dtype: torch.dtype
+    numerical_device: str
+    returned_none: bool
+    follows_sign: bool
+    steady: bool
+    linearity: Linearity
+    wide: Wide | None
+    failure: Failure | None = None

@@ -1,0 +1,41 @@
+"""The reference: the section that differences are taken of, in double precision wherever the Function allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from .failure import FunctionFailed
+from .noise import Array, largest
+from .section import Section
+from .structure import arranged
+
+# Asked twice, a forward that is no game of chance answers the same: to the last place on a CPU, else to this share.
+STEADY = {"cpu": 1e-14}
+ELSEWHERE = 1e-5
+
+
+def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Section:
+    """The section in double precision on the CPU, or as it is where the Function refuses that."""
+    double = section.at(torch.float64, "cpu")
+    if double == section:
+        return section
+    double = arranged(replace(double, inputs=_rounded(section)), x, grad_output)
+    try:
+        double.forward(x[[0, -1]])
+    except FunctionFailed:
+        return section
+    return double
+
+
+def _rounded(section: Section) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """The held inputs as the section's dtype holds them."""
+    return tuple((name, tuple(torch.tensor(values, dtype=section.dtype).tolist())) for name, values in section.inputs)
+
+
+def steady(section: Section, x: Array, y: Array) -> bool:
+    """Whether forward, asked again, answers the same, but for the last places in which a device may differ."""
+    again, share = section.forward(x), STEADY.get(section.device, ELSEWHERE)
+    return np.allclose(again, y, rtol=share, atol=share * largest(y), equal_nan=True)

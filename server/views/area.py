@@ -1,0 +1,109 @@
+"""The areas: what forward rises by from one x to the next, and the area under what backward returned there."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from ..columns import Columns, finite
+from ..numerics.area import Area
+from ..numerics.cells import Statuses, allowed_of
+from ..numerics.compare import Interval
+from ..numerics.evaluation import Evaluation
+from ..numerics.judge import Verdict
+from ..numerics.number import number
+from ..numerics.section import Section
+from ..numerics.status import Status
+from ..question import Question
+from .looked import looked
+
+# What is nearer to 0 than this share of the range lies beside a jump at 0.
+BESIDE = 1e-9
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """One row a cell between neighbouring x, in units of ``grad_input`` times length. Raises ``FunctionFailed``."""
+    evaluation, verdict = looked(section, question)
+    area, cells = evaluation.area, verdict.forward.cells
+    found = {
+        "sentence": _sentence(evaluation, verdict, str(question.wrt)),
+        "statuses": [each.name.lower() for each in Status],
+        "intervals": [],
+        "failure": asdict(evaluation.failure) if evaluation.failure else None,
+    }
+    if area is None:
+        return found, {}
+    return found | {"intervals": [list(each) for each in _intervals(area, cells)]}, {
+        "left": area.left,
+        "right": area.right,
+        "rise": area.rise,
+        "area": area.area,
+        "residual": area.residual,
+        "allowed": allowed_of(area, verdict.tolerance),
+        "status": cells.astype(np.uint8),
+    }
+
+
+def summary(evaluation: Evaluation, verdict: Verdict) -> dict[str, Any] | None:
+    """How many cells there are, how many of them differ, and which one most; None where nothing is returned."""
+    area, cells = evaluation.area, verdict.forward.cells
+    if area is None:
+        return None
+    differs = cells == Status.DIFFERS
+    row = int(np.argmax(np.where(differs, np.abs(area.residual), -1.0))) if differs.any() else None
+    worst = {"left": area.left, "right": area.right, "rise": area.rise, "area": area.area}
+    return {
+        "cells": cells.size,
+        "differs": int(differs.sum()),
+        "undecided": int((cells == Status.UNDECIDED).sum()),
+        "intervals": [list(each) for each in _intervals(area, cells)],
+        "worst": None if row is None else {key: finite(column[row]) for key, column in worst.items()},
+    }
+
+
+def _intervals(area: Area, cells: Statuses) -> list[Interval]:
+    """Where neighbouring cells differ."""
+    edges = np.flatnonzero(np.diff(cells == Status.DIFFERS, prepend=False, append=False))
+    return [(float(area.left[first]), float(area.right[end - 1])) for first, end in edges.reshape(-1, 2)]
+
+
+def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
+    """Whether the areas are what forward rises by, and where they are farthest from it."""
+    area, cells = evaluation.area, verdict.forward.cells
+    if evaluation.failure:
+        return f"There is no area: {evaluation.failure.phase} raised {evaluation.failure.kind}."
+    if evaluation.grad_output == 0:
+        return "With grad_output 0 every gradient is 0: there is no area to compare."
+    if area is None:
+        return f"There is no area: backward returns no gradient for {wrt} between the points."
+    differs = int((cells == Status.DIFFERS).sum())
+    judged = differs + int((cells == Status.AGREES).sum())
+    if not judged:
+        return f"Rounding hides what there is to see: none of {cells.size} cells between the points could be judged."
+    rise = "forward rises by" if evaluation.grad_output == 1 else "grad_output times the rise of forward is"
+    if not differs:
+        return f"From point to point {rise} the area under what backward returned, in all {judged} cells judged."
+    low, high, risen, under = _farthest(area, cells)
+    place = f"from {wrt} = {_place(low, evaluation.grid.span)} to {_place(high, evaluation.grid.span)}"
+    many = f"all {judged}" if differs == judged else f"{differs} of {judged}"
+    said = (
+        f"In {many} cells the area under what backward returned is not what forward rises by:"
+        f" {place} {rise} {number(risen)}, and the area is {number(under)}."
+    )
+    meant = " It is meant to be the area of its surrogate, and is." if verdict.word == "matches its surrogate" else ""
+    return said + meant
+
+
+def _place(x: float, span: float) -> str:
+    return number(x if abs(x) > BESIDE * span else 0.0, span)
+
+
+def _farthest(area: Area, cells: Statuses) -> tuple[float, float, float, float]:
+    """The interval of cells that differ whose areas leave most of its rise: its ends, the rise and the area."""
+    totals = []
+    for low, high in _intervals(area, cells):
+        inside = (area.left >= low) & (area.right <= high) & (cells == Status.DIFFERS)
+        totals.append((low, high, float(area.rise[inside].sum()), float(area.area[inside].sum())))
+    return max(totals, key=lambda each: abs(each[2] - each[3]))

@@ -1,0 +1,93 @@
+"""The curves: forward, its gradients side by side, and the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from ..columns import Columns, columns, finite, gaps, marks
+from ..numerics.evaluation import Evaluation
+from ..numerics.explanation import explained
+from ..numerics.implied import implied
+from ..numerics.judge import Verdict, judged_by
+from ..numerics.section import Section
+from ..numerics.sentence import sentence
+from ..numerics.status import Status
+from ..question import Question
+from . import area, wide
+from .findings import findings
+from .looked import looked, names
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """Everything measured of one section, one float64 (status: uint8) a row. Raises ``FunctionFailed``."""
+    evaluation, verdict = looked(section, question)
+    drawn = columns(evaluation, verdict)
+    if not verdict.word.startswith("matches") or verdict.word == "matches its surrogate":
+        followed = implied(evaluation, verdict)
+        drawn |= {} if followed is None else {"implied": followed}
+    slopes = evaluation.numerical.slopes
+    return {
+        "notes": _notes(evaluation, section),
+        "numerical": {
+            "dtype": str(evaluation.numerical_dtype).removeprefix("torch."),
+            "device": evaluation.numerical_device,
+            "forwards_per_point": slopes.forwards,
+            "step": slopes.step,
+        },
+        "tolerance": asdict(verdict.tolerance),
+        "structure": evaluation.structure,
+        "verdict": _verdict(section, question, evaluation, verdict),
+        "linearity": {
+            "holds": None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds,
+            "findings": findings(evaluation.linearity, str(question.wrt)),
+        },
+        "wide": wide.summary(evaluation, names(section, question)),
+        "area": area.summary(evaluation, verdict),
+        "statuses": [each.name.lower() for each in Status],
+        "gaps": gaps(evaluation, drawn),
+        "marks": marks(evaluation),
+        "failure": asdict(evaluation.failure) if evaluation.failure else None,
+    }, drawn
+
+
+def _verdict(section: Section, question: Question, evaluation: Evaluation, verdict: Verdict) -> dict[str, Any]:
+    against, explanation = verdict.against, explained(section, evaluation, verdict)
+    return {
+        "word": verdict.word,
+        "sentence": sentence(evaluation, verdict, names(section, question)),
+        "explanation": asdict(explanation) if explanation else None,
+        "intervals": [list(each) for each in (verdict.forward if section.op.surrogate else against).intervals],
+        "worst": _worst(evaluation, verdict),
+        "judged": against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS),
+        "undecided": against.count(Status.UNDECIDED),
+    }
+
+
+def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] | None:
+    row = verdict.against.worst
+    if row is None or evaluation.analytical is None:
+        return None
+    slopes = judged_by(evaluation, verdict).slopes
+    return {
+        "x": float(evaluation.rows.x[row]),
+        "analytical": finite(evaluation.analytical[row]),
+        "numerical": finite(evaluation.grad_output * slopes.value[row]),
+        "error": finite(abs(evaluation.grad_output) * slopes.error[row]),
+    }
+
+
+def _notes(evaluation: Evaluation, section: Section) -> list[str]:
+    notes = []
+    if evaluation.returned_none:
+        notes.append(f"backward returns None for {section.wrt}; autograd treats that as 0.")
+    if evaluation.numerical.slopes.precision > 2.0**-30:
+        notes.append("forward computes in low precision inside, so the differences take wider steps.")
+    if evaluation.numerical.unseen:
+        notes.append("forward moves in steps that lie closer together than the points; zoom in to see them.")
+    if evaluation.numerical_dtype != torch.float64:
+        kind = str(evaluation.numerical_dtype).removeprefix("torch.")
+        notes.append(f"forward refuses float64, so the numerical gradient is computed in {kind} too.")
+    return notes

@@ -1,0 +1,27 @@
+"""What several views begin with: the section evaluated and judged, and what a sentence calls it."""
+
+from __future__ import annotations
+
+from ..numerics.evaluate import evaluate
+from ..numerics.evaluation import Evaluation
+from ..numerics.grid import Grid
+from ..numerics.judge import Verdict, judge
+from ..numerics.place import Names
+from ..numerics.section import Section
+from ..question import Question
+
+
+def looked(section: Section, question: Question) -> tuple[Evaluation, Verdict]:
+    """The evaluation that was asked for, and its verdict; raises ``FunctionFailed``."""
+    evaluation = evaluate(section, grid(question), question.grad_output, question.step)
+    return evaluation, judge(evaluation, question.atol, question.rtol)
+
+
+def grid(question: Question, most: int | None = None) -> Grid:
+    """The grid that was asked for, with no more than so many points."""
+    return Grid(question.start, question.stop, min(question.count, most or question.count))
+
+
+def names(section: Section, question: Question) -> Names:
+    """What a sentence calls the swept element, the output element and the claim."""
+    return Names(str(question.wrt), str(question.of), section.op.claim, section.sweeps_parameter)

@@ -1,0 +1,65 @@
+"""The dtypes and devices side by side: what each bears, and what it loses against double precision."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from ..columns import Columns, finite
+from ..numerics.lens import Lens, Precision, lens
+from ..numerics.lens_sentence import lens_sentence
+from ..numerics.places import Places
+from ..numerics.section import Section
+from ..question import Question
+from .looked import grid
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """One row of the header a dtype and device; columns of errors in units in the last place, one element an x.
+
+    What the dtype asked for does not bear is the failure; the others are looked at all the same.
+    """
+    seen, wrt = lens(section, grid(question), question.grad_output), str(question.wrt)
+    asked = next(row for row in seen.rows if (row.dtype, row.device) == (question.dtype, section.device))
+    columns = {"x": seen.x}
+    for row in seen.rows:
+        name = row.dtype if row.device == "cpu" else f"{row.dtype}_{row.device}"
+        errors = {f"forward_{name}": row.forward, f"gradient_{name}": row.gradient}
+        columns |= {key: places.each for key, places in errors.items() if np.isfinite(places.each).any()}
+    return {
+        "sentence": lens_sentence(seen, wrt) or "Every dtype is taken, and nothing is lost that could be told.",
+        "rows": [_row(each) for each in seen.rows],
+        "complex": _complex(seen, wrt),
+        "failure": asdict(asked.failure) if asked.failure else None,
+    }, columns
+
+
+def _row(row: Precision) -> dict[str, Any]:
+    failure = row.failure
+    return {
+        "dtype": row.dtype,
+        "device": row.device,
+        "supported": row.supported,
+        "message": f"{failure.phase} raised {failure.kind}: {failure.message}" if failure else "",
+        "yardstick": row.yardstick,
+        "forward_ulp": _places(row.forward),
+        "gradient_ulp": _places(row.gradient),
+        "overflow": list(row.overflow),
+        "nan_gradients": row.nan_gradients,
+        "infinite_gradients": row.infinite_gradients,
+        "computes_in": row.computes_in,
+    }
+
+
+def _places(places: Places) -> dict[str, float] | None:
+    if finite(places.largest) is None:
+        return None
+    return {"median": places.median, "max": places.largest, "x": places.x}
+
+
+def _complex(seen: Lens, wrt: str) -> dict[str, str] | None:
+    if seen.complex is None:
+        return None
+    return {"verdict": seen.complex.answer, "sentence": lens_sentence(replace(seen, rows=()), wrt)}

@@ -1,0 +1,185 @@
+// The figure below the main one: asks for its own numbers after each main answer, and keeps the last good picture.
+
+import { areaFigure } from "./area_figure.js";
+import { asker, unshown } from "./ask.js";
+import { SURROGATE } from "./curves.js";
+import { level, mapFigure } from "./map_figure.js";
+import { format, prose, tidy } from "./number.js";
+import { palette } from "./palette.js";
+import { CONFIG, loaded } from "./plotly.js";
+import { precisionFigure, precisionTable } from "./precision_figure.js";
+import { stepFigure } from "./step_figure.js";
+import { grid } from "./table.js";
+import { wideFigure } from "./wide_figure.js";
+import { coded } from "./words.js";
+
+const FIGURES = {
+  area: areaFigure,
+  map: mapFigure,
+  precision: precisionFigure,
+  wide: wideFigure,
+  step: stepFigure,
+};
+const TABLES = { precision: (answer) => ["Worst in sight", precisionTable(answer)] };
+const [TOP, BOTTOM] = [0.5, 3];
+const REST = 2; // while a slider is dragged the page rests for so many times as long as the last picture took
+
+/**
+ * `place()` is what the main figure has drawn, as `plot.state()` tells it, null before that; `steer(grad_output, live)`
+ * is called while somebody drags in the map. Returns {follow, align, close, state}.
+ */
+export function companion(section, { place, steer, drawn }) {
+  const find = (name) => section.querySelector(`#companion-${name}`);
+  const element = find("plot");
+  let shown = null;
+  let held = null;
+  let drawing = { answer: null, how: "" };
+  let next = 0; // when there is time for another picture while somebody drags
+  let timer = 0;
+  const ask = asker(answered, refused);
+
+  /** Ask for `address`, the same section in `view`; not at once if somebody drags and has not had time to see. */
+  function follow(view, address, title, live) {
+    section.hidden = false;
+    if (section.dataset.view !== view) forget();
+    section.dataset.view = view;
+    find("title").textContent = title;
+    for (const item of section.querySelectorAll("[data-look]")) item.hidden = item.dataset.look !== view;
+    for (const kind of ["csv", "json"]) find(kind).href = address.replace(".json", `.${kind}`);
+    if (held !== null) return;
+    section.classList.add("waiting");
+    clearTimeout(timer);
+    const wait = live ? next - performance.now() : 0;
+    if (wait > 0) timer = setTimeout(ask, wait, address);
+    else ask(address);
+  }
+
+  function forget() {
+    shown = null;
+    drawing = { answer: null, how: "" };
+    clearTimeout(timer);
+    section.removeAttribute("data-empty");
+    for (const name of ["sentence", "words", "trouble", "table"]) find(name).replaceChildren();
+    if (element.classList.contains("js-plotly-plot")) window.Plotly.purge(element);
+  }
+
+  function answered(answer) {
+    if (answer.view !== section.dataset.view || section.hidden) return;
+    section.classList.remove("waiting");
+    const failed = answer.failure && `${answer.failure.phase} raised ${answer.failure.kind}: ${answer.failure.message}`;
+    find("sentence").replaceChildren(...coded(answer.sentence || failed || ""));
+    find("trouble").textContent = "";
+    const [caption, table] = TABLES[answer.view]?.(answer) ?? [];
+    const field = section.querySelector("#field-at");
+    if (answer.view === "step") field.placeholder = format(answer.at, 6);
+    find("table").replaceChildren(...(table?.rows.length ? [grid(caption, table)] : []));
+    shown = answer;
+    draw().catch((error) => refused(unshown(error)));
+  }
+
+  function refused(sentence) {
+    if (section.hidden) return;
+    section.classList.remove("waiting");
+    find("trouble").textContent = prose(sentence);
+  }
+
+  async function draw() {
+    const answer = shown;
+    await loaded;
+    if (answer === null || answer !== shown || !place()) return;
+    element.hidden = false; // to be measured
+    const [view, colors] = [seen(answer), palette()];
+    const how = JSON.stringify([view, colors]);
+    if (drawing.answer === answer && drawing.how === how) {
+      element.hidden = section.hasAttribute("data-empty");
+      return;
+    }
+    drawing = { answer, how };
+    const begun = performance.now();
+    const { data, layout, words, most } = FIGURES[answer.view](answer, view, colors);
+    find("words").textContent = words;
+    element.hidden = !name(data);
+    [find("least").textContent, find("most").textContent] = [format(-most, 3), format(most, 3)];
+    if (!element.hidden) await window.Plotly.react(element, data, layout, CONFIG);
+    next = performance.now() + REST * (performance.now() - begun);
+    document.documentElement.dataset.companion = answer.address;
+    drawn();
+  }
+
+  /** The legend: only what is in the picture. Whether there is anything. */
+  function name(data) {
+    const drawn = data.filter(({ x, y }) => x.some((value, i) => value !== null && y[i] !== null));
+    const names = drawn.map((trace) => trace.name);
+    for (const item of section.querySelectorAll(`[data-look="${shown.view}"][data-traces]`)) {
+      item.hidden = !item.dataset.traces.split(", ").some((each) => names.includes(each));
+    }
+    const { designed } = judged();
+    section.toggleAttribute("data-designed", designed);
+    for (const item of section.querySelectorAll(".differing")) {
+      item.textContent = designed ? "differs by design" : "differs";
+    }
+    section.toggleAttribute("data-empty", names.length === 0);
+    return names.length > 0;
+  }
+
+  /** How the figure is to be seen: as large as its place, its margins those of the main figure. */
+  function seen(answer) {
+    const { left, right, view } = place();
+    const { clientWidth: width, clientHeight: height } = element;
+    const margin = { l: left, r: right, t: TOP * view.rem, b: BOTTOM * view.rem };
+    return {
+      ...{ width, height, rem: view.rem, left, margin, titles: false },
+      grad_output: held ?? answer.grad_output,
+      ...judged(),
+    };
+  }
+
+  /** What the main answer says that the picture depends on. */
+  function judged() {
+    const { verdict, marks } = place().answer;
+    return { designed: verdict.word === SURROGATE, marks: marks.filter(({ kind }) => kind === "pole" || kind === "cusp") };
+  }
+
+  const align = () => shown && !section.hidden && draw();
+
+  /** grad_output at a height of the map. */
+  function height(event) {
+    const { _offset: top, _length: length, range } = element._fullLayout.yaxis;
+    const share = 1 - (event.clientY - element.getBoundingClientRect().top - top) / length;
+    const [low, high] = range;
+    return tidy(low + Math.min(1, Math.max(0, share)) * (high - low), high - low);
+  }
+
+  function pull(event) {
+    held = height(event);
+    window.Plotly.relayout(element, { shapes: level(held, palette()) });
+    steer(held, true);
+  }
+
+  element.addEventListener("pointerdown", (event) => {
+    if (shown?.view !== "map" || event.button !== 0) return;
+    event.preventDefault();
+    element.setPointerCapture(event.pointerId);
+    pull(event);
+  });
+  element.addEventListener("pointermove", (event) => held !== null && pull(event));
+  for (const end of ["pointerup", "pointercancel"]) {
+    element.addEventListener(end, () => {
+      if (held === null) return;
+      const chosen = held;
+      held = null;
+      steer(chosen, false);
+    });
+  }
+
+  const state = () => shown && place() && { answer: shown, figure: FIGURES[shown.view], ...judged() };
+
+  new ResizeObserver(align).observe(element);
+  function close() {
+    section.hidden = true;
+    section.dataset.view = "curves";
+    delete document.documentElement.dataset.companion;
+    forget();
+  }
+  return { follow, align, close, state };
+}

@@ -1,0 +1,93 @@
+"""Twenty-two planted bugs: none may pass in silence, and gradcheck lets half of them."""
+
+import pytest
+import torch
+from looks import look
+from planted import CONTROLS, PLANTED
+
+SEEN = [each for each in PLANTED if each.seen == "section"]
+CAUGHT = {"differs", "matches here", "failed"}
+
+
+def named(rows):
+    return pytest.mark.parametrize("planted", rows, ids=lambda each: each.name)
+
+
+def words(planted, **asked):
+    """What is said of every section that the page offers; of many, each is seen by fewer points."""
+    sections = planted.sections()
+    return [look(planted.op, count=401 if len(sections) < 3 else 61, **asked, **each)[1].word for each in sections]
+
+
+def the(name):
+    return next(each for each in PLANTED if each.name == name)
+
+
+def test_there_are_twenty_two_and_three_controls():
+    assert (len(PLANTED), len(CONTROLS)) == (22, 3)
+    assert all(each.wrong for each in PLANTED)
+
+
+@named(SEEN)
+def test_a_planted_bug_is_caught_on_some_section_that_the_page_offers(planted):
+    assert CAUGHT.intersection(words(planted))
+
+
+@named([each for each in SEEN if each.name != "gradient rounded to float32"])
+def test_it_is_caught_in_single_precision_too(planted):
+    assert CAUGHT.intersection(words(planted, dtype=torch.float32))
+
+
+@named([each for each in SEEN if len(each.sections()) == 1])
+@pytest.mark.parametrize("grad_output", [-1.0, 0.5, 3.0])
+def test_it_is_caught_whatever_the_grad_output(planted, grad_output):
+    assert look(planted.op, grad_output=grad_output)[1].word in CAUGHT
+
+
+@named([each for each in PLANTED if each.seen != "section"])
+def test_what_no_section_in_real_numbers_shows_is_said_to_belong_elsewhere(planted):
+    assert planted.seen == {
+        "intermediate kept on ctx": "contract X-ray",
+        "output kept on ctx": "contract X-ray",
+        "a factor detached": "contract X-ray",
+        "in place without mark_dirty": "contract X-ray",
+        "z² without the conjugate": "precision",
+    }.get(planted.name)
+
+
+def test_a_bug_beyond_the_range_is_at_its_place_within_a_wider_one():
+    _, verdict = look(the("wrong beyond x = 3").op, -5.0, 5.0)
+    assert verdict.word == "differs"
+    ((start, stop),) = verdict.forward.intervals
+    assert (start, stop) == pytest.approx((3.0, 5.0), abs=1e-6)
+
+
+def test_the_diagonal_of_the_softmax_is_right_and_nothing_else_is():
+    planted = the("softmax, diagonal only")
+    for section, word in zip(planted.sections(), words(planted), strict=True):
+        assert word == ("matches" if section["wrt"][1:] == section["of"][1:] else "differs"), section
+
+
+def test_swapped_gradients_are_seen_on_both_inputs():
+    assert words(the("gradients swapped")) == ["differs", "differs"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@named(CONTROLS)
+def test_what_only_looks_like_a_bug_is_judged_as_it_claims(planted, dtype):
+    word = "matches its surrogate" if planted.op.surrogate else "matches"
+    assert set(words(planted, dtype=dtype)) == {word}
+
+
+def test_gradcheck_lets_half_of_them_pass():
+    passed = [each for each in PLANTED if passes_gradcheck(each)]
+    assert len(passed) == 11
+    assert "|grad_output|" in {each.name for each in passed}
+
+
+def passes_gradcheck(planted):
+    torch.manual_seed(0)
+    try:
+        return torch.autograd.gradcheck(planted.apply, planted.asked)
+    except (RuntimeError, TypeError):
+        return False
