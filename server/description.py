@@ -26,6 +26,13 @@ A Function that raises, crashes or never returns is a result (200, see `failure`
 FINITE = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
 POSITIVE = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
 NOT_NEGATIVE = {"type": "number", "minimum": 0, "maximum": LARGEST}
+
+
+def _or_empty(number: dict[str, Any]) -> dict[str, Any]:
+    """A number, or nothing where it shall be chosen."""
+    return {"anyOf": [number, {"type": "string", "maxLength": 0}]}
+
+
 PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "wrt": ({"type": "string"}, "the element swept: `input`, `weight[0,1]`, or the name of a float parameter"),
     "of": ({"type": "string"}, "the output element looked at: `y`, `y[0,1]`"),
@@ -35,12 +42,12 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "grad_output": ({**FINITE, "default": 1}, "the cotangent that backward is given"),
     "dtype": ({"type": "string", "enum": list(DTYPES), "default": "float64"}, "what the Function computes in"),
     "device": ({"type": "string", "default": "auto"}, "`auto`, or one of this machine: `cpu`, `cuda`, `mps`"),
-    "step": (POSITIVE, "the widest difference; chosen from the range by default"),
-    "atol": (NOT_NEGATIVE, "absolute tolerance; chosen from the dtype by default"),
-    "rtol": (NOT_NEGATIVE, "relative tolerance; chosen from the dtype by default"),
+    "step": (_or_empty(POSITIVE), "the widest difference; chosen from the range by default"),
+    "atol": (_or_empty(NOT_NEGATIVE), "absolute tolerance; chosen from the dtype by default"),
+    "rtol": (_or_empty(NOT_NEGATIVE), "relative tolerance; chosen from the dtype by default"),
     "layout": ({"type": "string", "enum": list(LAYOUTS), "default": LAYOUTS[0]}, "how the page lays out its panels"),
     "view": ({"type": "string", "enum": list(VIEWS), "default": VIEWS[0]}, "which of the documents"),
-    "at": (FINITE, "the x that the view `step` looks at; the middle of the range by default"),
+    "at": (_or_empty(FINITE), "the x that the view `step` looks at; the middle of the range by default"),
 }
 QUERY = [
     {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
