@@ -133,6 +133,6 @@ def test_a_gradient_that_is_no_number_is_a_result_in_plain_data(monkeypatch):
     header, columns = ask("a_hole", "x")
     json.dumps(header, allow_nan=False)
     assert header["verdict"]["word"] == "differs"
-    assert "at x = 0 it returns NaN, where forward has slope 0" in header["verdict"]["sentence"]
+    assert "at x = 0: it returns NaN, where forward has slope 0" in header["verdict"]["sentence"]
     assert header["verdict"]["worst"]["analytical"] is None
     assert np.isnan(columns["analytical"]).sum() == 1
