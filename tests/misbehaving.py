@@ -6,6 +6,7 @@ import torch
 from .op import Input, Op, Parameter
 
 BORN = os.getpid()
+FORKS = []
 
 class Misbehaving(torch.autograd.Function):
     """Does what it is told not to do, far from 0."""
@@ -25,8 +26,8 @@ class Misbehaving(torch.autograd.Function):
             raise ValueError("half of a surrogate pair: \\ud800")
         if deed == "shout":
             raise type("E" * 9_000_000, (Exception,), {})
-        if deed == "fork" and os.getpid() == BORN:
-            os.fork()
+        if deed == "fork" and os.getpid() == BORN and len(FORKS) < 3:
+            FORKS.append(os.fork())
         return x * 2
 
     @staticmethod
