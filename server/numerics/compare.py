@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from .area import Area
 from .cells import Statuses, judged_cells
 from .curve import Curve
-from .differences import BOUNDS, Kind, Slopes
+from .differences import BOUNDS, ONE_SIDED, Kind, Slopes
 from .evaluation import Evaluation
 from .noise import Array, largest
+from .runs import longest_run, runs
 from .status import Status
 from .tolerance import Tolerance
 
@@ -24,8 +25,6 @@ NOTHING: Statuses = np.empty(0, np.int8)
 
 # A band wider than this share of the slopes in sight decides nothing.
 WIDE = 0.1
-# One-sided slopes are known to a few places less than central ones.
-ONE_SIDED = 1e-7
 # What is off by so nearly the most is off by the most.
 TIE = 0.999
 
@@ -64,15 +63,15 @@ def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: A
         return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), NOTHING, (), None, None)
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
-        conditioning = _conditioning(evaluation, slopes)
-        status = _statuses(evaluation, analytical, off, slopes, tolerance, share, conditioning)
-        cells = _cells(evaluation, analytical, curve, tolerance, share, conditioning)
+        rounded = conditioning(evaluation, slopes)
+        status = _statuses(evaluation, analytical, off, slopes, tolerance, share, rounded)
+        area = evaluation.area_under(curve)
+        cells = NOTHING if area is None else _cells(evaluation, analytical, area, tolerance, share, rounded)
         if cells.size == status.size - 1:
             status[(status == Status.DIFFERS) & _unseen(evaluation, analytical, off, slopes, cells)] = Status.UNDECIDED
         differs = status == Status.DIFFERS
         smooth = differs & (slopes.kind == Kind.SMOOTH)
         worst = _worst(off, smooth if smooth.any() else differs)
-        area = evaluation.area if curve is evaluation.numerical else evaluation.surrogate_area
         intervals = _joined(_intervals(evaluation.rows.x, status), _of_cells(area, cells))
         return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
 
@@ -95,15 +94,12 @@ def _unseen(evaluation: Evaluation, analytical: Array, off: Array, slopes: Slope
 def _cells(
     evaluation: Evaluation,
     analytical: Array,
-    curve: Curve,
+    area: Area,
     tolerance: Tolerance,
     share: Array,
-    conditioning: Array,
+    rounded: Array,
 ) -> Statuses:
-    area = evaluation.area if curve is evaluation.numerical else evaluation.surrogate_area
-    if area is None:
-        return NOTHING
-    crooked = abs(evaluation.grad_output) * conditioning + evaluation.lost
+    crooked = abs(evaluation.grad_output) * rounded + evaluation.lost
     seen = min(evaluation.in_sight, largest(analytical))
     return judged_cells(area, tolerance, share[area.ends], seen, crooked[area.ends])
 
@@ -115,12 +111,12 @@ def _statuses(
     slopes: Slopes,
     tolerance: Tolerance,
     share: Array,
-    conditioning: Array,
+    rounded: Array,
 ) -> Statuses:
     scale, kind = abs(evaluation.grad_output), slopes.kind
     expected = scale * np.abs(slopes.value)
     allowed = tolerance.atol * share + tolerance.rtol * expected
-    band = BOUNDS * scale * (slopes.error + conditioning) + evaluation.lost
+    band = BOUNDS * scale * (slopes.error + rounded) + evaluation.lost
     # A constant has no slope to measure the band by, but it has a height.
     height = scale * largest(evaluation.numerical.values) / evaluation.grid.span
     near = off <= allowed + band
@@ -163,7 +159,7 @@ def _at_kinks(grad_output: float, analytical: Array, slopes: Slopes, tolerance: 
     return np.where(unknown, Status.UNDECIDED, np.where(between, Status.SUBGRADIENT, Status.DIFFERS)).astype(np.int8)
 
 
-def _conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
+def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
     """How far a slope moves when ``x`` does by half a last place of the dtype: no backward can do better."""
     x = evaluation.rows.x
     turn = np.abs(np.diff(slopes.value) / np.diff(x))
@@ -179,21 +175,15 @@ def _worst(off: Array, differs: Mask) -> int | None:
     if not differs.any():
         return None
     off = np.where(differs, np.where(np.isfinite(off), off, np.inf), -1.0)
-    ties = np.flatnonzero(off >= TIE * off.max())
-    stretches = np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1)
-    longest = max(stretches, key=len)
-    return int(longest[len(longest) // 2])
+    first, last = longest_run(off >= TIE * off.max())
+    return (first + last + 1) // 2
 
 
 def _intervals(x: Array, status: NDArray[np.int8]) -> tuple[Interval, ...]:
     """Where neighbouring rows differ, out to the kink or jump that ends each run."""
-    differs = status == Status.DIFFERS
-    if not differs.any():
-        return ()
-    edges = np.diff(np.concatenate(([0], differs.view(np.int8), [0])))
     found: list[Interval] = []
-    for first, last in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1, strict=True):
-        low, high = float(x[_reach(status, int(first), -1)]), float(x[_reach(status, int(last), 1)])
+    for first, last in runs(status == Status.DIFFERS):
+        low, high = float(x[_reach(status, first, -1)]), float(x[_reach(status, last, 1)])
         if found and low <= found[-1][1]:
             found[-1] = (found[-1][0], high)
         else:
@@ -216,11 +206,7 @@ def _of_cells(area: Area | None, cells: Statuses) -> tuple[Interval, ...]:
     """Where neighbouring cells differ."""
     if area is None:
         return ()
-    edges = np.diff(np.concatenate(([0], (cells == Status.DIFFERS).view(np.int8), [0])))
-    return tuple(
-        (float(area.left[first]), float(area.right[last]))
-        for first, last in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1, strict=True)
-    )
+    return tuple((float(area.left[first]), float(area.right[last])) for first, last in runs(cells == Status.DIFFERS))
 
 
 def _joined(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> tuple[Interval, ...]:

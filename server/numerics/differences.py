@@ -25,6 +25,8 @@ LEAST_ROUNDING = 2.0**-1074
 CLOSER, LEAST = 0.4, 1 / 256
 # How many of its own error bounds a slope may be off before that counts as evidence.
 BOUNDS = 10.0
+# One-sided slopes are known to a few places less than central ones.
+ONE_SIDED = 1e-7
 
 
 class Kind(IntEnum):

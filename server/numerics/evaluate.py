@@ -16,7 +16,7 @@ from .failure import Failure, FunctionFailed
 from .grid import Grid, Rows, rows
 from .landmarks import edges, landmarks, rough
 from .linearity import Linearity, examine
-from .noise import EPSILON, Array, largest, largest_nearby, relative_precision
+from .noise import BUT_THE_STEEPEST, EPSILON, Array, largest, largest_nearby, relative_precision
 from .reference import reference_of, steady
 from .refine import between
 from .rounding import rounding
@@ -26,8 +26,6 @@ from .structure import arranged, structure
 from .tolerance import chosen
 from .wide import Wide, wide_look
 
-# Beside a pole the steepest percent of the slopes says nothing of the others.
-BUT_THE_STEEPEST = 0.99
 # Noise of forward, as a share of its rise, that makes jumps of its own, and that is felt in differences as small as
 # those by which more points are asked for.
 SEEN, FELT = 1e-5, 1e-11

@@ -53,3 +53,7 @@ class Evaluation:
     linearity: Linearity
     wide: Wide | None
     failure: Failure | None = None
+
+    def area_under(self, curve: Curve) -> Area | None:
+        """The area check against this curve: the numerical one, or the surrogate's."""
+        return self.area if curve is self.numerical else self.surrogate_area

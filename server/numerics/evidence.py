@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from .compare import Comparison
+from .compare import Comparison, conditioning
 from .curve import Curve
-from .differences import BOUNDS, Kind
+from .differences import BOUNDS, ONE_SIDED, Kind
 from .evaluation import Evaluation
-from .noise import Array, largest
+from .noise import BUT_THE_STEEPEST, Array, largest
 from .place import Names
 from .section import Section
 from .status import Status
@@ -31,13 +31,10 @@ WIDE = 0.1
 # Forward is known to be flat where its slope is known to be less than this share of what backward returned.
 FLAT = 1e-3
 NOTHING = 4096 * torch.finfo(torch.float64).eps
-ONE_SIDED = 1e-7
 # Values that scatter by more than this share are not typical of one another.
 SCATTER = 0.1
 # The last places that a product of grad_output may lose.
 ROUNDING = 2.0
-# Beside a pole the steepest percent of the slopes says nothing of the others.
-BUT_THE_STEEPEST = 0.99
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ def evidence(section: Section, evaluation: Evaluation, compared: Comparison, cur
         slope=slopes.value,
         left=slopes.left,
         right=slopes.right,
-        band=BOUNDS * (slopes.error + _conditioning(evaluation, slopes.value)),
+        band=BOUNDS * (slopes.error + conditioning(evaluation, slopes)),
         kink=slopes.kind == Kind.KINK,
         judged=JUDGED[compared.status],
         wrong=compared.status == Status.DIFFERS,
@@ -187,15 +184,6 @@ def times(factor: str) -> str:
 def _scaled(scale: Array | float, slope: Array) -> Array:
     """The product, which is 0 where ``scale`` is, however steep the slope."""
     return np.zeros_like(slope) if isinstance(scale, float) and not scale else scale * slope
-
-
-def _conditioning(evaluation: Evaluation, slope: Array) -> Array:
-    """How far a slope moves when ``x`` does by half a last place of the dtype."""
-    x = evaluation.rows.x
-    turn = np.abs(np.diff(slope) / np.diff(x))
-    turn[~np.isfinite(turn)] = 0.0
-    steepest = np.maximum(np.append(turn, 0.0), np.insert(turn, 0, 0.0))
-    return torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * steepest
 
 
 def _most(values: Array) -> float:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .evaluation import Evaluation
 from .judge import Verdict, judged_by
 from .noise import Array
+from .runs import longest_run
 from .status import Status
 
 AGREEING = (Status.AGREES, Status.SUBGRADIENT)
@@ -50,10 +51,10 @@ def _shift(found: Array, forward: Array, status: NDArray[np.int8], surrogate: Ar
     """What has to be added to a piece."""
     if surrogate is not None:
         return _middle(surrogate - found)
-    agrees = np.flatnonzero(np.isin(status, AGREEING) & np.isfinite(forward))
-    if agrees.size:
-        longest = max(np.split(agrees, np.flatnonzero(np.diff(agrees) > 1) + 1), key=len)
-        return _middle((forward - found)[longest])
+    agrees = np.isin(status, AGREEING) & np.isfinite(forward)
+    if agrees.any():
+        first, last = longest_run(agrees)
+        return _middle((forward - found)[first : last + 1])
     return _middle(forward - found)
 
 

@@ -35,6 +35,8 @@ FLOAT32_BITS = 24
 CROOKED = 1 / math.pi
 SMALL_BITS = 4
 ENOUGH = 4
+# Beside a pole the steepest percent of the slopes says nothing of the others.
+BUT_THE_STEEPEST = 0.99
 
 
 def probe_points(x: Array, span: float) -> Array:

@@ -82,8 +82,8 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
 
 def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """What forward rises by, and what backward accounts for, where only the cells between the points tell."""
-    followed = verdict.against is verdict.forward
-    area, cell = evaluation.area if followed else evaluation.surrogate_area, verdict.against.worst_cell
+    curve, cell = judged_by(evaluation, verdict), verdict.against.worst_cell
+    area = evaluation.area_under(curve)
     assert area is not None
     assert cell is not None
     low, high = next(each for each in verdict.against.intervals if each[0] <= area.left[cell] < each[1])
@@ -91,7 +91,7 @@ def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> s
     where = f"{place(low, evaluation)} ≤ {names.wrt} ≤ {place(high, evaluation)}"
     risen, accounted = float(area.rise[first:last].sum()), float(area.area[first:last].sum())
     return (
-        f"between the points: over {where} {'forward' if followed else 'its surrogate'} rises by "
+        f"between the points: over {where} {'forward' if curve is evaluation.numerical else 'its surrogate'} rises by "
         f"{apart(risen, accounted)}, and the area under what backward returns is {apart(accounted, risen)}."
     )
 

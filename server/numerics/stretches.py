@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .evaluation import Evaluation
 from .place import Names, intervals
+from .runs import runs
 from .section import Section
 from .simplest import simplest
 
@@ -19,9 +20,7 @@ MOST_PLACES = 3
 def stretches(rows: Mask, among: Mask) -> list[tuple[int, int]]:
     """The first and the last of each stretch of ``rows`` that is not divided by another of the rows ``among``."""
     judged = np.flatnonzero(among)
-    edges = np.diff(np.concatenate(([0], rows[judged].astype(np.int8), [0])))
-    firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
-    return [(int(judged[i]), int(judged[j])) for i, j in zip(firsts, lasts, strict=True)]
+    return [(int(judged[first]), int(judged[last])) for first, last in runs(rows[judged])]
 
 
 def where(rows: Mask, among: Mask, evaluation: Evaluation, names: Names) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..columns import Columns, finite
 from ..numerics.curve import inside
+from ..numerics.differences import ONE_SIDED
 from ..numerics.failure import Failure, FunctionFailed
 from ..numerics.microscope import Microscope, Slope, microscope
 from ..numerics.noise import relative_precision
@@ -22,8 +23,6 @@ from .looked import grid
 
 # Between the orders 1 and 2, above which a line is a tangent.
 SQUARE = 1.5
-# One-sided slopes are known to a few places less than central ones.
-ONE_SIDED = 1e-7
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
