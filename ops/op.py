@@ -24,7 +24,7 @@ Value = float | int | bool | str
 RESERVED = frozenset(
     (
         *("of", "wrt", "start", "stop", "count", "grad_output", "dtype", "device", "step", "atol", "rtol", "layout"),
-        *("view", "at", "order", "theme", "hide", "left", "right", "height", "width", "format", "token"),
+        *("view", "at", "order", "theme", "hide", "left", "right", "height", "width", "sliders", "format", "token"),
     )
 )
 

@@ -10,16 +10,28 @@ from .number import write
 from .question import Element, Question, Value
 
 LAYOUTS = ("stacked", "overlaid")
+THEMES = ("auto", "light", "dark")
+PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
 COUNT = 401
 UNBOUNDED = 3  # how far a parameter without a bound is swept from its default
 
 
 @dataclass(frozen=True)
 class Address:
-    """A question, and how the page lays its curves out."""
+    """A question, and how what it asks for is shown.
+
+    ``hide`` are those of ``PARTS`` that are left out; ``width`` and ``height`` are pixels, None where the
+    representation chooses; ``sliders`` are the controls that stay live in a file of its own, each with its number of
+    values.
+    """
 
     question: Question
     layout: str = LAYOUTS[0]
+    theme: str = THEMES[0]
+    hide: tuple[str, ...] = ()
+    width: int | None = None
+    height: int | None = None
+    sliders: tuple[tuple[str, int], ...] = ()
 
 
 def bounds(parameter: dict[str, Any]) -> tuple[float, float]:
@@ -74,6 +86,11 @@ def texts(address: Address) -> dict[str, str]:
         "device": asked.device,
         **{name: "" if value is None else write(value) for name, value in numbers.items()},
         "layout": address.layout,
+        "theme": address.theme,
+        "hide": ",".join(address.hide),
+        "width": _size(address.width),
+        "height": _size(address.height),
+        "sliders": ",".join(f"{name}:{values}" if values else name for name, values in address.sliders),
         "view": asked.view,
         "at": "" if asked.at is None else write(asked.at),
     }
@@ -84,12 +101,16 @@ def defaults(op: dict[str, Any], wrt: Element) -> dict[str, str]:
     return texts(default(op, wrt)) | {"wrt": texts(default(op))["wrt"]}
 
 
-def canonical(op: dict[str, Any], address: Address) -> str:
-    """The shortest path and query of this section: declared order, defaults left out."""
+def canonical(op: dict[str, Any], address: Address, place: str = "/ops/{name}") -> str:
+    """The shortest path and query of this section: declared order, defaults left out; ``place`` is the path."""
     usual = defaults(op, address.question.wrt)
     differing = [(name, text) for name, text in texts(address).items() if text != usual[name]]
     query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in differing)
-    return f"/ops/{op['name']}" + (f"?{query}" if query else "")
+    return place.format(name=op["name"]) + (f"?{query}" if query else "")
+
+
+def _size(pixels: int | None) -> str:
+    return "" if pixels is None else str(pixels)
 
 
 def _text(value: Value) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,14 +12,24 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 
 from .. import __version__
-from . import sections
+from . import discovery, oembed, scrape, sections
+from .bodies import Bodies
 from .description import ABOUT, WAIT, documents, problems, shapes
 from .engine import Engine
+from .hosts import Hosts
+from .log import Log
+from .metrics import Collector, Metrics
 from .number import BadQuery
 from .problems import Problems
 from .reply import fingerprint, passing, reply
 from .security import SecurityHeaders
+from .settings import Settings
 from .site import Site
+from .social import of_gallery
+from .visitors import Visitors
+from .watch import Watch
+
+USUAL = Settings()
 
 router = APIRouter()
 
@@ -32,9 +43,13 @@ class Gradloupe(FastAPI):
         return super().openapi()
 
 
-def create_app(engine: Engine) -> FastAPI:
-    """The application in front of a spawned engine, which it connects, and closes when it ends."""
-    site = Site.of(engine)
+def create_app(engine: Engine, settings: Settings = USUAL, visitors: Visitors | None = None) -> FastAPI:
+    """The application in front of a spawned engine, which it connects, and closes when it ends.
+
+    ``visitors`` are those who will be connected, to be counted.
+    """
+    site, metrics, bodies = Site.of(engine, settings), Metrics(), Bodies(settings.cache * 2**20)
+    log = None if settings.log == "off" else Log(settings.log, sys.stdout)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -43,6 +58,8 @@ def create_app(engine: Engine) -> FastAPI:
             yield
         finally:
             await engine.close()
+            if log is not None:
+                log.close()
 
     app = Gradloupe(
         title="Gradloupe",
@@ -54,9 +71,16 @@ def create_app(engine: Engine) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.site = site
+    app.state.bodies = bodies
+    app.state.collector = Collector(metrics, site, bodies, visitors)
     app.include_router(sections.router)
+    app.include_router(oembed.router)
+    app.include_router(discovery.router)
+    app.include_router(scrape.router)
     app.include_router(router)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(Hosts, settings=settings)
+    app.add_middleware(Watch, metrics=metrics, log=log)
+    app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors)
     Problems(site.pages).install(app)
     return app
 
@@ -68,7 +92,8 @@ async def gallery(request: Request) -> Response:
     if site.engine.starting:
         return passing(request, site.pages.waiting("The gallery", "/healthz?wait=1"), "text/html")
     ops, device = await site.engine.catalogue(), await site.engine.device()
-    body = site.pages.gallery(ops, await site.thumbnails.of(ops), device)
+    social = of_gallery(site.base(request), site.settings.public)
+    body = site.pages.gallery(ops, await site.thumbnails.of(ops), device, social)
     return reply(request, body, "text/html", fingerprint(body))
 
 
@@ -97,6 +122,13 @@ async def healthz(request: Request) -> Response:
         await engine.wait_ready()
     status = "ready" if engine.ready else "starting"
     return passing(request, json.dumps({"status": status}).encode(), "application/json")
+
+
+@router.get("/grad-loupe.js", include_in_schema=False)
+async def element(request: Request) -> Response:
+    """The module that makes `<grad-loupe>` work on other sites; its address never changes, so it is asked for again."""
+    assets = Site.serving(request).assets
+    return reply(request, assets.read("grad-loupe.js"), assets.media_type("grad-loupe.js"), assets.digest)
 
 
 @router.get("/static/{digest}/{path:path}", include_in_schema=False)

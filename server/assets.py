@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -12,8 +12,9 @@ from pathlib import Path
 
 from fastapi import Request, Response
 
+from .coding import written_once
 from .highlight import colours
-from .reply import IMMUTABLE, etag, not_modified, takes_gzip
+from .reply import IMMUTABLE, NO_STORE, coding, etag, not_modified
 
 OURS = Path(__file__).parents[1] / "static"
 THEIRS = {
@@ -21,6 +22,9 @@ THEIRS = {
     "swagger-ui-bundle.js": ("fastapi_swagger", "resources/swagger-ui-bundle.js"),
     "swagger-ui.css": ("fastapi_swagger", "resources/swagger-ui.css"),
 }
+LIGHT = Path(sys.prefix, "share", "gradloupe", "plotly")  # smaller bundles of plotly.js, where they are installed
+BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
+FULL = "plotly.min.js"
 MEDIA_TYPES = {  # written out, because what a system guesses depends on the system
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -28,19 +32,21 @@ MEDIA_TYPES = {  # written out, because what a system guesses depends on the sys
     ".svg": "image/svg+xml",
     ".woff2": "font/woff2",
 }
-LEVEL = 6
 
 
 @dataclass(frozen=True)
 class Asset:
-    """One file: its media type, and how to get its bytes."""
+    """One file: its media type, how to get its bytes, and where they lie in brotli, if somebody has taken the time."""
 
     media_type: str
     read: Callable[[], bytes]
+    ready: Path | None = None
 
-    def compressed(self) -> bytes:
-        """The bytes in gzip."""
-        return gzip.compress(self.read(), LEVEL, mtime=0)
+    def written(self, coding: str) -> bytes:
+        """The bytes in a coding."""
+        if coding == "br" and self.ready is not None:
+            return self.ready.read_bytes()
+        return written_once(self.read(), coding)
 
 
 class Assets:
@@ -49,14 +55,15 @@ class Assets:
     def __init__(self) -> None:
         files = {path.relative_to(OURS).as_posix(): path for path in OURS.rglob("*") if path.suffix in MEDIA_TYPES}
         files |= {name: _inside(*place) for name, place in THEIRS.items()}
+        files |= {name: LIGHT / name for name in BUNDLES.values() if (LIGHT / name).is_file()}
         digest = hashlib.blake2b(colours(), digest_size=6)
         for name, path in sorted(files.items()):
             with path.open("rb") as file:
                 digest.update(name.encode() + hashlib.file_digest(file, "blake2b").digest())
         self.digest = digest.hexdigest()
-        self._assets = {name: Asset(MEDIA_TYPES[path.suffix], path.read_bytes) for name, path in files.items()}
+        self._assets = {name: _asset(path) for name, path in files.items()}
         self._assets["highlight.css"] = Asset(MEDIA_TYPES[".css"], colours)
-        self._compressed: dict[str, asyncio.Task[bytes]] = {}
+        self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
 
     def address(self, name: str) -> str:
         """Where a file is served; raises ``KeyError`` for one that is not there, so that no page names it."""
@@ -64,21 +71,41 @@ class Assets:
             raise KeyError(f"there is no static file {name}")
         return f"/static/{self.digest}/{name}"
 
+    def read(self, name: str) -> bytes:
+        """The bytes of a file."""
+        return self._assets[name].read()
+
+    def media_type(self, name: str) -> str:
+        """What kind of file it is."""
+        return self._assets[name].media_type
+
+    def plotly(self, kind: str) -> str:
+        """Where the plotly.js is that draws "curves" or "maps": a light one if it is there, else the full one."""
+        return self.address(BUNDLES[kind] if BUNDLES[kind] in self._assets else FULL)
+
     async def serve(self, request: Request, digest: str, name: str) -> Response | None:
-        """The file, to be kept for ever; None when there is none of that name and digest."""
+        """The file, to be kept for ever; under another digest the way to the present one; None when there is none."""
         asset = self._assets.get(name)
-        if asset is None or digest != self.digest:
+        if asset is None:
             return None
+        if digest != self.digest:  # of a page from before a change
+            return Response(status_code=307, headers={"Location": self.address(name), "Cache-Control": NO_STORE})
         known = not_modified(request, digest, IMMUTABLE)
         if known is not None:
             return known
+        wanted = coding(request)
+        if (name, wanted) not in self._written:
+            self._written[name, wanted] = asyncio.create_task(asyncio.to_thread(asset.written, wanted))
+        body = await asyncio.shield(self._written[name, wanted])
         headers = {"Cache-Control": IMMUTABLE, "ETag": etag(request, digest), "Vary": "Accept-Encoding"}
-        if not takes_gzip(request):
-            return Response(await asyncio.to_thread(asset.read), headers=headers, media_type=asset.media_type)
-        if name not in self._compressed:
-            self._compressed[name] = asyncio.create_task(asyncio.to_thread(asset.compressed))
-        body = await asyncio.shield(self._compressed[name])
-        return Response(body, headers=headers | {"Content-Encoding": "gzip"}, media_type=asset.media_type)
+        if wanted:
+            headers["Content-Encoding"] = wanted
+        return Response(body, headers=headers, media_type=asset.media_type)
+
+
+def _asset(path: Path) -> Asset:
+    ready = path.with_name(f"{path.name}.br")
+    return Asset(MEDIA_TYPES[path.suffix], path.read_bytes, ready if ready.is_file() else None)
 
 
 def _inside(package: str, path: str) -> Path:

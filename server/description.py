@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .address import COUNT, LAYOUTS
+from .address import COUNT, LAYOUTS, PARTS, THEMES
 from .number import LARGEST
-from .query import COUNTS, DTYPES
+from .query import COUNTS, DTYPES, HEIGHTS, WIDTHS
 from .question import VIEWS
 
 ABOUT = """\
 One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
-with `.csv` its table. All state is in the query. Beside the names below, every **parameter** of the op
+with `.csv` its table, with `.svg` and `.png` its picture, with `.html` one file that works offline; `/embed/{name}` is
+for the frame of another page. All state is in the query. Beside the names below, every **parameter** of the op
 (`min=-1`, a switch as `true` or `false`) and every **input** by the values it is held at
 (`weight=1,2,3;-1,0.5,2`, flattened row by row) is a name of the query; the page of the op shows them.
 One look at a section has several `view`s, and each is a document of its own: the `curves` and the verdict; `area`, what
@@ -33,11 +34,15 @@ def _or_empty(number: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [number, {"type": "string", "maxLength": 0}]}
 
 
+def _pixels(bounds: tuple[int, int]) -> dict[str, Any]:
+    return {"type": "integer", "minimum": bounds[0], "maximum": bounds[1]}
+
+
 PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "wrt": ({"type": "string"}, "the element swept: `input`, `weight[0,1]`, or the name of a float parameter"),
     "of": ({"type": "string"}, "the output element looked at: `y`, `y[0,1]`"),
-    "start": (FINITE, "the first x; by default the domain of what is swept"),
-    "stop": (FINITE, "the last x; above `start`"),
+    "start": (_or_empty(FINITE), "the first x; by default the domain of what is swept"),
+    "stop": (_or_empty(FINITE), "the last x; above `start`"),
     "count": ({"type": "integer", "minimum": COUNTS[0], "maximum": COUNTS[1], "default": COUNT}, "how many x"),
     "grad_output": ({**FINITE, "default": 1}, "the cotangent that backward is given"),
     "dtype": ({"type": "string", "enum": list(DTYPES), "default": "float64"}, "what the Function computes in"),
@@ -46,6 +51,11 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "atol": (_or_empty(NOT_NEGATIVE), "absolute tolerance; chosen from the dtype by default"),
     "rtol": (_or_empty(NOT_NEGATIVE), "relative tolerance; chosen from the dtype by default"),
     "layout": ({"type": "string", "enum": list(LAYOUTS), "default": LAYOUTS[0]}, "how the page lays out its panels"),
+    "theme": ({"type": "string", "enum": list(THEMES), "default": THEMES[0]}, "`auto` follows the system"),
+    "hide": ({"type": "string"}, f"what is left out, separated by commas: {', '.join(PARTS)}"),
+    "width": (_or_empty(_pixels(WIDTHS)), "of a picture, in pixels"),
+    "height": (_or_empty(_pixels(HEIGHTS)), "of a picture or an embed, in pixels"),
+    "sliders": ({"type": "string"}, "what stays live in the `.html` file, with how many values: `min:9,grad_output:3`"),
     "view": ({"type": "string", "enum": list(VIEWS), "default": VIEWS[0]}, "which of the documents"),
     "at": (_or_empty(FINITE), "the x that the view `step` looks at; the middle of the range by default"),
 }
@@ -72,6 +82,7 @@ SAID = {
     404: "There is no such op.",
     414: "The query is too long.",
     422: "The query asks for what cannot be.",
+    501: "There is no such format.",
     503: "Too much to do, or the ops could not be loaded.",
 }
 
@@ -88,21 +99,32 @@ def documents(*names: str) -> dict[str, Any]:
     return {"description": "Measured.", "content": {"application/json": {"schema": schema}}}
 
 
+def pictures(media_type: str) -> dict[str, Any]:
+    """A 200 that is a picture."""
+    return {"description": "Drawn.", "content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """These statuses as OpenAPI responses, each a problem."""
     content = {"application/problem+json": {"schema": _shape("Problem")}}
     return {status: {"description": SAID[status], "content": content} for status in statuses}
 
 
+def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """These statuses, each a page for people, or a problem."""
+    page = {"text/html": {"schema": {"type": "string"}}}
+    return {status: {**said, "content": page | said["content"]} for status, said in problems(*statuses).items()}
+
+
 def shapes() -> dict[str, Any]:
     """The JSON schemas that the responses refer to, by name."""
     from pydantic import TypeAdapter  # only when somebody reads the description: it takes longer than the first page
 
-    from .schema import Health, Problem, Section
+    from .schema import Health, Problem, Section, Size
     from .view_schema import Area, Map, Precision, Step, Wide
 
     template, found = "#/components/schemas/{model}", dict[str, Any]()
-    for shape in (Health, Problem, Section, Area, Map, Precision, Wide, Step):
+    for shape in (Health, Problem, Size, Section, Area, Map, Precision, Wide, Step):
         schema = TypeAdapter(shape).json_schema(ref_template=template, mode="serialization")
         found |= schema.pop("$defs", {}) | {shape.__name__: schema}
     return found

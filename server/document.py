@@ -26,8 +26,12 @@ OPTIONAL = {"curves": ("analytical", "surrogate", "surrogate_numerical", "implie
 
 def document(answer: Frame, address: str) -> bytes:
     """The JSON text of an answer; ``address`` is the shortest one that asks for it."""
+    # orjson writes null for what is no finite number, in half the time of the next best.
+    return orjson.dumps({"address": address, **answer.header, "columns": columns_of(answer)})
+
+
+def columns_of(answer: Frame) -> dict[str, Any]:
+    """By name every column of the document as a list; None where there is none, NaN and infinities as they are."""
     view = answer.header["view"]
     columns: dict[str, Any] = {name: [] for name in COLUMNS[view]} | dict.fromkeys(OPTIONAL.get(view, ()))
-    columns |= {name: column.tolist() for name, column in answer.columns.items()}
-    # orjson writes null for what is no finite number, in half the time of the next best.
-    return orjson.dumps({"address": address, **answer.header, "columns": columns})
+    return columns | {name: column.tolist() for name, column in answer.columns.items()}

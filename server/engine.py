@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
@@ -39,6 +40,9 @@ class EngineFault(Exception):
     """A fault of Gradloupe itself, in the worker, whose log has the traceback."""
 
 
+OUTCOMES = {BadQuestion: "refused", EngineBusy: "busy", EngineBroken: "broken", EngineFault: "fault"}
+
+
 class Engine:
     """Holds one worker process. Everything is awaited in the one event loop that called ``connect``."""
 
@@ -50,6 +54,8 @@ class Engine:
         self._waiting = 0
         self._turn = asyncio.Lock()
         self._change = asyncio.Condition()  # of the worker that listens, or of `broken`
+        self.outcomes: Counter[str] = Counter()  # of the questions
+        self.restarts = 0
 
     @classmethod
     def spawn(cls, deadline: float = 10.0) -> Engine:
@@ -77,6 +83,16 @@ class Engine:
         """Whether the ops are not known yet; later, while a worker is replaced, they are."""
         return not self._hello and not self.broken
 
+    @property
+    def waiting(self) -> int:
+        """How many have asked, and are not answered yet."""
+        return self._waiting
+
+    @property
+    def worker(self) -> int:
+        """The number of the process that there is now."""
+        return self._life.pid
+
     async def wait_ready(self) -> None:
         """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
         async with self._place():
@@ -100,6 +116,17 @@ class Engine:
         ``gone`` is asked, if the question had to wait, whether its client has left. Raises ``BadQuestion``,
         ``EngineBusy``, ``EngineBroken`` and ``EngineFault``.
         """
+        try:
+            frame = await self._answered(question, gone)
+        except tuple(OUTCOMES) as problem:
+            self.outcomes[OUTCOMES[type(problem)]] += 1
+            raise
+        failure = frame.header["failure"]
+        lost = failure is not None and failure["phase"] == "worker"
+        self.outcomes["answered" if failure is None else "lost" if lost else "failed"] += 1
+        return frame
+
+    async def _answered(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
         asked = asdict(question)
         async with self._place():
             waited = self._turn.locked()
@@ -191,6 +218,7 @@ class Engine:
         while True:
             try:
                 self._life = Life(WorkerProcess(self._deadline))
+                self.restarts += 1
             except OSError as problem:
                 self.broken = f"No worker process can be started ({problem}); that is tried again every second."
                 await self._tell()

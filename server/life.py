@@ -29,6 +29,11 @@ class Life:
         """Whether it has greeted, and nothing is known of its end."""
         return self.greeted and not self._killed and self._transport is not None and not self._transport.is_closing()
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     async def begin(self) -> dict[str, Any]:
         """Connect, and return the greeting; raises ``Lost``."""
         reply = self._expect()

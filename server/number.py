@@ -22,7 +22,7 @@ def shown(text: str) -> str:
 
 def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> float:
     """The finite number in ``text``, within the bounds; raises ``BadQuery``."""
-    culprit, text = f"{name}={shown(text)}", _plus(text)
+    culprit, text = f"{name}={shown(text)}", _plain(text)
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
         raise BadQuery(f"{culprit} is not finite; give a number {between(minimum, maximum)}.")
     if not DECIMAL.fullmatch(text):
@@ -35,7 +35,7 @@ def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float =
 
 def read_int(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> int:
     """The whole number in ``text``, within the bounds; raises ``BadQuery``."""
-    culprit, text = f"{name}={shown(text)}", _plus(text)
+    culprit, text = f"{name}={shown(text)}", _plain(text)
     if not WHOLE.fullmatch(text):
         raise BadQuery(f"{culprit} is not a whole number; give one {between(minimum, maximum)}, in plain digits.")
     if not minimum <= float(text) <= maximum:
@@ -64,6 +64,6 @@ def write(value: float) -> str:
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
-def _plus(text: str) -> str:
-    """In a query a plus stands for a space; in a number there are none, so they were pluses."""
-    return text.strip(" ").replace(" ", "+")
+def _plain(text: str) -> str:
+    """A number as it is read. In a query a plus stands for a space, so those within it were pluses; − is a minus."""
+    return text.strip(" ").replace(" ", "+").replace("−", "-")

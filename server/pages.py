@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from .address import Address, canonical, defaults, extents, texts
 from .assets import Assets
+from .beyond import beyond
+from .bundle import Bundle
+from .engine import Answer
 from .highlight import highlight
+from .legend import legend
 from .mathml import mathml
+from .modules import needed
+from .packed import packed, script
+from .picture import still
 from .prose import prose
+from .social import Social, of_section
 from .sparkline import sparkline
+from .values import tabled
+from .words import coded, kinks, method, summary
+from .words import prose as typeset
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
+
+
+@dataclass(frozen=True)
+class View:
+    """What the page of a section is made from.
+
+    ``figure`` is the shortest address of its curves and ``base`` that of the site; ``answer`` is None while the curves
+    are being measured. ``indexed`` says whether search engines are welcome.
+    """
+
+    op: dict[str, Any]
+    device: dict[str, Any]
+    address: Address
+    figure: str
+    answer: Answer | None
+    base: str
+    indexed: bool = False
 
 
 class Pages:
@@ -31,40 +61,54 @@ class Pages:
         )
         self._environment.globals |= {
             "static": assets.address,
+            "plotly": assets.plotly,
             "mathml": mathml,
             "prose": prose,
             "highlight": highlight,
             "sparkline": sparkline,
+            "tabled": tabled,
+            "beyond": beyond,
+            "legend": legend,
+            "coded": coded,
+            "typeset": typeset,
+            "summary": summary,
+            "kinks": kinks,
+            "method": method,
+            "modules": lru_cache(partial(needed, assets)),
         }
 
-    def gallery(self, ops: dict[str, dict[str, Any]], thumbnails: dict[str, Any], device: dict[str, Any]) -> bytes:
+    def gallery(
+        self, ops: dict[str, dict[str, Any]], thumbnails: dict[str, Any], device: dict[str, Any], social: Social
+    ) -> bytes:
         """All ops by their groups, each with its small curves."""
         cards = [op | {"thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()]
         cards.sort(key=lambda op: op["group"])
         groups = [(group, list(members)) for group, members in groupby(cards, key=lambda op: op["group"])]
-        return self._render("gallery.html", {"groups": groups, "torch": device["torch"], "device": _name(device)})
+        return self._render(
+            "gallery.html", {"groups": groups, "torch": device["torch"], "device": _name(device), "social": social}
+        )
 
-    def op(self, op: dict[str, Any], address: Address, device: dict[str, Any]) -> bytes:
-        """One op with its controls as the address sets them; the curves are fetched by the page."""
-        asked = address.question
-        context = {
-            "op": op,
-            "question": asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": address.layout},
-            "values": texts(address),
-            "defaults": defaults(op, asked.wrt),
-            "extents": extents(op),
-            "address": canonical(op, address),
-            "device": device,
-        }
-        return self._render("op.html", context)
+    def op(self, view: View) -> bytes:
+        """One op with its controls as the address sets them, and its curves if they are there already."""
+        return self._render("op.html", _context(view))
 
-    def waiting(self, title: str, address_json: str) -> bytes:
-        """What stands there until torch is loaded; ``address_json`` answers when it is."""
-        return self._render("waiting.html", {"title": title, "address_json": address_json})
+    def embed(self, view: View) -> bytes:
+        """The figure of an op, with what the address does not hide, for the frame of another page."""
+        return self._render("embed.html", _context(replace(view, indexed=False)))
 
-    def error(self, status: int, title: str, detail: str, op: str | None) -> bytes:
-        """Why there is no such page; ``op`` is one that there is."""
-        return self._render("error.html", {"status": status, "title": title, "detail": detail, "op": op})
+    def export(self, view: View, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
+        """The figure in a file of its own: its sliders by their ``axes``, and where they lead in ``answers``, JSON."""
+        context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
+        return self._render("export.html", _context(view) | context)
+
+    def waiting(self, title: str, address_json: str, framed: bool = False) -> bytes:
+        """What stands there until torch is loaded; ``address_json`` answers when it is. ``framed``: in another page."""
+        return self._render("waiting.html", {"title": title, "address_json": address_json, "framed": framed})
+
+    def error(self, status: int, title: str, detail: str, op: str | None, framed: bool = False) -> bytes:
+        """Why there is no such page; ``op`` is one that there is. ``framed``: in another page."""
+        said = {"status": status, "title": title, "detail": detail, "op": op, "framed": framed}
+        return self._render("error.html", said)
 
     def docs(self) -> bytes:
         """The description of the API, drawn by Swagger UI from our own files."""
@@ -72,6 +116,34 @@ class Pages:
 
     def _render(self, template: str, context: dict[str, Any]) -> bytes:
         return self._environment.get_template(template).render(context).encode("utf-8", "replace")
+
+
+def _context(view: View) -> dict[str, Any]:
+    op, address, answer = view.op, view.address, view.answer
+    asked = address.question
+    document = None if answer is None else packed(answer, view.figure)
+    return {
+        "op": op,
+        "question": asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": address.layout},
+        "values": texts(address),
+        "defaults": defaults(op, asked.wrt),
+        "extents": extents(op),
+        "address": canonical(op, address),
+        "elsewhere": lambda span: canonical(op, _ranged(address, span)),
+        "figure": view.figure,
+        "hide": address.hide,
+        "theme": address.theme,
+        "device": view.device,
+        "base": view.base,
+        "social": of_section(view.base, op, address, None if answer is None else answer.header, view.indexed),
+        "answer": document,
+        "packed": "" if document is None else script(document),
+        "still": "" if answer is None else still(answer, address.layout),
+    }
+
+
+def _ranged(address: Address, span: tuple[float, float]) -> Address:
+    return replace(address, question=replace(address.question, start=span[0], stop=span[1]))
 
 
 def _name(device: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
@@ -12,8 +11,9 @@ from .engine import BadQuestion, EngineBroken, EngineBusy
 from .number import BadQuery
 from .pages import Pages
 from .query import LongQuery
+from .refusal import problem
 from .reply import passing
-from .security import HEADERS
+from .security import DATA, HEADERS
 
 STATUS = {LongQuery: 414, BadQuery: 422, BadQuestion: 422, EngineBusy: 503, EngineBroken: 503}
 RETRY_AFTER = 1  # seconds
@@ -58,14 +58,17 @@ class Problems:
         retry_after = RETRY_AFTER if status == 503 else 0
         if _is_for_people(request):
             op = request.path_params.get("name") if status == 422 else None
-            page = self._pages.error(status, title, detail, op)
+            page = self._pages.error(status, title, detail, op, request.url.path.startswith("/embed/"))
             return passing(request, page, "text/html", status, retry_after)
-        problem = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-        return passing(request, json.dumps(problem).encode(), "application/problem+json", status, retry_after)
+        return passing(request, problem(status, detail), "application/problem+json", status, retry_after)
 
 
 def _is_for_people(request: Request) -> bool:
     path: str = request.scope["path"]
-    if path.endswith((".json", ".csv")) or path.startswith("/static/") or path == "/healthz":
+    if path.endswith(DATA) or path.startswith("/static/") or path in ("/healthz", "/metrics"):
         return False
-    return path in ("/", "/docs") or path.startswith("/ops/") or "text/html" in request.headers.get("accept", "")
+    return (
+        path in ("/", "/docs")
+        or path.startswith(("/ops/", "/embed/"))
+        or "text/html" in request.headers.get("accept", "")
+    )

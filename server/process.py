@@ -38,6 +38,11 @@ class WorkerProcess:
                 self.channel.close()
                 raise
 
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._child.pid
+
     def kill(self) -> None:
         """End the process and whatever it has started, now."""
         with suppress(ProcessLookupError, PermissionError):

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl
 
-from .address import LAYOUTS, Address, bounds, default
+from .address import LAYOUTS, PARTS, THEMES, Address, bounds, default
 from .number import LARGEST, BadQuery, read_float, read_int, shown
 from .question import VIEWS, Element, Question, Value
 
@@ -24,8 +24,10 @@ DTYPES = {
 }  # how large their numbers may be
 NAMES = (
     *("wrt", "of", "start", "stop", "count", "grad_output", "dtype", "device"),
-    *("step", "atol", "rtol", "layout", "view", "at"),
+    *("step", "atol", "rtol", "layout", "view", "at", "theme", "hide", "width", "height", "sliders"),
 )
+WIDTHS, HEIGHTS = (200, 2400), (150, 2400)  # pixels
+VALUES = (2, 41)  # of one slider
 ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
 
 
@@ -42,8 +44,8 @@ def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
     question = replace(
         asked,
         of=_element("of", given["of"], _shapes(op["outputs"])) if "of" in given else asked.of,
-        start=read_float("start", given["start"]) if "start" in given else asked.start,
-        stop=read_float("stop", given["stop"]) if "stop" in given else asked.stop,
+        start=read_float("start", given["start"]) if given.get("start") else asked.start,
+        stop=read_float("stop", given["stop"]) if given.get("stop") else asked.stop,
         count=read_int("count", given["count"], *COUNTS) if "count" in given else asked.count,
         grad_output=read_float("grad_output", given["grad_output"]) if "grad_output" in given else asked.grad_output,
         dtype=_choice("dtype", given.get("dtype", asked.dtype), list(DTYPES)),
@@ -59,7 +61,15 @@ def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
     _check_dtype(device, question)
     _check_size(question)
     _check_range(op, question)
-    return Address(question, _choice("layout", given.get("layout", usual.layout), LAYOUTS))
+    return Address(
+        question,
+        layout=_choice("layout", given.get("layout", usual.layout), LAYOUTS),
+        theme=_choice("theme", given.get("theme", usual.theme), THEMES),
+        hide=tuple(part for part in PARTS if part in _hidden(given.get("hide", ""))),
+        width=read_int("width", given["width"], *WIDTHS) if given.get("width") else None,
+        height=read_int("height", given["height"], *HEIGHTS) if given.get("height") else None,
+        sliders=_sliders(op, given["sliders"]) if given.get("sliders") else (),
+    )
 
 
 def _named(declared: Iterable[dict[str, Any]], given: dict[str, str]) -> list[dict[str, Any]]:
@@ -104,13 +114,35 @@ def _value(parameter: dict[str, Any], text: str) -> Value:
 
 def _values(declared: dict[str, Any], text: str) -> tuple[float, ...]:
     name, wanted = declared["name"], math.prod(declared["shape"])
-    texts = re.split("[,;]", text)
+    texts = re.split(r"[,;]|\r?\n", text.strip())
     if len(texts) != wanted:
         shape = " of shape [" + ",".join(map(str, declared["shape"])) + "]" if declared["shape"] else ""
         raise BadQuery(
             f"{name}={shown(text)} holds {len(texts)} values; {name}{shape} needs {wanted}, separated by commas."
         )
     return tuple(read_float(name, each) for each in texts)
+
+
+def _hidden(text: str) -> list[str]:
+    return [_choice("hide", part, PARTS) for part in text.split(",") if part]
+
+
+def _sliders(op: dict[str, Any], text: str) -> tuple[tuple[str, int], ...]:
+    """Each control by its name, with how many values it has; a switch or a choice has all of its own (0)."""
+    kinds = {"grad_output": "float"} | {each["name"]: each["kind"] for each in op["parameters"]}
+    found: dict[str, int] = {}
+    for each in text.split(","):
+        name, _, values = each.partition(":")
+        if name not in kinds:
+            raise BadQuery(f"sliders={shown(text)} names {shown(name)!r}, no control{_suggestion(name, list(kinds))}")
+        if name in found:
+            raise BadQuery(f"sliders={shown(text)} names {name} twice; name it once.")
+        numeric = kinds[name] in ("float", "int")
+        if bool(values) != numeric:
+            hint = f"say how many, {name}:9" if numeric else f"it has all of its values, so write {name} alone"
+            raise BadQuery(f"sliders={shown(text)} is wrong for {name}; {hint}.")
+        found[name] = read_int(f"sliders: {name}", values, *VALUES) if numeric else 0
+    return tuple(found.items())
 
 
 def _shapes(tensors: Iterable[dict[str, Any]]) -> dict[str, list[int]]:

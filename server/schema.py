@@ -222,6 +222,14 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Size:
+    """How many sections a file of its own will hold, and about how many bytes it will have."""
+
+    sections: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Health:
     """``starting`` while torch is loading, then ``ready``."""
 

@@ -1,26 +1,77 @@
-"""The addresses of one section: its page, its numbers, its table."""
+"""The addresses of one section: its page, its numbers, its table, its picture, and the frame for other pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from .address import canonical
-from .description import NAME, QUERY, documents, problems
+from . import picture
+from .address import Address, canonical
+from .description import NAME, QUERY, documents, pages, pictures, problems
 from .document import document
 from .engine import Answer
 from .number import shown
+from .pages import Pages, View
 from .query import read
-from .reply import fingerprint, not_modified, passing, reply
+from .question import VIEWS
+from .reply import fingerprint, kept, passing, reply, reply_large
 from .site import Site
+from .social import plain
 from .table import table
+
+PATIENCE = 1.0  # seconds that a page waits for its figure, before it is sent without
+
+Write = Callable[[Answer, Address, str], Awaitable[bytes]]
+Render = Callable[[Pages, View], bytes]
 
 # The routes take the bare request: parameters that FastAPI converts cost the first page a tenth of its time.
 router = APIRouter()
+
+
+@router.get(
+    "/ops/{name}.size.json",
+    tags=["sections"],
+    summary="How large the file of a section will be",
+    responses={200: documents("Size"), **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def size(request: Request) -> Response:
+    """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
+    site, op, device, address = await _asked(request)
+    found = await site.exports.size(op, device, address, request.is_disconnected)
+    return passing(request, json.dumps(found).encode(), "application/json")
+
+
+@router.get(
+    "/ops/{name}.html",
+    tags=["sections"],
+    summary="A section as one file that works offline",
+    responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}, **pages(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def file(request: Request) -> Response:
+    """The figure with everything that it needs, its `sliders` live on answers that were computed beforehand."""
+    site, op, device, address = await _asked(request)
+    base = site.base(request)
+    mark = _mark(site, op, device, base + canonical(op, address), f"text/html {site.assets.digest}")
+    response = kept(request, mark, "text/html")
+    if response is None:
+        body, lasting = await site.exports.file(op, device, address, base, request.is_disconnected)
+        if lasting and (await _op(site, op["name"]))["digest"] == op["digest"]:
+            response = await reply_large(request, body, "text/html", mark)
+        else:
+            response = passing(request, body, "text/html")
+    response.headers["Content-Disposition"] = f'attachment; filename="{op["name"]}.html"'
+    return response
 
 
 @router.get(
@@ -33,7 +84,7 @@ router = APIRouter()
 )
 async def numbers(request: Request) -> Response:
     """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict; or another view."""
-    return await _section(request, "application/json", document)
+    return await _section(request, "application/json", _json)
 
 
 @router.get(
@@ -46,38 +97,115 @@ async def numbers(request: Request) -> Response:
 )
 async def rows(request: Request) -> Response:
     """The columns of the numbers, one row for each x (cell, step), after a line with their names."""
-    return await _section(request, "text/csv", lambda answer, _: table(answer))
+    return await _section(request, "text/csv", _csv)
+
+
+@router.get(
+    "/ops/{name}.svg",
+    tags=["sections"],
+    summary="The picture of a section",
+    responses={200: pictures("image/svg+xml"), **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def drawing(request: Request) -> Response:
+    """The curves with their title, verdict and legend: 1200 by 900, or `width` by `height`."""
+    return await _section(request, "image/svg+xml", _svg, curves_only)
+
+
+@router.get(
+    "/ops/{name}.png",
+    tags=["sections"],
+    summary="The picture of a section in pixels",
+    responses={200: pictures("image/png"), **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def preview(request: Request) -> Response:
+    """The same picture in pixels: 1200 by 630, or `width` by `height`."""
+    return await _section(request, "image/png", _png, curves_only)
 
 
 @router.get("/ops/{name}", include_in_schema=False)
 async def page(request: Request) -> Response:
     """The page; while torch is loading, one that says so."""
-    site, name, query = Site.serving(request), request.path_params["name"], _query(request)
-    if site.engine.starting:
-        address = f"/ops/{quote(name)}.json" + (f"?{query}" if query else "")
-        return passing(request, site.pages.waiting(shown(name), address), "text/html")
-    device = await site.engine.device()
-    op = await _op(site, name)
-    body = site.pages.op(op, read(op, device, query), device)
-    return reply(request, body, "text/html", fingerprint(body))
+    return await _page(request, Pages.op)
 
 
-async def _section(request: Request, media_type: str, write: Callable[[Answer, str], bytes]) -> Response:
+@router.get("/embed/{name}", include_in_schema=False)
+async def embed(request: Request) -> Response:
+    """The figure alone, for the frame of another page."""
+    return await _page(request, Pages.embed)
+
+
+async def _asked(request: Request) -> tuple[Site, dict[str, Any], dict[str, Any], Address]:
     site = Site.serving(request)
     device = await site.engine.device()
     op = await _op(site, request.path_params["name"])
-    address = read(op, device, _query(request))
-    shortest = canonical(op, address)
-    known = not_modified(request, _mark(site, op, device, shortest, media_type))
+    return site, op, device, read(op, device, _query(request))
+
+
+async def _page(request: Request, render: Render) -> Response:
+    site, name, query = Site.serving(request), request.path_params["name"], _query(request)
+    if site.engine.starting:
+        numbers_of = f"/ops/{quote(name)}.json" + (f"?{query}" if query else "")
+        return passing(request, site.pages.waiting(shown(name), numbers_of, render is Pages.embed), "text/html")
+    device = await site.engine.device()
+    op = await _op(site, name)
+    address = read(op, device, query)
+    base, public = site.base(request), site.settings.public
+    kind = f"{render.__name__} {base} {public} {site.assets.digest}"
+    mark = _mark(site, op, device, canonical(op, address), kind)
+    known = kept(request, mark, "text/html")
     if known is not None:
         return known
-    answer = await site.engine.answer(address.question, request.is_disconnected)
-    body = write(answer, shortest)
+    figure = curves_only(address)
+    answer = await site.answers.soon(op, device, figure.question, PATIENCE)
+    body = render(site.pages, View(op, device, address, canonical(op, plain(figure)), answer, base, public))
+    # A failure may go better the next time; or the worker was replaced by one that has loaded other code.
+    passes = answer is None or answer.header["failure"] is not None or op != await _op(site, name)
+    return passing(request, body, "text/html") if passes else reply(request, body, "text/html", mark)
+
+
+async def _section(
+    request: Request, media_type: str, write: Write, of: Callable[[Address], Address] = lambda address: address
+) -> Response:
+    site = Site.serving(request)
+    device = await site.engine.device()
+    op = await _op(site, request.path_params["name"])
+    address = of(read(op, device, _query(request)))
+    shortest = canonical(op, address)
+    known = kept(request, _mark(site, op, device, shortest, media_type), media_type)
+    if known is not None:
+        return known
+    answer = await site.answers.of(op, device, address.question, request.is_disconnected)
+    body = await write(answer, address, shortest)
     if answer.header["failure"] is not None:  # it may go better the next time
         return passing(request, body, media_type)
     # Meanwhile the worker may have been replaced by one that has loaded other code.
     op, device = await _op(site, op["name"]), await site.engine.device()
     return reply(request, body, media_type, _mark(site, op, device, shortest, media_type))
+
+
+async def _json(answer: Answer, _: Address, shortest: str) -> bytes:
+    return document(answer, shortest)
+
+
+async def _csv(answer: Answer, _: Address, __: str) -> bytes:
+    return table(answer)
+
+
+async def _svg(answer: Answer, address: Address, _: str) -> bytes:
+    return await asyncio.to_thread(picture.svg, answer, address)
+
+
+async def _png(answer: Answer, address: Address, _: str) -> bytes:
+    return await asyncio.to_thread(picture.png, answer, address)
+
+
+def curves_only(address: Address) -> Address:
+    """The address of the main figure, whatever is looked at more closely below it."""
+    return replace(address, question=replace(address.question, view=VIEWS[0], at=None))
 
 
 def _mark(site: Site, op: dict[str, Any], device: dict[str, Any], address: str, media_type: str) -> str:
@@ -90,7 +218,8 @@ async def _op(site: Site, name: str) -> dict[str, Any]:
         return ops[name]
     stem, _, ending = name.rpartition(".")
     if stem in ops:
-        raise HTTPException(404, f"There is no format {shown(ending)!r}; allowed are .json and .csv after /ops/{stem}.")
+        allowed = ".json, .csv, .svg, .png and .html"
+        raise HTTPException(404, f"There is no format {shown(ending)!r}; allowed are {allowed} after /ops/{stem}.")
     close = get_close_matches(name[:80], ops, 1)
     hint = f"did you mean {close[0]}? The gallery at / shows them all." if close else "the gallery at / shows them all."
     raise HTTPException(404, f"There is no op {shown(name)!r}; {hint}")

@@ -8,10 +8,13 @@ from pathlib import Path
 from fastapi import Request
 
 from .. import __version__
+from .answers import Answers
 from .assets import Assets
 from .engine import Engine
-from .pages import Pages
+from .export import Exports
+from .pages import TEMPLATES, Pages
 from .reply import fingerprint
+from .settings import Settings
 from .thumbnails import Thumbnails
 
 
@@ -20,17 +23,28 @@ class Site:
     """One running server."""
 
     engine: Engine
+    answers: Answers
+    exports: Exports
     assets: Assets
     pages: Pages
     thumbnails: Thumbnails
     build: str
+    settings: Settings
 
     @classmethod
-    def of(cls, engine: Engine) -> Site:
+    def of(cls, engine: Engine, settings: Settings) -> Site:
         """Everything that stands on this engine."""
         assets = Assets()
-        sources = [path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))]
-        return cls(engine, assets, Pages(assets), Thumbnails(engine), fingerprint(__version__, *sources))
+        files = (*Path(__file__).parent.rglob("*.py"), *TEMPLATES.rglob("*.html"))
+        sources = [path.read_bytes() for path in sorted(files)]
+        build = fingerprint(__version__, *sources)
+        answers, pages = Answers(engine), Pages(assets)
+        exports = Exports(answers, pages, assets)
+        return cls(engine, answers, exports, assets, pages, Thumbnails(engine), build, settings)
+
+    def base(self, request: Request) -> str:
+        """Where this site is, without a slash at the end, as whoever asks sees it."""
+        return self.settings.url or f"{request.url.scheme}://{request.url.netloc}"
 
     @classmethod
     def serving(cls, request: Request) -> Site:

@@ -1,5 +1,12 @@
 // The state of the page is its address: what the controls say, defaults left out. The server has the last word on it.
 
+const DRESS = ["theme", "hide", "width", "height", "sliders"];
+const LOOK = ["view", "at"];
+const only = (state, names) => Object.fromEntries(names.map((name) => [name, state[name]]));
+
+/** Does this name say what is shown, and not how, nor what is looked at more closely? */
+export const isSaid = (name) => !DRESS.includes(name) && !LOOK.includes(name);
+
 /** What an address says, over the defaults. `ranged(usual, wrt)` are those with the range of another element. */
 export function parse(usual, search, ranged) {
   const given = Object.fromEntries(new URLSearchParams(search));
@@ -10,14 +17,17 @@ export function parse(usual, search, ranged) {
 export function query(usual, state) {
   const said = Object.keys(usual)
     .filter((name) => (state[name] ?? "") !== "" && state[name] !== usual[name])
-    .map((name) => `${name}=${encodeURIComponent(state[name]).replace(/%2C|%5B|%5D/g, decodeURIComponent)}`);
+    .map((name) => `${name}=${encodeURIComponent(state[name]).replace(/%2C|%3A|%5B|%5D/g, decodeURIComponent)}`);
   return said.length > 0 ? `?${said.join("&")}` : "";
 }
 
-/** What the address says of the companion figure alone, and what it says of everything else. */
+/** What the address says of the section itself, of how it is dressed, and of the companion figure alone. */
 export function parted(usual, state) {
-  const { view = "", at = "", ...rest } = state;
-  return { section: query(usual, rest), look: view === usual.view ? "" : query(usual, { view, at }) };
+  return {
+    section: query(usual, only(state, Object.keys(state).filter(isSaid))),
+    dress: query(usual, only(state, DRESS)),
+    look: state.view === usual.view ? "" : query(usual, only(state, LOOK)),
+  };
 }
 
 /** One query that says what both say. */

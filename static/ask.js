@@ -3,11 +3,12 @@
 const PATIENCE = 600;
 
 /**
- * Returns `ask(address)`. `answered(answer, address)` gets what the server computed, `refused(sentence, address, wrong)`
- * why it did not, or why the answer could not be shown; `wrong` says that the question itself was at fault. A question that takes longer than PATIENCE ms is given up as
- * soon as there is a newer one.
+ * Returns `ask(address)`. `source` answers addresses, as source.js says. `answered(answer, address)` gets what was
+ * computed, `refused(sentence, address, wrong)` why it was not, or why the answer could not be shown; `wrong` says that
+ * the question itself was at fault. A question that takes longer than PATIENCE ms is given up as soon as there is a
+ * newer one.
  */
-export function asker(answered, refused) {
+export function asker(source, answered, refused) {
   let next = null;
   let running = null;
 
@@ -32,11 +33,10 @@ export function asker(answered, refused) {
     let settle = () => {};
     let seconds = 0;
     try {
-      const response = await fetch(address, { signal, headers: { Accept: "application/json" } });
-      const body = await response.json();
-      seconds = Number(response.headers.get("Retry-After") ?? 0);
-      const wrong = response.status >= 400 && response.status < 500;
-      settle = response.ok ? () => answered(body, address) : () => refused(sentence(body, response), address, wrong);
+      const { ok, status, body, retryAfter } = await source(address, signal);
+      seconds = retryAfter;
+      const wrong = status >= 400 && status < 500;
+      settle = ok ? () => answered(body, address) : () => refused(sentence(body, status), address, wrong);
     } catch {
       if (!signal.aborted) settle = () => refused("The server does not answer. Is it still running?", address);
     }
@@ -60,4 +60,4 @@ export function asker(answered, refused) {
 export const unshown = ({ message }) =>
   `The answer came, but this page failed to show it (${message}). Reload the page.`;
 
-const sentence = (problem, response) => problem.detail ?? `The server answered ${response.status}.`;
+const sentence = (problem, status) => problem.detail ?? `The server answered ${status}.`;

@@ -6,7 +6,7 @@ import { SURROGATE } from "./curves.js";
 import { level, mapFigure } from "./map_figure.js";
 import { format, prose, tidy } from "./number.js";
 import { palette } from "./palette.js";
-import { CONFIG, loaded } from "./plotly.js";
+import { CONFIG, library } from "./plotly.js";
 import { precisionFigure, precisionTable } from "./precision_figure.js";
 import { stepFigure } from "./step_figure.js";
 import { grid } from "./table.js";
@@ -20,15 +20,16 @@ const FIGURES = {
   wide: wideFigure,
   step: stepFigure,
 };
+const kindOf = ({ view }) => (view === "map" ? "maps" : "curves");
 const TABLES = { precision: (answer) => ["Worst in sight", precisionTable(answer)] };
 const [TOP, BOTTOM] = [0.5, 3];
 const REST = 2; // while a slider is dragged the page rests for so many times as long as the last picture took
 
 /**
- * `place()` is what the main figure has drawn, as `plot.state()` tells it, null before that; `steer(grad_output, live)`
- * is called while somebody drags in the map. Returns {follow, align, close, state}.
+ * `source` answers addresses; `place()` is what the main figure has drawn, as `plot.state()` tells it, null before that;
+ * `steer(grad_output, live)` is called while somebody drags in the map. Returns {follow, align, close, state}.
  */
-export function companion(section, { place, steer, drawn }) {
+export function companion(section, { source, place, steer, drawn }) {
   const find = (name) => section.querySelector(`#companion-${name}`);
   const element = find("plot");
   let shown = null;
@@ -36,7 +37,8 @@ export function companion(section, { place, steer, drawn }) {
   let drawing = { answer: null, how: "" };
   let next = 0; // when there is time for another picture while somebody drags
   let timer = 0;
-  const ask = asker(answered, refused);
+  let plotly = null; // the one that drew last
+  const ask = asker(source, answered, refused);
 
   /** Ask for `address`, the same section in `view`; not at once if somebody drags and has not had time to see. */
   function follow(view, address, title, live) {
@@ -60,7 +62,7 @@ export function companion(section, { place, steer, drawn }) {
     clearTimeout(timer);
     section.removeAttribute("data-empty");
     for (const name of ["sentence", "words", "trouble", "table"]) find(name).replaceChildren();
-    if (element.classList.contains("js-plotly-plot")) window.Plotly.purge(element);
+    plotly?.purge(element);
   }
 
   function answered(answer) {
@@ -85,7 +87,7 @@ export function companion(section, { place, steer, drawn }) {
 
   async function draw() {
     const answer = shown;
-    await loaded;
+    const wanted = answer && (await library(kindOf(answer)));
     if (answer === null || answer !== shown || !place()) return;
     element.hidden = false; // to be measured
     const [view, colors] = [seen(answer), palette()];
@@ -100,7 +102,9 @@ export function companion(section, { place, steer, drawn }) {
     find("words").textContent = words;
     element.hidden = !name(data);
     [find("least").textContent, find("most").textContent] = [format(-most, 3), format(most, 3)];
-    if (!element.hidden) await window.Plotly.react(element, data, layout, CONFIG);
+    if (plotly !== wanted) plotly?.purge(element);
+    plotly = wanted;
+    if (!element.hidden) await plotly.react(element, data, layout, CONFIG);
     next = performance.now() + REST * (performance.now() - begun);
     document.documentElement.dataset.companion = answer.address;
     drawn();
@@ -152,7 +156,7 @@ export function companion(section, { place, steer, drawn }) {
 
   function pull(event) {
     held = height(event);
-    window.Plotly.relayout(element, { shapes: level(held, palette()) });
+    plotly.relayout(element, { shapes: level(held, palette()) });
     steer(held, true);
   }
 
@@ -172,7 +176,7 @@ export function companion(section, { place, steer, drawn }) {
     });
   }
 
-  const state = () => shown && place() && { answer: shown, figure: FIGURES[shown.view], ...judged() };
+  const state = () => shown && place() && { answer: shown, plotly, figure: FIGURES[shown.view], ...judged() };
 
   new ResizeObserver(align).observe(element);
   function close() {

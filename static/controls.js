@@ -1,5 +1,6 @@
 // The form beside the figure. Its fields hold the state; sliders, steppers and buttons only write into fields.
 
+import { closest } from "./nearest.js";
 import { plain, plainList, tidy, typographic } from "./number.js";
 
 const fieldOf = (form, name) => [...form.elements].find((each) => each.name === name && each.matches(".field"));
@@ -21,6 +22,8 @@ function rows(field, text) {
 
 /** What the address may leave out, by name, and `ranged(usual, wrt)`: the same with the range that `wrt` has. */
 export function declared(form) {
+  // Without JavaScript a list of two words stands in for a switch, and bears its name.
+  for (const box of form.querySelectorAll("[data-switch]")) box.name = box.dataset.switch;
   const text = (name, said) => (isNumber(fieldOf(form, name) ?? form) ? plainList(said).join(",") : said);
   const usual = JSON.parse(form.dataset.defaults).map(([name, said]) => [name, text(name, said)]);
   const extents = JSON.parse(form.dataset.extents);
@@ -62,8 +65,12 @@ function offer(select, text) {
 /** Bring everything that is not state into line with it: sliders, resets, and what is swept cannot also be held. */
 export function follow(form, state, usual) {
   for (const slider of form.querySelectorAll("[data-slider]")) {
-    const value = valueOf(fieldOf(form, slider.dataset.slider));
-    if (Number.isFinite(value)) slider.value = value;
+    const field = fieldOf(form, slider.dataset.slider);
+    const value = valueOf(field);
+    if (!Number.isFinite(value)) continue;
+    const own = listed(slider);
+    slider.value = own ? closest(own, value) : value;
+    if (own) slider.setAttribute("aria-valuetext", field.value);
   }
   for (const button of form.querySelectorAll("[data-reset]")) {
     const [now, then] = [state, usual].map((texts) => String(plainList(texts[button.dataset.reset])));
@@ -95,15 +102,16 @@ export function listen(form, usual, changed) {
     changed(field.name, live);
   };
   let held = false;
-  const scope = form.closest(".bench"); // some controls belong to the form but stand with the figures
+  // Some controls belong to the form but stand with the figures.
+  const hear = (event, heard) => document.addEventListener(event, (each) => each.target.form === form && heard(each));
   form.addEventListener("pointerdown", ({ target }) => (held = target.matches("[data-slider]")));
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (held = false));
   form.addEventListener("submit", (event) => event.preventDefault());
-  scope.addEventListener("input", ({ target }) => {
+  hear("input", ({ target }) => {
     if (target.matches("[data-slider]")) put(fieldOf(form, target.dataset.slider), String(onSlider(target)), held);
     else if (target.matches("[data-number]") && Number.isFinite(valueOf(target))) changed(target.name, false);
   });
-  scope.addEventListener("change", ({ target }) => {
+  hear("change", ({ target }) => {
     if (target.matches("[data-slider]")) changed(target.dataset.slider, false);
     else if (target.name) {
       if (isNumber(target) && plainList(target.value).every((text) => Number.isFinite(Number(text)))) {
@@ -118,7 +126,7 @@ export function listen(form, usual, changed) {
     if (flip) put(fieldOf(form, flip), flipped(valueOf(fieldOf(form, flip))));
     if (set) put(fieldOf(form, set), target.closest("button").value);
   });
-  scope.addEventListener("keydown", (event) => {
+  hear("keydown", (event) => {
     const { target, key, shiftKey } = event;
     const up = { ArrowUp: 1, ArrowDown: -1 }[key];
     if (!up || !target.matches("[data-number]") || !Number.isFinite(valueOf(target))) return;
@@ -135,7 +143,13 @@ function restore(form, name, text, changed, put) {
   return changed(name, false);
 }
 
-function onSlider({ value, min, max, dataset }) {
+/** The values of a slider that steps through a list of its own, null for one that goes everywhere. */
+const listed = ({ dataset: { values } }) => values?.split(",").map(Number) ?? null;
+
+function onSlider(slider) {
+  const { value, min, max, dataset } = slider;
+  const own = listed(slider);
+  if (own) return own[value];
   return "whole" in dataset ? Math.round(Number(value)) : tidy(Number(value), Number(max) - Number(min));
 }
 

@@ -8,12 +8,14 @@ import { across, axis, heading, sheet, stripe } from "./sheet.js";
 import { ticks, widest } from "./ticks.js";
 
 const LEAST = 0.006; // of the width, so that a single point is seen to differ
+const LABELS = { stacked: 4, overlaid: 7 }; // about so many beside a panel, however high it is
+// The margins in rem: those of the grid in figure.css, and of server/picture, which draws the same figure.
 const MARGIN = { left: 3.6, right: 0.9, top: 0.5, bottom: 3 };
 
 /** What lies where, in pixels from the top of the figure: {upper: [top, bottom], lower: [top, bottom]}. */
 export function panels({ layout, height, rem, gap }) {
-  const top = MARGIN.top * rem;
-  const bottom = height - MARGIN.bottom * rem;
+  const top = Math.round(MARGIN.top * rem);
+  const bottom = height - Math.round(MARGIN.bottom * rem);
   if (layout === "overlaid") return { upper: [top, bottom], lower: [top, bottom] };
   const each = (bottom - top - gap) / 2;
   return { upper: [top, top + each], lower: [bottom - each, bottom] };
@@ -57,22 +59,20 @@ export function figure(answer, view, palette) {
   const overlaid = view.layout === "overlaid";
   const { upper, lower } = ranges(answer, view);
   const place = panels(view);
-  const top = MARGIN.top * view.rem;
-  const inner = view.height - (MARGIN.top + MARGIN.bottom) * view.rem;
+  const [top, bottom] = [MARGIN.top, MARGIN.bottom].map((length) => Math.round(length * view.rem));
+  const inner = view.height - top - bottom;
   const domain = ([from, to]) =>
     [1 - (to - top) / inner, 1 - (from - top) / inner].map((v) => Math.min(1, Math.max(0, v)));
   const style = axis(palette);
-  const rows = Math.max(2, (place.upper[1] - place.upper[0]) / (3 * view.rem));
-  const [above, below] = [ticks(upper, rows), ticks(lower, rows)];
-  const left = Math.max(MARGIN.left, 0.7 + widest([...above.ticktext, ...below.ticktext]));
+  const [above, below] = [upper, lower].map((each) => ticks(each, LABELS[view.layout]));
+  const left = Math.round(margin([...above.ticktext, ...below.ticktext]) * view.rem);
   const words = axisWords(answer, overlaid);
   const title = (text) => heading(view.titles ? text : "", palette);
-  const margin = { l: left * view.rem, r: MARGIN.right * view.rem, t: top, b: MARGIN.bottom * view.rem };
   const layout = {
-    ...sheet(margin, view.titles, palette),
+    ...sheet({ l: left, r: Math.round(MARGIN.right * view.rem), t: top, b: bottom }, view.titles, palette),
     dragmode: view.zoomable ? "zoom" : false,
     xaxis: {
-      ...across(answer, { ...view, left: left * view.rem }, palette),
+      ...across(answer, view, palette),
       anchor: overlaid ? "y" : "y2",
       fixedrange: !view.zoomable,
     },
@@ -99,6 +99,9 @@ export function figure(answer, view, palette) {
   const outline = band(seen.columns.x, seen.columns.numerical ?? [], seen.columns.error ?? []);
   return { data: curves(seen, outline, overlaid, palette), layout };
 }
+
+/** The room that labels before the panels take, in rem, by quarters. */
+const margin = (texts) => Math.ceil(4 * Math.max(MARGIN.left, 0.7 + widest(texts))) / 4;
 
 /** What the two y-axes measure, in the words of the op. */
 export function axisWords(answer, overlaid) {

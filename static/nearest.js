@@ -1,4 +1,4 @@
-// Where in an increasing list a value belongs.
+// Where in a list a value belongs.
 
 /** The row whose x is closest to `value`; x is increasing. */
 export function nearest(xs, value) {
@@ -9,4 +9,10 @@ export function nearest(xs, value) {
     else high = middle;
   }
   return value - xs[low] <= xs[high] - value ? low : high;
+}
+
+/** The place in `values`, in any order, of the one closest to `value`. */
+export function closest(values, value) {
+  const away = values.map((each) => Math.abs(each - value));
+  return away.indexOf(Math.min(...away));
 }

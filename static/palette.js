@@ -7,6 +7,7 @@ const NAMES = [
 
 export function palette() {
   const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.forcedColorAdjust = "none"; // else a system with colours of its own has one for all curves
   const colors = NAMES.map((name) => {
     probe.style.color = `var(--${name})`;
     return [name, getComputedStyle(probe).color];
@@ -18,9 +19,10 @@ export function palette() {
 
 /** Calls `changed` whenever the colours may have become others. */
 export function onPaletteChange(changed) {
-  for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)", "(prefers-contrast: more)"]) {
+  for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)", "(prefers-contrast: more)", "print"]) {
     matchMedia(query).addEventListener("change", changed);
   }
+  new MutationObserver(changed).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   for (const [event, printing] of [
     ["beforeprint", true],
     ["afterprint", false],

@@ -1,23 +1,26 @@
 // Plotly and the page around it: draws answers, tells where things are, and hears a zoom.
 
-import { bent, implied } from "./curves.js";
-import { axisWords, figure, panels, ranges } from "./figure.js";
+import { figure, panels, ranges } from "./figure.js";
+import { legend } from "./legend.js";
 import { palette } from "./palette.js";
-import { CONFIG, loaded } from "./plotly.js";
+import { CONFIG } from "./plotly.js";
 
-/** `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a double click. */
-export function plotter(canvas, { zoomed, widened, drawn }) {
+/**
+ * `load()` brings Plotly; `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a
+ * double click. What the server has drawn makes way for the first live figure.
+ */
+export function plotter(canvas, { load, zoomed, widened, drawn }) {
   const element = canvas.querySelector(".plot");
   const lower = canvas.querySelector(".head.lower");
-  const figureElement = canvas.closest("figure");
   const finger = matchMedia("(pointer: coarse)");
   let wanted = null;
   let shown = null;
+  let late = false;
   let at = null;
 
   function view(layout, held) {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const gap = layout === "stacked" ? lower.offsetHeight + 1.4 * rem : 0;
+    const gap = layout === "stacked" ? lower.getBoundingClientRect().height : 0;
     const { clientWidth: width, clientHeight: height } = element;
     return { layout, held, width, height, rem, gap, zoomable: !finger.matches, titles: false, at };
   }
@@ -25,15 +28,18 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
   /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */
   async function draw(answer, layout, held = null) {
     const mine = (wanted = { answer, layout, held });
-    await loaded;
+    const plotly = await load();
     if (wanted !== mine) return;
-    name(answer, layout);
+    legend(canvas.closest("figure"), answer, layout);
     const seen = view(layout, held);
+    late = !(seen.width > 0 && seen.height > 0);
+    if (late) return; // nobody sees it, in a tab that is not open: when somebody does it has a size
     const { data, layout: frame } = figure(answer, seen, palette());
-    lower.style.top = layout === "stacked" ? `${panels(seen).lower[0] - lower.offsetHeight - 0.3 * seen.rem}px` : "";
     const first = !element.classList.contains("js-plotly-plot");
-    await window.Plotly.react(element, data, frame, CONFIG);
+    await plotly.react(element, data, frame, CONFIG);
     if (first) hear();
+    fit(element, seen);
+    canvas.querySelector(".still")?.remove();
     const { l: left, r: right } = frame.margin;
     shown = { ...mine, view: seen, ranges: ranges(answer, seen), span: [answer.start, answer.stop], left, right };
     drawn();
@@ -50,30 +56,6 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
     element.on("plotly_doubleclick", widened);
   }
 
-  /** Axis words and legend: only what is in the picture. */
-  function name(answer, layout) {
-    figureElement.dataset.layout = layout;
-    const words = axisWords(answer, layout === "overlaid");
-    figureElement.querySelector("#upper-words").textContent = words.upper;
-    figureElement.querySelector("#lower-words").textContent = words.lower;
-    figureElement.querySelector("#differing").textContent =
-      answer.verdict.word === "differs" ? "differ" : "differ by design";
-    const bends = ["kink", "cusp"].filter((each) => answer.marks.some(({ kind }) => kind === each));
-    figureElement.querySelector("#bends").textContent = bends.join(", ") || "kink";
-    const has = {
-      forward: true,
-      implied: implied(answer),
-      surrogate: answer.columns.surrogate,
-      analytical: answer.columns.analytical,
-      numerical: answer.columns.numerical,
-      "surrogate slope": answer.columns.surrogate_numerical,
-      disagreement: answer.verdict.intervals.length > 0,
-      kinks: answer.marks.some(bent),
-      "closed ends": answer.marks.some(({ kind }) => kind === "jump"),
-    };
-    for (const item of figureElement.querySelectorAll("[data-curve]")) item.hidden = !has[item.dataset.curve];
-  }
-
   /** Show where the steps are looked at, null for nowhere. */
   function mark(x) {
     if (x === at) return;
@@ -81,13 +63,21 @@ export function plotter(canvas, { zoomed, widened, drawn }) {
     redraw();
   }
 
-  const redraw = () => wanted && shown && draw(wanted.answer, wanted.layout, wanted.held);
+  const redraw = () => wanted && (shown || late) && draw(wanted.answer, wanted.layout, wanted.held);
   /** The axis goes back to the numbers that there are. */
   function unzoom() {
     if (shown && (shown.span[0] !== shown.answer.start || shown.span[1] !== shown.answer.stop)) redraw();
   }
   new ResizeObserver(redraw).observe(element);
   return { draw, redraw, mark, unzoom, state: () => shown, place: () => place(shown) };
+}
+
+/** Nobody is asked to draw for paper, at least not in the frame of another page: the drawing itself has to fit in. */
+function fit(element, { width, height }) {
+  for (const layer of element.querySelectorAll(".main-svg")) {
+    layer.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    layer.setAttribute("preserveAspectRatio", "none");
+  }
 }
 
 /** From data to pixels of the canvas: the functions x, upper and lower, and what lies where. */

@@ -1,4 +1,4 @@
-// Plotly, as soon as it is there.
+// Plotly, when it is wanted: the page says where it is, and that may be elsewhere for maps than for curves.
 
 export const CONFIG = {
   displayModeBar: false,
@@ -11,19 +11,27 @@ export const CONFIG = {
   typesetMath: false,
 };
 
-const script = document.querySelector("#plotly");
-const MISSING = "the part that draws, plotly.min.js, could not be loaded; the numbers are in the CSV";
+const PLACES = { curves: "plotlyCurves", maps: "plotlyMaps" };
+const loading = new Map();
 
-/** Settled when plotly has loaded, or failed to. */
-export const loaded = new Promise((resolve, reject) => {
-  const settle = () => (window.Plotly ? resolve() : reject(new Error(MISSING)));
-  if (window.Plotly || document.readyState === "complete") settle();
-  // The window's own event comes too when the script had failed before anybody listened.
-  for (const [target, event] of [
-    [script, "load"],
-    [script, "error"],
-    [window, "load"],
-  ]) {
-    target.addEventListener(event, settle, { once: true });
-  }
-});
+/** The Plotly that draws "curves" or "maps", loaded once; one that is in the page already serves for both. */
+export function library(kind) {
+  const address = document.documentElement.dataset[PLACES[kind]];
+  if (!address) return Promise.resolve(window.Plotly);
+  if (!loading.has(address)) loading.set(address, load(address));
+  return loading.get(address);
+}
+
+function load(address) {
+  return new Promise((resolve, reject) => {
+    const fail = () => {
+      loading.delete(address); // the next drawing tries again
+      const name = address.split("/").at(-1);
+      reject(new Error(`the part that draws, ${name}, could not be loaded; the numbers are in the CSV`));
+    };
+    const script = Object.assign(document.createElement("script"), { src: address, onerror: fail });
+    // The next library takes the same name: at this moment it is ours.
+    script.onload = () => (window.Plotly ? resolve(window.Plotly) : fail());
+    document.head.append(script);
+  });
+}

@@ -22,7 +22,7 @@ function extent(columns) {
  * the columns hold beyond those that are `calm`, no more is shown than half as much again.
  */
 export function range(columns, { zero = false, natural = 1, held = null, calm = columns } = {}) {
-  const unit = Math.max(natural, LEAST);
+  const unit = Math.min(Math.max(natural, LEAST), MOST);
   const all = extent(columns) ?? [-unit, unit];
   let [low, high] = within(all, extent(calm), zero).map((end) => Math.max(-MOST, Math.min(MOST, end)));
   if (Math.max(Math.abs(low), Math.abs(high)) <= NOISE * unit) [low, high] = [-unit, unit];
@@ -39,5 +39,6 @@ function within(all, calm, zero) {
   if (calm === null) return all;
   const [low, high] = zero ? [Math.min(calm[0], 0), Math.max(calm[1], 0)] : calm;
   const more = BEYOND * (high - low);
-  return [Math.max(all[0], low - more), Math.min(all[1], high + more)];
+  const seen = [Math.max(all[0], low - more), Math.min(all[1], high + more)];
+  return seen[0] <= seen[1] ? seen : all;
 }

@@ -13,17 +13,25 @@ const GAPS = {
   undecided: "uncertain",
 };
 
-/** Shows a row of `answer` in `element`; the hint comes back with row null. Returns the words for the row. */
+/**
+ * Shows a row of `answer` in `element`, if there is one; the hint comes back with row null. Returns the words for it from
+ * cell `first`.
+ */
 export function reader(element, answer) {
-  const hint = element.querySelector(".keys");
-  const list = element.querySelector("dl");
-  return (row) => {
-    hint.hidden = row !== null;
-    list.hidden = row === null;
-    if (row === null) return "";
-    const cells = reading(answer(), row);
-    list.replaceChildren(...cells.map(({ name, term, text }) => cell(name, term, text)));
-    return cells.map(({ term, text }) => `${term} ${text}`).join(", ");
+  const hint = element?.querySelector(".keys");
+  const list = element?.querySelector("dl");
+  function show(cells) {
+    hint.hidden = cells !== null;
+    list.hidden = cells === null;
+    list.replaceChildren(...(cells ?? []).map(({ name, term, text }) => cell(name, term, text)));
+  }
+  return (row, first = 0) => {
+    const cells = row === null ? null : reading(answer(), row);
+    if (element) show(cells);
+    if (cells === null) return "";
+    const words = cells.map(({ term, text }) => `${term} ${text}`);
+    const at = first % words.length;
+    return [...words.slice(at), ...words.slice(0, at)].join(", ");
   };
 }
 

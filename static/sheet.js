@@ -15,9 +15,17 @@ export const axis = (palette) => ({
   ticklabelstandoff: 5,
 });
 
-/** The x-axis of a section, from `start` to `stop`; `view.left` is the margin before it in pixels. */
-export function across({ wrt, start, stop }, { width, left, rem }, palette) {
-  const labels = fitting([start, stop], Math.max(3, width / (7 * rem)), (width - left) / rem);
+// From this width in rem on, an axis has room for more labels; the same as in still.css.
+const WIDE = 32;
+const [FEW, MANY] = [
+  { count: 4, room: 14 },
+  { count: 7, room: 25 },
+];
+
+/** The x-axis of a section, from `start` to `stop`. */
+export function across({ wrt, start, stop }, { width, rem }, palette) {
+  const { count, room } = width < WIDE * rem ? FEW : MANY;
+  const labels = fitting([start, stop], count, room);
   return { ...axis(palette), range: [start, stop], fixedrange: true, ...labels, title: heading(wrt, palette) };
 }
 

@@ -1,5 +1,6 @@
 // The cursor on the curves: follows the pointer and the keys, and lays both slopes on forward as tangents.
 
+import { target } from "./keys.js";
 import { nearest } from "./nearest.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -18,7 +19,8 @@ const PARTS = [
 /**
  * `plot` draws, `read(row)` shows what stands at a row and returns the words for it; `picked(x)` hears a click
  * and Enter.
- * Returns {refresh}: to be called after every drawing.
+ * Returns {refresh, follow}: to be called after every drawing, and to take the cursor to a row without a word; to
+ * null when it goes back to where the hand had left it.
  */
 export function tracer({ canvas, overlay, cursor }, plot, read, picked) {
   const frame = overlay.appendChild(document.createElementNS(SVG, "svg"));
@@ -26,14 +28,20 @@ export function tracer({ canvas, overlay, cursor }, plot, read, picked) {
     PARTS.map((name) => [name, part(name, name.startsWith("tangent") ? frame : overlay)]),
   );
   let x = null;
+  let first = 0; // of the words for a row
 
   function show(row) {
-    const { answer } = plot.state();
-    x = answer.columns.x[row];
+    x = plot.state().answer.columns.x[row];
     cursor.setAttribute("aria-valuenow", x);
-    cursor.setAttribute("aria-valuetext", read(row));
+    cursor.setAttribute("aria-valuetext", place(row));
+  }
+
+  function place(row) {
+    const { answer } = plot.state();
+    const words = read(row, first);
     sketch(parts, frame, answer, row, plot.place(), plot.state().view.rem);
     canvas.classList.add("traced");
+    return words;
   }
 
   function hide() {
@@ -68,9 +76,11 @@ export function tracer({ canvas, overlay, cursor }, plot, read, picked) {
   cursor.addEventListener("blur", hide);
   cursor.addEventListener("focus", () => drawn() && show(rowNow()));
   cursor.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && drawn()) picked(plot.state().answer.columns.x[rowNow()]);
-    const row = drawn() ? target(plot.state().answer, rowNow(), event) : undefined;
-    if (row === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (!drawn() || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Enter") picked(plot.state().answer.columns.x[rowNow()]);
+    if (event.key === "c") first += 1;
+    const row = event.key === "c" ? rowNow() : target(plot.state().answer, rowNow(), event);
+    if (row === undefined) return;
     event.preventDefault();
     show(row);
   });
@@ -80,27 +90,15 @@ export function tracer({ canvas, overlay, cursor }, plot, read, picked) {
     const { answer } = plot.state();
     return nearest(answer.columns.x, x ?? (answer.start + answer.stop) / 2);
   };
+  const back = () => (x !== null && drawn() ? show(rowNow()) : hide());
   function refresh() {
     const { answer } = plot.state();
     cursor.setAttribute("aria-label", `Trace the curves along ${answer.wrt}`);
     cursor.setAttribute("aria-valuemin", answer.start);
     cursor.setAttribute("aria-valuemax", answer.stop);
-    if (x !== null && drawn()) show(rowNow());
-    else hide();
+    back();
   }
-  return { refresh };
-}
-
-/** The row that a key leads to, undefined for keys that mean nothing here. */
-function target({ columns, marks }, row, { key, shiftKey }) {
-  const last = columns.x.length - 1;
-  const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[key];
-  if (step) return Math.max(0, Math.min(last, row + step * (shiftKey ? 10 : 1)));
-  if (key === "Home") return 0;
-  if (key === "End") return last;
-  if (key !== "m" && key !== "M") return undefined;
-  const rows = marks.map((mark) => nearest(columns.x, mark.x)).sort((a, b) => a - b);
-  return shiftKey ? (rows.findLast((each) => each < row) ?? rows.at(-1)) : (rows.find((each) => each > row) ?? rows[0]);
+  return { refresh, follow: (row) => (row === null ? back() : place(row)) };
 }
 
 function part(name, parent) {

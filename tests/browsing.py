@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isclose
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -129,6 +130,19 @@ def opened(page: Page, address: str) -> Page:
 def curves(page: Page) -> dict[str, Curve]:
     """What Plotly has drawn: x and y by the name of the trace."""
     return {name: (x, y) for name, x, y in page.evaluate(CURVES)}
+
+
+def alike(one: dict[str, Curve], other: dict[str, Curve]) -> bool:
+    """Whether both drawings show the same; the curves that come with a page have the digits that can be seen."""
+    return one.keys() == other.keys() and all(
+        close(mine, yours) for name in one for mine, yours in zip(one[name], other[name], strict=True)
+    )
+
+
+def close(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
+    """Whether two columns are the same to seven digits, gaps included."""
+    pairs = zip(one, other, strict=True)
+    return all(a is b if a is None or b is None else isclose(a, b, rel_tol=1e-7, abs_tol=1e-8) for a, b in pairs)
 
 
 def value_at(curve: Curve, x: float) -> float | None:

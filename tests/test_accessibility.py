@@ -7,7 +7,8 @@ from axe_playwright_python.sync_playwright import Axe
 from browsing import curves, opened
 from playwright.sync_api import Page, expect
 
-PAGES = ("/", "/ops/clamp_with_grad", "/ops/functional_linear", "/docs", "/ops/nope", "/ops/exp?stop=nan")
+FIGURES = ("/ops/clamp_with_grad", "/ops/functional_linear", "/embed/clamp_with_grad", "/embed/exp?hide=title,controls")
+PAGES = ("/", *FIGURES, "/docs", "/ops/nope", "/ops/exp?stop=nan")
 
 
 def violations(page: Page) -> list[tuple[str, list[str]]]:
@@ -20,10 +21,10 @@ def violations(page: Page) -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize("address", PAGES)
 def test_axe_finds_no_violation(page: Page, address: str, scheme: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    if address in ("/ops/clamp_with_grad", "/ops/functional_linear"):
-        opened(page, address)
-    else:
-        page.goto(address)
+    page.goto(address)
+    if address in FIGURES:
+        page.locator("html[data-ready]").wait_for()
+        page.locator("#values summary").click()
     if address == "/docs":
         expect(page.get_by_text("Whether torch is loaded")).to_be_visible()
     assert violations(page) == []
@@ -34,6 +35,15 @@ def test_axe_finds_no_violation_in_a_refusal(page: Page) -> None:
     page.locator("#field-min").fill("banana")
     page.locator("#field-min").press("Tab")
     expect(page.locator("#trouble")).to_contain_text("min")
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_in_the_dialog_that_shares(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    opened(page, "/ops/clamp_with_grad")
+    page.locator("#share").click()
+    expect(page.locator("#sharing")).to_be_visible()
     assert violations(page) == []
 
 
@@ -58,10 +68,22 @@ def test_the_verdict_is_announced_and_not_by_colour_alone(page: Page) -> None:
 def test_the_keyboard_alone_reaches_every_control_in_order(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     reached = []
-    for _ in range(40):
+    for _ in range(50):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("() => document.activeElement.id || document.activeElement.name || ''"))
-    order = ["cursor", "copy", "save", "csv", "json", "field-min", "field-max", "field-grad_output"]
+    order = [
+        "cursor",
+        "listen",
+        "share",
+        "copy",
+        "svg",
+        "png",
+        "csv",
+        "json",
+        "field-min",
+        "field-max",
+        "field-grad_output",
+    ]
     assert list(dict.fromkeys(each for each in reached if each in order)) == order
     assert {"field-wrt", "field-start", "field-stop", "field-count", "field-dtype", "field-device"} <= set(reached)
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import brotli
 import httpx2
 import pytest
-from serving import Server
+from serving import HERE, Server, serving
 from wire import connected, read, send
+
+from gradloupe.server.assets import BUNDLES, Assets
 
 
 def static_addresses(server: str) -> list[str]:
@@ -22,7 +27,7 @@ def static_addresses(server: str) -> list[str]:
 
 def test_static_files_are_served_compressed_and_for_ever(server: str) -> None:
     addresses = static_addresses(server)
-    assert any(address.endswith("/plotly.min.js") for address in addresses)
+    assert any(re.search(r"/plotly[a-z-]*\.min\.js$", address) for address in addresses)
     assert any(address.endswith("/highlight.css") for address in addresses)
     for address in addresses:
         accept = {"accept-encoding": "gzip"}
@@ -38,12 +43,15 @@ def test_static_files_are_served_compressed_and_for_ever(server: str) -> None:
 
 
 def test_a_static_file_is_the_same_without_compression(server: str) -> None:
-    address = next(each for each in static_addresses(server) if each.endswith("/plotly.min.js"))
-    plain = httpx2.get(server + address, headers={"accept-encoding": "identity"})
-    with httpx2.stream("GET", server + address, headers={"accept-encoding": "gzip"}) as packed:
-        raw = b"".join(packed.iter_raw())
-    assert gzip.decompress(raw) == plain.content
-    assert len(raw) < len(plain.content) / 3
+    address = next(each for each in static_addresses(server) if each.endswith("/plotly-basic.min.js"))
+    plain = httpx2.get(server + address, headers={"accept-encoding": "identity"}).content
+    sizes = [len(plain)]
+    for coding, unpacked in (("gzip", gzip.decompress), ("br", brotli.decompress)):
+        with httpx2.stream("GET", server + address, headers={"accept-encoding": coding}) as packed:
+            raw = b"".join(packed.iter_raw())
+        assert unpacked(raw) == plain
+        sizes.append(len(raw))
+    assert sizes[0] > 3 * sizes[1] > 3 * sizes[2]
 
 
 def test_another_stylesheet_of_pygments_has_another_address(house: Path) -> None:
@@ -65,3 +73,61 @@ def test_a_static_address_reaches_no_other_file(running: Server, path: str) -> N
     with connected(running) as connection:
         send(connection, f"/static/{digest}/{path}")
         assert read(connection)[0] == 404
+
+
+def test_an_address_from_before_a_change_leads_to_the_present_file(server: str) -> None:
+    address = next(each for each in static_addresses(server) if each.endswith("/main.js"))
+    before = re.sub("/static/[0-9a-f]+/", "/static/0123456789ab/", address)
+    led = httpx2.get(server + before, headers={"origin": "null"})
+    assert (led.status_code, led.headers["location"]) == (307, address)
+    assert led.headers["cache-control"] == "no-store"
+    assert led.headers["access-control-allow-origin"] == "*"
+    assert httpx2.get(server + before, follow_redirects=True).content == httpx2.get(server + address).content
+
+
+def test_the_first_visitor_does_not_wait_for_the_largest_file(house: Path) -> None:
+    with serving(path=str(house.parent), cwd=house.parent) as server:
+        server.wait_until_ready()
+        digest = static_addresses(server.url)[0].split("/")[2]
+        began = time.monotonic()
+        first = httpx2.get(f"{server.url}/static/{digest}/plotly.min.js", headers={"accept-encoding": "br"})
+        assert first.headers["content-encoding"] == "br"
+        assert time.monotonic() - began < 2
+
+
+def version(bundle: bytes) -> str:
+    found = re.search(rb"plotly\.js (?:\([a-z -]+\) )?v([0-9.]+)", bundle[:400])
+    assert found is not None
+    return found[1].decode()
+
+
+def test_the_light_bundles_are_installed_and_of_the_version_of_the_wheel(server: str) -> None:
+    wanted = json.loads((HERE / "package.json").read_text())["dependencies"]
+    locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
+    full = version(Assets().read("plotly.min.js"))
+    for kind, name in BUNDLES.items():
+        assert Assets().plotly(kind).endswith(f"/{name}")  # without them: make light
+        bundle = Assets().read(name)
+        package = f"plotly.js-{name.removeprefix('plotly-').removesuffix('.min.js')}-dist-min"
+        assert version(bundle) == full == wanted[package] == locked[f"node_modules/{package}"]["version"]
+        assert len(bundle) < len(Assets().read("plotly.min.js")) / 3
+
+
+def test_the_lock_names_no_registry_and_proves_what_it_gets() -> None:
+    lock = (HERE / "package-lock.json").read_text()
+    assert "://" not in lock
+    packages = json.loads(lock)["packages"]
+    assert len(packages) == 3
+    assert all("integrity" in package for name, package in packages.items() if name)
+
+
+def test_without_the_light_bundles_the_full_one_is_served(house: Path) -> None:
+    program = (
+        "import sys; sys.prefix = '/nowhere'\n"
+        "from gradloupe.server.assets import Assets; print(*map(Assets().plotly, ('curves', 'maps')))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(house.parent)}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    curves, maps = ran.stdout.split()
+    assert curves == maps
+    assert curves.endswith("/plotly.min.js")

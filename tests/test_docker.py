@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gradloupe.server.settings import OPTIONS, settings
+
 ROOT = Path(__file__).parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -60,10 +62,19 @@ def test_the_health_check_asks_the_server_with_python_alone():
     compile(question, "HEALTHCHECK", "exec")
 
 
-def test_the_dockerfile_has_two_stages_and_asks_for_no_builder_extension():
-    assert [arguments.split()[0] for word, arguments in instructions() if word == "FROM"] == ["python:3.11-slim"] * 2
+def test_the_dockerfile_has_one_base_and_asks_for_no_builder_extension():
+    assert [arguments.split()[0] for word, arguments in instructions() if word == "FROM"] == ["python:3.11-slim"] * 3
     assert "<<" not in DOCKERFILE
     assert "--link" not in DOCKERFILE
+
+
+def test_the_light_bundles_come_from_the_lock_and_can_be_left_out():
+    assert ("ARG", "PLOTLY=light") in instructions()
+    (light,) = [arguments for word, arguments in instructions() if word == "RUN" and "npm ci" in arguments]
+    assert "--ignore-scripts" in light
+    assert 'if [ "$PLOTLY" = light ]' in light
+    assert "--from=light /light/plotly /venv/share/gradloupe/plotly" in DOCKERFILE
+    assert last("USER") == "10001:10001"
 
 
 @pytest.mark.parametrize("name", ["Dockerfile", "compose.yaml", ".dockerignore"])
@@ -73,27 +84,58 @@ def test_no_file_names_a_host_but_this_machine(name):
 
 def test_the_extra_package_index_is_empty_unless_the_operator_names_one():
     assert 'ARG EXTRA_INDEX=""' in DOCKERFILE
-    assert SERVICE["build"]["args"] == {"EXTRA_INDEX": "${EXTRA_INDEX:-}"}
+    for name in ("gradloupe", "replica"):
+        assert COMPOSE["services"][name]["build"]["args"] == {"EXTRA_INDEX": "${EXTRA_INDEX:-}"}
 
 
 def test_the_image_is_given_every_package_and_what_the_build_reads():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = project["tool"]["setuptools"]["packages"]
     folders = {name.split(".")[1] for name in packages if "." in name}
-    assert allowed() >= folders | {"pyproject.toml", "requirements.txt", project["project"]["readme"]}
+    assert allowed() >= folders | {
+        "pyproject.toml",
+        "requirements.txt",
+        "package.json",
+        "package-lock.json",
+        project["project"]["readme"],
+    }
 
 
 def test_the_image_is_given_no_tests_history_or_environment():
     assert not allowed() & {"tests", ".git", ".venv", ".ci", "build"}
 
 
-def test_compose_serves_this_machine_only_and_takes_every_privilege_away():
-    assert SERVICE["ports"] == ["127.0.0.1:8000:8000"]
-    assert SERVICE["read_only"] is True
-    assert SERVICE["tmpfs"] == ["/tmp"]  # noqa: S108
-    assert SERVICE["cap_drop"] == ["ALL"]
-    assert SERVICE["security_opt"] == ["no-new-privileges:true"]
-    assert SERVICE["init"] is True
-    assert SERVICE["mem_limit"] == "3g"
-    assert SERVICE["pids_limit"] == 256
-    assert "privileged" not in SERVICE
+def test_compose_serves_this_machine_only():
+    published = {name: service.get("ports", []) for name, service in COMPOSE["services"].items()}
+    assert published == {"gradloupe": ["127.0.0.1:8000:8000"], "replica": [], "nginx": ["127.0.0.1:8080:8080"]}
+
+
+@pytest.mark.parametrize("name", ["gradloupe", "replica", "nginx"])
+def test_compose_takes_every_privilege_away(name):
+    service = COMPOSE["services"][name]
+    assert service["read_only"] is True
+    assert "/tmp" in service["tmpfs"]  # noqa: S108
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["mem_limit"]
+    assert service["pids_limit"] <= 256
+    assert "privileged" not in service
+    if name != "nginx":
+        assert service["init"] is True
+        assert service["mem_limit"] == "3g"
+
+
+def test_nginx_and_those_behind_it_are_started_only_when_they_are_asked_for():
+    for name in ("replica", "nginx"):
+        assert COMPOSE["services"][name]["profiles"] == ["nginx"]
+    assert "profiles" not in SERVICE
+    assert COMPOSE["services"]["nginx"]["depends_on"] == {"replica": {"condition": "service_healthy"}}
+    assert (ROOT / "nginx.conf").read_text().count("server replica:8000 ") == 1
+
+
+def test_what_compose_sets_are_settings_that_there_are():
+    for service in COMPOSE["services"].values():
+        environment = {name: text for name, text in service.get("environment", {}).items() if "$" not in text}
+        given = service.get("environment", {})
+        assert {name.removeprefix("GRADLOUPE_").lower() for name in given} <= set(OPTIONS)
+        assert settings([], environment, "1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ from wire import connected, read
 CONFIGURATION = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "404", "422"]
+# What the specification of oEmbed wants for a format that there is not.
+[checks.not_a_server_error]
+expected-statuses = ["2xx", "3xx", "4xx", "501"]
 """
 NAMED = """
 [parameters]
@@ -52,27 +56,27 @@ LINES = (
     b"GET /ops/exp.json HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
     b"GET /ops/exp.json HTTP/1.1\r\n\r\n",
     b"GET /ops/exp.json HTTP/1.0\r\n\r\n",
-    b"GET /ops/exp.json HTTP/9.9\r\nHost: x\r\n\r\n",
+    b"GET /ops/exp.json HTTP/9.9\r\nHost: localhost\r\n\r\n",
     b"GET /ops/exp.json\r\n\r\n",
-    b"get /ops/exp.json HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"BREW / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"TRACE / HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"POST /ops/exp.json HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nNaN",
-    b"POST /ops/exp.json HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-    b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    b"GET /ops/exp.json HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000000\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-    b"GET / HTTP/1.1\r\nHost: x\r\nAccept: " + b"a," * 20_000 + b"\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: x\r\nAccept: \xff\xfe\r\nAccept-Encoding: \xff;q=\xfe\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip;q=1.2.3.4\r\n\r\n",
-    b'GET /ops/exp.json HTTP/1.1\r\nHost: x\r\nIf-None-Match: ,,,W/,"\r\n\r\n',
-    b"GET /ops/exp.json HTTP/1.1\r\nHost: x\r\nRange: bytes=0-0,-1,5-2\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 70_000 + b"\r\n\r\n",
-    b"GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n",
-    b"GET / HTTP/1.1\nHost: x\n\n",
-    b"GET \xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"get /ops/exp.json HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"BREW / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"POST /ops/exp.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nNaN",
+    b"POST /ops/exp.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"GET /ops/exp.json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: " + b"a," * 20_000 + b"\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: \xff\xfe\r\nAccept-Encoding: \xff;q=\xfe\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip;q=1.2.3.4\r\n\r\n",
+    b'GET /ops/exp.json HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: ,,,W/,"\r\n\r\n',
+    b"GET /ops/exp.json HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-0,-1,5-2\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 70_000 + b"\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nBad Header: 1\r\n\r\n",
+    b"GET / HTTP/1.1\nHost: localhost\n\n",
+    b"GET \xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     b"\x00" * 1000,
@@ -80,7 +84,7 @@ LINES = (
 
 
 def get(target: str) -> bytes:
-    return f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+    return f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
 
 
 HOSTILE = [
@@ -100,7 +104,7 @@ def test_what_the_description_allows_and_forbids_is_answered_as_described(
     options = ["--max-examples", "50", "--seed", "7", "--no-color", f"{server}/openapi.json"]
     ran = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout
-    assert "3 selected / 3 total" in ran.stdout
+    assert re.search(r"([1-9]\d*) selected / \1 total", ran.stdout)
 
 
 def test_there_are_enough_of_the_hostile_requests() -> None:

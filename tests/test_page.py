@@ -6,7 +6,7 @@ import math
 
 import httpx2
 import pytest
-from browsing import alone, curves, opened, shows, value_at
+from browsing import alone, close, curves, opened, shows, value_at
 from playwright.sync_api import Browser, Page, expect
 from serving import serving
 
@@ -20,11 +20,13 @@ def test_every_op_opens_with_its_curves_drawn(page: Page, server: str, name: str
     opened(page, f"/ops/{name}")
     answer = httpx2.get(f"{server}/ops/{name}.json").json()
     drawn = curves(page)
-    assert drawn["forward"] == (answer["columns"]["x"], answer["columns"]["forward"])
-    assert drawn["numerical"] == (answer["columns"]["x"], answer["columns"]["numerical"])
+    for name in ("forward", "numerical", "analytical"):  # what came with the page has the digits that can be seen
+        assert drawn[name][0] == pytest.approx(answer["columns"]["x"], abs=1e-8)
+    assert close(drawn["forward"][1], answer["columns"]["forward"])
+    assert close(drawn["numerical"][1], answer["columns"]["numerical"])
     kinks = [mark["x"] for mark in answer["marks"] if mark["kind"] == "kink"]
     rows = zip(answer["columns"]["x"], answer["columns"]["analytical"], strict=True)
-    assert drawn["analytical"][1] == [None if x in kinks else y for x, y in rows]
+    assert close(drawn["analytical"][1], [None if x in kinks else y for x, y in rows])
     assert ("surrogate" in drawn) == (answer["columns"]["surrogate"] is not None)
     expect(page.locator("#verdict .word")).to_have_text(answer["verdict"]["word"])
     assert page.locator("#plot .js-line").count() > 1
@@ -107,7 +109,7 @@ def test_plotlys_own_rules_are_admitted_and_maplibres_are_not_asked_for(page: Pa
 def test_a_picture_can_be_saved(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     with page.expect_download() as download:
-        page.get_by_role("button", name="PNG").click()
+        page.locator(".tools").get_by_role("link", name="PNG").click()
     assert download.value.suggested_filename == "clamp_with_grad.png"
     assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
@@ -135,13 +137,3 @@ def test_the_page_answers_while_torch_is_loading_and_the_curves_follow_by_themse
         expect(page.get_by_text("torch is still loading")).to_be_visible()
         shows(page, "/ops/exp")
         assert "analytical" in curves(page)
-
-
-def test_without_javascript_the_page_points_to_the_numbers(browser: Browser, server: str) -> None:
-    with alone(browser, server, java_script_enabled=False) as page:
-        page.goto("/ops/exp?stop=1")
-        expect(page.get_by_role("link", name="the table as CSV")).to_have_attribute("href", "/ops/exp.csv?stop=1")
-        expect(page.get_by_role("link", name="as JSON")).to_have_attribute("href", "/ops/exp.json?stop=1")
-        expect(page.locator("noscript p")).to_contain_text("the verdict and every number")
-        expect(page.locator("#verdict")).to_be_hidden()
-        expect(page.locator(".source")).to_be_visible()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradloupe.server.address import Address, canonical, default, defaults, extents
+from gradloupe.server.address import PARTS, THEMES, Address, canonical, default, defaults, extents
 from gradloupe.server.answer import device
 from gradloupe.server.catalogue import catalogue, parsed
 from gradloupe.server.number import BadQuery, read_float, write
@@ -33,7 +33,18 @@ REFUSED = [
     # address, what the sentence names, what it offers
     (f"{CLAMP}?mn=1", "'mn'", "did you mean min?"),
     (f"{CLAMP}?zzz=1", "'zzz'", "Allowed: min, max, input"),
-    (f"{CLAMP}?theme=dark", "'theme'", "Allowed"),
+    (f"{CLAMP}?theme=dusk", "theme=dusk", "auto, light, dark"),
+    (f"{CLAMP}?hide=legends", "hide=legends", "did you mean legend?"),
+    (f"{CLAMP}?width=199", "width=199", "from 200 to 2400"),
+    (f"{CLAMP}?width=100000", "width=100000", "from 200 to 2400"),
+    (f"{CLAMP}?height=1e3", "height=1e3", "whole number"),
+    (f"{CLAMP}?height=99999", "height=99999", "from 150 to 2400"),
+    (f"{CLAMP}?sliders=mn:9", "'mn'", "did you mean min?"),
+    (f"{CLAMP}?sliders=min:9,min:3", "min twice", "name it once"),
+    (f"{CLAMP}?sliders=min", "wrong for min", "min:9"),
+    (f"{CLAMP}?sliders=min:1", "min=1 is out of bounds", "from 2 to 41"),
+    (f"{CLAMP}?sliders=min:400", "min=400 is out of bounds", "from 2 to 41"),
+    (f"{LINEAR}?sliders=with_bias:2", "wrong for with_bias", "write with_bias alone"),
     (f"{CLAMP}?min=-1&min=0", "min", "give it once"),
     (f"{CLAMP}?min=", "min=", "plain digits"),
     (f"{CLAMP}?min=a", "min=a", "plain digits"),
@@ -44,7 +55,6 @@ REFUSED = [
     (f"{CLAMP}?min=1_0", "min=1_0", "plain digits"),
     (f"{CLAMP}?min=0x1", "min=0x1", "plain digits"),
     (f"{CLAMP}?min=٣", "min=٣", "plain digits"),
-    (f"{CLAMP}?min=−1", "min=−1", "plain digits"),
     (f"{CLAMP}?min=%00", "min=�", "plain digits"),
     (f"{CLAMP}?min=%ff", "min=�", "plain digits"),
     (f"{CLAMP}?min=%ed%a0%80", "min=�", "plain digits"),
@@ -140,6 +150,20 @@ def test_every_kind_of_state_is_read() -> None:
     assert math.copysign(1, held.grad_output) == -1
 
 
+def test_how_a_section_is_shown_is_part_of_its_address() -> None:
+    query = "height=420&hide=legend,verdict&theme=dark&sliders=min:9,grad_output:3&width="
+    address = read(OPS["clamp_with_grad"], DEVICE, query)
+    assert (address.theme, address.hide, address.width, address.height) == ("dark", ("verdict", "legend"), None, 420)
+    assert address.sliders == (("min", 9), ("grad_output", 3))
+    shortest = canonical(OPS["clamp_with_grad"], address, "/embed/{name}")
+    said = "theme=dark&hide=verdict,legend&height=420&sliders=min:9,grad_output:3"
+    assert shortest == f"/embed/clamp_with_grad?{said}"
+
+
+def test_a_minus_may_be_written_as_print_has_it() -> None:
+    assert read(OPS["clamp_with_grad"], DEVICE, "min=−1.5").question.parameters["min"] == -1.5
+
+
 def test_a_place_lies_in_the_middle_of_the_range_until_it_is_said() -> None:
     asked = read(OPS["exp"], DEVICE, "view=step&start=1&stop=4").question
     assert (asked.view, asked.at, asked.place) == ("step", None, 2.5)
@@ -212,6 +236,10 @@ def addresses(draw: st.DrawFn) -> tuple[str, Address]:
     said += [f"grad_output={draw(FINITE)!r}", f"count={draw(st.integers(2, 50))}"]
     said += [f"layout={draw(st.sampled_from(['stacked', 'overlaid']))}"] * draw(st.integers(0, 1))
     said += [f"view={draw(st.sampled_from(VIEWS))}"] * draw(st.integers(0, 1))
+    said += [f"theme={draw(st.sampled_from(THEMES))}"] * draw(st.integers(0, 1))
+    said += [f"hide={','.join(draw(st.lists(st.sampled_from(PARTS), unique=True)))}"] * draw(st.integers(0, 1))
+    said += [f"width={draw(st.integers(200, 2400))}"] * draw(st.integers(0, 1))
+    said += [f"sliders=grad_output:{draw(st.integers(2, 41))}"] * draw(st.integers(0, 1))
     swept = said[0].removeprefix("wrt=")
     if swept not in [each["name"] for each in op["parameters"]]:  # those have bounds
         said += [f"at={draw(st.floats(0, 1))!r}"] * draw(st.integers(0, 1))

@@ -107,3 +107,35 @@ def test_the_cursor_stays_where_it_is_while_the_curves_change(page: Page) -> Non
     shows(page, "/ops/clamp_with_grad?grad_output=-1")
     expect(cell(page, "analytical")).to_have_text("0")
     expect(cell(page, "x")).to_have_text("3.00")
+
+
+def test_e_goes_from_the_largest_difference_to_the_next(page: Page) -> None:
+    opened(page, "/ops/incorrect_clipped_relu")
+    cursor(page).focus()
+    places = []
+    for _ in range(3):
+        cursor(page).press("e")
+        expect(cell(page, "status")).to_have_text("differ")
+        places.append(float((cell(page, "x").text_content() or "").replace("−", "-")))
+    low, high, again = places
+    assert low < 0 < 2 <= high
+    assert again == low
+    cursor(page).press("Shift+E")
+    expect(cell(page, "x")).to_have_text(f"{high:.2f}")
+    opened(page, "/ops/exp")
+    cursor(page).press("End")
+    cursor(page).press("e")
+    expect(cell(page, "x")).to_have_text("2.00")
+
+
+def test_c_has_another_curve_spoken_first(page: Page) -> None:
+    opened(page, "/ops/exp")
+    cursor(page).press("End")
+    firsts = []
+    for _ in range(6):
+        firsts.append(spoken(page).split(",")[0])
+        cursor(page).press("c")
+    assert [each.split()[0] for each in firsts] == ["x", "y", "analytical", "numerical", "they", "x"]
+    cursor(page).press("c")
+    cursor(page).press("Home")
+    assert spoken(page).startswith("analytical 0.")

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import socket
+from typing import Protocol
 
-from serving import Server
+
+class Located(Protocol):
+    """A server at an address."""
+
+    @property
+    def url(self) -> str: ...
 
 
-def connected(server: Server) -> socket.socket:
+def connected(server: Located) -> socket.socket:
     host, port = server.url.removeprefix("http://").split(":")
     return socket.create_connection((host, int(port)), 60)
 
 
 def send(connection: socket.socket, address: str) -> None:
-    connection.sendall(f"GET {address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    connection.sendall(f"GET {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
 
 
 def read(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:

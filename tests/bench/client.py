@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -42,6 +43,16 @@ class Client:
         """Seconds of CPU of the web process and of its worker, so far."""
         (worker,) = children(self.pid)
         return _cpu(self.pid), _cpu(worker)
+
+    def cost(self, ask: Callable[[], Reply], times: int, status: int = 200) -> tuple[float, float]:
+        """Seconds of CPU of one request, of the web process and of its worker: the mean of ``times``."""
+        if ask().status != status:
+            raise RuntimeError(f"expected status {status}")
+        web, worker = self.spent()
+        for _ in range(times):
+            ask()
+        web_after, worker_after = self.spent()
+        return (web_after - web) / times, (worker_after - worker) / times
 
     def close(self) -> None:
         """End the connection."""

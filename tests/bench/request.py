@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 
-from client import Client, Reply
+from beside import beside
+from client import Client
 from report import Report, Table, Target
 from serving import serving
 
@@ -32,7 +29,7 @@ def measure() -> Report:
         full.wait_until_ready()
         for op in OPS:
             with (
-                _bare(op) as (url, pid),
+                beside("bare.py", op) as (url, pid),
                 closing(Client(full.url, full.process.pid)) as ours,
                 closing(Client(url, pid)) as least,
             ):
@@ -61,10 +58,10 @@ def _compared(op: str, full: Client, bare: Client) -> tuple[tuple[str, ...], lis
     known = {"If-None-Match": tag}
     batches: dict[str, Callable[[], tuple[float, float]]] = {
         "alone": lambda: (0.0, _computation(op)),
-        "bare": lambda: _batch(bare, lambda: bare.fresh(op, COUNT)),
-        "full": lambda: _batch(full, lambda: full.fresh(op, COUNT)),
-        "gzip": lambda: _batch(full, lambda: full.fresh(op, COUNT, {"Accept-Encoding": "gzip"})),
-        "304": lambda: _batch(full, lambda: full.get(f"/ops/{op}.json?count={COUNT}", known), 304),
+        "bare": lambda: bare.cost(lambda: bare.fresh(op, COUNT), BATCH),
+        "full": lambda: full.cost(lambda: full.fresh(op, COUNT), BATCH),
+        "gzip": lambda: full.cost(lambda: full.fresh(op, COUNT, {"Accept-Encoding": "gzip"}), BATCH),
+        "304": lambda: full.cost(lambda: full.get(f"/ops/{op}.json?count={COUNT}", known), BATCH, 304),
     }
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in batches}
     for _ in range(ROUNDS):
@@ -90,17 +87,6 @@ def _compared(op: str, full: Client, bare: Client) -> tuple[tuple[str, ...], lis
     ]
 
 
-def _batch(client: Client, ask: Callable[[], Reply], status: int = 200) -> tuple[float, float]:
-    """Seconds of CPU a request, web process and worker."""
-    if ask().status != status:
-        raise RuntimeError(f"expected status {status}")
-    web, worker = client.spent()
-    for _ in range(BATCH):
-        ask()
-    web_after, worker_after = client.spent()
-    return (web_after - web) / BATCH, (worker_after - worker) / BATCH
-
-
 def _computation(op: str) -> float:
     """Seconds of CPU of one answer in this process."""
     question = default(next(each for each in catalogue() if each["name"] == op)).question
@@ -110,15 +96,3 @@ def _computation(op: str) -> float:
     for each in questions:
         answer.answer(each)
     return (time.process_time() - start) / BATCH
-
-
-@contextmanager
-def _bare(op: str) -> Iterator[tuple[str, int]]:
-    command = [sys.executable, str(Path(__file__).with_name("bare.py")), op]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip(), process.pid
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)

@@ -25,6 +25,12 @@ SUBJECTS = {
     "sensitivity": "T8, T10: how small an error is seen",
     "cost": "the full verdict, against its floor and against gradcheck",
     "request": "T2: CPU time of one request",
+    "encoding": "T3, T4, T5: JSON, its bytes, and caches",
+    "weight": "what our pages weigh, and how they come up",
+    "embeds": "twenty figures on one page of somebody else",
+    "load": "requests a second for 32 clients at once, and beyond the queue",
+    "frameworks": "T16, T17: the same page in Dash, Streamlit and Gradio",
+    "soak": "ten minutes of mixed traffic: errors and memory (SOAK=60 for one minute)",
     "start": "T14, T15, T18: start and memory",
 }
 

@@ -1,0 +1,65 @@
+"""Our modules and styles in one text, so that a page needs no other file: no build step, an import map instead."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+from markupsafe import Markup
+
+from .assets import Assets
+from .modules import needed
+
+IMPORT = re.compile(r"""((?:\bfrom|\bimport)\s*\(?\s*)(["'])\./([\w.]+)\2""")
+EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # plotly.js fills it through the CSSOM
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What stands between the tags of a page without other files, and the policy that admits just that."""
+
+    modules: Markup
+    library: Markup
+    entry: Markup
+    style: Markup
+    print: Markup
+    policy: str
+
+
+def bundle(assets: Assets, entry: str, library: str, styles: Sequence[str]) -> Bundle:
+    """``entry`` is a module and ``library`` a script of ours or theirs, by the names of static files."""
+    scripts = _map(assets, entry), _escaped(assets.read(library).decode()), f'import "{entry}";'
+    sheets = "".join(assets.read(name).decode() for name in styles), assets.read("print.css").decode()
+    policy = {
+        "default-src": ["'none'"],
+        "script-src": ["data:", *map(_hash, scripts)],
+        "style-src": [EMPTY_STYLE, *map(_hash, sheets)],
+        "img-src": ["data:", "blob:"],
+        "base-uri": ["'none'"],
+        "form-action": ["'none'"],
+    }
+    said = "; ".join(" ".join([name, *sources]) for name, sources in policy.items())
+    (modules, plotly, start), (style, paper) = map(Markup, scripts), map(Markup, sheets)
+    return Bundle(modules, plotly, start, style, paper, said)
+
+
+def _map(assets: Assets, entry: str) -> str:
+    """The import map with every module that ``entry`` needs, each under its bare name."""
+    found = {}
+    for name in sorted({entry, *needed(assets, entry)}):
+        bare = IMPORT.sub(r"\1\2\3\2", assets.read(name).decode())
+        found[name] = f"data:text/javascript;base64,{b64encode(bare.encode()).decode()}"
+    return orjson.dumps({"imports": found}).decode()
+
+
+def _escaped(script: str) -> str:
+    """``script`` as it may stand in a page: nothing in it ends it, or looks like a comment of HTML."""
+    return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", r"\x3c!--")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,44 @@
+"""The colours of static/style.css, for pictures that stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from markupsafe import Markup
+
+Palette = Mapping[str, str]
+
+LIGHT: Palette = {
+    "paper": "#fefefd",
+    "ink": "#1d1d1f",
+    "muted": "#5d6066",
+    "rule": "#d9d9d6",
+    "grid": "#efefec",
+    "analytical": "#0072b2",
+    "numerical": "#e69f00",
+    "surrogate": "#009e73",
+    "disagreement": "#d55e00",
+}
+DARK: Palette = {
+    "paper": "#16171a",
+    "ink": "#ececea",
+    "muted": "#a3a6ad",
+    "rule": "#3a3d44",
+    "grid": "#24262b",
+    "analytical": "#56b4e9",
+    "numerical": "#f0ad25",
+    "surrogate": "#2fc596",
+    "disagreement": "#ff7a33",
+}
+
+
+def palette(theme: str) -> Palette:
+    """The colours of "light", "dark" and, to begin with, "auto"."""
+    return DARK if theme == "dark" else LIGHT
+
+
+def switch() -> Markup:
+    """A style sheet that turns what a ``Pen`` has drawn in light colours dark where dark is preferred."""
+    rule = Markup(".f-{0}{{fill:{1}}}.s-{0}{{stroke:{1}}}")
+    rules = Markup("").join(rule.format(name, colour) for name, colour in DARK.items())
+    return Markup("@media (prefers-color-scheme:dark){{{}}}").format(rules)

@@ -1,0 +1,45 @@
+"""Where forward runs off to infinity; what stands beside is huge and says nothing. As in static/poles.js."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+
+from .section import Numbers, Section
+
+# Near a pole or a cusp: this share of the range, and of the way to the next one.
+NEAR, BETWEEN = 0.03, 0.2
+
+
+def nearest(xs: list[float], value: float) -> int:
+    """The row whose x is closest to ``value``; x is increasing."""
+    high = min(max(bisect_right(xs, value, 1), 1), len(xs) - 1)
+    low = max(0, high - 1)
+    return low if value - xs[low] <= xs[high] - value else high
+
+
+def calm(section: Section) -> Section:
+    """``section`` without the numbers near its poles and cusps: how far they get is an accident of the points."""
+    places = [mark.x for mark in section.marks if mark.kind in ("pole", "cusp")]
+    apart = min((right - left for left, right in pairwise(places)), default=inf)
+    near = min(NEAR * (section.stop - section.start), BETWEEN * apart)
+    return _without(section, {row for row, x in enumerate(section.x) if any(abs(x - at) < near for at in places)})
+
+
+def without_poles(section: Section) -> Section:
+    """``section`` without its poles: no mark there, and no number right beside them."""
+    rows = [nearest(section.x, mark.x) for mark in section.marks if mark.kind == "pole"]
+    kept = tuple(mark for mark in section.marks if mark.kind != "pole")
+    return replace(_without(section, {row + beside for row in rows for beside in (-1, 0, 1)}), marks=kept)
+
+
+def _without(section: Section, rows: Collection[int]) -> Section:
+    def cut(column: Numbers) -> Numbers:
+        return [None if row in rows else value for row, value in enumerate(column)]
+
+    if not rows:
+        return section
+    return replace(section, columns={name: cut(column) for name, column in section.columns.items()})

@@ -1,0 +1,83 @@
+"""A section as a scene: axes with their labels, stripes, and layers. What static/figure.js builds, without colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from ..frames import Frame
+from .layers import Layer, layers
+from .poles import without_poles
+from .section import Section
+from .span import Span
+from .spans import spans
+from .ticks import Tick, fitting, ticks, widest
+
+LABELS = {"stacked": 4, "overlaid": 7}
+FEW, MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
+LEFT = 3.6  # rem before the panels, at least
+LEAST = 0.006  # of the width, so that a single point is seen to differ
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From ``span[0]`` to ``span[1]``, with labels."""
+
+    span: Span
+    ticks: tuple[Tick, ...]
+    words: str
+
+    def share(self, value: float) -> float:
+        """How far along the axis ``value`` lies: 0 at its beginning, 1 at its end, at most a million beyond."""
+        low, high = self.span
+        return max(-1e6, min(1e6, (value - low) / (high - low)))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One figure. ``few`` and ``many`` are the x-axis below a narrow figure and a wide one; ``lower`` is None when
+    overlaid; ``left`` is the room before the panels in rem; ``stripes`` are from where to where slopes differ."""
+
+    section: Section
+    few: Axis
+    many: Axis
+    upper: Axis
+    lower: Axis | None
+    left: float
+    stripes: tuple[Span, ...]
+    opacity: float
+    layers: tuple[Layer, ...]
+
+    def axis(self, layer: Layer) -> Axis:
+        """The one that the y of ``layer`` is measured on."""
+        return self.lower if layer.lower and self.lower else self.upper
+
+
+def scene(answer: Frame, layout: str) -> Scene:
+    """The figure of ``answer``, panels "stacked" or "overlaid"."""
+    whole = Section.of_answer(answer)
+    section = without_poles(whole)
+    overlaid = layout == "overlaid"
+    above, below = spans(whole, overlaid)
+    swept = f"{'sensitivity to' if section.word == 'no gradient' else 'grad of'} {section.wrt}"
+    upper = Axis(above, ticks(above, LABELS[layout]), f"{section.of} and {swept}" if overlaid else section.of)
+    lower = Axis(below, ticks(below, LABELS[layout]), swept)
+    across = (section.start, section.stop)
+    few, many = (Axis(across, fitting(across, *room), section.wrt) for room in (FEW, MANY))
+    return Scene(
+        section=section,
+        few=few,
+        many=many,
+        upper=upper,
+        lower=None if overlaid else lower,
+        left=ceil(4 * max(LEFT, 0.7 + widest(upper.ticks + lower.ticks))) / 4,
+        stripes=tuple(_stripe(section, interval) for interval in section.intervals),
+        opacity=0.15 if section.word == "differs" else 0.055,
+        layers=tuple(layers(section)),
+    )
+
+
+def _stripe(section: Section, interval: Span) -> Span:
+    low, high = interval
+    more = max(0.0, LEAST * (section.stop - section.start) - (high - low)) / 2
+    return low - more, high + more

@@ -1,0 +1,111 @@
+"""Who is connected: how many may be, how many from one address, and who has to go when there is no more room."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import Protocol
+
+GRACE = 1.0  # seconds that a new connection is left alone, whatever the others do
+OTHER_FILES = 128  # descriptors for what is no connection
+MOST = 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one client may take of a server: seconds, bytes and numbers; 0 requests per peer are no bound.
+
+    ``request`` is for sending one, head and body; ``stalled`` for taking some of what is sent.
+    """
+
+    request: float = 5.0
+    stalled: float = 30.0
+    head: int = 32_768
+    requests_per_peer: int = 64
+    connections: int = MOST
+
+
+class Visitor(Protocol):
+    """One connection."""
+
+    peer: str
+    since: float  # when it came, or when it was last answered
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being done for it."""
+
+    def look(self, now: float) -> None:
+        """Leave, if it has been waited for too long."""
+
+    def leave(self) -> None:
+        """End the connection."""
+
+
+class Visitors:
+    """All connections of a server, looked at twice a second while there are any; one peer has half of them at most."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.busy: dict[str, int] = {}  # requests being answered, by peer
+        self._here: dict[str, dict[Visitor, None]] = {}
+        self._room = max(16, min(limits.connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - OTHER_FILES))
+        self.number = 0
+        self.refused = 0
+        self._interval = min(0.5, limits.request / 4, limits.stalled / 4)
+        self._looking: asyncio.TimerHandle | None = None
+
+    def enter(self, visitor: Visitor) -> bool:
+        """Whether there is room for this one, now that an idle one may have left for it."""
+        same = self._here.get(visitor.peer, {})
+        share = self._room // 2 if self.limits.requests_per_peer else self._room
+        if len(same) >= share:
+            fits = self._make_room(list(same), visitor.since)
+        else:
+            fits = self.number < self._room or self._make_room(self._everybody(), visitor.since)
+        if not fits:
+            self.refused += 1
+            return False
+        self._here.setdefault(visitor.peer, {})[visitor] = None
+        self.number += 1
+        if self._looking is None:
+            self._look()
+        return True
+
+    def leave(self, visitor: Visitor) -> None:
+        """Forget this one, if it was let in."""
+        same = self._here.get(visitor.peer, {})
+        if visitor in same:
+            del same[visitor]
+            self.number -= 1
+        if not same:
+            self._here.pop(visitor.peer, None)
+
+    def _everybody(self) -> list[Visitor]:
+        return [each for those in self._here.values() for each in those]
+
+    def _make_room(self, those: list[Visitor], now: float) -> bool:
+        idle = [each for each in those if each.since < now - GRACE and each.idle]
+        if idle:
+            oldest = min(idle, key=lambda each: each.since)
+            self.leave(oldest)
+            oldest.leave()
+        return bool(idle)
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        for each in self._everybody():
+            each.look(now)
+        self._looking = loop.call_later(self._interval, self._look) if self._here else None
+
+
+def peer_of(host: str) -> str:
+    """Whom an address stands for: in IPv6 a household has a whole network of them."""
+    if ":" not in host:
+        return host
+    address = ip_address(host.partition("%")[0])
+    mapped = address.ipv4_mapped if address.version == 6 else None
+    return str(mapped or ip_network(f"{address}/64", strict=False))

@@ -1,0 +1,31 @@
+// The page that is a file of its own: a live section whose answers came with it. Its sliders step through their values.
+
+import { stored } from "./offline.js";
+import { library } from "./plotly.js";
+import { scrollable } from "./scroll.js";
+import { section } from "./section.js";
+import { listener } from "./sound.js";
+import { tabulate } from "./values.js";
+import { describe } from "./words.js";
+
+const find = (selector) => document.querySelector(selector);
+
+const figure = section({
+  source: stored(JSON.parse(find("#answers").textContent)),
+  load: () => library("curves"),
+  search: find("#controls").dataset.search,
+  pointed() {}, // a file keeps its address
+  answered(answer) {
+    tabulate(find("#values"), answer);
+    sound.stop(); // what is heard is no longer what is seen
+    describe(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
+  },
+  drawn() {},
+});
+const sound = listener(
+  { button: find("#listen"), cursor: find("#cursor"), status: find("#heard") },
+  figure.plot.state,
+  figure.trace.follow,
+);
+scrollable(document.querySelectorAll(".formulas dd, .scroll"));
+figure.start();

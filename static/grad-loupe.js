@@ -1,0 +1,120 @@
+// <grad-loupe op="clamp_with_grad" min="-1" theme="dark">: a live figure in the page of somebody else.
+// Its attributes are the words of the address. What stands inside is shown until the figure is there.
+
+const TAG = "grad-loupe";
+const SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox";
+const [LOWEST, HIGHEST, USUAL] = [120, 4000, 480]; // pixels
+// What HTML itself says with an attribute is no word of the address; one of such a name goes into data-query.
+const HTML = /^(class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
+const DRESS = ["hide", "width", "height"]; // these take another frame, and
+const OTHERS = ["op", "data-query", "data-origin"]; // these another figure
+const isWord = (name) => /^[a-z_]\w*$/.test(name) && !HTML.test(name);
+const clamped = (height) => Math.min(HIGHEST, Math.max(LOWEST, Math.ceil(height)));
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(`:host { display: grid; grid-template-columns: minmax(0, 1fr) }
+  :host([hidden]), slot[hidden] { display: none }
+  slot, iframe { grid-area: 1 / 1; display: block; width: 100%; border: 0; color-scheme: inherit }
+  slot:not([hidden]) + iframe { opacity: 0; pointer-events: none }`); // what is invisible is never drawn
+
+/** The height that a message asks for, in any of the four notations there are: ours, LTI's, WordPress's, Embedly's. */
+function heightIn(data) {
+  if (typeof data === "string" && /^{.*"iframe\.resize".*}$/.test(data)) return heightIn(JSON.parse(data));
+  const { type, subject, message, context, height, value } = Object(data);
+  const asked = type === "gradloupe:resize" || subject === "lti.frameResize" || context === "iframe.resize";
+  return Number(asked ? height : message === "height" ? value : NaN);
+}
+
+class GradLoupe extends HTMLElement {
+  #slot = document.createElement("slot");
+  #room = Object.assign(this.attachShadow({ mode: "open" }), { adoptedStyleSheets: [sheet] });
+  #watch = new MutationObserver((changes) => this.#changed(new Set(changes.map((each) => each.attributeName))));
+  #frame = null;
+  #speaks = false;
+  #state = null;
+  #owed = null; // what the frame is told as soon as it listens
+
+  connectedCallback() {
+    addEventListener("message", this);
+    this.#watch.observe(this, { attributes: true });
+    this.#slot.hidden = !this.firstElementChild && !this.textContent.trim();
+    this.#open();
+  }
+  connectedMoveCallback() {} // moved in one piece, the frame stays as it is
+  disconnectedCallback() {
+    removeEventListener("message", this);
+    this.#watch.disconnect();
+    this.#owed = { ...this.#state, ...this.#owed }; // it comes back as it went
+  }
+
+  /** What the figure shows, by the names of the address. What is set is shown, and the rest stays. */
+  get state() {
+    return { ...(this.#state ?? Object.fromEntries(this.#words())), ...this.#owed };
+  }
+  set state(values) {
+    this.#owed = { ...this.#owed, ...Object.fromEntries(new URLSearchParams(values)) };
+    this.#settle();
+  }
+
+  #words() {
+    const said = [...this.attributes].filter(({ name }) => isWord(name)).map(({ name, value }) => [name, value]);
+    return new URLSearchParams([...new URLSearchParams(this.dataset.query), ...said]);
+  }
+
+  /** The server is that of the last script before this element, since two servers may serve one page. */
+  #origin() {
+    const scripts = [...document.querySelectorAll(`script[src$="/${TAG}.js"]`)];
+    const before = scripts.filter((each) => each.compareDocumentPosition(this) & Node.DOCUMENT_POSITION_FOLLOWING);
+    return new URL("/", this.dataset.origin ?? before.at(-1)?.src ?? import.meta.url);
+  }
+
+  #open() {
+    const [op, width, height] = ["op", "width", "height"].map((name) => this.getAttribute(name));
+    this.#frame = Object.assign(document.createElement("iframe"), { loading: "lazy", title: this.title || op });
+    this.#frame.setAttribute("sandbox", SANDBOX);
+    this.#frame.style.height = `${clamped(Number(height) || USUAL)}px`;
+    this.#frame.style.maxWidth = Number(width) ? `${Number(width)}px` : "";
+    this.#frame.src = new URL(`embed/${encodeURIComponent(op)}?${this.#words()}`, this.#origin()).href.replace(
+      /\?$/,
+      "",
+    );
+    this.#speaks = false;
+    this.#room.replaceChildren(this.#slot, ...(op ? [this.#frame] : []));
+  }
+
+  #changed(names) {
+    if (names.has("title")) this.#frame.title = this.title;
+    if (names.has("theme")) this.#tell({ type: "gradloupe:theme", theme: this.getAttribute("theme") ?? "auto" });
+    const said = [...names].filter((name) => OTHERS.includes(name) || (name !== "theme" && isWord(name)));
+    const moved = said.filter((name) => !DRESS.includes(name)).map((name) => [name, this.getAttribute(name)]);
+    if (moved.some(([name, text]) => OTHERS.includes(name) || text === null)) {
+      this.#state = this.#owed = null;
+      this.#open();
+    } else if (said.length > moved.length) {
+      this.#owed = { ...this.#state, ...this.#owed, ...Object.fromEntries(moved) };
+      this.#open();
+    } else if (moved.length > 0) this.state = moved;
+  }
+  handleEvent({ source, data }) {
+    if (!source || source !== this.#frame.contentWindow) return;
+    const height = heightIn(data);
+    if (height > 0) this.#frame.style.height = `${clamped(height)}px`;
+    const said = /^gradloupe:(ready|change|resize)$/.exec(data?.type)?.[1];
+    if (!said) return;
+    this.#slot.hidden = this.#speaks = true;
+    this.#state = data.state ?? this.#state;
+    const detail = { address: data.address, state: this.state, verdict: data.verdict };
+    if (said !== "resize") this.dispatchEvent(new CustomEvent(said, { detail }));
+    this.#settle();
+  }
+
+  #settle() {
+    if (!this.#speaks || !this.#owed) return;
+    this.#tell({ type: "gradloupe:state", state: this.#owed });
+    this.#owed = null;
+  }
+  #tell(message) {
+    this.#frame.contentWindow?.postMessage(message, "*"); // a sandboxed frame has no origin to name
+  }
+}
+
+if (!customElements.get(TAG)) customElements.define(TAG, GradLoupe);

@@ -1,0 +1,217 @@
+// The dialog for sharing: what is chosen, how that looks, and what there is to paste or to take home.
+
+import { PLACES, SANDBOX, frame, page, picture } from "./snippets.js";
+
+const DRESS = ["theme", "hide", "width", "height", "sliders", "view", "at"]; // not what is shown, but how
+const USUAL = 480; // pixels, until the frame has told its height
+const PATIENCE = 150; // milliseconds without a change, before the server is asked
+
+/** Returns `open()`, which shows the dialog for what `current()` tells. */
+export function sharing(dialog, current) {
+  const find = (selector) => dialog.querySelector(selector);
+  const form = find("form");
+  const sight = preview(find(".preview"), () => refresh());
+  const sizes = sizer(find(".weight [role=status]"), find(".fetch"));
+  offer(find(".places"));
+
+  function figure() {
+    const { op, title, query } = current();
+    const chosen = new FormData(form);
+    const parts = [...form.querySelectorAll("[name=show]")];
+    const dress = {
+      theme: chosen.get("theme") === "auto" ? "" : chosen.get("theme"),
+      hide: parts
+        .filter(({ checked }) => !checked)
+        .map(({ value }) => value)
+        .join(","),
+      ...pixels(form),
+    };
+    const said = [...new URLSearchParams(query)].filter(([name]) => !DRESS.includes(name));
+    return {
+      base: dialog.dataset.base,
+      op,
+      title,
+      said,
+      dress,
+      height: Number(dress.height) || sight.height() || USUAL,
+    };
+  }
+
+  function refresh() {
+    const shown = figure();
+    const { way, ending, place } = Object.fromEntries(new FormData(form));
+    for (const each of form.querySelectorAll("[data-ways]")) each.hidden = !each.dataset.ways.split(" ").includes(way);
+    show(
+      way,
+      shown,
+      ending,
+      PLACES.find(([name]) => name === place),
+    );
+  }
+
+  function show(way, shown, ending, [, hint, write]) {
+    const here = { ...shown, base: "" };
+    sizes.stop();
+    const usual = { live: ["all", here.height], picture: [1200, ending === ".png" ? 630 : 900], file: ["", ""] }[way];
+    for (const [place, name] of ["width", "height"].entries()) form.elements[name].placeholder = usual[place];
+    if (way === "live") {
+      sight.live(frame(here), shown.dress.width);
+      say(hint, write(shown));
+    } else if (way === "picture") {
+      const dressed = ["theme", "width", "height"];
+      sight.still(picture(here, ending, dressed), shown.title);
+      say("The address of the picture: it holds all that is seen.", picture(shown, ending, dressed));
+      fetchable(picture(here, ending, dressed), `${shown.op}${ending}`);
+    } else file(here);
+  }
+
+  function say(hint, text) {
+    find("#sharing-hint").textContent = hint;
+    const area = find("textarea");
+    if (area.value === text) return;
+    area.value = text;
+    if (area === document.activeElement) area.select(); // it was about to be copied
+  }
+
+  function file(here) {
+    const sliders = chosenSliders(form);
+    const said = [...here.said, ["sliders", sliders]];
+    const address = page({ ...here, said: sliders ? said : here.said });
+    const [path, query] = [address.split("?")[0], address.includes("?") ? `?${address.split("?")[1]}` : ""];
+    fetchable(`${path}.html${query}`, `${here.op}.html`);
+    sizes.ask(`${path}.size.json${query}`);
+  }
+
+  function fetchable(href, name) {
+    Object.assign(find(".fetch"), { href, download: name, textContent: `Download ${name}` });
+  }
+
+  async function copy() {
+    const area = find("textarea");
+    area.focus();
+    area.select();
+    find("output").textContent = (await taken(area.value)) ? "Copied" : "Selected: press Ctrl+C, or ⌘C";
+  }
+
+  form.addEventListener("input", () => {
+    find("output").textContent = "";
+    refresh();
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  find(".copy").addEventListener("click", copy);
+  find(".shut").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", sight.clear);
+  return () => {
+    dialog.showModal();
+    refresh();
+  };
+}
+
+/** Puts the text on the clipboard, whether the page may use the newer way or only the older; tells whether it did. */
+async function taken(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return document.execCommand("copy");
+  }
+}
+
+/** One word for each place. */
+function offer(row) {
+  const words = PLACES.map(([name], index) => {
+    const input = Object.assign(document.createElement("input"), { type: "radio", name: "place", value: name });
+    input.defaultChecked = index === 0;
+    const [label, word] = [document.createElement("label"), document.createElement("span")];
+    word.textContent = name;
+    label.append(input, word);
+    return label;
+  });
+  row.append(...words);
+}
+
+/** Width and height as far as they can be; what cannot is marked and left out. */
+function pixels(form) {
+  const fields = ["width", "height"].map((name) => form.elements[name]);
+  for (const field of fields) field.toggleAttribute("aria-invalid", !field.validity.valid);
+  return Object.fromEntries(fields.map((field) => [field.name, field.validity.valid ? field.value : ""]));
+}
+
+/** The sliders as the address has them: `min:9,grad_output:3`. */
+function chosenSliders(form) {
+  const boxes = [...form.querySelectorAll("[name=slider]:checked")];
+  return boxes
+    .map(({ value }) => [value, form.elements[`values-${value}`]?.value])
+    .map(([name, values]) => (values === undefined ? name : `${name}:${values}`))
+    .join(",");
+}
+
+/** What is shown beside the choices: the frame as others will see it, or the picture. */
+function preview(place, resized) {
+  let [shown, height] = [null, 0];
+  addEventListener("message", ({ source, data }) => {
+    if (!source || source !== shown?.contentWindow || data?.type !== "gradloupe:resize") return;
+    height = Math.ceil(data.height);
+    shown.style.height = `${height}px`;
+    resized();
+  });
+  /** Another one takes the place of what is shown as soon as it is there: no flicker, and nothing to go back to. */
+  function put(tag, attributes) {
+    if (shown?.isConnected && shown.getAttribute("src") === attributes.src) return;
+    const [before, next] = [shown, document.createElement(tag)];
+    for (const [name, text] of Object.entries(attributes)) next.setAttribute(name, text);
+    next.inert = true; // it is there to be looked at; what is shared is what the page shows
+    next.style.height = tag === "iframe" && height > 0 ? `${height}px` : "";
+    next.className = before?.isConnected ? "coming" : "";
+    next.onload = next.onerror = () => {
+      for (const each of [...place.children]) if (each !== shown) each.remove();
+      if (next === shown) next.className = "";
+    };
+    shown = next;
+    place.append(next);
+  }
+  return {
+    height: () => height,
+    clear: () => place.replaceChildren(),
+    live(address, width) {
+      put("iframe", { src: address, title: "Preview", sandbox: SANDBOX });
+      shown.style.width = width ? `${width}px` : "";
+    },
+    still: (address, title) => put("img", { src: address, alt: title }),
+  };
+}
+
+/** Asks how large a file would be, and says it; only the last question counts. */
+function sizer(place, link) {
+  let [later, asked] = [0, null];
+  const say = (text, wrong = false) => {
+    place.textContent = text;
+    place.classList.toggle("trouble", wrong);
+    link.hidden = wrong;
+  };
+  const stop = () => {
+    clearTimeout(later);
+    asked?.abort();
+  };
+  async function ask(address) {
+    asked = new AbortController();
+    try {
+      const response = await fetch(address, { signal: asked.signal });
+      const told = await response.json();
+      const count = told.sections === 1 ? "1 section" : `${told.sections} sections`;
+      say(response.ok ? `${count}, ${bytes(told.bytes)}` : told.detail, !response.ok);
+    } catch (error) {
+      if (error.name !== "AbortError") say("The server did not answer, so nobody knows how large it would be.", true);
+    }
+  }
+  return {
+    stop,
+    ask(address) {
+      say("Weighing…");
+      later = setTimeout(ask, PATIENCE, address);
+    },
+  };
+}
+
+const bytes = (count) =>
+  count < 1e6 ? `${Math.max(1, Math.round(count / 1e3))} kB` : `${(count / 1e6).toFixed(1)} MB`;

@@ -1,0 +1,122 @@
+// What to paste where: a live figure, or its picture, in the notation of each tool. Pure functions of one figure.
+//
+// A figure is {base, op, title, said, dress, height}: where the site is, the op and its title, what the address says of
+// the section as [name, text] pairs, how it is dressed (theme, hide, width, height; empty texts left out), and how high it
+// stands in pixels.
+
+const HTML = /^(class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
+export const SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox";
+
+/** The text as HTML has it, between tags and between quotes. */
+export const escaped = (text) =>
+  text.replace(/[&<>"]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[each]);
+
+/** The text as Markdown has it, with nothing in it that Markdown would read. */
+const plain = (text) => text.replace(/[\\`*_[\]<>&!|]/g, "\\$&");
+
+/** The text as an address has it: commas as they are, and nothing in it that HTML, Markdown or Python would read. */
+const quoted = (text) =>
+  encodeURIComponent(text).replace(/%2C|%3B|%3A|['()*!]/g, (each) =>
+    each.startsWith("%") ? decodeURIComponent(each) : `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+
+/** The address of a figure as a page, a picture (`ending` ".svg") or a frame. */
+export function addressOf({ base, op, said, dress }, place = "ops", ending = "", dressed = []) {
+  const pairs = [...said, ...Object.entries(dress).filter(([name, text]) => dressed.includes(name) && text)];
+  const query = pairs.map(([name, text]) => `${encodeURIComponent(name)}=${quoted(text)}`);
+  return `${base}/${place}/${encodeURIComponent(op)}${ending}${query.length > 0 ? `?${query.join("&")}` : ""}`;
+}
+
+export const page = (figure) => addressOf(figure);
+export const frame = (figure) => addressOf(figure, "embed", "", ["theme", "hide", "height"]);
+export const picture = (figure, ending, dressed = ["theme"]) => addressOf(figure, "ops", ending, dressed);
+const pasted = (figure) => addressOf(figure, "ops", "", ["theme", "hide", "width", "height"]);
+const oembed = (figure) => `${figure.base}/oembed?format=json&url=${encodeURIComponent(pasted(figure))}`;
+
+const name = ({ title }) => `${title}, a live figure`;
+const wide = ({ dress }) => dress.width || "100%";
+const paper = (figure) => picture(figure, ".png", []); // light, whatever the screen has
+const linked = (figure, source) => `[![${plain(figure.title)}](${source})](${page(figure)})`;
+const fence = (kind, ...lines) => [`\`\`\`${kind}`, ...lines, "```"].join("\n");
+
+function iframe(figure, source = "src", more = ` loading="lazy" sandbox="${SANDBOX}"`) {
+  const size = `width="${wide(figure)}" height="${figure.height}"`;
+  return `<iframe ${source}="${escaped(frame(figure))}" title="${escaped(name(figure))}" ${size}${more} frameborder="0"></iframe>`;
+}
+
+function element(figure) {
+  const dress = Object.entries(figure.dress).filter(([, text]) => text);
+  const words = figure.said.filter(([each]) => /^[a-z_][a-z0-9_]*$/.test(each) && !HTML.test(each));
+  const others = new URLSearchParams(figure.said.filter((each) => !words.includes(each))).toString();
+  const attributes = [["op", figure.op], ...words, ...dress, ...(others ? [["data-query", others]] : [])];
+  const tag = attributes.map(([each, text]) => `${each}="${escaped(text)}"`).join(" ");
+  return [
+    `<script type="module" src="${escaped(figure.base)}/grad-loupe.js"></script>`,
+    `<grad-loupe ${tag}>`,
+    `  <a href="${escaped(page(figure))}"><img src="${escaped(picture(figure, ".svg"))}" alt="${escaped(figure.title)}" width="100%"></a>`,
+    "</grad-loupe>",
+  ].join("\n");
+}
+
+function sphinx(figure) {
+  return [
+    ".. raw:: html",
+    "",
+    `   ${iframe(figure)}`,
+    "",
+    ".. only:: not html",
+    "",
+    `   .. image:: ${paper(figure)}`,
+    `      :alt: ${figure.title}`,
+    `      :target: ${page(figure)}`,
+  ].join("\n");
+}
+
+const quarto = (figure) =>
+  [
+    '::: {.content-visible when-format="html"}',
+    fence("{=html}", iframe(figure)),
+    ":::",
+    "",
+    '::: {.content-visible unless-format="html"}',
+    linked(figure, paper(figure)),
+    ":::",
+  ].join("\n");
+
+function jupyter(figure) {
+  const width = JSON.stringify(wide(figure));
+  return `from IPython.display import IFrame\n\nIFrame(${JSON.stringify(frame(figure))}, width=${width}, height=${figure.height})`;
+}
+
+/** Where a figure can go, in the order of the dialog: its name, what one does there, and what one pastes. */
+export const PLACES = [
+  ["HTML", "Paste it into the page, where the figure shall stand.", iframe],
+  ["Web component", "It grows and shrinks with its figure, tells its state, and falls back to the picture.", element],
+  ["WordPress", "Paste the address on a line of its own; any editor that knows oEmbed makes a figure of it.", pasted],
+  ["oEmbed", "What an editor asks for: JSON, or XML with format=xml.", oembed],
+  [
+    "Markdown",
+    "A picture that links to the live figure, for a README, a forum, a wiki.",
+    (figure) => linked(figure, picture(figure, ".svg")),
+  ],
+  ["Sphinx", "For reStructuredText. The PDF gets the picture.", sphinx],
+  [
+    "MyST",
+    "For Jupyter Book and Sphinx with MyST. The PDF gets the picture.",
+    (figure) =>
+      [fence("{raw} html", iframe(figure)), "", fence("{only} not html", linked(figure, paper(figure)))].join("\n"),
+  ],
+  ["MkDocs", "Between two empty lines of a page.", iframe],
+  ["Quarto", "HTML and slides get the live figure, PDF and Word the picture.", quarto],
+  [
+    "reveal.js",
+    "A slide of its own, loaded when it is shown.",
+    (figure) => `<section>\n  ${iframe(figure, "data-src", " data-preload")}\n</section>`,
+  ],
+  [
+    "Moodle, Canvas",
+    "In the editor, switch to HTML (</>) and paste it.",
+    (figure) => `<p>${iframe(figure, "src", "")}</p>`,
+  ],
+  ["Jupyter", "In a cell of code.", jupyter],
+];

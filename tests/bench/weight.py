@@ -1,0 +1,146 @@
+"""What our pages weigh on the wire, and how they come up: the first visit, and every page after it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median
+
+from house import house
+from ours import READY, commands
+from playwright.sync_api import Browser
+from report import Report, Table, Target
+from serving import HERE
+from tab import LIVE, Looks, Tab, Traffic, chromium, tab
+
+VISITS = 3
+FIRST = {"gallery": "/", "page of an op": "/ops/clipped_relu", "embed": "/embed/clipped_relu"}
+LATER = {
+    "gallery again": "/",
+    "another op": "/ops/exp",
+    "a third": "/ops/heaviside_sigmoid",
+    "another embed": "/embed/sinh",
+}
+KINDS = ("Document", "Stylesheet", "Script", "Fetch")
+MOST, MOST_LATER = 450, 30  # kB
+FILES = 20
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What one visit cost, how the page came up, and in how many milliseconds its curves were live."""
+
+    traffic: Traffic
+    looks: Looks
+    live: float
+
+
+def measure() -> Report:
+    """The tables of weights, of looks and of the heaviest files; their budgets."""
+    firsts: dict[tuple[str, str], list[Visit]] = {}
+    laters: dict[tuple[str, str], list[Visit]] = {}
+    with ExitStack() as stack:
+        houses = {name: stack.enter_context(house(each, READY, HERE)).url for name, each in commands().items()}
+        browser = stack.enter_context(chromium())
+        for _ in range(VISITS):
+            for name, url in houses.items():
+                for page, address in FIRST.items():
+                    with tab(browser) as visitor:
+                        firsts.setdefault((name, page), []).append(_visit(visitor, url + address))
+                for page, visit in _walk(browser, url).items():
+                    laters.setdefault((name, page), []).append(visit)
+    ours = next(iter(houses))
+    tables = [_weights(firsts, laters), _looks(firsts | laters), _files(firsts[ours, "page of an op"][-1].traffic)]
+    return Report(tables, _targets(ours, firsts, laters))
+
+
+def _walk(browser: Browser, url: str) -> dict[str, Visit]:
+    """Pages one after the other, after a first visit to the gallery and one op."""
+    with tab(browser) as visitor:
+        _visit(visitor, url + FIRST["gallery"])
+        _visit(visitor, url + FIRST["page of an op"])
+        return {page: _visit(visitor, url + address) for page, address in LATER.items()}
+
+
+def _visit(visitor: Tab, address: str) -> Visit:
+    visitor.forget()
+    visitor.visit(address)
+    live = 0.0
+    if visitor.page.locator("#plot").count():
+        live = float(visitor.page.evaluate(LIVE))
+    visitor.page.wait_for_load_state("networkidle")
+    return Visit(visitor.forget(), visitor.looks(), live)
+
+
+def _weights(*found: dict[tuple[str, str], list[Visit]]) -> Table:
+    rows = []
+    for which, visits in zip(("first", "later"), found, strict=True):
+        for (name, page), each in visits.items():
+            kinds = each[-1].traffic.by_kind()
+            rest = sum(kinds.values()) - sum(kinds[kind] for kind in KINDS)
+            rows.append(
+                (
+                    f"{name}: {page}",
+                    which,
+                    f"**{_kB(each):.1f} kB**",
+                    *(f"{kinds[kind] / 1e3:.1f}" for kind in KINDS),
+                    f"{rest / 1e3:.1f}",
+                    f"{each[-1].traffic.requests}",
+                )
+            )
+    headings = ("", "visit", "transferred", "HTML", "CSS", "JavaScript", "data", "other", "requests")
+    note = (
+        "Bytes on the wire with their headers, as Chromium counts them, with an empty cache (first) or after the "
+        "gallery and the page of one op (later)."
+    )
+    return Table("What a page weighs", headings, rows, note)
+
+
+def _looks(found: dict[tuple[str, str], list[Visit]]) -> Table:
+    rows = []
+    for (name, page), visits in found.items():
+        looks = [each.looks for each in visits]
+        rows.append(
+            (
+                f"{name}: {page}",
+                f"{median(each.largest for each in looks):.0f} ms ({looks[-1].what})",
+                f"{median(each.plotly for each in looks):.0f} ms",
+                f"{median(each.live for each in visits):.0f} ms",
+                f"{max(each.shift for each in looks):.3f}",
+                f"{median(each.blocked for each in looks):.0f} ms",
+                f"{median(each.longest for each in looks):.0f} ms",
+            )
+        )
+    headings = ("", "LCP", "plotly.js loaded", "curves live", "CLS", "blocked", "longest block")
+    note = (
+        f"Medians of {VISITS} visits, the largest CLS. *Blocked* is what the main thread's tasks of more than 50 ms "
+        "have beyond 50 ms each, up to the moment at which the network was idle."
+    )
+    return Table("How a page comes up", headings, rows, note)
+
+
+def _files(traffic: Traffic) -> Table:
+    rows = [(path.rpartition("/")[2], f"{size / 1e3:.2f} kB") for path, size in traffic.by_file().most_common(FILES)]
+    return Table(f"The {FILES} heaviest files of the page of an op", ("file", "on the wire"), rows)
+
+
+def _kB(visits: list[Visit]) -> float:
+    return median(each.traffic.sent for each in visits) / 1e3
+
+
+def _targets(ours: str, *found: dict[tuple[str, str], list[Visit]]) -> list[Target]:
+    targets = []
+    for most, visits in zip((MOST, MOST_LATER), found, strict=True):
+        for (name, page), each in visits.items():
+            if name != ours:
+                continue
+            wanted = f"{page}: {'first visit' if most == MOST else 'later'} at most {most} kB"
+            targets.append(Target("weight", wanted, f"{_kB(each):.1f} kB", _kB(each) <= most))
+    for (name, page), each in found[0].items():
+        if name == ours and each[0].live:
+            largest, plotly = (median(getattr(one.looks, what) for one in each) for what in ("largest", "plotly"))
+            measured = f"{largest:.0f} ms, {plotly:.0f} ms"
+            targets.append(Target("LCP", f"{page}: before plotly.js has loaded", measured, largest < plotly))
+            shift = max(one.looks.shift for one in each)
+            targets.append(Target("CLS", f"{page}: nothing moves", f"{shift:.3f}", shift == 0))
+    return targets

@@ -1,0 +1,126 @@
+"""Course pages that embed a figure, made by the tools that teachers make them with, and served on another port."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+BEFORE, AFTER = "Before the figure.", "After the figure."
+
+Builder = Callable[[Path, str], str]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A file server that says nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def course(folder: Path) -> Iterator[str]:
+    """Serve a folder under another name than the figures have, so that it is another site."""
+    (folder / "favicon.ico").touch()  # a browser asks for it
+    handler = functools.partial(Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://localhost:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+def plain(folder: Path, snippet: str) -> str:
+    """A page written by hand, with a policy that admits frames and scripts of others, and no inline style."""
+    policy = "default-src 'none'; frame-src *; script-src *; style-src 'self'; img-src *"
+    page = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>A course</title>
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="{policy}"></head>
+<body><h1>A course</h1><p>{BEFORE}</p>
+{snippet}
+<p>{AFTER}</p></body></html>
+"""
+    return _written(folder / "page.html", page)
+
+
+def sphinx(folder: Path, snippet: str) -> str:
+    """A Sphinx book written in MyST."""
+    source, built = folder / "book", folder / "sphinx"
+    source.mkdir()
+    (source / "conf.py").write_text("project = 'A course'\nextensions = ['myst_parser']\nhtml_theme = 'alabaster'\n")
+    (source / "index.md").write_text(f"# A course\n\n{BEFORE}\n\n{snippet}\n\n{AFTER}\n")
+    _run("sphinx", "-q", "-W", "-b", "html", str(source), str(built))
+    return "sphinx/index.html"
+
+
+def mkdocs(folder: Path, snippet: str) -> str:
+    """A MkDocs site."""
+    source = folder / "docs"
+    source.mkdir()
+    (source / "index.md").write_text(f"# A course\n\n{BEFORE}\n\n{snippet}\n\n{AFTER}\n")
+    (folder / "mkdocs.yml").write_text(
+        "site_name: A course\nuse_directory_urls: false\ntheme:\n  name: mkdocs\n  highlightjs: false\n"
+    )
+    _run("mkdocs", "build", "--quiet", "--strict", "-f", str(folder / "mkdocs.yml"), "-d", str(folder / "mkdocs"))
+    return "mkdocs/index.html"
+
+
+def jupyter(folder: Path, snippet: str) -> str:
+    """A notebook whose cell was run, as HTML."""
+    cells = [
+        {"cell_type": "markdown", "id": "before", "metadata": {}, "source": BEFORE},
+        {
+            "cell_type": "code",
+            "id": "figure",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": snippet,
+        },
+        {"cell_type": "markdown", "id": "after", "metadata": {}, "source": AFTER},
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "notebook.ipynb").write_text(json.dumps(notebook))
+    # Without the scripts that a notebook's page takes from elsewhere.
+    _run("nbconvert", "--to", "html", "--template", "basic", "--execute", str(folder / "notebook.ipynb"))
+    body = (folder / "notebook.html").read_text()
+    return _written(folder / "notebook.html", f"<!doctype html><meta charset='utf-8'><title>A course</title>{body}")
+
+
+def slides(folder: Path, snippet: str) -> str:
+    """Slides as reveal.js shows them: all but one hidden, frames loaded when theirs is the next."""
+    page = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Slides</title>
+<style>section {{ display: none }} section.present {{ display: block }}</style>
+</head><body><button id="next">Next</button>
+<section class="present"><p>{BEFORE}</p></section>
+<section>{snippet}</section>
+<script>
+const slides = document.querySelectorAll("section");
+document.querySelector("#next").onclick = () => {{
+  for (const slide of slides) slide.classList.toggle("present");
+  for (const frame of document.querySelectorAll(".present iframe[data-src]:not([src])")) frame.src = frame.dataset.src;
+}};
+for (const frame of document.querySelectorAll("iframe[data-src][data-preload]")) frame.src = frame.dataset.src;
+</script></body></html>
+"""
+    return _written(folder / "slides.html", page)
+
+
+def _written(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return path.name
+
+
+def _run(module: str, *arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

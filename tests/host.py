@@ -1,0 +1,76 @@
+"""The site of somebody else: pages with a strict policy, on another port, into which figures are put."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+from browsing import POLICY
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page
+
+
+@dataclass
+class Host:
+    """Where it answers, the HTML of its pages by path, and whose scripts and frames they admit."""
+
+    url: str
+    pages: dict[str, str] = field(default_factory=dict)
+    friends: list[str] = field(default_factory=list)
+
+    @property
+    def policy(self) -> str:
+        friends = " ".join(self.friends)
+        return f"default-src 'none'; script-src {friends}; frame-src {friends}; img-src {friends}; style-src 'self'"
+
+
+@contextmanager
+def hosting(*friends: str) -> Iterator[Host]:
+    """A site that trusts these servers, and nothing inline."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            page = host.pages.get(self.path)
+            self.send_response(404 if page is None else 200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Security-Policy", host.policy)
+            self.end_headers()
+            self.wfile.write((page or "").encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        host = Host(f"http://127.0.0.1:{server.server_port}", friends=list(friends))
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield host
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def visiting(browser: Browser, host: Host, body: str, **options: object) -> Iterator[Page]:
+    """A page of the host with this body; at the end no error and no violation of anybody's policy was seen."""
+    host.pages["/"] = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Course</title><body>{body}'
+    complaints: list[str] = []
+
+    def console(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and "favicon" not in (message.location or {}).get("url", ""):
+            complaints.append(message.text)
+
+    def error(problem: Error) -> None:
+        complaints.append(str(problem))
+
+    context = browser.new_context(base_url=host.url, viewport={"width": 900, "height": 800}, **options)  # type: ignore[arg-type]
+    context.set_default_timeout(20_000)
+    context.add_init_script(POLICY)
+    page = context.new_page()
+    page.on("console", console)
+    page.on("pageerror", error)
+    page.goto("/")
+    yield page
+    context.close()
+    assert complaints == [], complaints

@@ -1,0 +1,201 @@
+"""The figure as one file: it opens from a disk, asks nobody, and its sliders move the curves to what was computed."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import POLICY, WINDOW, curves, drag, shows
+from misbehaving import MISBEHAVING
+from playwright.sync_api import Browser, Page, expect
+from serving import serving
+
+from gradloupe.server.export import SHEETS
+
+CLAMP = "/ops/clamp_with_grad.html?sliders=min:7,grad_output:3"
+
+
+def got(server: str, address: str, **headers: str) -> httpx2.Response:
+    return httpx2.get(server + address, timeout=60, headers=headers)
+
+
+def stored(html: str) -> dict[str, Any]:
+    """What the page holds beside the figure that it opens with."""
+    found = re.search(r'<script type="application/json" id="answers">(.*?)</script>', html)
+    assert found is not None
+    answers: dict[str, Any] = json.loads(found[1])
+    return answers
+
+
+@contextmanager
+def from_disk(browser: Browser, path: Path, **options: Any) -> Iterator[Page]:
+    """The file opened without any network; nothing may go wrong in it, and it may ask for nothing."""
+    context = browser.new_context(viewport=WINDOW, offline=True, **options)
+    context.set_default_timeout(20_000)
+    context.add_init_script(POLICY)
+    page, complaints, asked = context.new_page(), list[str](), list[str]()
+    page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    yield page
+    assert complaints == []
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def clamp(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with two sliders, saved as a browser would."""
+    response = got(server, CLAMP)
+    name = re.fullmatch(r'attachment; filename="(\w+\.html)"', response.headers["content-disposition"])
+    assert name is not None
+    path = tmp_path_factory.mktemp("stick") / name[1]
+    path.write_bytes(response.content)
+    return path
+
+
+def slider(page: Page, name: str) -> Any:
+    return page.locator(f"[data-control={name}]").get_by_role("slider", name=name)
+
+
+def expect_as_served(page: Page, server: str, address: str) -> None:
+    """The curves drawn are those that the server has for this address."""
+    shows(page, address)
+    columns = got(server, address.replace("clamp_with_grad", "clamp_with_grad.json")).json()["columns"]
+    drawn = curves(page)
+    for name in ("forward", "numerical"):
+        assert drawn[name][0] == pytest.approx(columns["x"], abs=1e-8)
+        assert [y is None for y in drawn[name][1]] == [y is None for y in columns[name]]
+        there = [(ours, theirs) for ours, theirs in zip(drawn[name][1], columns[name], strict=True) if ours is not None]
+        assert [ours for ours, _ in there] == pytest.approx([theirs for _, theirs in there], rel=1e-6, abs=1e-6)
+
+
+def test_the_sliders_of_a_file_move_the_curves_to_those_of_the_server(
+    browser: Browser, server: str, clamp: Path
+) -> None:
+    with from_disk(browser, clamp) as page:
+        expect_as_served(page, server, "/ops/clamp_with_grad")
+        slider(page, "min").press("ArrowLeft")
+        expect(page.locator("output[name=min]")).to_have_text("−2")
+        expect_as_served(page, server, "/ops/clamp_with_grad?min=-2")
+        drag(page, slider(page, "grad_output"), 0.0)
+        expect(page.locator("output[name=grad_output]")).to_have_text("−3")
+        expect(slider(page, "grad_output")).to_have_attribute("aria-valuetext", "−3")
+        expect_as_served(page, server, "/ops/clamp_with_grad?min=-2&grad_output=-3")
+        expect(page.locator("#verdict .sentence")).to_contain_text("surrogate")
+        page.get_by_label("overlaid").check()
+        expect(page.locator("figure")).to_have_attribute("data-layout", "overlaid")
+
+
+def test_a_file_reads_its_curves_by_pointer_keyboard_table_and_ear(browser: Browser, clamp: Path) -> None:
+    with from_disk(browser, clamp) as page:
+        shows(page, "/ops/clamp_with_grad")
+        box = page.locator("#canvas").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 80)
+        expect(page.locator("#reading [data-name=analytical] dd")).to_have_text("1")
+        page.get_by_role("slider", name="Trace").focus()
+        page.keyboard.press("End")
+        expect(page.locator("#reading [data-name=x] dd")).to_have_text("3.00")
+        page.locator("#values summary").click()
+        expect(page.locator("#values tbody tr")).to_have_count(23)
+        page.get_by_role("button", name="Listen").click()
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name="Listen")).to_be_visible()
+
+
+def test_a_file_is_not_zoomed_and_points_nowhere_else(browser: Browser, clamp: Path) -> None:
+    with from_disk(browser, clamp) as page:
+        shows(page, "/ops/clamp_with_grad")
+        page.evaluate("document.querySelector('#plot').on('plotly_relayout', () => console.error('zoomed'))")
+        box = page.locator("#canvas").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 80)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 90, steps=5)
+        page.mouse.up()
+        shown = page.evaluate("() => document.querySelector('#plot').layout.xaxis.range")
+        assert shown == [-3, 3]
+        page.mouse.move(5, 5)
+        expect(page.locator("#keys")).to_be_visible()
+        expect(page.locator("#keys")).not_to_contain_text("zoom")
+
+
+def test_a_file_may_fetch_nothing(browser: Browser, clamp: Path) -> None:
+    with from_disk(browser, clamp) as page:
+        shows(page, "/ops/clamp_with_grad")
+        policy = page.locator("meta[http-equiv='Content-Security-Policy']").get_attribute("content") or ""
+        assert "default-src 'none'" in policy
+        assert not re.search(r"https?:|'self'|unsafe|\*", policy)
+
+
+def test_a_file_shows_its_figure_without_javascript(browser: Browser, clamp: Path) -> None:
+    with from_disk(browser, clamp, java_script_enabled=False) as page:
+        expect(page.locator("#still svg").first).to_be_visible()
+        expect(page.locator("#verdict .word")).to_have_text("matches its surrogate")
+        page.locator("#values summary").click()
+        expect(page.locator("#values tbody tr")).to_have_count(23)
+
+
+def test_a_file_has_the_styles_of_the_page_and_fits_a_phone(browser: Browser, server: str, clamp: Path) -> None:
+    linked = re.findall(r'<link rel="stylesheet" href="[^"]*/(\w+)\.css">', got(server, "/ops/clamp_with_grad").text)
+    assert set(linked) - {"companion", "share"} <= set(SHEETS)
+    with from_disk(browser, clamp) as page:
+        page.set_viewport_size({"width": 360, "height": 740})
+        shows(page, "/ops/clamp_with_grad")
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_in_a_file(browser: Browser, clamp: Path, scheme: Any) -> None:
+    with from_disk(browser, clamp, color_scheme=scheme) as page:
+        shows(page, "/ops/clamp_with_grad")
+        page.locator("#values summary").click()
+        found = Axe().run(page).response["violations"]
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+
+def test_what_sections_share_is_kept_once(server: str) -> None:
+    answers = stored(got(server, "/ops/clamp_with_grad.html?sliders=grad_output:9").text)
+    forward = answers["parts"].index("columns.forward")
+    assert len({document[forward] for document in answers["documents"]}) == 1
+    assert len({json.dumps(each) for each in answers["pool"]}) == len(answers["pool"])
+
+
+def test_a_file_is_not_sent_twice(server: str) -> None:
+    first = got(server, "/ops/sinh.html")
+    again = got(server, "/ops/sinh.html", **{"if-none-match": first.headers["etag"]})
+    assert (first.status_code, again.status_code) == (200, 304)
+
+
+def test_a_file_of_a_failure_is_not_kept(house: Path) -> None:
+    (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
+    with serving(path=str(house.parent), cwd=house.parent) as server:
+        server.wait_until_ready()
+        file = server.get("/ops/misbehaving.html?deed=raise&sliders=grad_output:2")
+        assert file.headers["cache-control"] == "no-store"
+        assert stored(file.text)["documents"]
+
+
+def test_others_are_served_while_a_file_is_made(server: str) -> None:
+    made = threading.Thread(target=got, args=(server, "/ops/square.html?sliders=grad_output:41&count=3001"))
+    made.start()
+    slowest = 0.0
+    for count in range(20):
+        begun = time.monotonic()
+        assert got(server, f"/ops/exp.json?count={300 + count}").status_code == 200
+        slowest = max(slowest, time.monotonic() - begun)
+    assert made.is_alive() or slowest < 1
+    assert slowest < 2
+    made.join()
