@@ -29,7 +29,11 @@ HEADERS = {
     "x-content-type-options": "nosniff",
 }
 # What other pages may read, draw or frame, wherever they are: there is nothing here that is not everybody's.
-SHARED = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"}
+SHARED = {
+    "cross-origin-resource-policy": "cross-origin",
+    "access-control-allow-origin": "*",
+    "access-control-expose-headers": "retry-after",  # a figure in a sandbox is elsewhere, too
+}
 DATA = (".json", ".csv", ".svg", ".png")
 
 

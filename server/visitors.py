@@ -51,7 +51,7 @@ class Visitors:
         self.limits = limits
         self.busy: dict[str, int] = {}  # requests being answered, by peer
         self._here: dict[str, dict[Visitor, None]] = {}
-        self._room = max(16, min(limits.connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - OTHER_FILES))
+        self._room = min(limits.connections, _files())
         self.number = 0
         self.refused = 0
         self._interval = min(0.5, limits.request / 4, limits.stalled / 4)
@@ -87,12 +87,11 @@ class Visitors:
         return [each for those in self._here.values() for each in those]
 
     def _make_room(self, those: list[Visitor], now: float) -> bool:
-        idle = [each for each in those if each.since < now - GRACE and each.idle]
-        if idle:
-            oldest = min(idle, key=lambda each: each.since)
-            self.leave(oldest)
-            oldest.leave()
-        return bool(idle)
+        idle = next((each for each in those if each.since < now - GRACE and each.idle), None)
+        if idle is not None:
+            self.leave(idle)
+            idle.leave()
+        return idle is not None
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
@@ -100,6 +99,12 @@ class Visitors:
         for each in self._everybody():
             each.look(now)
         self._looking = loop.call_later(self._interval, self._look) if self._here else None
+
+
+def _files() -> int:
+    """How many connections the system lets this process have."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MOST if files == resource.RLIM_INFINITY else max(16, files - OTHER_FILES)
 
 
 def peer_of(host: str) -> str:

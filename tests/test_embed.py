@@ -10,9 +10,11 @@ from typing import Any
 
 import httpx2
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browsing import CURVES, alone, curves, drag, opened, shows
 from host import Host, hosting, visiting
 from playwright.sync_api import Browser, Frame, FrameLocator, Page, expect
+from serving import serving
 
 PARTS = {
     "title": "#title",
@@ -379,3 +381,35 @@ def test_a_difference_out_of_sight_is_one_click_away(page: Page) -> None:
     page.get_by_role("link", name="Show where").click()
     shows(page, there)
     expect(page.locator("#verdict .word")).to_have_text("differs")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(320, 300), (600, 420)])
+def test_axe_finds_no_violation_however_small_it_is(page: Page, width: int, height: int, scheme: str) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.goto(f"/embed/clamp_with_grad?height={height}")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    page.get_by_text("Controls").click()
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+
+def test_a_verdict_that_was_cut_short_is_read_by_pointing_at_it(page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 300})
+    page.goto("/embed/clamp_with_grad?height=300")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    before = page.locator("#canvas").bounding_box()
+    expect(page.locator("#explanation")).to_be_hidden()
+    page.locator("#verdict").focus()
+    expect(page.locator("#explanation")).to_be_in_viewport(ratio=1)
+    assert page.locator("#canvas").bounding_box() == before
+
+
+def test_while_torch_is_loading_the_frame_says_so_and_the_figure_follows(browser: Browser) -> None:
+    with serving() as starting, alone(browser, starting.url) as page:
+        page.goto("/embed/exp?hide=source", wait_until="commit")
+        expect(page.get_by_text("torch is still loading")).to_be_visible()
+        assert page.locator(".masthead, .colophon").count() == 0
+        shows(page, "/ops/exp")
+        assert "analytical" in curves(page)

@@ -135,19 +135,19 @@ def test_an_answer_that_takes_its_time_is_waited_for(protocol: type[asyncio.Prot
 def test_a_client_that_does_not_read_is_dropped_and_one_that_reads_slowly_is_not(
     protocol: type[asyncio.Protocol],
 ) -> None:
-    with answering(SHORT, protocol) as server, connected(server) as asleep, connected(server) as slow:
+    limits = Limits(stalled=1.0)
+    with answering(limits, protocol) as server, connected(server) as asleep, connected(server) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        slow.settimeout(10)
         send(asleep, "/big")
         send(slow, "/big")
-        began, received = time.monotonic(), 0
-        slow.settimeout(10)
+        began, received, never = time.monotonic(), 0, threading.Event()
         while received < len(BIG):  # in pieces, for longer than a client may stall
-            some = slow.recv(131_072)
+            some = slow.recv(262_144)
             assert some
             received += len(some)
-            pause = threading.Event()
-            if time.monotonic() - began < 1.0:
-                pause.wait(0.02)
-        assert time.monotonic() - began > 0.8
+            never.wait(0.02 if time.monotonic() - began < 2.5 else 0)
+        assert time.monotonic() - began > 1.5
         assert len(ends(asleep)) < len(BIG)
 
 

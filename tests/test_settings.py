@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
-from serving import serving
+from serving import HERE, serving
 
 from gradloupe.server.settings import OPTIONS, Settings, settings
 
@@ -84,6 +85,17 @@ def test_the_help_names_every_option() -> None:
     ran = subprocess.run([sys.executable, "-m", "gradloupe", "--help"], capture_output=True, text=True, check=True)
     for name in OPTIONS:
         assert f"--{name.replace('_', '-')}" in ran.stdout
+
+
+def test_the_readme_names_every_option_and_its_default() -> None:
+    rows = re.findall(r"^\| (`--.*?) \| (.*?) \|", (HERE / "README.md").read_text(), re.MULTILINE)
+    named = {name: default for names, default in rows for name in re.findall(r"`--([a-z-]+)`", names)}
+    assert {name.replace("-", "_") for name in named} == set(OPTIONS)
+    usual = Settings()
+    for name, said in (("deadline", usual.deadline), ("requests-per-peer", usual.requests_per_peer)):
+        assert float(named[name]) == said
+    assert named["frame-ancestors"] == f"`{usual.frame_ancestors}`"
+    assert (named["log"], named["cache"]) == (usual.log, str(usual.cache))
 
 
 def test_who_may_frame_a_figure_is_what_the_operator_says() -> None:
