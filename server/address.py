@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 from .number import write
-from .question import Element, Question, Value
+from .question import VIEWS, Element, Question, Value
 
 LAYOUTS = ("stacked", "overlaid")
 THEMES = ("auto", "light", "dark")
@@ -32,6 +33,16 @@ class Address:
     width: int | None = None
     height: int | None = None
     sliders: tuple[tuple[str, int], ...] = ()
+
+
+def curves_only(address: Address) -> Address:
+    """The address of the main figure, whatever is looked at more closely below it."""
+    return replace(address, question=replace(address.question, view=VIEWS[0], at=None))
+
+
+def plain(address: Address) -> Address:
+    """What is shown, whatever it is dressed in."""
+    return replace(address, theme=THEMES[0], hide=(), width=None, height=None, sliders=())
 
 
 def bounds(parameter: dict[str, Any]) -> tuple[float, float]:
@@ -74,7 +85,7 @@ def texts(address: Address) -> dict[str, str]:
     asked = address.question
     numbers = {"step": asked.step, "atol": asked.atol, "rtol": asked.rtol}
     return {
-        **{name: _text(value) for name, value in asked.parameters.items()},
+        **{name: spelled(value) for name, value in asked.parameters.items()},
         **{name: ",".join(map(write, values)) for name, values in asked.inputs.items()},
         "wrt": str(asked.wrt),
         "of": str(asked.of),
@@ -113,7 +124,8 @@ def _size(pixels: int | None) -> str:
     return "" if pixels is None else str(pixels)
 
 
-def _text(value: Value) -> str:
+def spelled(value: Value, number: Callable[[float], str] = write) -> str:
+    """The word for the value of a parameter, numbers as ``number`` writes them."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else write(value)
+    return value if isinstance(value, str) else number(value)

@@ -43,19 +43,22 @@ class Answers:
         """
         key = _key(op, device, question)
         found = self._find(key)
-        return await asyncio.shield(self._join(key, question, gone).task) if found is None else found
+        return await asyncio.shield(self._join(key, op, question, gone).task) if found is None else found
 
     async def soon(
         self, op: dict[str, Any], device: dict[str, Any], question: Question, patience: float
     ) -> Answer | None:
-        """The answer if it is there within ``patience`` seconds; else None, and it is kept for who asks next."""
+        """The answer if it is there within ``patience`` seconds; else None, and it is kept for who asks next.
+
+        Raises what ``Engine.answer`` raises, but for ``EngineBusy``.
+        """
         key = _key(op, device, question)
         found = self._find(key)
         if found is not None:
             return found
-        task = self._join(key, question, None).task
+        task = self._join(key, op, question, None).task
         done, _ = await asyncio.wait({task}, timeout=patience)
-        return task.result() if done and task.exception() is None else None
+        return None if not done or isinstance(task.exception(), EngineBusy) else task.result()
 
     @property
     def size(self) -> int:
@@ -69,17 +72,17 @@ class Answers:
             self.hits += 1
         return found
 
-    def _join(self, key: str, question: Question, gone: Gone | None) -> Flight:
+    def _join(self, key: str, op: dict[str, Any], question: Question, gone: Gone | None) -> Flight:
         flight = self._flights.get(key)
         if flight is None:
             waiting: list[Gone | None] = []
-            task = asyncio.create_task(self._ask(key, question, waiting))
+            task = asyncio.create_task(self._ask(key, op["digest"], question, waiting))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asked may have gone on
             flight = self._flights[key] = Flight(task, waiting)
         flight.waiting.append(gone)
         return flight
 
-    async def _ask(self, key: str, question: Question, waiting: list[Gone | None]) -> Answer:
+    async def _ask(self, key: str, digest: str, question: Question, waiting: list[Gone | None]) -> Answer:
         async def deserted() -> bool:
             return all([gone is not None and await gone() for gone in waiting])
 
@@ -90,7 +93,9 @@ class Answers:
             raise EngineBusy from None
         finally:
             del self._flights[key]
-        if answer.header["failure"] is None:
+        now = (await self._engine.catalogue()).get(question.op, {})
+        # Meanwhile the worker may have been replaced by one that has loaded other code.
+        if answer.header["failure"] is None and now.get("digest") == digest:
             self._keep(key, answer)
         return answer
 

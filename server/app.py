@@ -57,6 +57,7 @@ def create_app(engine: Engine, settings: Settings = USUAL, visitors: Visitors | 
         try:
             yield
         finally:
+            await site.rasterizer.close()
             await engine.close()
             if log is not None:
                 log.close()

@@ -96,7 +96,11 @@ class Assets:
         wanted = coding(request)
         if (name, wanted) not in self._written:
             self._written[name, wanted] = asyncio.create_task(asyncio.to_thread(asset.written, wanted))
-        body = await asyncio.shield(self._written[name, wanted])
+        try:
+            body = await asyncio.shield(self._written[name, wanted])
+        except OSError:
+            self._written.pop((name, wanted), None)
+            raise
         headers = {"Cache-Control": IMMUTABLE, "ETag": etag(request, digest), "Vary": "Accept-Encoding"}
         if wanted:
             headers["Content-Encoding"] = wanted

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
+SHARE = 1 / 8  # of the room, for one body
+
 
 @dataclass(frozen=True)
 class Body:
@@ -32,7 +34,9 @@ class Bodies:
         return found
 
     def keep(self, mark: str, coding: str, body: Body) -> None:
-        """Keep this one, and as many of the newest others as there is room for."""
+        """Keep this one, unless it would drive out too many, and the newest others as far as there is room."""
+        if len(body.data) > self._room * SHARE:
+            return
         before = self._kept.pop((mark, coding), None)
         self._kept[mark, coding] = body
         self.size += len(body.data) - (len(before.data) if before else 0)

@@ -12,10 +12,8 @@ import orjson
 from markupsafe import Markup
 
 from .assets import Assets
-from .modules import needed
-
-IMPORT = re.compile(r"""((?:\bfrom|\bimport)\s*\(?\s*)(["'])\./([\w.]+)\2""")
-EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # plotly.js fills it through the CSSOM
+from .modules import bare, needed
+from .security import EMPTY_STYLE
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ def _map(assets: Assets, entry: str) -> str:
     """The import map with every module that ``entry`` needs, each under its bare name."""
     found = {}
     for name in sorted({entry, *needed(assets, entry)}):
-        bare = IMPORT.sub(r"\1\2\3\2", assets.read(name).decode())
-        found[name] = f"data:text/javascript;base64,{b64encode(bare.encode()).decode()}"
+        source = bare(assets.read(name).decode())
+        found[name] = f"data:text/javascript;base64,{b64encode(source.encode()).decode()}"
     return orjson.dumps({"imports": found}).decode()
 
 

@@ -51,11 +51,11 @@ class Hosts:
         if kind is Kind.OURS:
             await self.app(scope, receive, send)
         elif kind is Kind.NOTHING:
-            await refuse(send, 400, ONE_HOST)
+            await refuse(send, scope["path"], 400, ONE_HOST)
         else:
             name = _name(hosts[0].decode("latin-1"))[:253]
             fix = f"whoever runs it can start it with --name {name}, or with GRADLOUPE_NAME={name} in the environment"
-            await refuse(send, 421, f"This server does not answer to the name {name}; {fix}.")
+            await refuse(send, scope["path"], 421, f"This server does not answer to the name {name}; {fix}.")
 
     def _judged(self, host: bytes) -> Kind:
         found = HOST.fullmatch(host.decode("latin-1"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from .implied import implied
+
 USUAL = frozenset({"forward", "analytical", "numerical"})
-UNSEEN, NOTHING = 1e-3, 1e-9
-RIGHT = ("matches", "matches here")
 
 
 @dataclass(frozen=True)
@@ -25,21 +26,35 @@ def legend(answer: dict[str, Any] | None, question: dict[str, Any]) -> Legend:
     """For a document of curves; as one expects it to be while there is None."""
     of, wrt = question["of"], question["wrt"]
     word = "" if answer is None else answer["verdict"]["word"]
-    swept = f"{'sensitivity to' if word == 'no gradient' else 'grad of'} {wrt}"
-    upper = f"{of} and {swept}" if question["layout"] == "overlaid" else of
+    upper, lower = axis_words(of, wrt, word, question["layout"] == "overlaid")
     if answer is None:
-        return Legend(upper, swept)
+        return Legend(upper, lower)
     marks = [mark["kind"] for mark in answer["marks"]]
-    bends = ", ".join(kind for kind in ("kink", "cusp") if kind in marks)
-    differing = "differ" if word == "differs" else "differ by design"
-    return Legend(upper, swept, _curves(answer, marks), bends or "kink", differing)
+    return Legend(upper, lower, _curves(answer, marks), bends(marks) or "kink", differing(word))
+
+
+def axis_words(of: str, wrt: str, word: str, overlaid: bool) -> tuple[str, str]:
+    """What the upper panel measures, and the lower one, or the slopes where there is none; ``word`` of the verdict."""
+    swept = f"{'sensitivity to' if word == 'no gradient' else 'grad of'} {wrt}"
+    return f"{of} and {swept}" if overlaid else of, swept
+
+
+def bends(marks: Iterable[str]) -> str:
+    """Those kinds of ``marks`` where a slope jumps; empty where none does."""
+    there = set(marks)
+    return ", ".join(kind for kind in ("kink", "cusp") if kind in there)
+
+
+def differing(word: str) -> str:
+    """What the slopes do in the stripes, under this ``word`` of the verdict."""
+    return "differ" if word == "differs" else "differ by design"
 
 
 def _curves(answer: dict[str, Any], marks: list[str]) -> frozenset[str]:
     columns = answer["columns"]
     there = {
         "forward": True,
-        "implied": _implied(answer),
+        "implied": implied(answer["verdict"]["word"], columns) is not None,
         "surrogate": columns["surrogate"] is not None,
         "analytical": columns["analytical"] is not None,
         "numerical": columns["numerical"] is not None,
@@ -49,15 +64,3 @@ def _curves(answer: dict[str, Any], marks: list[str]) -> frozenset[str]:
         "closed ends": "jump" in marks,
     }
     return frozenset(name for name, drawn in there.items() if drawn)
-
-
-def _implied(answer: dict[str, Any]) -> bool:
-    """Whether there is a column that forward would be if backward were its derivative, and an eye can tell the two."""
-    forward, suggested = answer["columns"]["forward"], answer["columns"]["implied"]
-    values = [value for value in forward if value is not None]
-    if answer["verdict"]["word"] in RIGHT or not suggested or not values:
-        return False
-    low, high = min(values), max(values)
-    seen = max(UNSEEN * (high - low), NOTHING * max(abs(low), abs(high)))
-    pairs = zip(suggested, forward, strict=True)
-    return any(value is not None and not abs(value - (real or 0.0)) <= seen for value, real in pairs)

@@ -6,7 +6,8 @@ import re
 
 from .assets import Assets
 
-IMPORT = re.compile(r"""^(?:import|export)\b[^;"'()]*["']\./([\w-]+)\.js["']""", re.MULTILINE)
+# A name in parentheses is that of what is loaded later.
+IMPORT = re.compile(r"""(\b(?:from|import)\s*)(\(?)(\s*["'])\./([\w.-]+)(?=["'])""")
 
 
 def needed(assets: Assets, entry: str) -> list[str]:
@@ -14,8 +15,13 @@ def needed(assets: Assets, entry: str) -> list[str]:
     found: list[str] = []
     wanted = [entry]
     while wanted:
-        for name in IMPORT.findall(assets.read(wanted.pop()).decode()):
-            if f"{name}.js" not in found:
-                found.append(f"{name}.js")
-                wanted.append(f"{name}.js")
+        for _, later, _, name in IMPORT.findall(assets.read(wanted.pop()).decode()):
+            if not later and name not in found:
+                found.append(name)
+                wanted.append(name)
     return sorted(found)
+
+
+def bare(source: str) -> str:
+    """``source`` with the bare names of the modules it imports, ``x.js`` for ``./x.js``, as an import map has them."""
+    return IMPORT.sub(r"\1\2\3\4", source)

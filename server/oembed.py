@@ -13,14 +13,13 @@ from xml.etree import ElementTree
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from .address import Address, canonical
+from .address import Address, canonical, curves_only, plain
 from .description import problems
 from .number import BadQuery, shown
+from .picture import PREVIEW
 from .query import HEIGHTS, WIDTHS, read
 from .reply import fingerprint, reply
-from .sections import curves_only
 from .site import Site
-from .social import PREVIEW, preview
 
 MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
 KEPT = 86_400  # seconds that a consumer may keep what it was told
@@ -34,8 +33,8 @@ PARAMETERS = 70  # more, where an op has some
 
 ASKED: dict[str, tuple[dict[str, Any], str]] = {
     "url": ({"type": "string"}, "the address of a figure on this site: `/ops/{name}?…` or `/embed/{name}?…`, whole"),
-    "maxwidth": ({"type": "integer", "minimum": WIDTHS[0]}, "no wider than this, in pixels"),
-    "maxheight": ({"type": "integer", "minimum": HEIGHTS[0]}, "no higher than this, in pixels"),
+    "maxwidth": ({"type": "integer", "minimum": 1}, f"no wider than this, in pixels; but {WIDTHS[0]} at least"),
+    "maxheight": ({"type": "integer", "minimum": 1}, f"no higher than this, in pixels; but {HEIGHTS[0]} at least"),
     "format": ({"type": "string", "enum": list(MEDIA_TYPES), "default": "json"}, "the notation of the answer"),
 }
 QUERY = [
@@ -117,8 +116,9 @@ def place(url: str, hosts: Collection[str]) -> tuple[str, str]:
 
 def rich(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dict[str, Any]:
     """The answer as plain data. Its ``html`` is a bare frame with no attribute that WordPress would take away."""
-    width = min(address.width or wanted.maxwidth or WIDTH, wanted.maxwidth or WIDTHS[1])
-    room, own = wanted.maxheight or HEIGHTS[1], address.height or natural(op, address)
+    widest = max(wanted.maxwidth or WIDTHS[1], WIDTHS[0])
+    width = min(address.width or (widest if wanted.maxwidth else WIDTH), widest)
+    room, own = max(wanted.maxheight or HEIGHTS[1], HEIGHTS[0]), address.height or natural(op, address)
     height = min(room, own)
     fitted = height if address.height or own > room else None  # with a height, a figure fits itself into it
     shown_as = replace(address, width=None, height=fitted, sliders=())
@@ -137,9 +137,22 @@ def rich(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dic
         "html": html,
         "width": width,
         "height": height,
-        "thumbnail_url": preview(base, op, address),
-        "thumbnail_width": PREVIEW[0],
-        "thumbnail_height": PREVIEW[1],
+        **thumbnail(base, op, address, wanted),
+    }
+
+
+def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dict[str, Any]:
+    """The picture of the figure, within the bounds of the consumer; nothing where no picture is that small."""
+    room = wanted.maxwidth or PREVIEW[0], wanted.maxheight or PREVIEW[1]
+    if room[0] < WIDTHS[0] or room[1] < HEIGHTS[0]:
+        return {}
+    scale = min(1.0, room[0] / PREVIEW[0], room[1] / PREVIEW[1])
+    width, height = max(int(PREVIEW[0] * scale), WIDTHS[0]), max(int(PREVIEW[1] * scale), HEIGHTS[0])
+    pictured = plain(address) if (width, height) == PREVIEW else replace(plain(address), width=width, height=height)
+    return {
+        "thumbnail_url": base + canonical(op, pictured, "/ops/{name}.png"),
+        "thumbnail_width": width,
+        "thumbnail_height": height,
     }
 
 
@@ -159,7 +172,7 @@ def xml(told: dict[str, Any]) -> bytes:
 
 
 def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | None:
-    """The whole number above the least there is; whatever lies above the most is no bound at all."""
+    """The whole number of pixels, 1 at least; whatever lies above the most is no bound at all."""
     text = given.get(name, "")
     if not text:
         return None
@@ -167,8 +180,8 @@ def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | N
         raise BadQuery(f"{name}={shown(text)} is not a whole number of pixels.")
     if len(text.lstrip("0")) > 9 or int(text) > bounds[1]:
         return bounds[1]
-    if int(text) < bounds[0]:
-        raise BadQuery(f"{name}={int(text)} leaves no room for a figure; it needs {bounds[0]} pixels at least.")
+    if int(text) == 0:
+        raise BadQuery(f"{name}=0 leaves no room for a figure; it needs {bounds[0]} pixels at least.")
     return int(text)
 
 

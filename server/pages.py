@@ -21,13 +21,14 @@ from .legend import legend
 from .mathml import mathml
 from .modules import needed
 from .packed import packed, script
-from .picture import still
+from .picture import PREVIEW, SIZE, still
 from .prose import prose
+from .query import HEIGHTS, VALUES, WIDTHS
 from .social import Social, of_section
 from .sparkline import sparkline
+from .typography import prose as typeset
 from .values import tabled
 from .words import coded, kinks, method, summary
-from .words import prose as typeset
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
@@ -75,6 +76,8 @@ class Pages:
             "kinks": kinks,
             "method": method,
             "modules": lru_cache(partial(needed, assets)),
+            "bounds": {"width": WIDTHS, "height": HEIGHTS, "values": VALUES},
+            "sizes": {"svg": SIZE, "png": PREVIEW},
         }
 
     def gallery(
@@ -94,7 +97,7 @@ class Pages:
 
     def embed(self, view: View) -> bytes:
         """The figure of an op, with what the address does not hide, for the frame of another page."""
-        return self._render("embed.html", _context(replace(view, indexed=False)))
+        return self._render("embed.html", _context(replace(view, indexed=False), "/embed/{name}"))
 
     def export(self, view: View, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
         """The figure in a file of its own: its sliders by their ``axes``, and where they lead in ``answers``, JSON."""
@@ -118,7 +121,7 @@ class Pages:
         return self._environment.get_template(template).render(context).encode("utf-8", "replace")
 
 
-def _context(view: View) -> dict[str, Any]:
+def _context(view: View, place: str = "/ops/{name}") -> dict[str, Any]:
     op, address, answer = view.op, view.address, view.answer
     asked = address.question
     document = None if answer is None else packed(answer, view.figure)
@@ -129,7 +132,7 @@ def _context(view: View) -> dict[str, Any]:
         "defaults": defaults(op, asked.wrt),
         "extents": extents(op),
         "address": canonical(op, address),
-        "elsewhere": lambda span: canonical(op, _ranged(address, span)),
+        "elsewhere": lambda span: canonical(op, _ranged(address, span), place),
         "figure": view.figure,
         "hide": address.hide,
         "theme": address.theme,

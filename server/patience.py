@@ -12,7 +12,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from .refusal import refuse
 from .visitors import Visitors, peer_of
 
-SOME = 16_384  # bytes; a client that takes fewer in the time it has is not taking them
+SOME = 262_144  # bytes; a client that takes fewer in the time it has is not taking them
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -94,13 +94,13 @@ class Patient(asyncio.Protocol):
         head = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
         if head + len(scope["raw_path"]) + len(scope["query_string"]) > self._limits.head:
             detail = f"The head of a request may have {self._limits.head} bytes; this one has more, so leave some out."
-            await refuse(send, 431, detail, connection="close")
+            await refuse(send, scope["path"], 431, detail, connection="close")
             return
         busy, most = self._visitors.busy, self._limits.requests_per_peer
         if most and busy.get(self.peer, 0) >= most:
             self._visitors.refused += 1
             detail = f"{most} requests of this address are under way; ask again in a second, when some are answered."
-            await refuse(send, 503, detail, retry_after="1")
+            await refuse(send, scope["path"], 503, detail, retry_after="1")
             return
         busy[self.peer] = busy.get(self.peer, 0) + 1
         try:

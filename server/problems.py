@@ -13,7 +13,7 @@ from .pages import Pages
 from .query import LongQuery
 from .refusal import problem
 from .reply import passing
-from .security import DATA, HEADERS
+from .security import DATA, of
 
 STATUS = {LongQuery: 414, BadQuery: 422, BadQuestion: 422, EngineBusy: 503, EngineBroken: 503}
 RETRY_AFTER = 1  # seconds
@@ -50,7 +50,7 @@ class Problems:
 
     async def _fault(self, request: Request, problem: Exception) -> Response:
         response = self._response(request, 500, FAULT)
-        response.headers.update(HEADERS)  # this one is sent from outside the middleware
+        response.headers.update(of(request.scope["path"]))  # this one is sent from outside the middleware
         return response
 
     def _response(self, request: Request, status: int, detail: str) -> Response:

@@ -22,13 +22,10 @@ class WorkerProcess:
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
         self.channel, theirs = socket.socketpair()
-        # `-m` puts the working directory in front of the path, where a stranger's `torch.py` may lie.
-        found_here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) == os.getcwd()
-        python = [sys.executable] if found_here else [sys.executable, "-P"]
         with theirs:
             try:
                 self._child = subprocess.Popen(  # noqa: S603
-                    [*python, "-m", f"{PACKAGE}.server.worker", str(theirs.fileno()), str(deadline)],
+                    [*python(), "-m", f"{PACKAGE}.server.worker", str(theirs.fileno()), str(deadline)],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     env=os.environ | ONE_THREAD,
@@ -60,3 +57,10 @@ class WorkerProcess:
         with suppress(ValueError):
             return f"signal {-code}, {signal.Signals(-code).name}"
         return f"signal {-code}"
+
+
+def python() -> list[str]:
+    """The command that finds this package after ``-m``, and no stranger's modules."""
+    # `-m` puts the working directory in front of the path, where a stranger's `torch.py` may lie.
+    found_here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) == os.getcwd()
+    return [sys.executable] if found_here else [sys.executable, "-P"]

@@ -28,6 +28,8 @@ NAMES = (
 )
 WIDTHS, HEIGHTS = (200, 2400), (150, 2400)  # pixels
 VALUES = (2, 41)  # of one slider
+# What newsletters and social sites append to links that pass through them.
+TRACKER = re.compile(r"utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid", re.ASCII)
 ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
 
 
@@ -82,6 +84,8 @@ def _pairs(op: dict[str, Any], query: str) -> dict[str, str]:
     names = [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(NAMES)
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
+        if TRACKER.fullmatch(name):
+            continue
         if name not in names:
             raise BadQuery(f"{shown(name)!r} is no name of this address{_suggestion(name, names)}")
         if name in given:

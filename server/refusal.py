@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from starlette.types import Send
 
-from .security import HEADERS
+from .security import of
 
 
 def problem(status: int, detail: str) -> bytes:
@@ -16,11 +16,11 @@ def problem(status: int, detail: str) -> bytes:
     return json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail}).encode()
 
 
-async def refuse(send: Send, status: int, detail: str, **more: str) -> None:
-    """Send the problem, with ``more`` headers: ``retry_after="1"``."""
+async def refuse(send: Send, path: str, status: int, detail: str, **more: str) -> None:
+    """Send the problem in place of what is at ``path``, with ``more`` headers: ``retry_after="1"``."""
     body = problem(status, detail)
     headers = {
-        **HEADERS,
+        **of(path),
         "content-type": "application/problem+json",
         "content-length": str(len(body)),
         "cache-control": "no-store",

@@ -11,7 +11,7 @@ from .metrics import Collector, exposed
 from .site import Site
 
 STRANGER = "The metrics of a public server are for its own network; ask from there, and not through a proxy."
-PASSED_ON = ("forwarded", "x-forwarded-for", "via")
+PASSED_ON = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 
 router = APIRouter()
 

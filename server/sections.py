@@ -7,29 +7,30 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from . import picture
-from .address import Address, canonical
+from .address import Address, canonical, curves_only, plain
 from .description import NAME, QUERY, documents, pages, pictures, problems
 from .document import document
 from .engine import Answer
 from .number import shown
 from .pages import Pages, View
 from .query import read
-from .question import VIEWS
+from .rasterizer import Rasterizer
 from .reply import fingerprint, kept, passing, reply, reply_large
 from .site import Site
-from .social import plain
 from .table import table
-
-PATIENCE = 1.0  # seconds that a page waits for its figure, before it is sent without
 
 Write = Callable[[Answer, Address, str], Awaitable[bytes]]
 Render = Callable[[Pages, View], bytes]
+
+# Seconds that a page waits for its figure, before it is sent without: a frame has nothing else to show.
+PATIENCE: dict[Render, float] = {Pages.op: 1.0, Pages.embed: 4.0}
 
 # The routes take the bare request: parameters that FastAPI converts cost the first page a tenth of its time.
 router = APIRouter()
@@ -46,8 +47,16 @@ router = APIRouter()
 async def size(request: Request) -> Response:
     """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
     site, op, device, address = await _asked(request)
-    found = await site.exports.size(op, device, address, request.is_disconnected)
-    return passing(request, json.dumps(found).encode(), "application/json")
+    address = replace(plain(curves_only(address)), sliders=address.sliders)  # its dress weighs next to nothing
+    mark = _mark(site, op, device, canonical(op, address), f"size {site.assets.digest}")
+    known = kept(request, mark, "application/json")
+    if known is not None:
+        return known
+    told, lasting = await site.exports.size(op, device, address, request.is_disconnected)
+    body = json.dumps(told).encode()
+    if lasting and await _stays(site, op):
+        return reply(request, body, "application/json", mark)
+    return passing(request, body, "application/json")
 
 
 @router.get(
@@ -61,12 +70,13 @@ async def size(request: Request) -> Response:
 async def file(request: Request) -> Response:
     """The figure with everything that it needs, its `sliders` live on answers that were computed beforehand."""
     site, op, device, address = await _asked(request)
+    address = replace(curves_only(address), width=None, height=None)
     base = site.base(request)
     mark = _mark(site, op, device, base + canonical(op, address), f"text/html {site.assets.digest}")
     response = kept(request, mark, "text/html")
     if response is None:
         body, lasting = await site.exports.file(op, device, address, base, request.is_disconnected)
-        if lasting and (await _op(site, op["name"]))["digest"] == op["digest"]:
+        if lasting and await _stays(site, op):
             response = await reply_large(request, body, "text/html", mark)
         else:
             response = passing(request, body, "text/html")
@@ -84,7 +94,7 @@ async def file(request: Request) -> Response:
 )
 async def numbers(request: Request) -> Response:
     """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict; or another view."""
-    return await _section(request, "application/json", _json)
+    return await _section(request, "application/json", _json, plain)
 
 
 @router.get(
@@ -97,7 +107,7 @@ async def numbers(request: Request) -> Response:
 )
 async def rows(request: Request) -> Response:
     """The columns of the numbers, one row for each x (cell, step), after a line with their names."""
-    return await _section(request, "text/csv", _csv)
+    return await _section(request, "text/csv", _csv, plain)
 
 
 @router.get(
@@ -110,7 +120,7 @@ async def rows(request: Request) -> Response:
 )
 async def drawing(request: Request) -> Response:
     """The curves with their title, verdict and legend: 1200 by 900, or `width` by `height`."""
-    return await _section(request, "image/svg+xml", _svg, curves_only)
+    return await _section(request, "image/svg+xml", _svg, _pictured)
 
 
 @router.get(
@@ -123,7 +133,7 @@ async def drawing(request: Request) -> Response:
 )
 async def preview(request: Request) -> Response:
     """The same picture in pixels: 1200 by 630, or `width` by `height`."""
-    return await _section(request, "image/png", _png, curves_only)
+    return await _section(request, "image/png", partial(_png, Site.serving(request).rasterizer), _pictured)
 
 
 @router.get("/ops/{name}", include_in_schema=False)
@@ -160,16 +170,14 @@ async def _page(request: Request, render: Render) -> Response:
     if known is not None:
         return known
     figure = curves_only(address)
-    answer = await site.answers.soon(op, device, figure.question, PATIENCE)
+    answer = await site.answers.soon(op, device, figure.question, PATIENCE[render])
     body = render(site.pages, View(op, device, address, canonical(op, plain(figure)), answer, base, public))
     # A failure may go better the next time; or the worker was replaced by one that has loaded other code.
     passes = answer is None or answer.header["failure"] is not None or op != await _op(site, name)
     return passing(request, body, "text/html") if passes else reply(request, body, "text/html", mark)
 
 
-async def _section(
-    request: Request, media_type: str, write: Write, of: Callable[[Address], Address] = lambda address: address
-) -> Response:
+async def _section(request: Request, media_type: str, write: Write, of: Callable[[Address], Address]) -> Response:
     site = Site.serving(request)
     device = await site.engine.device()
     op = await _op(site, request.path_params["name"])
@@ -199,13 +207,17 @@ async def _svg(answer: Answer, address: Address, _: str) -> bytes:
     return await asyncio.to_thread(picture.svg, answer, address)
 
 
-async def _png(answer: Answer, address: Address, _: str) -> bytes:
-    return await asyncio.to_thread(picture.png, answer, address)
+async def _png(rasterizer: Rasterizer, answer: Answer, address: Address, _: str) -> bytes:
+    return await rasterizer.png(await asyncio.to_thread(picture.preview, answer, address))
 
 
-def curves_only(address: Address) -> Address:
-    """The address of the main figure, whatever is looked at more closely below it."""
-    return replace(address, question=replace(address.question, view=VIEWS[0], at=None))
+def _pictured(address: Address) -> Address:
+    return replace(curves_only(address), sliders=())
+
+
+async def _stays(site: Site, op: dict[str, Any]) -> bool:
+    """Whether the worker was not replaced meanwhile by one that has loaded other code."""
+    return bool((await _op(site, op["name"]))["digest"] == op["digest"])
 
 
 def _mark(site: Site, op: dict[str, Any], device: dict[str, Any], address: str, media_type: str) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# The hash is that of the empty style: plotly.js adds an empty <style> and fills it through the CSSOM.
+EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # plotly.js fills it through the CSSOM
 SOURCES = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
+        f"style-src 'self' {EMPTY_STYLE}",
         "img-src 'self' data: blob:",
         "font-src 'self'",
         "connect-src 'self'",
@@ -28,9 +28,9 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-# What other pages may read, draw or frame, wherever they are: there is nothing here that is not everybody's.
-SHARED = {
-    "cross-origin-resource-policy": "cross-origin",
+# What other pages may draw or frame, wherever they are, and what they may read: numbers and pictures, no page.
+FRAMED = {"cross-origin-resource-policy": "cross-origin"}
+SHARED = FRAMED | {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "retry-after",  # a figure in a sandbox is elsewhere, too
 }
@@ -42,9 +42,10 @@ class SecurityHeaders:
 
     def __init__(self, app: ASGIApp, frame_ancestors: str) -> None:
         self.app = app
-        framed = f"frame-ancestors {frame_ancestors}"
-        self._picture = f"{PICTURE}; {framed}"
-        self._figure = HEADERS | SHARED | {"content-security-policy": f"{SOURCES}; {framed}"}
+        # The word for everybody leaves out pages that were opened from a disk; to say nothing admits them, too.
+        framed = "" if frame_ancestors == "*" else f"; frame-ancestors {frame_ancestors}"
+        self._picture = PICTURE + framed
+        self._figure = HEADERS | FRAMED | {"content-security-policy": SOURCES + framed}
         del self._figure["cross-origin-opener-policy"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +58,8 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(added)
-                if headers.get("content-type") == "image/svg+xml":
+                # A 304 says nothing of its kind, and what it says of the policy replaces what the picture said.
+                if scope["path"].endswith(".svg") and message["status"] in (200, 304):
                     headers["content-security-policy"] = self._picture
                 if headers.get("allow") == "GET":
                     headers["allow"] = "GET, HEAD"
@@ -70,5 +72,5 @@ class SecurityHeaders:
 
 def of(path: str) -> dict[str, str]:
     """What is added to the responses at this path, unless they are figures to be framed."""
-    data = path.startswith("/ops/") and path.endswith(DATA)
+    data = path.startswith("/ops/") and path.endswith(DATA) and not path.endswith(".size.json")
     return HEADERS | SHARED if data or path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js") else HEADERS

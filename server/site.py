@@ -13,6 +13,7 @@ from .assets import Assets
 from .engine import Engine
 from .export import Exports
 from .pages import TEMPLATES, Pages
+from .rasterizer import Rasterizer
 from .reply import fingerprint
 from .settings import Settings
 from .thumbnails import Thumbnails
@@ -28,6 +29,7 @@ class Site:
     assets: Assets
     pages: Pages
     thumbnails: Thumbnails
+    rasterizer: Rasterizer
     build: str
     settings: Settings
 
@@ -40,7 +42,8 @@ class Site:
         build = fingerprint(__version__, *sources)
         answers, pages = Answers(engine), Pages(assets)
         exports = Exports(answers, pages, assets)
-        return cls(engine, answers, exports, assets, pages, Thumbnails(engine), build, settings)
+        thumbnails, rasterizer = Thumbnails(engine), Rasterizer()
+        return cls(engine, answers, exports, assets, pages, thumbnails, rasterizer, build, settings)
 
     def base(self, request: Request) -> str:
         """Where this site is, without a slash at the end, as whoever asks sees it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from .address import Address, extents
+from .address import Address, curves_only, extents, plain
 from .number import BadQuery
 from .question import Question, Value
 
@@ -60,11 +60,10 @@ def sample(address: Address, axes: tuple[Axis, ...], most: int) -> dict[tuple[in
 
 def at(address: Address, values: dict[str, Value]) -> Address:
     """The plain address of the curves with the sliders at ``values``."""
-    question = address.question
-    moved: dict[str, Any] = {"parameters": question.parameters | _but_grad_output(values)}
+    moved: dict[str, Any] = {"parameters": address.question.parameters | _but_grad_output(values)}
     if "grad_output" in values:
         moved["grad_output"] = values["grad_output"]
-    return Address(replace(question, view="curves", at=None, **moved))
+    return plain(curves_only(replace(address, question=replace(address.question, **moved))))
 
 
 def _but_grad_output(values: dict[str, Value]) -> dict[str, Value]:
@@ -75,7 +74,7 @@ def _axis(op: dict[str, Any], asked: Question, name: str, count: int) -> Axis:
     if name == asked.wrt.name:
         raise BadQuery(f"sliders: the curves are drawn along {name}, so it cannot be a slider too; leave it out.")
     if name == "grad_output":
-        return _numeric(name, "float", GRAD_OUTPUTS, asked.grad_output, count)
+        return _signed(_numeric(name, "float", GRAD_OUTPUTS, asked.grad_output, count), count)
     parameter = next(each for each in op["parameters"] if each["name"] == name)
     present, kind = asked.parameters[name], parameter["kind"]
     if kind in ("float", "int"):
@@ -94,6 +93,17 @@ def _numeric(name: str, kind: str, extent: tuple[float, float], present: float, 
         return Axis(name, kind, tuple(whole), whole.index(round(present)))
     values = _including(sorted({*even}), present + 0.0)
     return Axis(name, kind, tuple(values), values.index(present))
+
+
+def _signed(axis: Axis, count: int) -> Axis:
+    """The same with the opposite of the present value among them, which is what one wants to see."""
+    present = float(axis.values[axis.at])
+    others = [float(value) for value in axis.values if value != present]
+    if present and -present not in others:
+        others = sorted(others, key=lambda value: abs(value + present))[1 if len(others) == count - 1 else 2 :]
+        others.append(-present)
+    values = tuple(sorted([*others, present]))
+    return Axis(axis.name, axis.kind, values, values.index(present))
 
 
 def _including(values: list[Any], present: float) -> list[Any]:

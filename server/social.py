@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from .address import THEMES, Address, canonical
+from .address import Address, canonical, plain
+from .picture import PREVIEW
 
-PREVIEW = (1200, 630)  # pixels of the picture that goes with a link
 GALLERY = (
     "A loupe for gradients: see what a custom torch.autograd.Function computes, and whether its backward tells the same"
     " story."
@@ -57,11 +57,6 @@ def of_gallery(base: str, indexed: bool) -> Social:
 def preview(base: str, op: dict[str, Any], address: Address) -> str:
     """The picture that goes with a link to this section."""
     return base + canonical(op, plain(address), "/ops/{name}.png")
-
-
-def plain(address: Address) -> Address:
-    """What is shown, whatever it is dressed in."""
-    return replace(address, theme=THEMES[0], hide=(), width=None, height=None, sliders=())
 
 
 def _robots(indexed: bool) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
-from .figures import fixed, number
+from .nearest import nearest
+from .typography import fixed, number
 
 CELLS = 20
 GAPS = {
@@ -33,17 +33,11 @@ def tabled(answer: dict[str, Any]) -> Table:
     xs, marks = answer["columns"]["x"], [mark["x"] for mark in answer["marks"]]
     start, span = answer["start"], answer["stop"] - answer["start"]
     wanted = [start + cell / CELLS * span for cell in range(CELLS + 1)] + marks
-    rows = sorted({_nearest(xs, x) for x in wanted}) if xs else []
-    poles = {_nearest(xs, mark["x"]) for mark in answer["marks"] if mark["kind"] == "pole"}
+    rows = sorted({nearest(xs, x) for x in wanted}) if xs else []
+    poles = {nearest(xs, mark["x"]) for mark in answer["marks"] if mark["kind"] == "pole"}
     reader = _Reader(answer, poles)
     compared = ["analytical", "numerical", "they"] if answer["columns"]["analytical"] is not None else ["numerical"]
     return Table([answer["wrt"], answer["of"], *compared], [reader.cells(row) for row in rows])
-
-
-def _nearest(xs: list[float], value: float) -> int:
-    after = min(max(bisect_right(xs, value), 1), len(xs) - 1)
-    before = max(0, after - 1)
-    return before if value - xs[before] <= xs[after] - value else after
 
 
 @dataclass(frozen=True)

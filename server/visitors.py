@@ -95,10 +95,9 @@ class Visitors:
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
-        now = loop.time()
-        for each in self._everybody():
-            each.look(now)
         self._looking = loop.call_later(self._interval, self._look) if self._here else None
+        for each in self._everybody():
+            each.look(loop.time())
 
 
 def _files() -> int:

@@ -50,7 +50,7 @@ class Watch:
         except asyncio.CancelledError:
             if status != LEFT:
                 raise
-            await refuse(send_watched, 503, ENDING, retry_after="1")
+            await refuse(send_watched, scope["path"], 503, ENDING, retry_after="1")
         except Exception:
             status = 500
             raise

@@ -10,9 +10,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from .figures import number, telling
-from .picture.poles import nearest
-from .picture.typography import powers
+from .nearest import nearest
+from .typography import number, powers, prose, telling
 
 MOST = 24
 STRUCTURES = {
@@ -21,12 +20,6 @@ STRUCTURES = {
 }
 CODE = re.compile(r"\b(forward|backward|grad_output|grad_input|None)\b", re.ASCII)
 Numbers = list[float | None]
-
-
-def prose(text: str) -> str:
-    """A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines."""
-    text = re.sub(r"(^|[^\w.])-(?=[\d.])", r"\1−", text, flags=re.ASCII)
-    return re.sub(" ([≤<>=]) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", text)
 
 
 def coded(text: str) -> Markup:

@@ -2,6 +2,7 @@
 
 import { isSaid } from "./address.js";
 import { messenger } from "./messages.js";
+import { painted } from "./painted.js";
 import { library } from "./plotly.js";
 import { section } from "./section.js";
 import { listener } from "./sound.js";
@@ -35,7 +36,7 @@ const figure = section({
   },
   answered(answer) {
     if (find("#values")) tabulate(find("#values"), answer);
-    sound?.stop(); // what is heard is no longer what is seen
+    sound.stop(); // what is heard is no longer what is seen
     if (told !== "") around.tell("change", news(answer));
     told = answer.address;
   },
@@ -44,8 +45,7 @@ const figure = section({
   },
 });
 
-const hearing = { button: find("#listen"), cursor: find("#cursor"), status: find("#heard") };
-const sound = hearing.button && listener(hearing, figure.plot.state, figure.trace.follow);
+const sound = listener(figure);
 
 const around = messenger({
   moved(state) {
@@ -58,7 +58,7 @@ const around = messenger({
 });
 
 function news({ address, verdict: { word, sentence } }) {
-  const said = Object.entries(figure.state()).filter(([name]) => isSaid(name));
+  const said = Object.entries(figure.saidBy(address)).filter(([name]) => isSaid(name));
   return { address, state: Object.fromEntries(said), verdict: { word, sentence } };
 }
 

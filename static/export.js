@@ -16,16 +16,12 @@ const figure = section({
   search: find("#controls").dataset.search,
   pointed() {}, // a file keeps its address
   answered(answer) {
-    tabulate(find("#values"), answer);
+    if (find("#values")) tabulate(find("#values"), answer);
     sound.stop(); // what is heard is no longer what is seen
     describe(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
   },
   drawn() {},
 });
-const sound = listener(
-  { button: find("#listen"), cursor: find("#cursor"), status: find("#heard") },
-  figure.plot.state,
-  figure.trace.follow,
-);
+const sound = listener(figure);
 scrollable(document.querySelectorAll(".formulas dd, .scroll"));
 figure.start();

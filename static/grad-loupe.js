@@ -2,7 +2,8 @@
 // Its attributes are the words of the address. What stands inside is shown until the figure is there.
 
 const TAG = "grad-loupe";
-const SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox";
+// This and HTML stand in snippets.js as well: nothing is imported here, for the element stands alone.
+const SANDBOX = "allow-scripts allow-same-origin allow-downloads allow-popups allow-popups-to-escape-sandbox";
 const [LOWEST, HIGHEST, USUAL] = [120, 4000, 480]; // pixels
 // What HTML itself says with an attribute is no word of the address; one of such a name goes into data-query.
 const HTML = /^(class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;

@@ -98,11 +98,7 @@ find("#copy").addEventListener("click", async ({ target }) => {
   setTimeout(() => (target.textContent = "Copy link"), 1500);
 });
 find("#copy").hidden = !navigator.clipboard;
-const sound = listener(
-  { button: find("#listen"), cursor: find("#cursor"), status: find("#heard") },
-  figure.plot.state,
-  figure.trace.follow,
-);
+const sound = listener(figure);
 sharer({
   dialog: find("#sharing"),
   button: find("#share"),

@@ -34,7 +34,9 @@ export function telling(value, span) {
 
 /** `value` with as many decimals as neighbours `step` apart need to be told from each other. */
 export function fixed(value, step) {
-  const decimals = Math.ceil(-Math.log10(step) - 1e-9);
+  const least = Math.ceil(-Math.log10(step) - 1e-9);
+  const whole = step * 10 ** least;
+  const decimals = Math.abs(whole - Math.round(whole)) < 1e-6 ? least : least + 1; // 0.015 has three
   if (decimals > 6 || Math.abs(value) >= 1e6) return telling(value, step);
   return typographic(value.toFixed(Math.max(0, decimals)));
 }

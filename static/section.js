@@ -72,6 +72,12 @@ export function section({ source, load, search, pointed, answered, drawn, looked
     ask(asked);
   }
 
+  /** Whether this is asked already, and nothing else has changed: a key on a slider is an input and a change. */
+  function known(live) {
+    const same = live === dragging && asked === `${path}.json${parts().section}`;
+    return same && find("#trouble").textContent === "";
+  }
+
   function point(said) {
     const { dress, look } = parts();
     pointed(said, joined(said, dress, look));
@@ -106,9 +112,10 @@ export function section({ source, load, search, pointed, answered, drawn, looked
       write(form, state, usual());
     }
     follow(form, state, usual());
+    const again = known(live);
     dragging = live;
     if (name === "layout" && plot.state()) draw(plot.state().answer, null);
-    if (name !== "view" && name !== "at") return go();
+    if (name !== "view" && name !== "at") return again ? undefined : go();
     point(parts().section);
     return looked(name);
   });
@@ -129,6 +136,9 @@ export function section({ source, load, search, pointed, answered, drawn, looked
     go();
   }
 
+  /** What an address says, by name. */
+  const saidBy = (address) => parse(first, address.split("?")[1] ?? "", ranged);
+
   onPaletteChange(plot.redraw);
-  return { path, plot, trace, put, move, start, visit, parts, state: () => state, dragging: () => dragging };
+  return { path, saidBy, plot, trace, put, move, start, visit, parts, state: () => state, dragging: () => dragging };
 }

@@ -3,9 +3,13 @@
 /** `current()` tells what is shown: {path, query, title, op}. Without JavaScript there is no button. */
 export function sharer({ dialog, button, current }) {
   let fetched = null;
-  const fetching = () => (fetched ??= Promise.all([import("./sharing.js"), styled(dialog.dataset.sheet)]));
+  const fetching = () => (fetched ??= whole(dialog.dataset.sheet).catch(forgotten));
+  const forgotten = (error) => {
+    fetched = null; // the next click tries again
+    throw error;
+  };
   let open = null;
-  for (const coming of ["pointerenter", "focus"]) button.addEventListener(coming, fetching, { once: true });
+  for (const coming of ["pointerenter", "focus"]) button.addEventListener(coming, () => fetching().catch(() => {}), { once: true });
   button.addEventListener("click", async () => {
     const [{ sharing }] = await fetching();
     open ??= sharing(dialog, current);
@@ -13,6 +17,8 @@ export function sharer({ dialog, button, current }) {
   });
   button.hidden = false;
 }
+
+const whole = (sheet) => Promise.all([import("./sharing.js"), styled(sheet)]);
 
 function styled(href) {
   const sheet = Object.assign(document.createElement("link"), { rel: "stylesheet", href });

@@ -2,6 +2,7 @@
 
 import { PLACES, SANDBOX, frame, page, picture } from "./snippets.js";
 
+const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
 const DRESS = ["theme", "hide", "width", "height", "sliders", "view", "at"]; // not what is shown, but how
 const USUAL = 480; // pixels, until the frame has told its height
 const PATIENCE = 150; // milliseconds without a change, before the server is asked
@@ -52,10 +53,11 @@ export function sharing(dialog, current) {
   function show(way, shown, ending, [, hint, write]) {
     const here = { ...shown, base: "" };
     sizes.stop();
-    const usual = { live: ["all", here.height], picture: [1200, ending === ".png" ? 630 : 900], file: ["", ""] }[way];
+    const pictured = dialog.dataset[ending.slice(1)].split(" ");
+    const usual = { live: ["all", here.height], picture: pictured, file: ["", ""] }[way];
     for (const [place, name] of ["width", "height"].entries()) form.elements[name].placeholder = usual[place];
     if (way === "live") {
-      sight.live(frame(here), shown.dress.width);
+      sight.live(frame(here), shown.dress);
       say(hint, write(shown));
     } else if (way === "picture") {
       const dressed = ["theme", "width", "height"];
@@ -94,7 +96,8 @@ export function sharing(dialog, current) {
   }
 
   form.addEventListener("input", () => {
-    find("output").textContent = "";
+    const wrong = [...form.querySelectorAll("input.field:invalid")].find((field) => field.offsetParent !== null);
+    find("output").textContent = wrong ? `${wrong.ariaLabel ?? wrong.name} is a whole number from ${wrong.min} to ${wrong.max}.` : "";
     refresh();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -133,16 +136,17 @@ function offer(row) {
 /** Width and height as far as they can be; what cannot is marked and left out. */
 function pixels(form) {
   const fields = ["width", "height"].map((name) => form.elements[name]);
+  const text = ({ value, valueAsNumber }) => (value === "" ? "" : String(valueAsNumber)); // 1e3 is a thousand
   for (const field of fields) field.toggleAttribute("aria-invalid", !field.validity.valid);
-  return Object.fromEntries(fields.map((field) => [field.name, field.validity.valid ? field.value : ""]));
+  return Object.fromEntries(fields.map((field) => [field.name, field.validity.valid ? text(field) : ""]));
 }
 
 /** The sliders as the address has them: `min:9,grad_output:3`. */
 function chosenSliders(form) {
   const boxes = [...form.querySelectorAll("[name=slider]:checked")];
   return boxes
-    .map(({ value }) => [value, form.elements[`values-${value}`]?.value])
-    .map(([name, values]) => (values === undefined ? name : `${name}:${values}`))
+    .map(({ value }) => [value, form.elements[`values-${value}`]])
+    .map(([name, field]) => (field ? `${name}:${field.validity.valid && field.value ? field.value : field.defaultValue}` : name))
     .join(",");
 }
 
@@ -173,9 +177,10 @@ function preview(place, resized) {
   return {
     height: () => height,
     clear: () => place.replaceChildren(),
-    live(address, width) {
-      put("iframe", { src: address, title: "Preview", sandbox: SANDBOX });
+    live(address, { width, height: high }) {
+      put("iframe", { src: address, title: "Preview", sandbox: STRICT });
       shown.style.width = width ? `${width}px` : "";
+      if (high) shown.style.height = `${high}px`;
     },
     still: (address, title) => put("img", { src: address, alt: title }),
   };

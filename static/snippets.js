@@ -4,8 +4,10 @@
 // the section as [name, text] pairs, how it is dressed (theme, hide, width, height; empty texts left out), and how high it
 // stands in pixels.
 
+// These two stand in grad-loupe.js as well, which is loaded alone. With its own origin a frame has a cache, which without
+// one every frame would fill anew.
 const HTML = /^(class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
-export const SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox";
+export const SANDBOX = "allow-scripts allow-same-origin allow-downloads allow-popups allow-popups-to-escape-sandbox";
 
 /** The text as HTML has it, between tags and between quotes. */
 export const escaped = (text) =>

@@ -7,15 +7,18 @@ const [LEAD, PAUSE] = [0.1, 0.7]; // seconds before the first curve, and between
 const JUMP = 0.5; // seconds between two places of the cursor for those who want no motion
 
 /**
- * `button` starts and stops, so does the key h on `cursor`, and Escape stops. `status` is told what is heard; `state()`
- * is what is drawn, null before that; `follow(row)` takes the cursor along, null lets it go. Returns {stop}.
+ * The button of the page starts and stops, so does the key h on the cursor, and Escape stops. `plot.state()` is what is
+ * drawn, null before that; `trace.follow(row)` takes the cursor along, null lets it go. Returns {stop}, which does
+ * nothing on a page without the button.
  */
-export function listener({ button, cursor, status }, state, follow) {
+export function listener({ plot, trace }) {
+  const [button, cursor, status] = ["#listen", "#cursor", "#heard"].map((name) => document.querySelector(name));
+  if (!button) return { stop() {} };
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   let playing = null;
 
   function play() {
-    const { answer, ranges } = state() ?? {};
+    const { answer, ranges } = plot.state() ?? {};
     const parts = answer && ranges ? score(answer, ranges) : [];
     if (parts.length === 0) return say("There is nothing to hear.");
     const context = new AudioContext();
@@ -38,7 +41,7 @@ export function listener({ button, cursor, status }, state, follow) {
     if (at >= 0 && now - playing.moved >= (still.matches ? JUMP : 0)) {
       const { beats } = parts[at];
       playing.moved = now;
-      follow(beats[Math.min(beats.length - 1, Math.floor(((now - begins[at]) / SECONDS) * beats.length))].row);
+      trace.follow(beats[Math.min(beats.length - 1, Math.floor(((now - begins[at]) / SECONDS) * beats.length))].row);
     }
     playing.frame = requestAnimationFrame(accompany);
     return undefined;
@@ -51,7 +54,7 @@ export function listener({ button, cursor, status }, state, follow) {
     playing = null;
     button.textContent = "Listen";
     say("");
-    follow(null);
+    trace.follow(null);
   }
 
   const say = (words) => (status.textContent = words);

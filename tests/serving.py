@@ -33,7 +33,7 @@ class Server:
         assert self.get("/healthz?wait=1").json() == {"status": "ready"}
 
     def worker(self) -> int:
-        (worker,) = children(self.process.pid)
+        (worker,) = children(self.process.pid, "server.worker")
         return worker
 
 
@@ -77,10 +77,12 @@ def copy_of_the_house(folder: Path) -> Path:
     return copy
 
 
-def children(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    return [child for child, parent in pairs if parent == pid]
+def children(pid: int, module: str = "") -> list[int]:
+    """The processes that this one has started; of ours, those that run ``module``."""
+    command = ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+    return [int(child) for child, parent, *arguments in rows if int(parent) == pid and module in "".join(arguments)]
 
 
 @contextmanager

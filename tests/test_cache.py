@@ -121,18 +121,24 @@ def test_what_is_written_can_be_read() -> None:
 
 
 def test_the_newest_bodies_are_kept_within_their_room() -> None:
-    bodies = Bodies(100)
-    for name in "abc":
-        bodies.keep(name, "br", Body(bytes(40), "br"))
+    bodies = Bodies(800)
+    for name in "abcdefghi":
+        bodies.keep(name, "br", Body(bytes(100), "br"))
     assert bodies.find("a", "br") is None
-    assert bodies.find("b", "br") == Body(bytes(40), "br")
-    bodies.keep("d", "br", Body(bytes(60), "br"))  # b was asked for last, so c goes
-    assert [name for name in "abcd" if bodies.find(name, "br")] == ["b", "d"]
-    assert bodies.size == 100
-    bodies.keep("d", "br", Body(bytes(10), "br"))
-    assert bodies.size == 50
-    bodies.keep("e", "br", Body(bytes(101), "br"))
-    assert (bodies.size, bodies.find("e", "br")) == (0, None)
+    assert bodies.find("b", "br") == Body(bytes(100), "br")
+    bodies.keep("j", "br", Body(bytes(60), "br"))  # b was asked for last, so c goes
+    assert "".join(name for name in "abcdefghij" if bodies.find(name, "br")) == "bdefghij"
+    assert bodies.size == 760
+    bodies.keep("j", "br", Body(bytes(10), "br"))
+    assert bodies.size == 710
+
+
+def test_a_large_body_does_not_drive_out_all_others() -> None:
+    bodies = Bodies(800)
+    bodies.keep("small", "", Body(b"x" * 80, ""))
+    bodies.keep("large", "", Body(b"x" * 300, ""))
+    assert bodies.find("small", "") is not None
+    assert bodies.find("large", "") is None
 
 
 def test_a_failure_is_measured_again(house: Path) -> None:

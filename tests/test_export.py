@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,13 @@ from misbehaving import MISBEHAVING
 from playwright.sync_api import Browser, Page, expect
 from serving import serving
 
-from gradloupe.server.export import SHEETS
+from gradloupe.server.address import Address, default
+from gradloupe.server.answers import Answers
+from gradloupe.server.assets import Assets
+from gradloupe.server.engine import Engine, EngineBusy
+from gradloupe.server.export import SHEETS, TOGETHER, WEIGHED, Exports
+from gradloupe.server.number import BadQuery
+from gradloupe.server.pages import Pages
 
 CLAMP = "/ops/clamp_with_grad.html?sliders=min:7,grad_output:3"
 
@@ -89,9 +98,9 @@ def test_the_sliders_of_a_file_move_the_curves_to_those_of_the_server(
         expect(page.locator("output[name=min]")).to_have_text("−2")
         expect_as_served(page, server, "/ops/clamp_with_grad?min=-2")
         drag(page, slider(page, "grad_output"), 0.0)
-        expect(page.locator("output[name=grad_output]")).to_have_text("−3")
-        expect(slider(page, "grad_output")).to_have_attribute("aria-valuetext", "−3")
-        expect_as_served(page, server, "/ops/clamp_with_grad?min=-2&grad_output=-3")
+        expect(page.locator("output[name=grad_output]")).to_have_text("−1")
+        expect(slider(page, "grad_output")).to_have_attribute("aria-valuetext", "−1")
+        expect_as_served(page, server, "/ops/clamp_with_grad?min=-2&grad_output=-1")
         expect(page.locator("#verdict .sentence")).to_contain_text("surrogate")
         page.get_by_label("overlaid").check()
         expect(page.locator("figure")).to_have_attribute("data-layout", "overlaid")
@@ -106,7 +115,7 @@ def test_a_file_reads_its_curves_by_pointer_keyboard_table_and_ear(browser: Brow
         expect(page.locator("#reading [data-name=analytical] dd")).to_have_text("1")
         page.get_by_role("slider", name="Trace").focus()
         page.keyboard.press("End")
-        expect(page.locator("#reading [data-name=x] dd")).to_have_text("3.00")
+        expect(page.locator("#reading [data-name=x] dd")).to_have_text(re.compile(r"^3\.0+$"))
         page.locator("#values summary").click()
         expect(page.locator("#values tbody tr")).to_have_count(23)
         page.get_by_role("button", name="Listen").click()
@@ -166,6 +175,18 @@ def test_axe_finds_no_violation_in_a_file(browser: Browser, clamp: Path, scheme:
         assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
 
 
+def test_a_file_without_its_reading_has_no_values_and_no_sound(browser: Browser, server: str, tmp_path: Path) -> None:
+    path = tmp_path / "exp.html"
+    path.write_bytes(got(server, "/ops/exp.html?hide=reading,title&sliders=grad_output:3").content)
+    with from_disk(browser, path) as page:
+        shows(page, "/ops/exp")
+        slider(page, "grad_output").press("ArrowRight")
+        shows(page, "/ops/exp?grad_output=3")
+        page.get_by_role("slider", name="Trace").press("h")
+        for part in ("#values", "#reading", "#listen", "#heard"):
+            expect(page.locator(part)).to_have_count(0)
+
+
 def test_what_sections_share_is_kept_once(server: str) -> None:
     answers = stored(got(server, "/ops/clamp_with_grad.html?sliders=grad_output:9").text)
     forward = answers["parts"].index("columns.forward")
@@ -179,6 +200,88 @@ def test_a_file_is_not_sent_twice(server: str) -> None:
     assert (first.status_code, again.status_code) == (200, 304)
 
 
+SAME = (
+    ("html?sliders=grad_output:2", "html?sliders=grad_output:2&width=400&height=300&view=map&at=1"),
+    ("size.json?sliders=grad_output:2", "size.json?sliders=grad_output:2&theme=dark&hide=source&width=400&view=map"),
+    ("json?stop=1", "json?stop=1&theme=dark&hide=source&width=400&height=300&sliders=grad_output:2"),
+    ("csv?stop=1&view=map", "csv?stop=1&view=map&theme=dark&hide=source&width=400&height=300&sliders=grad_output:2"),
+    ("png?width=400", "png?width=400&sliders=grad_output:2&view=map"),
+)
+
+
+@pytest.mark.parametrize(("plain", "dressed"), SAME)
+def test_what_an_answer_does_not_show_makes_no_other_answer(server: str, plain: str, dressed: str) -> None:
+    first, again = got(server, f"/ops/exp.{plain}"), got(server, f"/ops/exp.{dressed}")
+    assert first.status_code == again.status_code == 200
+    assert first.headers["etag"] == again.headers["etag"]
+    assert first.content == again.content
+
+
+def test_the_address_in_an_answer_is_that_of_what_it_says(server: str) -> None:
+    asked = "/ops/exp.json?theme=dark&layout=overlaid&hide=title&height=400&view=map&stop=1.0&sliders=grad_output:2"
+    assert got(server, asked).json()["address"] == "/ops/exp?stop=1&layout=overlaid&view=map"
+
+
+def test_the_size_of_a_file_is_kept_and_is_nobody_elses(server: str) -> None:
+    address = "/ops/sinh.size.json?sliders=grad_output:3"
+    told = got(server, address, origin="https://school.example")
+    assert "access-control-allow-origin" not in told.headers
+    assert told.headers["cache-control"] == "public, max-age=0, s-maxage=60"
+    assert got(server, address, **{"if-none-match": told.headers["etag"]}).status_code == 304
+
+
+Run = Callable[[Exports, dict[str, Any], dict[str, Any], Address], Awaitable[None]]
+
+
+def with_exports(run: Run, seconds: float) -> None:
+    """Calls ``run`` with what has ``seconds`` for each file, and the question for a file with sliders."""
+
+    async def main() -> None:
+        engine, assets = Engine.spawn(), Assets()
+        await engine.connect()
+        try:
+            op, device = (await engine.catalogue())["clamp_with_grad"], await engine.device()
+            address = replace(default(op), sliders=(("min", 9), ("grad_output", 9)))
+            await run(Exports(Answers(engine), Pages(assets), assets, seconds), op, device, address)
+        finally:
+            await engine.close()
+
+    with ThreadPoolExecutor(1) as alone:  # in this one the browser's own loop may be running
+        alone.submit(asyncio.run, main()).result()
+
+
+async def stays() -> bool:
+    return False
+
+
+def test_a_file_and_its_size_have_so_many_seconds_and_no_more() -> None:
+    async def run(exports: Exports, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        for _ in range(WEIGHED + 1):  # each place is free again
+            with pytest.raises(BadQuery, match=r"could not be computed in 0\.05 s; give fewer values"):
+                await exports.size(op, device, address, stays)
+            with pytest.raises(BadQuery, match="give fewer values"):
+                await exports.file(op, device, address, "", stays)
+        with pytest.raises(EngineBusy):  # without a slider there is nothing to give less of
+            await exports.file(op, device, replace(default(op), question=slow(op)), "", stays)
+
+    def slow(op: dict[str, Any]) -> Any:
+        return replace(default(op).question, count=5001)
+
+    with_exports(run, 0.05)
+
+
+def test_there_are_places_for_so_many_files_and_sizes_at_once() -> None:
+    async def run(exports: Exports, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        asked = [exports.file(op, device, address, "", stays) for _ in range(TOGETHER + 1)]
+        asked += [exports.size(op, device, address, stays) for _ in range(WEIGHED + 1)]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        refused = [place for place, each in enumerate(found) if isinstance(each, EngineBusy)]
+        assert refused == [TOGETHER, TOGETHER + 1 + WEIGHED]
+        assert len([each for each in found if isinstance(each, tuple)]) == TOGETHER + WEIGHED
+
+    with_exports(run, 60)
+
+
 def test_a_file_of_a_failure_is_not_kept(house: Path) -> None:
     (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
     with serving(path=str(house.parent), cwd=house.parent) as server:
@@ -186,6 +289,8 @@ def test_a_file_of_a_failure_is_not_kept(house: Path) -> None:
         file = server.get("/ops/misbehaving.html?deed=raise&sliders=grad_output:2")
         assert file.headers["cache-control"] == "no-store"
         assert stored(file.text)["documents"]
+        size = server.get("/ops/misbehaving.size.json?deed=raise&sliders=grad_output:2")
+        assert size.headers["cache-control"] == "no-store"
 
 
 def test_others_are_served_while_a_file_is_made(server: str) -> None:

@@ -28,7 +28,6 @@ WEB = {
     "orjson",
     "prometheus_client",
     "pygments",
-    "resvg_py",
     "starlette",
     "uvicorn",
 }
@@ -71,6 +70,8 @@ def allowed_for(name: str) -> set[str]:
         return STANDARD | {"torch", "numpy"} | ops | numerics | BEHIND_THE_DOOR | SHARED
     if name in SHARED:
         return STANDARD | SHARED
+    if name == "server.raster":
+        return STANDARD | {"resvg_py"}
     if name in DOOR:
         return STANDARD | SHARED | DOOR
     web = {each for each in MODULES if each.startswith("server")} - numerics - BEHIND_THE_DOOR
@@ -92,6 +93,12 @@ def test_the_web_is_up_without_torch() -> None:
 
 def test_the_worker_is_started_before_the_web_is_imported() -> None:
     assert not {"asyncio", "fastapi", "jinja2", "uvicorn"} & loaded_by("gradloupe.__main__")
+
+
+def test_the_process_that_draws_pixels_loads_nothing_else() -> None:
+    assert {name for name in loaded_by("gradloupe.server.raster") if name.startswith("gradloupe")} == {
+        *("gradloupe", "gradloupe.server", "gradloupe.server.raster")
+    }
 
 
 def loaded_by(module: str) -> set[str]:

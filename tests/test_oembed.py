@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from contextlib import suppress
 from html.parser import HTMLParser
 from typing import Any
@@ -109,7 +110,42 @@ def test_room_without_end_is_bounded(server: str, bound: str) -> None:
     assert answer["height"] <= 2400
 
 
-@pytest.mark.parametrize("bound", ["0", "-5", "10", "1e3", "12.5", "NaN", "wide", "٣٢٠"])
+@pytest.mark.parametrize(
+    ("bounds", "size"),
+    [
+        ("&maxwidth=600", (600, 315)),
+        ("&maxheight=315", (600, 315)),
+        ("&maxwidth=200&maxheight=150", (200, 150)),
+        ("&maxwidth=250", (250, 150)),
+        ("&maxwidth=2400&maxheight=2400", (1200, 630)),
+    ],
+)
+def test_the_picture_is_no_larger_than_there_is_room_for(server: str, bounds: str, size: tuple[int, int]) -> None:
+    answer = told(server, f"{server}/ops/exp?stop=1", bounds)
+    assert (answer["thumbnail_width"], answer["thumbnail_height"]) == size
+    picture = httpx2.get(answer["thumbnail_url"], timeout=60).content
+    assert struct.unpack(">II", picture[16:24]) == size
+    assert ("width" in answer["thumbnail_url"]) == (size != (1200, 630))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "size"),
+    [
+        ("&maxwidth=150&maxheight=400", (200, 400)),
+        ("&maxheight=100", (800, 150)),
+        ("&maxwidth=1&maxheight=1", (200, 150)),
+    ],
+)
+def test_where_there_is_too_little_room_a_figure_takes_what_it_needs_and_has_no_picture(
+    server: str, bounds: str, size: tuple[int, int]
+) -> None:
+    answer = told(server, f"{server}/ops/exp?hide=title", bounds)
+    assert (answer["width"], answer["height"]) == size
+    assert httpx2.get(frame(answer)["src"] or "", timeout=60).status_code == 200
+    assert not [name for name in answer if name.startswith("thumbnail")]
+
+
+@pytest.mark.parametrize("bound", ["0", "000", "-1", "-5", "1e3", "12.5", "NaN", "wide", "٣٢٠"])
 @pytest.mark.parametrize("name", ["maxwidth", "maxheight"])
 def test_room_for_nothing_is_refused(server: str, name: str, bound: str) -> None:
     refused = asked(server, f"{server}/ops/exp", f"&{name}={quote(bound)}")
@@ -218,4 +254,4 @@ def test_the_api_describes_it(running: Server) -> None:
 @given(st.text())
 def test_whatever_the_query_it_is_read_or_refused_in_a_sentence(text: str) -> None:
     with suppress(BadQuery):
-        assert wanted_by(f"url=x&maxwidth={quote(text)}").maxwidth in (None, *range(200, 2401))
+        assert wanted_by(f"url=x&maxwidth={quote(text)}").maxwidth in (None, *range(1, 2401))

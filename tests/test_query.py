@@ -48,6 +48,7 @@ REFUSED = [
     (f"{CLAMP}?min=-1&min=0", "min", "give it once"),
     (f"{CLAMP}?min=", "min=", "plain digits"),
     (f"{CLAMP}?min=a", "min=a", "plain digits"),
+    (f"{CLAMP}?min=-2,5", "min=-2,5", "did you mean -2.5?"),
     (f"{CLAMP}?min=nan", "min=nan", "from -3 to 3"),
     (f"{CLAMP}?min=-inf", "min=-inf", "from -3 to 3"),
     (f"{CLAMP}?min=1e400", "min=1e400", "from -3 to 3"),
@@ -158,6 +159,11 @@ def test_how_a_section_is_shown_is_part_of_its_address() -> None:
     shortest = canonical(OPS["clamp_with_grad"], address, "/embed/{name}")
     said = "theme=dark&hide=verdict,legend&height=420&sliders=min:9,grad_output:3"
     assert shortest == f"/embed/clamp_with_grad?{said}"
+
+
+def test_what_newsletters_append_to_a_link_is_not_read() -> None:
+    address = read(OPS["clamp_with_grad"], DEVICE, "utm_source=mail&min=-2&fbclid=abc")
+    assert canonical(OPS["clamp_with_grad"], address) == "/ops/clamp_with_grad?min=-2"
 
 
 def test_a_minus_may_be_written_as_print_has_it() -> None:

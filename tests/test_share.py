@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -21,6 +22,7 @@ PLACES = (
     *("HTML", "Web component", "WordPress", "oEmbed", "Markdown", "Sphinx", "MyST", "MkDocs", "Quarto", "reveal.js"),
     *("Moodle, Canvas", "Jupyter"),
 )
+STATIC = Path(__file__).parents[1] / "static"
 NO_CLIPBOARD = "delete Navigator.prototype.clipboard; document.execCommand = () => false"
 BOTH = pytest.mark.parametrize("scheme", ["light", "dark"])
 
@@ -267,6 +269,13 @@ def test_whatever_an_op_is_called_and_takes_the_snippets_hold(page: Page) -> Non
     assert (tag["weight"], tag["wrt"], tag["mode"]) == ("1,2;3", "weight[0,1]", "it's (so)")
     assert texts["Markdown"].startswith(r'[![A "quoted" \<op\> \& \[its\] \*friends\*](http://localhost:1/ops/x.svg?')
     ast.parse(texts["Jupyter"])
+
+
+@pytest.mark.parametrize("name", ["SANDBOX", "HTML"])
+def test_the_element_and_the_snippets_agree_on_what_both_must_say(name: str) -> None:
+    texts = [(STATIC / each).read_text() for each in ("snippets.js", "grad-loupe.js")]
+    (first,), (second,) = (re.findall(rf"^(?:export )?const {name} = (.+)$", text, re.MULTILINE) for text in texts)
+    assert first == second
 
 
 def test_a_picture_is_shown_addressed_and_taken_home(page: Page, server: str) -> None:

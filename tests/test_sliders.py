@@ -22,10 +22,12 @@ def test_a_slider_has_tidy_values_and_the_present_one(server: str) -> None:
     assert low["values"] == ["-3", "-2", "-1", "-0.123", "1", "2", "3"]
     assert low["values"][low["at"]] == "-0.123"
     assert high["values"] == ["-3", "1", "3"]  # beside the ends
-    assert sign["values"] == ["-3", "1", "3"]  # in place of 0
+    assert sign["values"] == ["-1", "1", "3"]  # both signs of the present one
     assert len(stored(page)["documents"]) == 7 * 3 * 3
     (beyond,) = stored(got(server, "/ops/exp.html?grad_output=7&sliders=grad_output:3").text)["axes"]
-    assert beyond["values"] == ["-3", "0", "7"]
+    assert beyond["values"] == ["-7", "0", "7"]
+    (two,) = stored(got(server, "/ops/exp.html?sliders=grad_output:2").text)["axes"]
+    assert two["values"] == ["-1", "1"]
 
 
 def test_a_whole_number_has_whole_values(server: str) -> None:
@@ -44,7 +46,7 @@ def test_the_size_told_beforehand_is_that_of_the_file(server: str, op: str, quer
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("sliders=min:20,max:20,grad_output:2", "make 1200 sections; at most 400 are allowed, so give fewer."),
+        ("sliders=min:20,max:20,grad_output:2", "make 800 sections; at most 400 are allowed, so give fewer."),
         ("sliders=min:5&wrt=min", "the curves are drawn along min, so it cannot be a slider too; leave it out."),
         ("sliders=min:19,grad_output:19&count=5001", "MB are allowed, so give fewer values, or lower count."),
         ("sliders=mni:3", "names 'mni', no control; did you mean min?"),

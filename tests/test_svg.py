@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 from gradloupe.server.picture import svg
 from gradloupe.server.picture.colours import DARK, LIGHT
 from gradloupe.server.picture.pen import FAMILIES
-from gradloupe.server.picture.png import fonts
+from gradloupe.server.raster import fonts
 
 STATIC = Path(__file__).parents[1] / "static"
 SIZES = (

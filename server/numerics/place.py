@@ -64,8 +64,9 @@ def intervals(some: Sequence[Interval], evaluation: Evaluation, names: Names) ->
 
 
 def place(x: float, evaluation: Evaluation) -> str:
-    """A point, with the digits that tell it from its neighbours in the range."""
-    return number(x, evaluation.grid.span)
+    """A point, with the digits that tell it from its neighbours in the range; what rounding has left of 0 is 0."""
+    rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(evaluation.grid.start), abs(evaluation.grid.stop))
+    return number(0.0 if abs(x) <= rounding else x, evaluation.grid.span)
 
 
 def listed(words: Sequence[str]) -> str:

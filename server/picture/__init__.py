@@ -1,7 +1,8 @@
 """The picture of a section, drawn on the server: inside a page, on a sheet of its own, and in pixels."""
 
-from .png import png
+from .png import SIZE as PREVIEW
+from .png import png, preview
 from .still import still
-from .svg import svg
+from .svg import SIZE, svg
 
-__all__ = ["png", "still", "svg"]
+__all__ = ["PREVIEW", "SIZE", "png", "preview", "still", "svg"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ..implied import implied
 from .band import band
-from .implied import implied
 from .section import Mark, Numbers, Section
 
 Shape = Literal["line", "area", "diamonds", "ends"]
@@ -34,7 +34,7 @@ def _curves(section: Section) -> Iterator[Layer]:
     xs: Numbers = list(section.x)
     yield Layer("error band", "area", True, *band(section.x, section.column("numerical"), section.column("error")))
     yield Layer("numerical", "line", True, xs, section.column("numerical"))
-    suggested = implied(section)
+    suggested = implied(section.word, columns)
     if suggested:
         yield Layer("implied", "line", False, xs, suggested)
     if "surrogate" in columns:

@@ -19,7 +19,6 @@ PIXELS = 15.0  # of the page to the size of the text: what its strokes are measu
 BESIDE, BELOW = 2.2, 7.5  # sizes of labels from one to the next, at least
 MOST, MOST_ALONE, MOST_BELOW = 5, 8, 8
 LETTER = 0.8  # the size of labels on the page, to which `fitting` measures, to that of DejaVu Sans
-EDGE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -128,4 +127,4 @@ def _of(drawn: Scene, up: Axis) -> Iterator[Layer]:
 
 def _shares(axis: Axis, found: Iterable[Tick]) -> Iterator[float]:
     """Where lines of the grid lie, none of them along an edge."""
-    return (share for share in (axis.share(tick.value) for tick in found) if EDGE < share < 1 - EDGE)
+    return (axis.share(tick.value) for tick in found if axis.inside(tick.value))

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
+from ..nearest import nearest
 from .section import Numbers, Section
 
 # Near a pole or a cusp: this share of the range, and of the way to the next one.
 NEAR, BETWEEN = 0.03, 0.2
-
-
-def nearest(xs: list[float], value: float) -> int:
-    """The row whose x is closest to ``value``; x is increasing."""
-    high = min(max(bisect_right(xs, value, 1), 1), len(xs) - 1)
-    low = max(0, high - 1)
-    return low if value - xs[low] <= xs[high] - value else high
 
 
 def calm(section: Section) -> Section:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from ..legend import bends, differing
 from .letters import width
 from .pen import Pen
 from .scene import Scene
@@ -33,13 +34,12 @@ class Sample:
 def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Sample]]:
     """Those of the values, and those of the slopes; ``glossed`` if it is said where these come from."""
     names = {layer.name for layer in drawn.layers}
-    bends = sorted({each.kind for each in drawn.section.marks if each.bent}, reverse=True)
-    differ = "differ" if drawn.section.word == "differs" else "differ by design"
+    bent = bends(mark.kind for mark in drawn.section.marks)
     upper = [
         _line("forward", "forward"),
         *([_line("implied", "implied by backward")] if "implied" in names else []),
         *([_line("surrogate", "surrogate")] if "surrogate" in names else []),
-        *([_mark("kinks", ", ".join(bends))] if bends else []),
+        *([_mark("kinks", bent)] if bent else []),
         *([_jump()] if "closed ends" in names else []),
     ]
     lower = [
@@ -50,7 +50,7 @@ def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Samp
             else []
         ),
         *([_line("surrogate", "surrogate slope")] if "surrogate slope" in names else []),
-        *([_stripe(differ, drawn.opacity)] if drawn.stripes else []),
+        *([_stripe(differing(drawn.section.word), drawn.opacity)] if drawn.stripes else []),
     ]
     return upper, lower
 

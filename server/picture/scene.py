@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from ..frames import Frame
+from ..legend import axis_words
 from .layers import Layer, layers
 from .poles import without_poles
 from .section import Section
@@ -17,6 +18,7 @@ LABELS = {"stacked": 4, "overlaid": 7}
 FEW, MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
 LEFT = 3.6  # rem before the panels, at least
 LEAST = 0.006  # of the width, so that a single point is seen to differ
+EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class Axis:
         """How far along the axis ``value`` lies: 0 at its beginning, 1 at its end, at most a million beyond."""
         low, high = self.span
         return max(-1e6, min(1e6, (value - low) / (high - low)))
+
+    def inside(self, value: float) -> bool:
+        """Is ``value`` between the ends, and not along an edge of the panel?"""
+        return EDGE < self.share(value) < 1 - EDGE
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,9 @@ def scene(answer: Frame, layout: str) -> Scene:
     section = without_poles(whole)
     overlaid = layout == "overlaid"
     above, below = spans(whole, overlaid)
-    swept = f"{'sensitivity to' if section.word == 'no gradient' else 'grad of'} {section.wrt}"
-    upper = Axis(above, ticks(above, LABELS[layout]), f"{section.of} and {swept}" if overlaid else section.of)
-    lower = Axis(below, ticks(below, LABELS[layout]), swept)
+    words = axis_words(section.of, section.wrt, section.word, overlaid)
+    upper = Axis(above, ticks(above, LABELS[layout]), words[0])
+    lower = Axis(below, ticks(below, LABELS[layout]), words[1])
     across = (section.start, section.stop)
     few, many = (Axis(across, fitting(across, *room), section.wrt) for room in (FEW, MANY))
     return Scene(

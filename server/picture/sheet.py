@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..typography import powers, prose
 from .letters import width, wrapped
 from .samples import Sample, rows, samples
 from .scene import Scene
-from .typography import prose
 
 UNIT, COLUMNS, ROWS = 10.0, 50, 26  # the size of the text: so many px at least, and so many of it on a sheet
 SMALL, SAID = 0.8, 0.84  # the sizes of labels and of the verdict, in units
@@ -99,7 +99,7 @@ def _choices(drawn: Scene, hide: tuple[str, ...]) -> Iterator[tuple[Parts, float
 
 def _sentences(text: str) -> list[str]:
     whole = text if len(text) <= SENTENCES * LETTERS else f"{text[: SENTENCES * LETTERS]}…"
-    found = re.split(r"(?<=[.]) ", prose(whole))[:SENTENCES]
+    found = re.split(r"(?<=[.]) ", powers(prose(whole)))[:SENTENCES]
     return [each if len(each) <= LETTERS else f"{each[:LETTERS]}…" for each in found]
 
 

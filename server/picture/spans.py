@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .implied import implied
+from ..implied import implied
 from .poles import calm, without_poles
 from .section import Numbers, Section
 from .span import Span, span
@@ -30,8 +30,8 @@ def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
         reach = (low - rise, high + rise)
         return [[y if y is not None and reach[0] <= y <= reach[1] else None for y in column]] if column else []
 
-    values = [*seen.values, *in_sight(implied(section))]
-    calm_values = [*still.values, *in_sight(implied(quiet))]
+    values = [*seen.values, *in_sight(implied(section.word, section.columns))]
+    calm_values = [*still.values, *in_sight(implied(quiet.word, quiet.columns))]
     if overlaid:
         both = span([*values, *seen.slopes], [*calm_values, *still.slopes], zero=True)
         return both, both

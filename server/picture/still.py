@@ -18,7 +18,6 @@ from .scene import Axis, Scene, scene
 from .ticks import Tick
 
 GRID = Grid(8000, 4000)
-EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
 DIAMOND, CIRCLE = "M5.85 0 0 5.85-5.85 0 0-5.85z", "M3.5 0a3.5 3.5 0 1 1 0-.01z"
 MARKS = {
     "kinks": ("diamond", DIAMOND),
@@ -65,13 +64,11 @@ def _lines(drawn: Scene, up: Axis) -> Iterator[Markup]:
 
 
 def _level(up: Axis, value: float) -> str:
-    share = up.share(value)
-    return f"M0 {GRID.y(share):g}H{GRID.width:g}" if EDGE < share < 1 - EDGE else ""
+    return f"M0 {GRID.y(up.share(value)):g}H{GRID.width:g}" if up.inside(value) else ""
 
 
 def _upright(across: Axis, value: float) -> str:
-    share = across.share(value)
-    return f"M{GRID.x(share):g} 0V{GRID.height:g}" if EDGE < share < 1 - EDGE else ""
+    return f"M{GRID.x(across.share(value)):g} 0V{GRID.height:g}" if across.inside(value) else ""
 
 
 def _curve(drawn: Scene, up: Axis, layer: Layer) -> Markup:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from ..address import Address
 from ..frames import Frame
 from ..query import HEIGHTS, WIDTHS
+from ..typography import powers, prose
 from .asked import asked
 from .colours import palette, switch
 from .element import escaped
@@ -18,7 +19,6 @@ from .panels import draw, panels
 from .pen import FAMILIES, Pen
 from .scene import Scene, scene
 from .sheet import APART, CLOSE, HEAD, LINE, SAID, SIGN, TITLE, Sheet, sheet
-from .typography import prose
 
 SIZE = (1200, 900)
 LARGE, TINY = 1.4, 0.72  # the title and the last line, in units
@@ -68,7 +68,7 @@ def _said(pen: Pen, drawn: Scene) -> Iterator[Markup]:
     yield pen.draw("title", {"id": "title"}, escaped(f"{section.title}: {section.word}"))
     panels = f"{section.of} and its gradient with respect to {section.wrt}"
     said = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:LONGEST]}"
-    yield pen.draw("desc", {"id": "description"}, escaped(prose(said)))
+    yield pen.draw("desc", {"id": "description"}, escaped(powers(prose(said))))
 
 
 def _above(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:

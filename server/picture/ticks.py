@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
+from ..typography import power, typographic
 from .span import Span
-from .typography import power, typographic
 
 SMALL, LARGE = 1e-3, 1e5  # beyond, the labels of an axis share a power of ten
 NARROW = frozenset("-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -1,0 +1,85 @@
+"""The process that turns pictures into pixels: reads SVG, writes PNG, until nobody is left who could ask."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+PREFIX = struct.Struct("!I")  # how many bytes follow
+LONGEST = 15  # seconds for a picture, should nobody be left to look at the clock
+NICENESS = 5
+FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")
+
+
+def main() -> None:
+    """Answer each picture on stdin with its pixels on stdout; with nothing, where it could not be drawn."""
+    os.nice(NICENESS)  # pages come first
+    with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb", 0) as outgoing:
+        os.dup2(2, 1)
+        for svg in _received(sys.stdin.buffer):
+            signal.alarm(LONGEST)
+            drawn = _drawn(svg)
+            signal.alarm(0)
+            _send(outgoing, PREFIX.pack(len(drawn)) + drawn)
+
+
+def pixels(svg: str) -> bytes:
+    """The PNG of a picture, the same on every machine."""
+    from resvg_py import svg_to_bytes  # loads in the time of a page
+
+    return bytes(
+        svg_to_bytes(
+            svg_string=svg,
+            skip_system_fonts=True,
+            font_files=[*fonts()],
+            font_family="DejaVu Sans",
+            sans_serif_family="DejaVu Sans",
+            monospace_family="DejaVu Sans Mono",
+        )
+    )
+
+
+@cache
+def fonts() -> tuple[str, ...]:
+    """The files of the faces; raises ``FileNotFoundError`` where matplotlib, which brings them, is not installed."""
+    found = find_spec("matplotlib")
+    folders = found.submodule_search_locations if found else None
+    if not folders:
+        raise FileNotFoundError("matplotlib, whose fonts the pictures are set in, is not installed")
+    return tuple(str(Path(folders[0], "mpl-data", "fonts", "ttf", face)) for face in FACES)
+
+
+def _received(incoming: IO[bytes]) -> Iterator[bytes]:
+    """One picture after the other, until the other end is closed, be it within one."""
+    while len(prefix := incoming.read(PREFIX.size)) == PREFIX.size:
+        (length,) = PREFIX.unpack(prefix)
+        if len(svg := incoming.read(length)) < length:
+            return
+        yield svg
+
+
+def _drawn(svg: bytes) -> bytes:
+    try:
+        return pixels(svg.decode())
+    except Exception:  # noqa: BLE001 - the next picture may be a better one
+        traceback.print_exc()
+        return b""
+
+
+def _send(outgoing: IO[bytes], message: bytes) -> None:
+    rest = memoryview(message)
+    while rest:
+        rest = rest[outgoing.write(rest) :]
+
+
+if __name__ == "__main__":
+    main()

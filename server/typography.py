@@ -1,0 +1,86 @@
+"""Numbers and sentences as people read them: true minus signs, powers of ten, no noise. As in static/number.js."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+MINUS = str.maketrans("-", "−")
+PLAIN = (1e-3, 1e6)  # between these sizes without a power of ten
+MOST = 17
+ALONE = re.compile(r"(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
+AFTER = re.compile(r"(\d)e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
+
+
+def typographic(text: str) -> str:
+    """A number with a true minus sign."""
+    return text.translate(MINUS)
+
+
+def power(exponent: int) -> str:
+    """Ten to the ``exponent``, as it is set."""
+    return f"10{str(exponent).translate(RAISED)}"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """``value`` in so many digits, – for none."""
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "+∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)
+    if PLAIN[0] <= abs(value) < PLAIN[1]:
+        return typographic(_bare(rounded))
+    exponent = rounded.adjusted()
+    text = f"{typographic(_bare(rounded.scaleb(-exponent)))}·{power(exponent)}"
+    return text.replace("1·", "", 1) if text.removeprefix("−").startswith("1·") else text
+
+
+def telling(value: float, span: float) -> str:
+    """``value``, an end of a range as long as ``span``, with the digits that tell it from the other end."""
+    digits = 3 + math.ceil(math.log10(abs(value) / span)) if value else 4
+    return number(value, min(MOST, max(4, digits)))
+
+
+def fixed(value: float, step: float) -> str:
+    """``value`` with as many decimals as neighbours ``step`` apart need to be told from each other."""
+    least = math.ceil(-math.log10(step) - 1e-9)
+    whole = step * 10.0**least
+    decimals = least if abs(whole - round(whole)) < 1e-6 else least + 1  # 0.015 has three
+    if decimals > 6 or abs(value) >= PLAIN[1]:
+        return telling(value, step)
+    places = Decimal(1).scaleb(-max(0, decimals))
+    return typographic(str(Decimal(value).quantize(places, ROUND_HALF_UP)))
+
+
+def chosen(value: float) -> str:
+    """A number that somebody chose, with all of its digits."""
+    if value == 0 or PLAIN[0] <= abs(value) < PLAIN[1]:
+        return typographic(f"{Decimal(repr(float(value))).normalize():f}")
+    return powers(typographic(repr(float(value)).replace(".0e", "e")))
+
+
+def prose(text: str) -> str:
+    """A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines."""
+    text = re.sub(r"(^|[^\w.])-(?=[\d.])", r"\1−", text, flags=re.ASCII)
+    return re.sub(" ([≤<>=]) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", text)
+
+
+def powers(text: str) -> str:
+    """``text`` with 4.6·10⁻⁶ for 4.6e−6."""
+
+    def raised(sign: str, digits: str) -> str:
+        return power(int(f"{'-' if sign else ''}{digits[:9]}"))
+
+    text = ALONE.sub(lambda found: raised(found[1], found[2]), text)
+    return AFTER.sub(lambda found: f"{found[1]}·{raised(found[2], found[3])}", text)
+
+
+def _bare(value: Decimal) -> str:
+    """Without exponent and needless zeros."""
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
