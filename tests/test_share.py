@@ -334,6 +334,7 @@ def test_without_a_clipboard_the_text_is_selected_for_the_hand_to_copy(browser: 
     with alone(browser, server) as page:
         page.add_init_script(NO_CLIPBOARD)
         sharing(page)
+        settled(page)
         dialog(page).get_by_role("button", name="Copy").press("Enter")
         expect(dialog(page).get_by_role("status").last).to_contain_text("Selected")
         assert page.evaluate("() => getSelection().toString()") == said(page)
