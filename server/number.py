@@ -27,10 +27,8 @@ def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float =
         raise BadQuery(f"{culprit} is not finite; give a number {between(minimum, maximum)}.")
     if not DECIMAL.fullmatch(text):
         meant = text.replace(",", ".", 1)
-        hint = (
-            f"did you mean {meant}?" if DECIMAL.fullmatch(meant) else "write it in plain digits, such as -1.5 or 2e-3."
-        )
-        raise BadQuery(f"{culprit} is not a number; {hint}")
+        hint = f"with a point, {meant}" if DECIMAL.fullmatch(meant) else "in plain digits, such as -1.5 or 2e-3"
+        raise BadQuery(f"{culprit} is not a number; write it {hint}.")
     value = float(text)
     if not minimum <= value <= maximum:
         raise BadQuery(f"{culprit} is out of bounds; give a number {between(minimum, maximum)}.")

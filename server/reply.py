@@ -15,6 +15,7 @@ from .coding import preferred, written
 SHARED = "public, max-age=0, s-maxage=60"
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
+LARGE = 131_072  # bytes; what takes longer than 5 ms to be compressed is, in a thread
 WORTH_COMPRESSING = 1024  # bytes; below, the gain is lost in the headers
 COMPRESSED = ("image/png",)  # in themselves
 
@@ -56,7 +57,9 @@ def reply(request: Request, body: bytes, media_type: str, mark: str, cache: str 
 
 
 async def reply_large(request: Request, body: bytes, media_type: str, mark: str, cache: str = SHARED) -> Response:
-    """The same, for a body that takes long to be compressed."""
+    """The same, for a body that may take long to be compressed."""
+    if len(body) < LARGE:
+        return reply(request, body, media_type, mark, cache)
     sent = await asyncio.to_thread(_written, body, media_type, coding(request))
     return not_modified(request, mark, cache) or _keep(request, sent, media_type, mark, cache)
 

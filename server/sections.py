@@ -192,7 +192,7 @@ async def _section(request: Request, media_type: str, write: Write, of: Callable
         return passing(request, body, media_type)
     # Meanwhile the worker may have been replaced by one that has loaded other code.
     op, device = await _op(site, op["name"]), await site.engine.device()
-    return reply(request, body, media_type, _mark(site, op, device, shortest, media_type))
+    return await reply_large(request, body, media_type, _mark(site, op, device, shortest, media_type))
 
 
 async def _json(answer: Answer, _: Address, shortest: str) -> bytes:

@@ -201,5 +201,5 @@ OPTIONS = {
         "N",
     ),
     "forwarded_allow_ips": Option(_proxies, "proxies that are believed who asks (default: none)", "ADDRESSES"),
-    "cache": Option(_whole(0, 65536), "MiB of answers kept ready to be sent again (default: 64)", "MIB"),
+    "cache": Option(_whole(0, 65536), "MiB of answers kept as they were sent (default: 64)", "MIB"),
 }

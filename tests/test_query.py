@@ -48,7 +48,7 @@ REFUSED = [
     (f"{CLAMP}?min=-1&min=0", "min", "give it once"),
     (f"{CLAMP}?min=", "min=", "plain digits"),
     (f"{CLAMP}?min=a", "min=a", "plain digits"),
-    (f"{CLAMP}?min=-2,5", "min=-2,5", "did you mean -2.5?"),
+    (f"{CLAMP}?min=-2,5", "min=-2,5", "with a point, -2.5."),
     (f"{CLAMP}?min=nan", "min=nan", "from -3 to 3"),
     (f"{CLAMP}?min=-inf", "min=-inf", "from -3 to 3"),
     (f"{CLAMP}?min=1e400", "min=1e400", "from -3 to 3"),
