@@ -23,13 +23,20 @@ class Rasterizer:
         self._child: Process | None = None
         self._turn = asyncio.Lock()
         self._waiting = 0
+        self._coming: dict[str, asyncio.Task[bytes]] = {}
 
     async def png(self, svg: str) -> bytes:
-        """The pixels of a picture.
+        """The pixels of a picture, drawn once for all who ask for it at the same time.
 
         Raises ``EngineBusy`` when too many wait, or this one takes too long, and ``EngineFault`` where it cannot be
         drawn.
         """
+        if svg not in self._coming:
+            task = self._coming[svg] = asyncio.create_task(self._queued(svg))
+            task.add_done_callback(lambda done: self._coming.pop(svg) and (done.cancelled() or done.exception()))
+        return await asyncio.shield(self._coming[svg])
+
+    async def _queued(self, svg: str) -> bytes:
         if self._waiting >= QUEUE:
             raise EngineBusy
         self._waiting += 1

@@ -109,6 +109,15 @@ def with_one(use: Callable[[Rasterizer], Awaitable[None]], deadline: float = 60.
         alone.submit(asyncio.run, run()).result()
 
 
+def test_one_picture_that_many_ask_for_at_once_is_drawn_once() -> None:
+    async def use(rasterizer: Rasterizer) -> None:
+        svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+        drawn = await asyncio.gather(*(rasterizer.png(svg) for _ in range(4 * QUEUE)))
+        assert len({id(each) for each in drawn}) == 1
+
+    with_one(use)
+
+
 def test_a_picture_whose_process_is_killed_is_drawn_by_the_next() -> None:
     async def use(rasterizer: Rasterizer) -> None:
         await rasterizer.png(SMALL)
