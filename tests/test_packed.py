@@ -75,3 +75,10 @@ def test_the_points_beside_a_jump_stay_apart_from_it() -> None:
     x = small["columns"]["x"]
     assert x == sorted(set(x))
     assert {mark["x"] for mark in small["marks"]} <= set(x)
+
+
+def test_every_process_writes_the_same_bytes() -> None:
+    header = frame("heaviside_sigmoid").header
+    columns = [name for name in frame("heaviside_sigmoid").columns if name in header["gaps"]]
+    assert len(columns) > 2
+    assert list(header["gaps"]) == columns
