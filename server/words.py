@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from .beside import beside, cut
 from .nearest import nearest
 from .typography import number, powers, prose, telling
 
@@ -43,15 +44,11 @@ class Said:
     def of_answer(cls, answer: dict[str, Any]) -> Said:
         """The words' view of a document of curves."""
         columns, marks = answer["columns"], answer["marks"]
-        rows = [nearest(columns["x"], mark["x"]) for mark in marks if mark["kind"] == "pole"]
-        beside = {row + step for row in rows for step in (-1, 0, 1)}
-        cut = {
-            name: [None if row in beside else value for row, value in enumerate(column or ())]
-            for name, column in columns.items()
-            if name not in ("x", "status")
-        }
+        poles = [mark["x"] for mark in marks if mark["kind"] == "pole"]
+        rows = beside(columns["x"], poles)
+        calm = {name: cut(column or (), rows) for name, column in columns.items() if name not in ("x", "status")}
         kept = [mark for mark in marks if mark["kind"] != "pole"]
-        return cls(answer, cut, kept, [columns["x"][row] for row in rows])
+        return cls(answer, calm, kept, [columns["x"][nearest(columns["x"], x)] for x in poles])
 
     @property
     def span(self) -> float:

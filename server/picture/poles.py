@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
-from ..nearest import nearest
-from .section import Numbers, Section
+from ..beside import beside, cut
+from .section import Section
 
 # Near a pole or a cusp: this share of the range, and of the way to the next one.
 NEAR, BETWEEN = 0.03, 0.2
@@ -24,15 +24,12 @@ def calm(section: Section) -> Section:
 
 def without_poles(section: Section) -> Section:
     """``section`` without its poles: no mark there, and no number right beside them."""
-    rows = [nearest(section.x, mark.x) for mark in section.marks if mark.kind == "pole"]
+    rows = beside(section.x, (mark.x for mark in section.marks if mark.kind == "pole"))
     kept = tuple(mark for mark in section.marks if mark.kind != "pole")
-    return replace(_without(section, {row + beside for row in rows for beside in (-1, 0, 1)}), marks=kept)
+    return replace(_without(section, rows), marks=kept)
 
 
 def _without(section: Section, rows: Collection[int]) -> Section:
-    def cut(column: Numbers) -> Numbers:
-        return [None if row in rows else value for row, value in enumerate(column)]
-
     if not rows:
         return section
-    return replace(section, columns={name: cut(column) for name, column in section.columns.items()})
+    return replace(section, columns={name: cut(column, rows) for name, column in section.columns.items()})
