@@ -216,6 +216,25 @@ def test_plotly_takes_over_without_a_shift_and_without_another_question(
     assert len([url for url in asked if url.endswith(".min.js")]) == 1
 
 
+@pytest.mark.parametrize(
+    ("layout", "seen"), [("stacked", "#still .panel"), ("overlaid", "#still .panel"), ("stacked", ".tools")]
+)
+def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(
+    browser: Browser, server: str, layout: str, seen: str
+) -> None:
+    address = f"/ops/round_straight_through?layout={layout}"
+    whole = httpx2.get(server + address, timeout=60).text.replace('<script type="module"', '<script type="later"')
+    end = '<div class="plot"' if seen != ".tools" else '<div class="rail"'
+    places = []
+    with alone(browser, server) as page:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        for text in (whole[: whole.index(end)], whole):
+            page.route("**/ops/*", lambda route, _, text=text: route.fulfill(body=text, content_type="text/html"))
+            page.goto(address)
+            places.append([each.bounding_box() for each in page.locator(seen).all()])
+    assert places[0] == places[1] != []
+
+
 def test_what_is_seen_first_is_there_before_plotly(browser: Browser, server: str) -> None:
     with alone(browser, server) as page:
         held: list[Route] = []
