@@ -4,9 +4,9 @@ from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .op import BadDeclaration, Input, Op, Parameter
+from .op import BadDeclaration, Descent, Input, Op, Parameter
 
-__all__ = ["OPS", "BadDeclaration", "Input", "Op", "Parameter"]
+__all__ = ["OPS", "BadDeclaration", "Descent", "Input", "Op", "Parameter"]
 
 
 def _load(name: str) -> Op:

@@ -1,6 +1,6 @@
 import torch
 
-from .op import Input, Op, Parameter
+from .op import Descent, Input, Op, Parameter
 
 
 class ClampWithGrad(torch.autograd.Function):
@@ -38,7 +38,7 @@ def one_sided_clamp(input, min, max, grad_output):
 op = Op(
     function=ClampWithGrad,
     title="Clamp with grad",
-    group="Clamps",
+    group="Clamps and ReLUs",
     forward=r"y = \min(\max(\mathrm{input}, \mathrm{min}), \mathrm{max})",
     backward=r"\mathrm{grad\_input} = \mathrm{grad\_output} "
     r"\cdot [\mathrm{grad\_output} \cdot (\mathrm{input} - y) \ge 0]",
@@ -50,5 +50,6 @@ op = Op(
     surrogate=one_sided_clamp,
     surrogate_formula=r"\max(\mathrm{input}, \mathrm{min}) \text{ if } \mathrm{grad\_output} > 0, "
     r"\text{ else } \min(\mathrm{input}, \mathrm{max})",
+    descent=Descent(goal=0.0, lr=0.25, steps=12, at=3.0),
     reference="Katherine Crowson, VQGAN+CLIP, 2021",
 )

@@ -1,6 +1,6 @@
 import torch
 
-from .op import Input, Op, Parameter
+from .op import Descent, Input, Op, Parameter
 
 
 class ClampWithGradThatWorks(torch.autograd.Function):
@@ -34,7 +34,7 @@ class ClampWithGradThatWorks(torch.autograd.Function):
 op = Op(
     function=ClampWithGradThatWorks,
     title="Clamp with grad that works",
-    group="Clamps",
+    group="Clamps and ReLUs",
     forward=r"y = \min(\max(\mathrm{input}, \mathrm{min}), \mathrm{max})",
     backward=r"\mathrm{grad\_input} = \mathrm{grad\_output} \cdot [\mathrm{min} \le \mathrm{input} \le \mathrm{max}]",
     inputs=(Input("input", "what is clamped", value=-2.0),),
@@ -42,5 +42,6 @@ op = Op(
         Parameter("min", -1.0, -3.0, 3.0, "lower bound"),
         Parameter("max", 1.0, -3.0, 3.0, "upper bound"),
     ),
+    descent=Descent(goal=0.0, lr=0.25, steps=12, at=3.0),
     reference="PyTorch forums, “Customizing torch.autograd.Function”, 2022",
 )

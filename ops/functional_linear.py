@@ -43,7 +43,7 @@ def linear(input, weight, bias, with_bias):
 op = Op(
     function=FunctionalLinear,
     title="Functional linear layer",
-    group="Shapes and several outputs",
+    group="Several inputs and outputs",
     forward=r"y_{bo} = \sum_i \mathrm{weight}_{oi} \, \mathrm{input}_{bi} + \mathrm{bias}_o",
     backward=r"\mathrm{grad\_input}_{bi} = \sum_o \mathrm{grad\_output}_{bo} \, \mathrm{weight}_{oi}, \quad "
     r"\mathrm{grad\_weight}_{oi} = \sum_b \mathrm{grad\_output}_{bo} \, \mathrm{input}_{bi}, \quad "

@@ -1,6 +1,6 @@
 import torch
 
-from .op import Input, Op, Parameter
+from .op import Descent, Input, Op, Parameter
 
 
 class HeavisideSigmoid(torch.autograd.Function):
@@ -42,5 +42,6 @@ op = Op(
     parameters=(Parameter("alpha", 4.0, 0.5, 20.0, "steepness of the sigmoid"),),
     surrogate=steep_sigmoid,
     surrogate_formula=r"\sigma(\alpha x)",
+    descent=Descent(goal=1.0, lr=1.0, steps=12, at=-1.0),
     reference="Neftci, Mostafa and Zenke, Surrogate Gradient Learning in Spiking Neural Networks, 2019",
 )

@@ -36,7 +36,7 @@ class ImageAlpha(torch.autograd.Function):
 op = Op(
     function=ImageAlpha,
     title="Image and alpha",
-    group="Shapes and several outputs",
+    group="Several inputs and outputs",
     forward=r"\alpha = \sigma(b), \quad \mathrm{img} = \alpha a + (1 - \alpha) c",
     backward=r"\mathrm{grad\_a} = \mathrm{grad\_img} \cdot \alpha, \quad "
     r"\mathrm{grad\_b} = (\mathrm{grad\_img} \cdot (a - c) + \mathrm{grad\_alpha}) \cdot \alpha (1 - \alpha), \quad "

@@ -1,6 +1,6 @@
 import torch
 
-from .op import Input, Op, Parameter
+from .op import Descent, Input, Op, Parameter
 
 
 class IncorrectClippedReLU(torch.autograd.Function):
@@ -31,11 +31,13 @@ class IncorrectClippedReLU(torch.autograd.Function):
 op = Op(
     function=IncorrectClippedReLU,
     title="Incorrect clipped ReLU",
-    group="Clamps",
+    group="Clamps and ReLUs",
     forward=r"y = \min(\max(0, \mathrm{input}), \mathrm{clip})",
     backward=r"\mathrm{grad\_input} = \mathrm{grad\_output}",
     inputs=(Input("input", "what is clipped", domain=(-1.0, 3.0)),),
     parameters=(Parameter("clip", 2.0, 0.0, 3.0, "ceiling of the output"),),
     broken="The mask is missing: backward passes grad_output on even where forward is flat.",
+    check="SAVED-UNUSED",
+    descent=Descent(goal=1.0, lr=0.25, steps=12, at=3.0),
     reference="ApX Machine Learning, Advanced PyTorch, “Practice: Custom Autograd Functions”, 2025",
 )

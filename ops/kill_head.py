@@ -1,6 +1,6 @@
 import torch
 
-from .op import Input, Op, Parameter
+from .op import Descent, Input, Op, Parameter
 
 
 class KillHead(torch.autograd.Function):
@@ -33,15 +33,28 @@ class KillHead(torch.autograd.Function):
         return grad_x, None
 
 
+# The loop that ends the section of the course, with numbers that anybody can write down.
+START = (
+    *(1.0, 0.75, 0.5, 0.25, 0.0, -0.25, -0.5, -0.75),
+    *(0.5, -0.5, 0.5, -0.5, 0.5, -0.5, 0.5, -0.5),
+    *(0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875),
+)
+GOAL = (
+    *(-0.7, -0.6, -0.5, -0.4, -0.3, -0.2, -0.1, 0.0),
+    *(-0.5, -0.3, -0.1, 0.1, 0.3, 0.5, 0.7, 0.9),
+    *(0.3, 0.2, 0.1, 0.0, -0.1, -0.2, -0.3, -0.4),
+)
+
 op = Op(
     function=KillHead,
     title="Kill head",
-    group="Shapes and several outputs",
+    group="Vectors and matrices",
     forward=r"y_{ij} = x_{ij} \cdot [j \ge n]",
     backward=r"\mathrm{grad\_x}_{ij} = \mathrm{grad\_output}_{ij} \cdot [j \ge n]",
-    inputs=(Input("x", "a matrix", shape=(3, 8), value=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0) * 3),),
+    inputs=(Input("x", "a matrix", shape=(3, 8), value=START),),
     parameters=(Parameter("n", 2, 0, 8, "number of columns set to zero", kind="int"),),
     wrt="x[0,3]",
     of="y[0,3]",
+    descent=Descent(goal=GOAL, lr=1.0, steps=40),
     reference="François Fleuret, EE-559 Deep Learning, 5.7 Writing an autograd function, 2019",
 )

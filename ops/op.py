@@ -24,7 +24,22 @@ Value = float | int | bool | str
 RESERVED = frozenset(
     (
         *("of", "wrt", "start", "stop", "count", "grad_output", "dtype", "device", "step", "atol", "rtol", "layout"),
-        *("view", "at", "order", "theme", "hide", "left", "right", "height", "width", "sliders", "format", "token"),
+        *("lr", "steps", "goal", "wrt2", "start2", "stop2"),
+        *(
+            "view",
+            "at",
+            "compile",
+            "order",
+            "theme",
+            "hide",
+            "left",
+            "right",
+            "height",
+            "width",
+            "sliders",
+            "format",
+            "token",
+        ),
     )
 )
 
@@ -74,14 +89,30 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Descent:
+    """The gradient descent through an op that is shown first: x ← x − ``lr`` · gradient, ``steps`` times.
+
+    The loss is the mean of (output − ``goal``)², with one number for all elements of the output or all of them
+    flattened in row-major order. ``at`` is where the element swept first starts; the others start where they are
+    held. What is None is chosen from the numbers.
+    """
+
+    goal: float | tuple[float, ...] | None = None
+    lr: float | None = None
+    steps: int | None = None
+    at: float | None = None
+
+
+@dataclass(frozen=True)
 class Op:
     """A ``torch.autograd.Function`` with the words and numbers one needs to look at it.
 
     ``forward``, ``backward`` and ``surrogate_formula`` are LaTeX. ``call`` binds inputs and parameters to
     the Function; by default ``function.apply(*inputs, *parameters)``. ``surrogate`` is the function whose
     derivative ``backward`` is meant to be; it is called like ``call``, and given ``grad_output`` as a
-    keyword if it names it. ``broken`` says what is wrong with a specimen. ``wrt`` and ``of`` name the
-    elements looked at first, such as ``"weight[0,1]"``.
+    keyword if it names it. ``broken`` says what is wrong with a specimen, and ``check`` names the check of
+    the contract that finds it. ``wrt`` and ``of`` name the elements looked at first, such as ``"weight[0,1]"``;
+    ``descent`` is the gradient descent shown first.
 
     Raises ``BadDeclaration`` when a name is reserved or doubled, or a default lies out of its bounds.
     """
@@ -98,8 +129,10 @@ class Op:
     surrogate: Callable[..., torch.Tensor] | None = None
     surrogate_formula: str = ""
     broken: str = ""
+    check: str = ""
     wrt: str = ""
     of: str = ""
+    descent: Descent | None = None
     reference: str = ""
     name: str = ""
 
@@ -112,6 +145,9 @@ class Op:
         problems = [f"{name!r} is a reserved word of the address, rename it" for name in names if name in RESERVED]
         problems += [f"{name!r} is declared twice" for name in set(names) if names.count(name) > 1]
         problems += ["it has no input to sweep"] * (not self.inputs)
+        problems += [f"check={self.check!r} is for a specimen, say what is broken"] * bool(
+            self.check and not self.broken
+        )
         problems += [
             f"{i.name!r} has {math.prod(i.shape)} elements, and at most {MOST_ELEMENTS} can be looked at"
             for i in self.inputs
@@ -156,7 +192,10 @@ class Op:
     @property
     def follows_sign(self) -> bool:
         """Whether the surrogate depends on ``grad_output``, as no derivative may."""
-        return self.surrogate is not None and "grad_output" in inspect.signature(self.surrogate).parameters
+        try:
+            return self.surrogate is not None and "grad_output" in inspect.signature(self.surrogate).parameters
+        except ValueError:  # torch's own functions have no signature
+            return False
 
     @property
     def doc(self) -> str:
@@ -180,11 +219,17 @@ class Op:
             lines, first = inspect.getsourcelines(self.function)
             return first, "".join(lines)
         text = inspect.getsource(module)
-        nodes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
-        first = min(each.lineno for node in nodes for each in (node, *node.decorator_list))
+        written = (ast.ClassDef, ast.FunctionDef, ast.Assign)
+        nodes = [node for node in ast.parse(text).body if isinstance(node, written) and not _declares(node)]
+        first = min(each.lineno for node in nodes for each in (node, *getattr(node, "decorator_list", ())))
         last = max(node.end_lineno or node.lineno for node in nodes)
         return first, "\n".join(text.splitlines()[first - 1 : last]) + "\n"
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the Function on its inputs and parameters, in the order declared."""
         return (self.call or self.function.apply)(*arguments)
+
+
+def _declares(node: ast.stmt) -> bool:
+    """Whether this is the declaration of the op."""
+    return isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == ["op"]

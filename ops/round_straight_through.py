@@ -1,6 +1,6 @@
 import torch
 
-from .op import Input, Op
+from .op import Descent, Input, Op
 
 
 class RoundStraightThrough(torch.autograd.Function):
@@ -41,5 +41,6 @@ op = Op(
     inputs=(Input("x", "what is rounded", domain=(-2.0, 2.0)),),
     surrogate=identity,
     surrogate_formula=r"x",
+    descent=Descent(goal=-1.0, lr=0.125, steps=12, at=1.75),
     reference="Bengio, Léonard and Courville, Estimating or Propagating Gradients Through Stochastic Neurons, 2013",
 )

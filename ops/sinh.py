@@ -34,7 +34,7 @@ op = Op(
     function=Sinh,
     title="Sinh",
     group="Second derivatives",
-    forward=r"y = \sinh x = \frac{e^x - e^{-x}}{2}, \quad \mathrm{rising} = e^x, \quad \mathrm{falling} = e^{-x}",
+    forward=r"y = \sinh \, x = \frac{e^x - e^{-x}}{2}, \quad \mathrm{rising} = e^x, \quad \mathrm{falling} = e^{-x}",
     backward=r"\mathrm{grad\_x} = \mathrm{grad\_y} \cdot \frac{e^x + e^{-x}}{2} "
     r"+ \mathrm{grad\_rising} \cdot e^x - \mathrm{grad\_falling} \cdot e^{-x}",
     inputs=(Input("x", "any number", domain=(-2.0, 2.0)),),

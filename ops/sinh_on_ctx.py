@@ -4,7 +4,7 @@ from .op import Input, Op
 
 
 class SinhOnCtx(torch.autograd.Function):
-    """The hyperbolic sine, and a trap that its first derivative does not show.
+    """A specimen: the hyperbolic sine, and a trap that its first derivative does not show.
 
     The gradient is right: the two curves on this page agree. But `forward` puts its intermediate results on
     `ctx` as plain attributes. Nothing is recorded while `forward` runs, so these tensors have no history,
@@ -33,8 +33,10 @@ op = Op(
     function=SinhOnCtx,
     title="Sinh with intermediates on ctx",
     group="Second derivatives",
-    forward=r"y = \sinh x = \frac{e^x - e^{-x}}{2}",
+    forward=r"y = \sinh \, x = \frac{e^x - e^{-x}}{2}",
     backward=r"\mathrm{grad\_x} = \mathrm{grad\_output} \cdot \frac{e^x + e^{-x}}{2}",
     inputs=(Input("x", "any number", domain=(-2.0, 2.0)),),
+    broken="The second derivative is silently 0: the intermediates on ctx have no history.",
+    check="SECOND-ORDER",
     reference="PyTorch tutorials, Double Backward with Custom Functions, 2021",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 from urllib.parse import quote
 
@@ -37,7 +38,21 @@ class Address:
 
 def curves_only(address: Address) -> Address:
     """The address of the main figure, whatever is looked at more closely below it."""
-    return replace(address, question=replace(address.question, view=VIEWS[0], at=None))
+    return replace(
+        address,
+        question=replace(
+            address.question,
+            view=VIEWS[0],
+            at=None,
+            compile=False,
+            lr=None,
+            steps=None,
+            goal=None,
+            wrt2=None,
+            start2=None,
+            stop2=None,
+        ),
+    )
 
 
 def plain(address: Address) -> Address:
@@ -80,6 +95,36 @@ def default(op: dict[str, Any], wrt: Element | None = None) -> Address:
     )
 
 
+def beside(op: dict[str, Any], wrt: Element) -> Element | None:
+    """What a surface sweeps beside ``wrt`` where nothing is said; None where there is no other number to sweep.
+
+    The same element of the next input, where the outputs are as large as both; else the next element of its tensor,
+    the next input, or a float parameter.
+    """
+    inputs = {each["name"]: each["shape"] for each in op["inputs"]}
+    names, shape = list(inputs), inputs.get(wrt.name, [])
+    others = names[names.index(wrt.name) + 1 :] + names[: names.index(wrt.name)] if wrt.name in names else names
+    size = prod(shape)
+    if wrt.name in names and all(prod(out["shape"]) == size for out in op["outputs"]):
+        for name in others:
+            if inputs[name] == shape:
+                return Element(name, wrt.index)
+    if wrt.name in names and size > 1:
+        return Element(wrt.name, _next(wrt.index, shape))
+    numbers = [each["name"] for each in op["parameters"] if each["kind"] == "float" and each["name"] != wrt.name]
+    first = [Element(name, (0,) * len(inputs[name]) if prod(inputs[name]) > 1 else ()) for name in others]
+    return next(iter([*(each for each in first if prod(inputs[each.name])), *map(Element, numbers)]), None)
+
+
+def _next(index: tuple[int, ...], shape: list[int]) -> tuple[int, ...]:
+    """The element after this one in row-major order, the first one after the last."""
+    found, carry = [], 1
+    for i, n in zip(reversed(index), reversed(shape), strict=True):
+        carry, here = divmod(i + carry, n)
+        found.append(here)
+    return tuple(reversed(found))
+
+
 def texts(address: Address) -> dict[str, str]:
     """The text of every control by its name in the address; empty where the numerics shall choose."""
     asked = address.question
@@ -93,6 +138,7 @@ def texts(address: Address) -> dict[str, str]:
         "stop": write(asked.stop),
         "count": write(asked.count),
         "grad_output": write(asked.grad_output),
+        "order": str(asked.order),
         "dtype": asked.dtype,
         "device": asked.device,
         **{name: "" if value is None else write(value) for name, value in numbers.items()},
@@ -104,6 +150,13 @@ def texts(address: Address) -> dict[str, str]:
         "sliders": ",".join(f"{name}:{values}" if values else name for name, values in address.sliders),
         "view": asked.view,
         "at": "" if asked.at is None else write(asked.at),
+        "compile": spelled(asked.compile),
+        "lr": "" if asked.lr is None else write(asked.lr),
+        "steps": "" if asked.steps is None else write(asked.steps),
+        "goal": "" if asked.goal is None else ",".join(map(write, asked.goal)),
+        "wrt2": "" if asked.wrt2 is None else str(asked.wrt2),
+        "start2": "" if asked.start2 is None else write(asked.start2),
+        "stop2": "" if asked.stop2 is None else write(asked.stop2),
     }
 
 
@@ -114,10 +167,18 @@ def defaults(op: dict[str, Any], wrt: Element) -> dict[str, str]:
 
 def canonical(op: dict[str, Any], address: Address, place: str = "/ops/{name}") -> str:
     """The shortest path and query of this section: declared order, defaults left out; ``place`` is the path."""
-    usual = defaults(op, address.question.wrt)
+    usual = defaults(op, address.question.wrt) | _defaults_beside(op, address.question)
     differing = [(name, text) for name, text in texts(address).items() if text != usual[name]]
     query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in differing)
     return place.format(name=op["name"]) + (f"?{query}" if query else "")
+
+
+def _defaults_beside(op: dict[str, Any], asked: Question) -> dict[str, str]:
+    """What the address of a surface may leave out of its second element."""
+    if asked.wrt2 is None:
+        return {}
+    low, high = extents(op)[asked.wrt2.name]
+    return {"wrt2": str(beside(op, asked.wrt)), "start2": write(low), "stop2": write(high)}
 
 
 def _size(pixels: int | None) -> str:

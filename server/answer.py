@@ -19,7 +19,7 @@ from .numerics.hardware import DTYPES, Device, devices
 from .numerics.judge import judge
 from .numerics.section import Section
 from .question import Question
-from .views import VIEWS
+from .views import VIEWS, second
 
 torch.set_num_threads(1)
 
@@ -47,10 +47,15 @@ def answer(question: Question) -> tuple[dict[str, Any], Columns]:
     question = _complete(question, op)
     asked = header(question, op.title, op.claim, {"kind": place.kind, "name": place.name}, notes)
     try:
-        found, drawn = VIEWS[question.view](_section(op, question, place), question)
+        found, drawn = _look(_section(op, question, place), question)
     except FunctionFailed as error:
         return asked | _nothing(error.failure, question.view), {}
     return asked | found | {"notes": notes + found.get("notes", [])}, drawn
+
+
+def _look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    view = VIEWS[question.view]
+    return view(section, question) if question.order == 1 else second.look(view, section, question)
 
 
 def warm_up() -> None:

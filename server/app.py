@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 
 from .. import __version__
-from . import discovery, oembed, scrape, sections
+from . import compare, discovery, oembed, scrape, sections
 from .bodies import Bodies
 from .description import ABOUT, WAIT, documents, problems, shapes
 from .engine import Engine
@@ -75,6 +75,7 @@ def create_app(engine: Engine, settings: Settings = USUAL, visitors: Visitors | 
     app.state.bodies = bodies
     app.state.collector = Collector(metrics, site, bodies, visitors)
     app.include_router(sections.router)
+    app.include_router(compare.router)
     app.include_router(oembed.router)
     app.include_router(discovery.router)
     app.include_router(scrape.router)

@@ -13,6 +13,7 @@ _VERDICT: dict[str, Any] = {
     "undecided": 0,
 }
 _LINEARITY: dict[str, Any] = {"holds": None, "findings": []}
+_DESCENT = ("lr", "steps", "at", "returned", "true", "landscape")
 _BLANK: dict[str, dict[str, Any]] = {
     "curves": {
         "numerical": None,
@@ -24,15 +25,29 @@ _BLANK: dict[str, dict[str, Any]] = {
         "statuses": [],
         "gaps": {},
         "marks": [],
+        "gradgradcheck": None,
     },
     "area": {"statuses": [], "intervals": []},
     "map": {"shape": [0, 0], "findings": []},
     "precision": {"rows": [], "complex": None},
     "wide": {"statuses": [], "reach": None, "finite": None, "intervals": []},
     "step": {
-        **dict.fromkeys(("kind", "best", "analytical", "left", "right", "order", "rounding", "least", "taylor_order")),
+        **dict.fromkeys(("kind", "best", "analytical", "left", "right", "central_order", "rounding", "least")),
+        "taylor_order": None,
         "chosen": [],
     },
+    "jacobian": {
+        **dict.fromkeys(("at", "rows", "across", "tensors", "worst", "elsewhere", "influence")),
+        **{"pattern": "", "together": False, "statuses": [], "differs": 0, "designed": False},
+    },
+    "surface": {
+        **dict.fromkeys(("structure", "potential")),
+        **{"shape": [0, 0], "places": [None, None], "statuses": [], "differs": 0, "pairs": []},
+        **{"ridges": {"x": [], "y": [], "jump": []}},
+    },
+    "contract": {"checks": [], "badges": [], "raw": []},
+    "node": {"vertices": [], "edges": [], "more": False, "functions": []},
+    "descent": dict.fromkeys(_DESCENT) | {"shape": [], "goal": [], "random": False, "bent": False},
 }
 
 

@@ -51,6 +51,7 @@ def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
         "surrogate_formula": op.surrogate_formula,
         "claim": op.claim,
         "broken": op.broken,
+        "check": op.check,
         "reference": op.reference,
         "source": op.source,
         "digest": _digest(op),

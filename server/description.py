@@ -6,7 +6,7 @@ from typing import Any
 
 from .address import COUNT, LAYOUTS, PARTS, THEMES
 from .number import LARGEST
-from .query import COUNTS, DTYPES, HEIGHTS, WIDTHS
+from .query import COUNTS, DTYPES, HEIGHTS, ORDERS, STEPS, WIDTHS
 from .question import VIEWS
 
 ABOUT = """\
@@ -18,7 +18,9 @@ for the frame of another page. All state is in the query. Beside the names below
 One look at a section has several `view`s, and each is a document of its own: the `curves` and the verdict; `area`, what
 forward rises by between neighbouring x against the area under what backward returned; `map`, what backward returns for
 many `grad_output`; `precision`, the dtypes and devices side by side; `wide`, all numbers that the dtype can hold;
-`step`, the differences `at` one x with steps of every size.
+`step`, the differences `at` one x with steps of every size; `surface`, two elements swept at once, `wrt` and `wrt2`, in
+101 × 101 points at most, and whether what backward returned is the gradient of a function; `contract`, what autograd
+expects of a Function and is quiet about, row by row; `node`, the graph around one call and what its ctx holds.
 What is left out has its default. What is unknown, doubled or out of bounds is refused in one sentence.
 
 A Function that raises, crashes or never returns is a result (200, see `failure`), not an error.
@@ -45,6 +47,10 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "stop": (_or_empty(FINITE), "the last x; above `start`"),
     "count": ({"type": "integer", "minimum": COUNTS[0], "maximum": COUNTS[1], "default": COUNT}, "how many x"),
     "grad_output": ({**FINITE, "default": 1}, "the cotangent that backward is given"),
+    "order": (
+        {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
+        "`2` looks at what backward returns in the place of forward, and at the second derivative",
+    ),
     "dtype": ({"type": "string", "enum": list(DTYPES), "default": "float64"}, "what the Function computes in"),
     "device": ({"type": "string", "default": "auto"}, "`auto`, or one of this machine: `cpu`, `cuda`, `mps`"),
     "step": (_or_empty(POSITIVE), "the widest difference; chosen from the range by default"),
@@ -57,7 +63,27 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "height": (_or_empty(_pixels(HEIGHTS)), "of a picture or an embed, in pixels"),
     "sliders": ({"type": "string"}, "what stays live in the `.html` file, with how many values: `min:9,grad_output:3`"),
     "view": ({"type": "string", "enum": list(VIEWS), "default": VIEWS[0]}, "which of the documents"),
-    "at": (_or_empty(FINITE), "the x that the view `step` looks at; the middle of the range by default"),
+    "wrt2": ({"type": "string"}, "what the view `surface` sweeps beside `wrt`; the next element by default"),
+    "start2": (_or_empty(FINITE), "the first value of `wrt2`; by default its domain"),
+    "stop2": (_or_empty(FINITE), "the last value of `wrt2`; above `start2`"),
+    "compile": (
+        {"type": "boolean", "default": False},
+        "whether the view `contract` tries torch.compile, which takes seconds",
+    ),
+    "at": (
+        _or_empty(FINITE),
+        "the x that the views `step` and `node` look at, the middle of the range by default; where `wrt` is held in "
+        "`jacobian`, and where `descent` starts",
+    ),
+    "lr": (_or_empty(POSITIVE), "the learning rate of the view `descent`; chosen from the slopes by default"),
+    "steps": (
+        _or_empty({"type": "integer", "minimum": STEPS[0], "maximum": STEPS[1]}),
+        "how many steps the view `descent` takes",
+    ),
+    "goal": (
+        {"type": "string"},
+        "what the output is to reach in the view `descent`: one number, or one for each element",
+    ),
 }
 QUERY = [
     {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
@@ -120,11 +146,17 @@ def shapes() -> dict[str, Any]:
     """The JSON schemas that the responses refer to, by name."""
     from pydantic import TypeAdapter  # only when somebody reads the description: it takes longer than the first page
 
+    from .contract_schema import Contract
+    from .descent_schema import Descent
+    from .jacobian_schema import Jacobian
+    from .node_schema import Node
     from .schema import Health, Problem, Section, Size
+    from .surface_schema import Surface
     from .view_schema import Area, Map, Precision, Step, Wide
 
     template, found = "#/components/schemas/{model}", dict[str, Any]()
-    for shape in (Health, Problem, Size, Section, Area, Map, Precision, Wide, Step):
+    curves = (Health, Problem, Size, Section, Area, Map, Precision, Wide, Step)
+    for shape in (*curves, Jacobian, Surface, Contract, Node, Descent):
         schema = TypeAdapter(shape).json_schema(ref_template=template, mode="serialization")
         found |= schema.pop("$defs", {}) | {shape.__name__: schema}
     return found

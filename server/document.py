@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from .frames import Frame
+from .listing import LISTINGS, listed
 
 # By view the columns of its document, in the order of its table. The dtypes that there are name those of `precision`.
 COLUMNS = {
@@ -19,9 +20,20 @@ COLUMNS = {
     "precision": ("x",),
     "wide": ("x", "forward", "analytical", "numerical", "error", "status"),
     "step": ("step", "central", "left", "right", "truncation", "rounding", "taylor"),
+    "jacobian": ("row", "column", "numerical", "returned", "difference", "error", "left", "right", "status"),
+    "surface": (
+        *("x", "y", "forward", "analytical_x", "numerical_x", "allowed_x", "status_x"),
+        *("analytical_y", "numerical_y", "allowed_y", "status_y", "implied"),
+    ),
+    "descent": ("step", "loss", "true_loss"),
+    **LISTINGS,
 }
 # null where backward returned nothing, or there is no surrogate.
-OPTIONAL = {"curves": ("analytical", "surrogate", "surrogate_numerical", "implied")}
+OPTIONAL = {
+    "curves": ("analytical", "surrogate", "surrogate_numerical", "implied"),
+    "jacobian": ("returned", "difference"),
+    "surface": ("analytical_x", "analytical_y", "implied"),
+}
 
 
 def document(answer: Frame, address: str) -> bytes:
@@ -34,4 +46,4 @@ def columns_of(answer: Frame) -> dict[str, Any]:
     """By name every column of the document as a list; None where there is none, NaN and infinities as they are."""
     view = answer.header["view"]
     columns: dict[str, Any] = {name: [] for name in COLUMNS[view]} | dict.fromkeys(OPTIONAL.get(view, ()))
-    return columns | {name: column.tolist() for name, column in answer.columns.items()}
+    return columns | listed(answer.header) | {name: column.tolist() for name, column in answer.columns.items()}

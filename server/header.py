@@ -13,10 +13,25 @@ def header(
 ) -> dict[str, Any]:
     """What was asked, as plain data; ``device`` is the kind and the name of the one that was used."""
     asked = asdict(question)
-    for chosen in ("step", "atol", "rtol", "at"):  # what the numerics made of them stands in the views
+    for chosen in (
+        "step",
+        "atol",
+        "rtol",
+        "at",
+        "compile",
+        "lr",
+        "steps",
+        "goal",
+        "wrt2",
+        "start2",
+        "stop2",
+    ):  # what the numerics made of them stands in the views
         del asked[chosen]
-    if question.view == "step":
+    if question.view in ("step", "node"):
         asked["at"] = question.place
+    if question.view == "surface":
+        wrt2 = None if question.wrt2 is None else str(question.wrt2)
+        asked |= {"wrt2": wrt2, "start2": question.start2, "stop2": question.stop2}
     return asked | {
         "title": title,
         "claim": claim,

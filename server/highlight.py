@@ -12,14 +12,19 @@ LIGHT, DARK = "default", "github-dark"  # without a contrast that axe finds too 
 @lru_cache(maxsize=256)
 def highlight(source: str) -> Markup:
     """``<pre class="source">``, each line in a ``<span>`` with the id ``L1``, ``L2`` and so on."""
+    lines = [f'<span class="line" id="L{number}">{line}</span>' for number, line in enumerate(painted(source), 1)]
+    text = "\n".join(lines)
+    return Markup(f'<pre class="source" tabindex="0"><code>{text}</code></pre>')  # noqa: S704 - pygments has escaped it
+
+
+@lru_cache(maxsize=256)
+def painted(source: str) -> tuple[str, ...]:
+    """The lines of a source as HTML."""
     from pygments import highlight as paint
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
 
-    painted = paint(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n")
-    lines = [f'<span class="line" id="L{number}">{line}</span>' for number, line in enumerate(painted.split("\n"), 1)]
-    text = "\n".join(lines)
-    return Markup(f'<pre class="source" tabindex="0"><code>{text}</code></pre>')  # noqa: S704 - pygments has escaped it
+    return tuple(paint(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n").split("\n"))
 
 
 def colours() -> bytes:

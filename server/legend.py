@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .implied import implied
+from .order import Nouns, nouns
 
 USUAL = frozenset({"forward", "analytical", "numerical"})
 
@@ -17,6 +18,7 @@ class Legend:
 
     upper: str
     lower: str
+    nouns: Nouns
     curves: frozenset[str] = USUAL
     bends: str = "kink"
     differing: str = "they differ"
@@ -24,19 +26,20 @@ class Legend:
 
 def legend(answer: dict[str, Any] | None, question: dict[str, Any]) -> Legend:
     """For a document of curves; as one expects it to be while there is None."""
-    of, wrt = question["of"], question["wrt"]
+    said, wrt = nouns(question), question["wrt"]
     word = "" if answer is None else answer["verdict"]["word"]
-    upper, lower = axis_words(of, wrt, word, question["layout"] == "overlaid")
+    upper, lower = axis_words(said, wrt, word, question["layout"] == "overlaid")
     if answer is None:
-        return Legend(upper, lower)
+        return Legend(upper, lower, said)
     marks = [mark["kind"] for mark in answer["marks"]]
-    return Legend(upper, lower, _curves(answer, marks), bends(marks) or "kink", differing(word))
+    return Legend(upper, lower, said, _curves(answer, marks), bends(marks) or "kink", differing(word))
 
 
-def axis_words(of: str, wrt: str, word: str, overlaid: bool) -> tuple[str, str]:
+def axis_words(said: Nouns, wrt: str, word: str, overlaid: bool) -> tuple[str, str]:
     """What the upper panel measures, and the lower one, or the slopes where there is none; ``word`` of the verdict."""
-    swept = f"{'sensitivity to' if word == 'no gradient' else 'grad of'} {wrt}"
-    return f"{of} and {swept}" if overlaid else of, swept
+    first = said.forward == "forward"
+    swept = f"sensitivity to {wrt}" if first and word == "no gradient" else said.slope
+    return f"{said.of} and {swept}" if overlaid else said.of, swept
 
 
 def bends(marks: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,16 @@ from .beyond import beyond
 from .bundle import Bundle
 from .engine import Answer
 from .highlight import highlight
+from .keywords import keywords
 from .legend import legend
 from .mathml import mathml
 from .modules import needed
+from .order import retold
 from .packed import packed, script
 from .picture import PREVIEW, SIZE, still
 from .prose import prose
 from .query import HEIGHTS, VALUES, WIDTHS
+from .shelves import NOTES, shelved, tour
 from .social import Social, of_section
 from .sparkline import sparkline
 from .typography import prose as typeset
@@ -67,9 +69,11 @@ class Pages:
             "prose": prose,
             "highlight": highlight,
             "sparkline": sparkline,
+            "keywords": keywords,
             "tabled": tabled,
             "beyond": beyond,
             "legend": legend,
+            "retold": retold,
             "coded": coded,
             "typeset": typeset,
             "summary": summary,
@@ -83,13 +87,10 @@ class Pages:
     def gallery(
         self, ops: dict[str, dict[str, Any]], thumbnails: dict[str, Any], device: dict[str, Any], social: Social
     ) -> bytes:
-        """All ops by their groups, each with its small curves."""
+        """All ops by their groups, each with its small curves, and the tour through them."""
         cards = [op | {"thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()]
-        cards.sort(key=lambda op: op["group"])
-        groups = [(group, list(members)) for group, members in groupby(cards, key=lambda op: op["group"])]
-        return self._render(
-            "gallery.html", {"groups": groups, "torch": device["torch"], "device": _name(device), "social": social}
-        )
+        said = {"torch": device["torch"], "device": _name(device), "social": social}
+        return self._render("gallery.html", {"groups": shelved(cards), "notes": NOTES, "tour": tour(ops), **said})
 
     def op(self, view: View) -> bytes:
         """One op with its controls as the address sets them, and its curves if they are there already."""
@@ -103,6 +104,14 @@ class Pages:
         """The figure in a file of its own: its sliders by their ``axes``, and where they lead in ``answers``, JSON."""
         context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
         return self._render("export.html", _context(view) | context)
+
+    def pair(self, context: dict[str, Any]) -> bytes:
+        """Two ops side by side."""
+        return self._render("compare.html", context)
+
+    def choice(self, context: dict[str, Any]) -> bytes:
+        """The page on which they are chosen."""
+        return self._render("choose.html", context)
 
     def waiting(self, title: str, address_json: str, framed: bool = False) -> bytes:
         """What stands there until torch is loaded; ``address_json`` answers when it is. ``framed``: in another page."""

@@ -68,7 +68,7 @@ def _is_for_people(request: Request) -> bool:
     if path.endswith(DATA) or path.startswith("/static/") or path in ("/healthz", "/metrics"):
         return False
     return (
-        path in ("/", "/docs")
+        path in ("/", "/docs", "/compare")
         or path.startswith(("/ops/", "/embed/"))
         or "text/html" in request.headers.get("accept", "")
     )

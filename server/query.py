@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl
 
 from .address import LAYOUTS, PARTS, THEMES, Address, bounds, default
 from .number import LARGEST, BadQuery, read_float, read_int, shown
-from .question import VIEWS, Element, Question, Value
+from .question import VIEWS, Question, Value
+from .swept import element, second, shapes, suggestion, sweepable
 
 LONGEST = 16_384  # bytes of a query string
 COUNTS = (2, 5001)
@@ -23,14 +23,34 @@ DTYPES = {
     "float16": 65504.0,
 }  # how large their numbers may be
 NAMES = (
-    *("wrt", "of", "start", "stop", "count", "grad_output", "dtype", "device"),
-    *("step", "atol", "rtol", "layout", "view", "at", "theme", "hide", "width", "height", "sliders"),
+    *("wrt", "of", "start", "stop", "count", "grad_output", "order", "dtype", "device"),
+    *(
+        "step",
+        "atol",
+        "rtol",
+        "layout",
+        "view",
+        "at",
+        "compile",
+        "lr",
+        "steps",
+        "goal",
+        "wrt2",
+        "start2",
+        "stop2",
+        "theme",
+        "hide",
+        "width",
+        "height",
+        "sliders",
+    ),
 )
+ORDERS = ("1", "2")
+STEPS = (1, 500)  # of a descent
 WIDTHS, HEIGHTS = (200, 2400), (150, 2400)  # pixels
 VALUES = (2, 41)  # of one slider
 # What newsletters and social sites append to links that pass through them.
 TRACKER = re.compile(r"utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid", re.ASCII)
-ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
 
 
 class LongQuery(BadQuery):
@@ -40,16 +60,17 @@ class LongQuery(BadQuery):
 def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
     """What the query string asks of ``op``; raises ``BadQuery``."""
     given = _pairs(op, query)
-    wrt = _element("wrt", given["wrt"], _sweepable(op)) if "wrt" in given else None
+    wrt = element("wrt", given["wrt"], sweepable(op)) if "wrt" in given else None
     usual = default(op, wrt)
     asked = usual.question
     question = replace(
         asked,
-        of=_element("of", given["of"], _shapes(op["outputs"])) if "of" in given else asked.of,
+        of=element("of", given["of"], shapes(op["outputs"])) if "of" in given else asked.of,
         start=read_float("start", given["start"]) if given.get("start") else asked.start,
         stop=read_float("stop", given["stop"]) if given.get("stop") else asked.stop,
         count=read_int("count", given["count"], *COUNTS) if "count" in given else asked.count,
         grad_output=read_float("grad_output", given["grad_output"]) if "grad_output" in given else asked.grad_output,
+        order=int(_choice("order", given.get("order", str(asked.order)), ORDERS)),
         dtype=_choice("dtype", given.get("dtype", asked.dtype), list(DTYPES)),
         device=_choice("device", given.get("device", "auto"), ["auto", *(d["kind"] for d in device["devices"])]),
         step=read_float("step", given["step"], math.ulp(0.0)) if given.get("step") else None,
@@ -59,9 +80,18 @@ def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
         inputs=asked.inputs | {i["name"]: _values(i, given[i["name"]]) for i in _named(op["inputs"], given)},
         view=_choice("view", given.get("view", asked.view), VIEWS),
         at=read_float("at", given["at"]) if given.get("at") else None,
+        compile=_choice("compile", given.get("compile", "false"), ("true", "false")) == "true",
+        lr=_rate(given["lr"]) if given.get("lr") else None,
+        steps=read_int("steps", given["steps"], *STEPS) if given.get("steps") else None,
+        goal=tuple(read_float("goal", each) for each in _texts(given["goal"])) if given.get("goal") else None,
     )
+    if any(given.get(name) for name in ("wrt2", "start2", "stop2")) or question.view == "surface":
+        wrt2, start2, stop2 = second(op, question.wrt, given)
+        if question.view == "surface":
+            question = replace(question, wrt2=wrt2, start2=start2, stop2=stop2)
     _check_dtype(device, question)
     _check_size(question)
+    _check_target(op, question)
     _check_range(op, question)
     return Address(
         question,
@@ -87,21 +117,16 @@ def _pairs(op: dict[str, Any], query: str) -> dict[str, str]:
         if TRACKER.fullmatch(name):
             continue
         if name not in names:
-            raise BadQuery(f"{shown(name)!r} is no name of this address{_suggestion(name, names)}")
+            raise BadQuery(f"{shown(name)!r} is no name of this address{suggestion(name, names)}")
         if name in given:
             raise BadQuery(f"{name} is given twice; give it once.")
         given[name] = text
     return given
 
 
-def _suggestion(word: str, words: Sequence[str]) -> str:
-    close = get_close_matches(word[:80], words, 1)
-    return (f"; did you mean {close[0]}? " if close else "; ") + f"Allowed: {', '.join(words)}."
-
-
 def _choice(name: str, text: str, choices: Sequence[str]) -> str:
     if text not in choices:
-        raise BadQuery(f"{name}={shown(text)} is not one of its words{_suggestion(text, choices)}")
+        raise BadQuery(f"{name}={shown(text)} is not one of its words{suggestion(text, choices)}")
     return text
 
 
@@ -118,13 +143,17 @@ def _value(parameter: dict[str, Any], text: str) -> Value:
 
 def _values(declared: dict[str, Any], text: str) -> tuple[float, ...]:
     name, wanted = declared["name"], math.prod(declared["shape"])
-    texts = re.split(r"[,;]|\r?\n", text.strip())
+    texts = _texts(text)
     if len(texts) != wanted:
         shape = " of shape [" + ",".join(map(str, declared["shape"])) + "]" if declared["shape"] else ""
         raise BadQuery(
             f"{name}={shown(text)} holds {len(texts)} values; {name}{shape} needs {wanted}, separated by commas."
         )
     return tuple(read_float(name, each) for each in texts)
+
+
+def _texts(text: str) -> list[str]:
+    return re.split(r"[,;]|\r?\n", text.strip())
 
 
 def _hidden(text: str) -> list[str]:
@@ -138,7 +167,7 @@ def _sliders(op: dict[str, Any], text: str) -> tuple[tuple[str, int], ...]:
     for each in text.split(","):
         name, _, values = each.partition(":")
         if name not in kinds:
-            raise BadQuery(f"sliders={shown(text)} names {shown(name)!r}, no control{_suggestion(name, list(kinds))}")
+            raise BadQuery(f"sliders={shown(text)} names {shown(name)!r}, no control{suggestion(name, list(kinds))}")
         if name in found:
             raise BadQuery(f"sliders={shown(text)} names {name} twice; name it once.")
         numeric = kinds[name] in ("float", "int")
@@ -147,30 +176,6 @@ def _sliders(op: dict[str, Any], text: str) -> tuple[tuple[str, int], ...]:
             raise BadQuery(f"sliders={shown(text)} is wrong for {name}; {hint}.")
         found[name] = read_int(f"sliders: {name}", values, *VALUES) if numeric else 0
     return tuple(found.items())
-
-
-def _shapes(tensors: Iterable[dict[str, Any]]) -> dict[str, list[int]]:
-    """By name; a tensor of one element is written like a number, whatever its rank."""
-    return {each["name"]: each["shape"] if math.prod(each["shape"]) != 1 else [] for each in tensors}
-
-
-def _sweepable(op: dict[str, Any]) -> dict[str, list[int]]:
-    return _shapes(op["inputs"]) | {p["name"]: [] for p in op["parameters"] if p["kind"] == "float"}
-
-
-def _element(role: str, text: str, shapes: dict[str, list[int]]) -> Element:
-    culprit, found = f"{role}={shown(text)}", ELEMENT.fullmatch(text)
-    name = found[1] if found else text
-    if found is None or name not in shapes:
-        raise BadQuery(f"{culprit} names no element{_suggestion(name, list(shapes))}")
-    shape = shapes[name]
-    index = tuple(map(int, found[2].split(","))) if found[2] else ()
-    if len(index) != len(shape) or any(i >= size for i, size in zip(index, shape, strict=True)):
-        if not shape:
-            raise BadQuery(f"{culprit} names no element; {name} is a single number, so write {role}={name}.")
-        first, last = ",".join("0" for _ in shape), ",".join(str(size - 1) for size in shape)
-        raise BadQuery(f"{culprit} names no element; allowed are {name}[{first}] to {name}[{last}].")
-    return Element(name, index)
 
 
 def _check_range(op: dict[str, Any], asked: Question) -> None:
@@ -195,10 +200,26 @@ def _check_dtype(device: dict[str, Any], asked: Question) -> None:
             raise BadQuery(f"dtype={asked.dtype} does not exist on {there['name']}; allowed are {allowed}.")
 
 
+def _rate(text: str) -> float:
+    rate = read_float("lr", text)
+    if rate <= 0:
+        raise BadQuery(f"lr={shown(text)} leads nowhere, or uphill; give a number above 0, such as 0.1.")
+    return rate
+
+
+def _check_target(op: dict[str, Any], asked: Question) -> None:
+    shape = next(each["shape"] for each in op["outputs"] if each["name"] == asked.of.name)
+    if asked.goal is not None and len(asked.goal) not in (1, math.prod(shape)):
+        wanted = "1" if math.prod(shape) == 1 else f"1, or {math.prod(shape)} separated by commas"
+        raise BadQuery(f"goal holds {len(asked.goal)} values; what {asked.of.name} is to reach needs {wanted}.")
+
+
 def _check_size(asked: Question) -> None:
     largest = DTYPES[asked.dtype]
     numbers = [("start", asked.start), ("stop", asked.stop), ("at", asked.place), ("grad_output", asked.grad_output)]
     numbers += [(name, value) for name, values in asked.inputs.items() for value in values]
+    numbers += [("start2", asked.start2 or 0.0), ("stop2", asked.stop2 or 0.0)]
+    numbers += [("lr", asked.lr or 0.0), *(("goal", each) for each in asked.goal or ())]
     for name, value in numbers:
         if abs(value) > largest:
             raise BadQuery(

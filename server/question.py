@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-VIEWS = ("curves", "area", "map", "precision", "wide", "step")
+VIEWS = ("curves", "area", "map", "precision", "wide", "step", "jacobian", "surface", "contract", "node", "descent")
 
 Value = float | int | bool | str
 
@@ -25,8 +25,13 @@ class Question:
     """The section of ``op`` from ``start`` to ``stop`` of ``wrt`` in ``count`` points, looked at in ``of``.
 
     ``parameters`` and ``inputs`` hold every declared value, given or default (inputs flattened in
-    row-major order). ``step``, ``atol`` and ``rtol`` are None where the numerics shall choose. ``view`` is one
-    of ``VIEWS``; ``at`` is the x that ``step`` looks at, None for the middle of the range.
+    row-major order). With ``order`` 2 what backward returns for ``grad_output`` is looked at in the place of forward.
+    ``step``, ``atol`` and ``rtol`` are None where the numerics shall choose. ``view`` is one
+    of ``VIEWS``; ``at`` is the x that ``step`` and ``node`` look at, None for the middle of the range, and ``compile``
+    says whether ``contract`` tries torch.compile, which takes seconds.
+    ``descent`` starts at it, and goes down with learning rate ``lr`` for so many ``steps`` to the ``goal``: one
+    number for all of the output, or as many as it has; None where it is to be chosen.
+    ``surface`` sweeps ``wrt2`` too, from ``start2`` to ``stop2``; None for another view, or where there is no second.
     """
 
     op: str
@@ -43,8 +48,16 @@ class Question:
     rtol: float | None = None
     parameters: dict[str, Value] = field(default_factory=dict)
     inputs: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    order: int = 1
     view: str = VIEWS[0]
     at: float | None = None
+    compile: bool = False
+    lr: float | None = None
+    steps: int | None = None
+    goal: tuple[float, ...] | None = None
+    wrt2: Element | None = None
+    start2: float | None = None
+    stop2: float | None = None
 
     @property
     def place(self) -> float:

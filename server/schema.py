@@ -7,7 +7,9 @@ from typing import Literal
 
 Numbers = list[float | None]
 Interval = tuple[float, float]
-Word = Literal["matches", "matches here", "matches its surrogate", "differs", "undecided", "no gradient", "failed"]
+Word = Literal[
+    "matches", "matches here", "matches its surrogate", "differs", "undecided", "no gradient", "unsupported", "failed"
+]
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,18 @@ class Jump:
 class Failure:
     """Why a Function gave no result; ``line`` counts in the source shown."""
 
-    phase: Literal["forward", "backward", "surrogate", "worker"]
+    phase: Literal["forward", "backward", "double backward", "surrogate", "worker"]
     kind: str
     message: str
     line: int | None
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What torch's gradgradcheck says at a few points, with order 2: shown beside the verdict, never part of it."""
+
+    passed: bool | None
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -185,6 +195,7 @@ class Asked:
     stop: float
     count: int
     grad_output: float
+    order: int
     parameters: dict[str, bool | int | float | str]
     inputs: dict[str, list[float]]
     dtype: str
@@ -209,6 +220,7 @@ class Section(Asked):
     statuses: list[str]
     gaps: dict[str, dict[str, list[int]]]
     marks: list[Kink | Jump]
+    gradgradcheck: Opinion | None
 
 
 @dataclass(frozen=True)

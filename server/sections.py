@@ -88,7 +88,12 @@ async def file(request: Request) -> Response:
     "/ops/{name}.json",
     tags=["sections"],
     summary="The numbers of a section",
-    responses={200: documents("Section", "Area", "Map", "Precision", "Wide", "Step"), **problems(404, 414, 422, 503)},
+    responses={
+        200: documents(
+            "Section", "Area", "Map", "Precision", "Wide", "Step", "Jacobian", "Surface", "Contract", "Node", "Descent"
+        ),
+        **problems(404, 414, 422, 503),
+    },
     response_class=Response,
     openapi_extra={"parameters": [NAME, *QUERY]},
 )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 WIDTH, HEIGHT, MARGIN = 160, 72, 4
+# A point that lies so near to the line between others, in units of the box, is left out.
+NEAR = 0.2
+
+Point = tuple[float, float]
 
 
 def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
@@ -16,12 +21,33 @@ def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
     across = _Scale(thumbnail["x"], MARGIN, WIDTH - MARGIN)
     heights = [y for name in ("forward", "analytical") for y in thumbnail[name] if y is not None]
     up = _Scale(heights, HEIGHT - MARGIN, MARGIN)
-    path, drawing = [], False
-    for x, y in zip(thumbnail["x"], thumbnail[field], strict=False):
-        if y is not None:
-            path.append(f"{'L' if drawing else 'M'}{across.place(x):.1f} {up.place(y):.1f}")
-        drawing = y is not None
+    rows = zip(thumbnail["x"], thumbnail[field], strict=False)
+    path = []
+    for drawn, run in groupby(rows, key=lambda row: row[1] is not None):
+        if drawn:
+            points = [(across.place(x), up.place(y)) for x, y in run]
+            path.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in _corners(points)))
     return "".join(path)
+
+
+def _corners(points: list[Point]) -> Iterator[Point]:
+    """The points without which the line would leave the others. Source: Douglas and Peucker, 1973."""
+    yield points[0]
+    if len(points) > 1:
+        yield from _after(points)
+
+
+def _after(points: list[Point]) -> Iterator[Point]:
+    """The corners of a run of points but for its first."""
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
+    off = [abs(y - y0 - slope * (x - x0)) for x, y in points[1:-1]]
+    if len(points) == 2 or (x1 > x0 and max(off) <= NEAR):
+        yield points[-1]
+    else:
+        middle = off.index(max(off)) + 1
+        yield from _after(points[: middle + 1])
+        yield from _after(points[middle:])
 
 
 class _Scale:

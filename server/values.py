@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .nearest import nearest
+from .order import nouns
 from .typography import fixed, number
 
 CELLS = 20
@@ -37,7 +38,7 @@ def tabled(answer: dict[str, Any]) -> Table:
     poles = {nearest(xs, mark["x"]) for mark in answer["marks"] if mark["kind"] == "pole"}
     reader = _Reader(answer, poles)
     compared = ["analytical", "numerical", "they"] if answer["columns"]["analytical"] is not None else ["numerical"]
-    return Table([answer["wrt"], answer["of"], *compared], [reader.cells(row) for row in rows])
+    return Table([answer["wrt"], nouns(answer).of, *compared], [reader.cells(row) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class _Reader:
 
     def _status(self, row: int) -> str:
         answer, columns = self.answer, self.answer["columns"]
+        forward = nouns(answer).forward
         sides = [columns[side][row] for side in ("left", "right")]
         between = "between the two sides"
         if None not in sides:
@@ -79,7 +81,7 @@ class _Reader:
         return {
             "agrees": "agree",
             "subgradient": f"agree: at a kink any slope {between} is right",
-            "jump": f"cannot be compared: forward {'grows without bound' if row in self.poles else 'jumps'}",
+            "jump": f"cannot be compared: {forward} {'grows without bound' if row in self.poles else 'jumps'}",
             "edge": "cannot be compared: an edge of the domain",
             "undecided": "cannot be told apart within the error",
             "differs": "differ, by design" if answer["verdict"]["word"] == "matches its surrogate" else "differ",

@@ -166,7 +166,7 @@ class Step(Asked):
     analytical: float | None
     left: float | None
     right: float | None
-    order: float | None
+    central_order: float | None
     rounding: float | None
     chosen: list[float]
     least: Least | None

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from .beside import beside, cut
 from .nearest import nearest
+from .order import nouns
 from .typography import number, powers, prose, telling
 
 MOST = 24
@@ -19,7 +20,11 @@ STRUCTURES = {
     "together": "All points went through the Function in one call.",
     "one by one": "The Function was called once for each point.",
 }
-CODE = re.compile(r"\b(forward|backward|grad_output|grad_input|None)\b", re.ASCII)
+CODE = re.compile(
+    r"(\.backward\(\)|@\w+|\b(?:torch|ctx)(?:\.\w+)+"
+    r"|(?<!double )(?<!Double )\b(?:forward|backward|grad_\w+(?:\[[\d,]+\])?|None)(?!\w))",
+    re.ASCII,
+)
 Numbers = list[float | None]
 
 
@@ -64,24 +69,32 @@ def summary(answer: dict[str, Any]) -> list[str]:
     sentences = [_range(said)]
     if not said.infinite:
         if said.columns["analytical"]:
-            returned = _runs(said.columns["analytical"])
-            given = number(answer["grad_output"])
-            sentences.append(f"With grad_output {given}, backward returns a gradient that {returned}.")
+            sentences.append(_returned(answer, _runs(said.columns["analytical"])))
         if said.columns["surrogate"]:
-            sentences.append(f"The surrogate {_runs(said.columns['surrogate'])}.")
+            meant = "The surrogate" if answer["order"] == 1 else "The gradient of the surrogate"
+            sentences.append(f"{meant} {_runs(said.columns['surrogate'])}.")
     if answer["verdict"]["worst"]:
         sentences.append(_worst(answer, said.span))
     if not said.marks and not said.infinite:
-        sentences.append("There is no kink and no jump in this range.")
+        there = "There is" if answer["order"] == 1 else f"{nouns(answer).of} has"
+        sentences.append(f"{there} no kink and no jump in this range.")
     return sentences
 
 
 def _range(said: Said) -> str:
     answer, span = said.answer, said.span
-    wrt, of = answer["wrt"], answer["of"]
+    wrt, of = answer["wrt"], nouns(answer).of
+    if answer["order"] == 2:
+        of += f", what backward returns for grad_output {number(answer['grad_output'])},"
     infinite = ", ".join(telling(x, span) for x in said.infinite)
     runs = f"grows without bound at {wrt} = {infinite}" if infinite else _runs(said.columns["forward"])
     return f"{wrt} goes from {telling(answer['start'], span)} to {telling(answer['stop'], span)}; {of} {runs}."
+
+
+def _returned(answer: dict[str, Any], runs: str) -> str:
+    if answer["order"] == 2:
+        return f"Its derivative by autograd, of double backward, {runs}."
+    return f"With grad_output {number(answer['grad_output'])}, backward returns a gradient that {runs}."
 
 
 def _runs(column: Iterable[float | None]) -> str:
@@ -127,7 +140,7 @@ def kinks(answer: dict[str, Any]) -> Kinks | None:
     jumps = any(mark["kind"] == "jump" for mark in said.marks)
     sides = ["left of it", "right of it"] if jumps else ["slope left", "slope right"]
     rows = [_row(mark, said.span, jumps) for mark in said.marks[:MOST]]
-    return Kinks([answer["wrt"], "", *sides, "backward"], rows, len(said.marks) - len(rows))
+    return Kinks([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(said.marks) - len(rows))
 
 
 def _row(mark: dict[str, Any], span: float, jumps: bool) -> list[str]:
@@ -147,17 +160,20 @@ def _finite(value: float | None) -> float | None:
 def method(answer: dict[str, Any]) -> str:
     """How the numbers of a document came about, in one paragraph."""
     numerical, tolerance, device = answer["numerical"], answer["tolerance"], answer["device"]
-    sentences = [f"backward ran in {answer['dtype']} on {device['name']}."]
+    said, second = nouns(answer), answer["order"] == 2
+    ran = "backward and double backward" if second else "backward"
+    sentences = [f"{ran} ran in {answer['dtype']} on {device['name']}."]
     if numerical:
         sentences.append(
-            f"The numerical curve is {numerical['dtype']} on {numerical['device']}: differences from a first step of "
-            f"{number(numerical['step'], 2)}, extrapolated, {number(numerical['forwards_per_point'], 2)} forwards a "
-            "point, each with its own error bound."
+            f"The numerical curve is {numerical['dtype']} on {numerical['device']}: differences "
+            f"{f'of {said.of} ' * second}from a first step of {number(numerical['step'], 2)}, extrapolated, "
+            f"{number(numerical['forwards_per_point'], 2)} {'calls' if second else 'forwards'} a point, each with its "
+            "own error bound."
         )
     if tolerance:
         sentences.append(
-            f"backward is accused only where it is off by more than {number(tolerance['atol'], 2)} + "
-            f"{number(tolerance['rtol'], 2)} × |numerical| + 10 × the error bound."
+            f"{'Double backward' if second else 'backward'} is accused only where it is off by more than "
+            f"{number(tolerance['atol'], 2)} + {number(tolerance['rtol'], 2)} × |numerical| + 10 × the error bound."
         )
     sentences.append(f"{answer['verdict']['judged']} of {len(answer['columns']['x'])} points could be judged.")
     if answer["structure"] in STRUCTURES:

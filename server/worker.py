@@ -100,7 +100,8 @@ def _respond(answer: ModuleType, asked: dict[str, Any]) -> bytes:
 
 
 def _question(plain: dict[str, Any]) -> Question:
-    elements = {key: Element(plain[key]["name"], tuple(plain[key]["index"])) for key in ("wrt", "of")}
+    named = {key: plain[key] for key in ("wrt", "of", "wrt2") if plain[key]}
+    elements = {key: Element(each["name"], tuple(each["index"])) for key, each in named.items()}
     inputs = {name: tuple(values) for name, values in plain["inputs"].items()}
     return Question(**{**plain, **elements, "inputs": inputs})
 

@@ -1,11 +1,14 @@
 // The state of the page is its address: what the controls say, defaults left out. The server has the last word on it.
 
 const DRESS = ["theme", "hide", "width", "height", "sliders"];
-const LOOK = ["view", "at"];
+const LOOK = ["view", "at", "compile", "lr", "steps", "goal", "wrt2", "start2", "stop2"];
 const only = (state, names) => Object.fromEntries(names.map((name) => [name, state[name]]));
 
 /** Does this name say what is shown, and not how, nor what is looked at more closely? */
 export const isSaid = (name) => !DRESS.includes(name) && !LOOK.includes(name);
+
+/** Does this name say what is looked at more closely? */
+export const isLook = (name) => LOOK.includes(name);
 
 /** What an address says, over the defaults. `ranged(usual, wrt)` are those with the range of another element. */
 export function parse(usual, search, ranged) {

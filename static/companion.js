@@ -1,15 +1,19 @@
-// The figure below the main one: asks for its own numbers after each main answer, and keeps the last good picture.
+// The figure or panel below the main one: asks for its own numbers after each main answer, and keeps the last good
+// picture.
 
 import { areaFigure } from "./area_figure.js";
 import { asker, unshown } from "./ask.js";
 import { SURROGATE } from "./curves.js";
 import { level, mapFigure } from "./map_figure.js";
 import { format, prose, tidy } from "./number.js";
+import { nouns } from "./order.js";
 import { palette } from "./palette.js";
+import { isPanel, panels } from "./panels.js";
 import { CONFIG, library } from "./plotly.js";
 import { precisionFigure, precisionTable } from "./precision_figure.js";
 import { stepFigure } from "./step_figure.js";
 import { grid } from "./table.js";
+import { wear } from "./wear.js";
 import { wideFigure } from "./wide_figure.js";
 import { coded } from "./words.js";
 
@@ -27,9 +31,10 @@ const REST = 2; // while a slider is dragged the page rests for so many times as
 
 /**
  * `source` answers addresses; `place()` is what the main figure has drawn, as `plot.state()` tells it, null before that;
- * `steer(grad_output, live)` is called while somebody drags in the map. Returns {follow, align, close, state}.
+ * `put(name, text, live)` sets one control and `move(values)` several, as a hand would. Returns {follow, align, close,
+ * state}.
  */
-export function companion(section, { source, place, steer, drawn }) {
+export function companion(section, { source, place, put, move, drawn }) {
   const find = (name) => section.querySelector(`#companion-${name}`);
   const element = find("plot");
   let shown = null;
@@ -38,6 +43,8 @@ export function companion(section, { source, place, steer, drawn }) {
   let next = 0; // when there is time for another picture while somebody drags
   let timer = 0;
   let plotly = null; // the one that drew last
+  const panel = panels(find("panel"), { place, judged, put, move, library, palette, wear });
+  const steer = (grad_output, live) => put("grad_output", String(grad_output), live);
   const ask = asker(source, answered, refused);
 
   /** Ask for `address`, the same section in `view`; not at once if somebody drags and has not had time to see. */
@@ -45,8 +52,9 @@ export function companion(section, { source, place, steer, drawn }) {
     section.hidden = false;
     if (section.dataset.view !== view) forget();
     section.dataset.view = view;
+    section.toggleAttribute("data-panel", isPanel(view));
     find("title").textContent = title;
-    for (const item of section.querySelectorAll("[data-look]")) item.hidden = item.dataset.look !== view;
+    for (const item of section.querySelectorAll("[data-look]")) item.hidden = !item.dataset.look.split(" ").includes(view);
     for (const kind of ["csv", "json"]) find(kind).href = address.replace(".json", `.${kind}`);
     if (held !== null) return;
     section.classList.add("waiting");
@@ -63,6 +71,8 @@ export function companion(section, { source, place, steer, drawn }) {
     section.removeAttribute("data-empty");
     for (const name of ["sentence", "words", "trouble", "table"]) find(name).replaceChildren();
     plotly?.purge(element);
+    element.hidden = true;
+    panel.close();
   }
 
   function answered(answer) {
@@ -76,7 +86,18 @@ export function companion(section, { source, place, steer, drawn }) {
     if (answer.view === "step") field.placeholder = format(answer.at, 6);
     find("table").replaceChildren(...(table?.rows.length ? [grid(caption, table)] : []));
     shown = answer;
-    draw().catch((error) => refused(unshown(error)));
+    (isPanel(answer.view) ? unfold(answer) : draw()).catch(unable);
+  }
+
+  const unable = (error) => refused(unshown(error));
+
+  async function unfold(answer) {
+    if (!place()) return;
+    const begun = performance.now();
+    if (!(await panel.show(answer)) || answer !== shown) return;
+    next = performance.now() + REST * (performance.now() - begun);
+    document.documentElement.dataset.companion = answer.address;
+    drawn();
   }
 
   function refused(sentence) {
@@ -117,6 +138,8 @@ export function companion(section, { source, place, steer, drawn }) {
     for (const item of section.querySelectorAll(`[data-look="${shown.view}"][data-traces]`)) {
       item.hidden = !item.dataset.traces.split(", ").some((each) => names.includes(each));
     }
+    const said = nouns(shown);
+    for (const word of section.querySelectorAll("[data-noun]")) word.textContent = said[word.dataset.noun];
     const { designed } = judged();
     section.toggleAttribute("data-designed", designed);
     for (const item of section.querySelectorAll(".differing")) {
@@ -144,7 +167,12 @@ export function companion(section, { source, place, steer, drawn }) {
     return { designed: verdict.word === SURROGATE, marks: marks.filter(({ kind }) => kind === "pole" || kind === "cusp") };
   }
 
-  const align = () => shown && !section.hidden && draw();
+  function align() {
+    if (shown === null || section.hidden) return null;
+    if (!isPanel(shown.view)) return draw();
+    const open = document.documentElement.dataset.companion === shown.address;
+    return open ? panel.redraw() : unfold(shown).catch(unable);
+  }
 
   /** grad_output at a height of the map. */
   function height(event) {
@@ -178,7 +206,8 @@ export function companion(section, { source, place, steer, drawn }) {
 
   const state = () => shown && place() && { answer: shown, plotly, figure: FIGURES[shown.view], ...judged() };
 
-  new ResizeObserver(align).observe(element);
+  const resized = new ResizeObserver(align);
+  for (const each of [element, find("panel")]) resized.observe(each);
   function close() {
     section.hidden = true;
     section.dataset.view = "curves";

@@ -83,7 +83,7 @@ export function follow(form, state, usual) {
 
 /** Mark the control that a complaint names, and only that one. */
 export function blame(form, sentence) {
-  const words = sentence.match(/^\w+|\w+(?==)/g) ?? []; // a complaint begins with the name, or has name=value in it
+  const words = sentence.match(/^[\w.]+|[\w.]+(?==)/g) ?? []; // a complaint begins with the name, or has name=value in it
   const names = [...form.elements].filter((element) => element.name).map((element) => element.name);
   const culprit = words.find((word) => names.includes(word));
   for (const element of form.elements) {

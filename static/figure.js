@@ -2,6 +2,7 @@
 
 import { band } from "./band.js";
 import { bent, curves, implied } from "./curves.js";
+import { nouns } from "./order.js";
 import { calm, withoutPoles } from "./poles.js";
 import { range } from "./range.js";
 import { across, axis, heading, sheet, stripe } from "./sheet.js";
@@ -33,7 +34,7 @@ export function ranges(whole, { layout, held }) {
   const inSight = (y) => (y > ceiling + rise || y < bottom - rise ? null : y);
   const values = [...seen.values, implied(answer)?.map(inSight)];
   const still = [...quiet.values, implied({ ...answer, columns })?.map(inSight)];
-  const natural = (Math.abs(answer.grad_output) || 1) * (rise / (answer.stop - answer.start));
+  const natural = (Math.abs(nouns(answer).scale) || 1) * (rise / (answer.stop - answer.start));
   if (layout === "overlaid") {
     const all = [...values, ...seen.slopes];
     const both = range(all, { zero: true, held: held?.upper, calm: [...still, ...quiet.slopes] });
@@ -105,8 +106,10 @@ const margin = (texts) => Math.ceil(4 * Math.max(MARGIN.left, 0.7 + widest(texts
 
 /** What the two y-axes measure, in the words of the op. */
 export function axisWords(answer, overlaid) {
-  const swept = `${answer.verdict.word === "no gradient" ? "sensitivity to" : "grad of"} ${answer.wrt}`;
-  return { upper: overlaid ? `${answer.of} and ${swept}` : answer.of, lower: swept };
+  const { of, slope } = nouns(answer);
+  const alone = answer.order !== 2 && answer.verdict.word === "no gradient";
+  const swept = alone ? `sensitivity to ${answer.wrt}` : slope;
+  return { upper: overlaid ? `${of} and ${swept}` : of, lower: swept };
 }
 
 function disagreements(answer, overlaid, palette) {

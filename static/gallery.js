@@ -3,13 +3,22 @@
 const box = document.querySelector("#search");
 const cards = [...document.querySelectorAll(".card")];
 const groups = [...document.querySelectorAll(".group")];
+const guides = [...document.querySelectorAll(".tour, .jump")];
+const spoken = new Map(cards.map((card) => [card, told(card)]));
 const nothing = document.querySelector("#nothing");
 const count = document.querySelector("#found");
 
+// All that a card says, with the name of its group and the words that do not stand on it.
+function told(card) {
+  const group = card.closest(".group").querySelector("h2").textContent;
+  return `${card.textContent} ${group} ${card.dataset.search}`.toLowerCase();
+}
+
 function filter() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const card of cards) card.hidden = !words.every((word) => card.dataset.search.includes(word));
+  for (const card of cards) card.hidden = !words.every((word) => spoken.get(card).includes(word));
   for (const group of groups) group.hidden = !group.querySelector(".card:not([hidden])");
+  for (const guide of guides) guide.hidden = words.length > 0;
   const found = cards.filter((card) => !card.hidden);
   nothing.hidden = found.length > 0;
   nothing.querySelector("q").textContent = box.value.trim();

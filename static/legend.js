@@ -2,11 +2,12 @@
 
 import { bent, implied } from "./curves.js";
 import { axisWords } from "./figure.js";
+import { nouns } from "./order.js";
 
 /** Bring the words around `figure`, the element, into line with `answer`. Some of them may be left out. */
 export function legend(figure, answer, layout) {
   const say = (name, words) => {
-    const place = figure.querySelector(`#${name}`);
+    const place = figure.querySelector(`[id$="${name}"]`);
     if (place && place.textContent !== words) place.textContent = words;
   };
   const { upper, lower } = axisWords(answer, layout === "overlaid");
@@ -17,6 +18,8 @@ export function legend(figure, answer, layout) {
   say("lower-words", lower);
   say("differing", answer.verdict.word === "differs" ? "differ" : "differ by design");
   say("bends", bends.join(", ") || "kink");
+  const said = nouns(answer);
+  for (const word of figure.querySelectorAll("[data-noun]")) word.textContent = said[word.dataset.noun];
   for (const item of figure.querySelectorAll("[data-curve]")) item.hidden = !has[item.dataset.curve];
 }
 

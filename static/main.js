@@ -3,7 +3,9 @@
 import { joined } from "./address.js";
 import { companion } from "./companion.js";
 import { prose } from "./number.js";
+import { retold } from "./order.js";
 import { painted } from "./painted.js";
+import { isPanel } from "./panels.js";
 import { saveCompanion } from "./picture.js";
 import { library } from "./plotly.js";
 import { scrollable } from "./scroll.js";
@@ -19,6 +21,7 @@ const page = document.documentElement;
 const views = [...document.querySelectorAll("[name=view]")];
 const titles = Object.fromEntries(views.map(({ value, dataset }) => [value, dataset.title]));
 const source = fetching();
+const AT = ["step", "jacobian", "node", "descent"]; // the views that look at one place
 const FILES = ["csv", "json", "svg", "png"];
 
 const seen = painted(); // before Plotly is read
@@ -41,12 +44,13 @@ const figure = section({
     look();
     if (name === "view") reveal();
   },
-  picked: (x) => figure.state().view === "step" && figure.put("at", String(x)),
+  picked: (x) => AT.includes(figure.state().view) && figure.put("at", String(x)),
 });
 const closer = companion(find("#companion"), {
   source,
   place: figure.plot.state,
-  steer: (value, live) => figure.put("grad_output", String(value), live),
+  put: figure.put,
+  move: figure.move,
   drawn: () => figure.plot.mark(closer.state().answer.at ?? null),
 });
 
@@ -55,6 +59,7 @@ function pointed(said, here) {
   const { pathname } = location;
   if (location.search !== here) history.replaceState(null, "", pathname + here);
   for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
+  find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&")}`;
 }
 
 /** Open the companion figure for the section that is drawn, or close it. */
@@ -65,13 +70,14 @@ function look() {
   if (closest === "") {
     closer.close();
     figure.plot.mark(null);
-  } else closer.follow(view, `${figure.path}.json${joined(said, closest)}`, titles[view], figure.dragging());
+  } else closer.follow(view, `${figure.path}.json${joined(said, closest)}`, retold(titles[view], figure.state()), figure.dragging());
 }
 
 /** What was opened is brought into sight, below the curves as far as there is room. */
 function reveal() {
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-  requestAnimationFrame(() => find("#companion-plot").scrollIntoView({ block: "nearest", behavior }));
+  const [place, block] = isPanel(figure.state().view) ? ["sentence", "center"] : ["plot", "nearest"];
+  requestAnimationFrame(() => find(`#companion-${place}`).scrollIntoView({ block, behavior }));
 }
 
 /** What the answer says of the source and of the fields that were left empty. */

@@ -1,6 +1,7 @@
 // What stands at one row of the table: as cells under the figure, and as a sentence to be spoken.
 
 import { fixed, format } from "./number.js";
+import { nouns } from "./order.js";
 import { poles } from "./poles.js";
 
 const GAPS = {
@@ -49,7 +50,7 @@ export function reading(answer, row) {
   const step = (answer.stop - answer.start) / (answer.count - 1);
   return [
     { name: "x", term: answer.wrt, text: fixed(x[row], step) },
-    { name: "forward", term: answer.of, text: value(answer, "forward", row) },
+    { name: "forward", term: nouns(answer).of, text: value(answer, "forward", row) },
     analytical && { name: "analytical", term: "analytical", text: value(answer, "analytical", row) },
     numerical && { name: "numerical", term: "numerical", text: measured(answer, row) },
     analytical && { name: "status", term: "they", text: status(answer, row) },
@@ -84,7 +85,7 @@ function status(answer, row) {
   const words = {
     agrees: "agree",
     subgradient: `agree: at a kink any slope ${between} is right`,
-    jump: `cannot be compared: forward ${poles(answer).includes(row) ? "grows without bound" : "jumps"}`,
+    jump: `cannot be compared: ${nouns(answer).forward} ${poles(answer).includes(row) ? "grows without bound" : "jumps"}`,
     edge: "cannot be compared: an edge of the domain",
     undecided: "cannot be told apart within the error",
     differs: answer.verdict.word === "matches its surrogate" ? "differ, by design" : "differ",

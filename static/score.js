@@ -1,6 +1,7 @@
 // The curves as something to be heard: what sounds when. Pure: no sound yet.
 
 import { nearest } from "./nearest.js";
+import { nouns } from "./order.js";
 import { withoutPoles } from "./poles.js";
 
 export const SECONDS = 3; // for one curve
@@ -33,7 +34,7 @@ export function score(whole, ranges) {
     return { row, hertz: pitch(value, ranges[panel]), negative: value !== null && value < 0 };
   };
   return PARTS.filter(([name]) => columns[name]?.some((value) => value !== null)).map(([name, panel]) => ({
-    name,
+    name: name === "forward" ? nouns(whole).forward : name,
     beats: rows.map(beat(columns[name], panel)),
     ticks,
   }));

@@ -1,7 +1,7 @@
 // A live section: its controls write an address, the address is asked for its numbers, the numbers are drawn and told.
 // What of it a page leaves out is not missed; the form alone must be there, for what is said of the op in it.
 
-import { joined, parse, parted } from "./address.js";
+import { isLook, joined, parse, parted } from "./address.js";
 import { asker, unshown } from "./ask.js";
 import { blame, declared, follow, listen, read, write } from "./controls.js";
 import { prose, tidy } from "./number.js";
@@ -10,6 +10,8 @@ import { plotter } from "./plot.js";
 import { reader } from "./reading.js";
 import { tracer } from "./trace.js";
 import { teller } from "./verdict.js";
+
+const AFRESH = { wrt2: "", start2: "", stop2: "" }; // what another element swept has beside it
 
 /**
  * `source` answers addresses (source.js), `load()` brings Plotly, `search` is the query that is shown first. Called
@@ -58,7 +60,7 @@ export function section({ source, load, search, pointed, answered, drawn, looked
   /** Take over what `values` say, as if it had come from the controls. */
   function move(values) {
     const swept = values.wrt ?? state.wrt;
-    const range = swept === state.wrt ? {} : { ...texts(ranged(first, swept)), at: "" };
+    const range = swept === state.wrt ? {} : { ...texts(ranged(first, swept)), at: "", ...AFRESH };
     state = { ...state, ...range, ...values };
     write(form, state, usual());
     go();
@@ -85,6 +87,7 @@ export function section({ source, load, search, pointed, answered, drawn, looked
 
   function show(answer, address) {
     complain("");
+    page.dataset.order = answer.order;
     if (address === asked) point(answer.address.slice(path.length)); // the shortest one
     tell(answer);
     draw(answer, dragging ? (plot.state()?.ranges ?? null) : null);
@@ -108,14 +111,18 @@ export function section({ source, load, search, pointed, answered, drawn, looked
     const before = state;
     state = { ...state, ...read(form) };
     if (name === "wrt" && state.wrt !== before.wrt) {
-      state = { ...state, ...texts(usual()), at: "" };
+      state = { ...state, ...texts(usual()), at: "", ...AFRESH };
+      write(form, state, usual());
+    }
+    if (name === "wrt2") {
+      state = { ...state, start2: "", stop2: "" };
       write(form, state, usual());
     }
     follow(form, state, usual());
     const again = known(live);
     dragging = live;
     if (name === "layout" && plot.state()) draw(plot.state().answer, null);
-    if (name !== "view" && name !== "at") return again ? undefined : go();
+    if (!isLook(name)) return again ? undefined : go();
     point(parts().section);
     return looked(name);
   });

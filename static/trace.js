@@ -2,6 +2,7 @@
 
 import { target } from "./keys.js";
 import { nearest } from "./nearest.js";
+import { nouns } from "./order.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const REACH = 4.2;
@@ -124,7 +125,7 @@ function sketch(parts, frame, answer, row, at, rem) {
   set(frame, { x: box[0], y: box[1], width: box[2], height: box[3], viewBox: box.join(" ") });
   const tangent = (name, gradient, from, to) => {
     const rise =
-      gradient === null || gradient === undefined || y === null ? NaN : slope(gradient / answer.grad_output, at);
+      gradient === null || gradient === undefined || y === null ? NaN : slope(gradient / nouns(answer).scale, at);
     const length = (REACH * rem) / Math.hypot(1, rise);
     set(
       parts[name],

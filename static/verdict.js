@@ -10,7 +10,7 @@ import { coded } from "./words.js";
 export function teller(box, { link, follow }) {
   if (!box) return () => {};
   const find = (name) => box.querySelector(name);
-  const onward = find("#beyond");
+  const onward = find("[id$=beyond]");
   let there = null;
 
   onward.addEventListener("click", (event) => {
@@ -21,7 +21,7 @@ export function teller(box, { link, follow }) {
 
   /** A link to the range in which a difference is seen that is out of sight. */
   function offer(range) {
-    if (!range && document.activeElement === onward) document.querySelector("#cursor").focus({ preventScroll: true });
+    if (!range && document.activeElement === onward) document.querySelector(".cursor").focus({ preventScroll: true });
     onward.hidden = !range;
     there = range;
     if (range) onward.href = link(range);
@@ -34,8 +34,10 @@ export function teller(box, { link, follow }) {
     find("use").setAttribute("href", `#mark-${word.replaceAll(" ", "-")}`);
     say(find(".word"), [word]);
     say(find(".sentence"), coded(failure ? `${failure.phase} raised ${failure.kind}: ${failure.message}` : sentence));
-    find("#explanation").hidden = !explanation;
-    say(find("#explanation"), coded(explanation?.sentence ?? ""));
+    find(".explanation").hidden = !explanation;
+    say(find(".explanation"), coded(explanation?.sentence ?? ""));
+    find(".opinion").hidden = !answer.gradgradcheck;
+    say(find(".opinion"), coded(answer.gradgradcheck?.sentence ?? ""));
     offer(beyond(answer));
   };
 }

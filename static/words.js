@@ -2,10 +2,13 @@
 
 import { bent } from "./curves.js";
 import { format, powers, prose, telling } from "./number.js";
+import { nouns } from "./order.js";
 import { poles, withoutPoles } from "./poles.js";
 import { element, grid } from "./table.js";
 
 const MOST = 24;
+const CODE =
+  /(\.backward\(\)|@\w+|\b(?:torch|ctx)(?:\.\w+)+|(?<![Dd]ouble )\b(?:forward|backward|grad_\w+(?:\[[\d,]+\])?|None)(?!\w))/;
 const STRUCTURES = {
   together: "All points went through the Function in one call.",
   "one by one": "The Function was called once for each point.",
@@ -14,7 +17,9 @@ const STRUCTURES = {
 /** Sentences about `answer`, most important first. */
 export function summary(answer) {
   const { columns, marks } = withoutPoles(answer);
-  const { verdict, wrt, of } = answer;
+  const { verdict, wrt, order, grad_output } = answer;
+  const said = nouns(answer);
+  const of = order === 2 ? `${said.of}, what backward returns for grad_output ${format(grad_output)},` : said.of;
   const worst = verdict.worst;
   const span = answer.stop - answer.start;
   const infinite = poles(answer).map((row) => telling(columns.x[row], span));
@@ -25,13 +30,19 @@ export function summary(answer) {
       `${of} ${endless ? `grows without bound at ${wrt} = ${infinite.join(", ")}` : runs(columns.forward)}.`,
     columns.analytical &&
       !endless &&
-      `With grad_output ${format(answer.grad_output)}, backward returns a gradient that ${runs(columns.analytical)}.`,
-    columns.surrogate && !endless && `The surrogate ${runs(columns.surrogate)}.`,
+      (order === 2
+        ? `Its derivative by autograd, of double backward, ${runs(columns.analytical)}.`
+        : `With grad_output ${format(grad_output)}, backward returns a gradient that ${runs(columns.analytical)}.`),
+    columns.surrogate &&
+      !endless &&
+      `The ${order === 2 ? "gradient of the " : ""}surrogate ${runs(columns.surrogate)}.`,
     worst &&
       `They differ most at ${wrt} = ${telling(worst.x, span)}: ` +
         `analytical ${apart(worst.analytical, worst.numerical)}, ` +
         `numerical ${apart(worst.numerical, worst.analytical)}.`,
-    marks.length === 0 && !endless && "There is no kink and no jump in this range.",
+    marks.length === 0 &&
+      !endless &&
+      `${order === 2 ? `${said.of} has` : "There is"} no kink and no jump in this range.`,
   ].filter(Boolean);
 }
 
@@ -57,7 +68,8 @@ export function marksTable(answer) {
   const { marks } = withoutPoles(answer);
   if (marks.length === 0) return null;
   const jumps = marks.some(({ kind }) => kind === "jump");
-  const head = [answer.wrt, "", jumps ? "left of it" : "slope left", jumps ? "right of it" : "slope right", "backward"];
+  const sides = jumps ? ["left of it", "right of it"] : ["slope left", "slope right"];
+  const head = [answer.wrt, "", ...sides, nouns(answer).backward];
   const rows = marks
     .slice(0, MOST)
     .map((mark) => [
@@ -72,16 +84,20 @@ export function marksTable(answer) {
 const slope = (value, labelled) => (labelled ? "slope " : "") + (value === null ? "unbounded" : format(value));
 
 /** How the numbers came about, in one paragraph. */
-export function method({ numerical, tolerance, structure, dtype, device, columns, verdict }) {
+export function method(answer) {
+  const { numerical, tolerance, structure, dtype, device, columns, verdict, order } = answer;
+  const { of } = nouns(answer);
   return prose(
     [
-      `backward ran in ${dtype} on ${device.name ?? device.kind}.`,
+      `backward${order === 2 ? " and double backward" : ""} ran in ${dtype} on ${device.name ?? device.kind}.`,
       numerical &&
-        `The numerical curve is ${numerical.dtype} on ${numerical.device}: differences from a first step of ` +
-          `${format(numerical.step, 2)}, extrapolated, ${format(numerical.forwards_per_point, 2)} forwards a point, ` +
+        `The numerical curve is ${numerical.dtype} on ${numerical.device}: differences ` +
+          `${order === 2 ? `of ${of} ` : ""}from a first step of ${format(numerical.step, 2)}, extrapolated, ` +
+          `${format(numerical.forwards_per_point, 2)} ${order === 2 ? "calls" : "forwards"} a point, ` +
           `each with its own error bound.`,
       tolerance &&
-        `backward is accused only where it is off by more than ${format(tolerance.atol, 2)} + ` +
+        `${order === 2 ? "Double backward" : "backward"} is accused only where it is off by more than ` +
+          `${format(tolerance.atol, 2)} + ` +
           `${format(tolerance.rtol, 2)} × |numerical| + 10 × the error bound.`,
       `${verdict.judged} of ${columns.x.length} points could be judged.`,
       STRUCTURES[structure],
@@ -93,7 +109,7 @@ export function method({ numerical, tolerance, structure, dtype, device, columns
 
 /** `text` as nodes, the names of code set as code. */
 export function coded(text) {
-  const pieces = powers(prose(text)).split(/\b(forward|backward|grad_output|grad_input|None)\b/);
+  const pieces = powers(prose(text)).split(CODE);
   return pieces.map((piece, i) => (i % 2 ? element("code", piece) : piece));
 }
 

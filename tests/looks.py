@@ -14,6 +14,9 @@ from gradloupe.server.numerics.judge import Verdict, judge
 from gradloupe.server.numerics.section import Section
 from gradloupe.server.shapes import shapes
 
+# What is measured of an op that claims this.
+WORD = {"exact": "matches", "surrogate": "matches its surrogate", "broken": "differs"}
+
 
 class Plain(torch.autograd.Function):
     """Stands where the gradient is autograd's own."""

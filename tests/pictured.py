@@ -13,11 +13,6 @@ from gradloupe.server.address import Address
 from gradloupe.server.frames import Frame
 from gradloupe.server.question import Element, Question
 
-OPS = (
-    *("abs_product", "clamp_with_grad", "clamp_with_grad_that_works", "clipped_relu", "cube", "double", "exp"),
-    *("functional_linear", "heaviside_sigmoid", "image_alpha", "incorrect_clipped_relu", "kill_head", "replace_grad"),
-    *("round_straight_through", "sinh", "sinh_on_ctx", "square"),
-)
 STATUSES = ["agrees", "subgradient", "jump", "edge", "undecided", "differs", "gap"]
 
 
@@ -56,7 +51,8 @@ def made_up(**changed: Any) -> dict[str, Any]:
     }
     said: dict[str, Any] = {
         **{"view": "curves", "op": "parabola", "title": "Parabola", "claim": "exact", "wrt": "x", "of": "y"},
-        **{"start": -2.0, "stop": 2.0, "count": 101, "grad_output": 1.0, "parameters": {}, "inputs": {"x": [1.0]}},
+        **{"start": -2.0, "stop": 2.0, "count": 101, "grad_output": 1.0, "order": 1},
+        **{"parameters": {}, "inputs": {"x": [1.0]}},
         **{"dtype": "float64", "device": {"kind": "cpu", "name": "a processor"}, "notes": [], "failure": None},
         **{
             "statuses": STATUSES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -37,18 +37,22 @@ from gradloupe.server.shapes import shapes
 
 # Where a bug can be seen: on some section of the op, beside the other dtypes, in what the whole Function does,
 # or, where there is none, nowhere.
-Place = Literal["section", "precision", "contract X-ray", "nowhere"]
+Place = Literal["section", "precision", "contract", "nowhere"]
 
 
 @dataclass(frozen=True)
 class Planted:
-    """One row of the table: an op, what is wrong with it, where that is seen, and what gradcheck is asked."""
+    """One row of the table: an op, what is wrong with it, where that is seen, and what gradcheck is asked.
+
+    ``check`` is the check of the contract that finds it, where no section does.
+    """
 
     name: str
     op: Op
     wrong: str
     seen: Place
     asked: tuple[torch.Tensor, ...]
+    check: str = ""
 
     def sections(self) -> list[dict[str, str]]:
         """The sections the page offers: every output element by every input element; the first met comes first."""
@@ -114,6 +118,11 @@ def _planted(
     return Planted(name, _op(function, **words), wrong, seen, (_normal(6),))
 
 
+def _of_contract(name: str, function: type[torch.autograd.Function], wrong: str, check: str) -> Planted:
+    """A row that no section shows."""
+    return replace(_planted(name, function, wrong, "contract"), check=check)
+
+
 def _of_two(name: str, function: type[torch.autograd.Function], wrong: str) -> Planted:
     op = _op(function, Input("u", value=0.7), Input("v", value=1.3))
     return Planted(name, op, wrong, "section", (_normal(6), _normal(6, seed=1)))
@@ -128,8 +137,8 @@ PLANTED = (
     _planted("grad_output forgotten", Forgets, "right for grad_output 1 only"),
     _planted("writes to grad_output", WritesToGradOutput, "spoils the caller's tensor"),
     _planted("assumes grad_output contiguous", ReadsMemoryInOrder, "another gradient for another layout"),
-    _planted("intermediate kept on ctx", KeepsAnIntermediate, "second derivative 0", "contract X-ray"),
-    _planted("output kept on ctx", KeepsItsOutput, "memory is not freed", "contract X-ray"),
+    _of_contract("intermediate kept on ctx", KeepsAnIntermediate, "second derivative 0", "SECOND-ORDER"),
+    _of_contract("output kept on ctx", KeepsItsOutput, "memory is not freed", "CTX-CYCLE"),
     _planted("gradient rounded to float32", RoundsToFloat32, "half of the digits"),
     _planted("wrong beyond x = 3", WrongBeyondThree, "where no normal number is drawn"),
     _planted("noisy by 1e-4", Noisy, "another gradient every time"),
@@ -137,11 +146,11 @@ PLANTED = (
     _of_two("None for a needed input", ReturnsNone, "autograd takes it for 0"),
     _of_two("too few gradients", ReturnsTooFew, "autograd raises"),
     _planted("too many gradients", ReturnsTooMany, "autograd raises"),
-    _planted("a factor detached", Detaches, "second derivative 0", "contract X-ray"),
+    _of_contract("a factor detached", Detaches, "second derivative 0", "SECOND-ORDER"),
     _planted(
         "None of an unused output", ExpectsBothGradients, "raises for half of the losses", outputs=("double", "square")
     ),
-    _planted("in place without mark_dirty", WorksInPlace, "the caller's tensor changes", "contract X-ray"),
+    _of_contract("in place without mark_dirty", WorksInPlace, "the caller's tensor changes", "DIRTY-MISSING"),
     Planted(
         "softmax, diagonal only",
         _op(OnlyTheDiagonal, Input("x", shape=(4,), value=(0.3, -0.5, 1.1, 0.2))),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from browsing import alike, alone, curves, drag, enter, opened, shows, value_at, zoom
 from playwright.sync_api import Browser, Page, expect
-
-from gradloupe.ops import OPS
+from seeds import SEEDS
 
 
 def test_dragging_a_slider_moves_the_curves_and_the_address(page: Page) -> None:
@@ -19,7 +18,7 @@ def test_dragging_a_slider_moves_the_curves_and_the_address(page: Page) -> None:
     assert value_at(curves(page)["forward"], -3) == low
 
 
-@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("name", SEEDS)
 def test_every_op_has_a_slider_that_moves_its_curves(page: Page, name: str) -> None:
     opened(page, f"/ops/{name}")
     before = curves(page)

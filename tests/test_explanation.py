@@ -156,7 +156,7 @@ def test_the_few_points_that_a_story_leaves_out_are_named():
     assert story.sentence == "backward returns 1.5 times the slope of forward everywhere but at x = 0."
 
 
-@pytest.mark.parametrize("grad_output", [1.0, -1.0, 2.5])
+@pytest.mark.parametrize("grad_output", [1.0, -2.5])
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.claim == "exact"])
 def test_what_matches_needs_no_explanation(name, grad_output):
     domain = next(each.domain for each in OPS[name].inputs if each.name == section(name).wrt)

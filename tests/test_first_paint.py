@@ -10,9 +10,8 @@ import httpx2
 import pytest
 from browsing import alone, curves, opened, shows
 from playwright.sync_api import Browser, Page, Route, expect
+from seeds import SEEDS
 from serving import serving
-
-from gradloupe.ops import OPS
 
 WORDS = (
     "#verdict",
@@ -36,7 +35,7 @@ new PerformanceObserver((list) => {
 LARGEST = """() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1).startTime))
 .observe({ type: 'largest-contentful-paint', buffered: true }))"""
 ASKED = (
-    *(f"/ops/{name}" for name in OPS),
+    *(f"/ops/{name}" for name in SEEDS),
     "/ops/clamp_with_grad?grad_output=-1&layout=overlaid",
     "/ops/clamp_with_grad?wrt=min",
     "/ops/exp?start=0.99999&stop=1.00001&dtype=float32",

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 
+import httpx2
 from browsing import shows
+from looks import WORD
 from playwright.sync_api import Locator, Page, expect
 
 from gradloupe.ops import OPS
+from gradloupe.server.keywords import keywords
+from gradloupe.server.shelves import GROUPS, TOUR, shelved, tour
+from gradloupe.server.sparkline import sparkline
 
 
 def cards(page: Page) -> Locator:
@@ -19,10 +24,11 @@ def test_every_op_has_a_card_with_its_curves_and_its_verdict(page: Page) -> None
     assert cards(page).count() == len(OPS)
     for op in OPS.values():
         card = page.locator(".card", has=page.get_by_role("link", name=op.title, exact=True))
-        for curve in ("forward", "analytical"):
+        word = card.locator(".word").inner_text().splitlines()[0]
+        assert word == WORD[op.claim] or (op.check and word in ("matches", "failed"))
+        for curve in ("forward", "analytical") if word != "failed" else ("forward",):
             assert re.match(r"M[\d.]+ [\d.]+L", card.locator(f".spark .{curve}").get_attribute("d") or "")
-        expected = {"exact": "matches", "surrogate": "matches its surrogate", "broken": "differs"}[op.claim]
-        expect(card.locator(".word")).to_have_text(expected)
+        assert (f"specimen, {op.check}" in card.inner_text()) == (op.claim == "broken")
 
 
 def test_a_card_leads_to_its_page(page: Page) -> None:
@@ -76,3 +82,66 @@ def test_nothing_found_is_said(page: Page) -> None:
     page.get_by_role("searchbox").fill("zebra")
     expect(page.locator("#nothing")).to_contain_text("No Function speaks of zebra")
     assert page.locator(".group:visible").count() == 0
+
+
+def test_groups_stand_in_their_order_and_can_be_jumped_to(page: Page) -> None:
+    page.goto("/")
+    titles = page.locator(".group h2").all_inner_texts()
+    assert [title for title in titles if title in GROUPS] == [*GROUPS]
+    for link, title in zip(page.locator(".jump a").all(), titles, strict=True):
+        assert link.inner_text() == title
+        link.click()
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_in_viewport()
+    counted = [int(text.split()[-1]) for text in page.locator(".jump li").all_inner_texts()]
+    assert counted == [group.locator(".card").count() for group in page.locator(".group").all()]
+
+
+def test_the_tour_leads_to_pages_that_are_there(page: Page, server: str) -> None:
+    page.goto("/")
+    places = [link.get_attribute("href") for link in page.locator(".tour a").all()]
+    assert len(places) == len(TOUR)
+    for place in places:
+        assert httpx2.get(f"{server}{place}", timeout=60).status_code == 200, place
+
+
+def test_whoever_searches_is_not_shown_around(page: Page) -> None:
+    page.goto("/")
+    guides = page.locator(".tour, .jump")
+    page.get_by_role("searchbox").fill("spike")
+    expect(guides.first).to_be_hidden()
+    expect(guides.last).to_be_hidden()
+    page.get_by_role("searchbox").press("Escape")
+    expect(guides.first).to_be_visible()
+
+
+def test_a_tour_of_ops_that_are_not_there_is_not_offered() -> None:
+    assert [stop.address for stop in tour({"replace_grad": {}, "sinh": {}})] == ["/ops/replace_grad"]
+
+
+def test_groups_of_the_visitors_own_come_first() -> None:
+    cards = [{"group": group, "title": group, "name": group} for group in ("Specimens", "Mine", "A first look")]
+    assert [group for group, _ in shelved(cards)] == ["Mine", "A first look", "Specimens"]
+
+
+def test_the_gallery_weighs_less_than_30_kb(server: str) -> None:
+    with httpx2.stream("GET", server, headers={"Accept-Encoding": "br"}, timeout=60) as response:
+        assert response.headers["content-encoding"] == "br"
+        assert sum(map(len, response.iter_raw())) < 30_000
+
+
+def test_a_curve_keeps_its_corners_and_loses_what_lies_between() -> None:
+    x = [each / 8 - 5 for each in range(81)]
+    curve = {"x": x, "forward": [max(0.0, each) for each in x], "analytical": [None if each < 0 else 1.0 for each in x]}
+    assert sparkline(curve, "forward") == "M4.0 68.0L80.0 68.0L156.0 4.0"
+    assert sparkline(curve, "analytical") == "M80.0 55.2L156.0 55.2"
+
+
+def test_a_jump_of_a_curve_is_upright() -> None:
+    curve = {"x": [0.0, 1.0, 1.0, 2.0], "forward": [0.0, 0.0, 1.0, 1.0], "analytical": [0.0, None, None, 0.0]}
+    assert sparkline(curve, "forward") == "M4.0 68.0L80.0 68.0L80.0 4.0L156.0 4.0"
+    assert sparkline(curve, "analytical") == "M4.0 68.0M156.0 68.0"
+
+
+def test_a_card_is_found_by_the_words_that_do_not_stand_on_it_said_once() -> None:
+    said = keywords("A step", "The STEP of a neuron", "a spiking neuron’s step fires")
+    assert said == "fires neuron neuron’s of spiking the"

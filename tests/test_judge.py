@@ -1,38 +1,17 @@
 """The judge on trial: a slightly wrong gradient must be caught, a right one never accused."""
 
-import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from looks import Written, look, op_of, section, written
+from looks import Written, look, op_of, written
 
 from gradloupe.ops import OPS
 from gradloupe.server.numerics.judge import judge
 from gradloupe.server.numerics.status import Status
 
 F = torch.nn.functional
-
-WORD = {"exact": "matches", "surrogate": "matches its surrogate", "broken": "differs"}
-
-
-@pytest.mark.parametrize("grad_output", [1.0, -1.0, 2.5])
-@pytest.mark.parametrize("name", OPS)
-def test_the_measured_verdict_equals_the_claim(name, grad_output):
-    op = OPS[name]
-    domain = next(each.domain for each in op.inputs if each.name == section(op).wrt)
-    _, verdict = look(op, *domain, grad_output=grad_output)
-    assert verdict.word == WORD[op.claim]
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("name", OPS)
-def test_the_verdict_is_the_same_in_every_dtype(name, dtype):
-    op = OPS[name]
-    domain = next(each.domain for each in op.inputs if each.name == section(op).wrt)
-    _, verdict = look(op, *domain, dtype=dtype)
-    assert verdict.word == WORD[op.claim]
-
 
 RIGHT = {
     name: function
@@ -164,27 +143,29 @@ def test_a_surrogate_that_is_not_what_backward_follows_is_caught():
     assert verdict.against is not verdict.forward
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_a_gradient_where_forward_is_flat_is_caught_in_every_dtype(dtype):
+    _, verdict = look(written(torch.relu, torch.ones_like), dtype=dtype)
+    assert verdict.word == "differs"
+    assert verdict.forward.intervals == ((-3.0, 0.0),)
+
+
+@pytest.mark.parametrize("grad_output", [0.25, 1.0, -8.0])
+def test_a_surrogate_may_depend_on_the_size_of_grad_output(grad_output):
+    assert look("gradient_clip", grad_output=grad_output)[1].word == "matches its surrogate"
+    normalised = replace(OPS["gradient_clip"], surrogate=lambda x, limit, grad_output: x * limit / abs(grad_output))
+    assert look(normalised, grad_output=grad_output)[1].word == "differs"
+
+
+def test_a_gradient_that_is_right_for_one_sign_only_is_told_to_match_its_surrogate():
+    for grad_output in (1.0, -1.0):
+        assert look("guided_relu", grad_output=grad_output)[1].word == "matches its surrogate"
+
+
 def test_a_right_gradient_of_a_staircase_is_zero_and_matches():
     evaluation, verdict = look(written(torch.round, lambda x: torch.zeros_like(x)))
     assert verdict.word == "matches"
     assert [each.x for each in evaluation.special] == [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.parameters and op.claim != "broken"])
-def test_the_claim_holds_for_all_parameters(name, seed):
-    op, draw = OPS[name], random.Random(seed)
-    given = {
-        each.name: draw.choice((True, False))
-        if each.kind == "switch"
-        else draw.randint(int(each.minimum), int(each.maximum))
-        if each.kind == "int"
-        else draw.uniform(each.minimum, each.maximum)
-        for each in op.parameters
-    }
-    for grad_output in (1.0, -1.0):
-        _, verdict = look(op, grad_output=grad_output, **given)
-        assert verdict.word in (WORD[op.claim], "matches"), given
 
 
 @pytest.mark.parametrize("reach", [3.0, 10.0, 1000.0])

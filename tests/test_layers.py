@@ -18,6 +18,8 @@ BEHIND_THE_DOOR |= {"server.views"} | {f"server.views.{name}" for name in VIEWS}
 # What both sides of the channel know: plain data and how it travels.
 SHARED = {f"server.{name}" for name in ("address", "blank", "frames", "header", "number", "question")}
 DOOR = {f"server.{name}" for name in ("channel", "engine", "life", "loss", "process")}
+# The ops that are about code which autograd cannot see.
+ABOUT_NUMPY = {"ops.bessel_j0", "ops.lambert_w", "ops.numpy_cube"}
 WEB = {
     "brotli",
     "fastapi",
@@ -63,7 +65,7 @@ def allowed_for(name: str) -> set[str]:
     if name == "ops" or name == "ops.op":
         return STANDARD | {"torch", "ops.op"}
     if name in ops:
-        return {"torch", "math", "ops.op"}
+        return {"torch", "math", "ops.op"} | ({"numpy"} if name in ABOUT_NUMPY else set())
     if name in numerics:
         return STANDARD | {"torch", "numpy"} | ops | numerics
     if name in BEHIND_THE_DOOR:

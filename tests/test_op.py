@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from gradloupe.ops import OPS, BadDeclaration, Input, Parameter
 from gradloupe.ops.op import RESERVED
@@ -69,3 +70,19 @@ def test_an_op_is_called_like_its_function_and_knows_its_source():
     assert ONE.doc.startswith("The smallest custom Function")
     assert ONE.source.startswith("class Double(torch.autograd.Function):")
     assert ONE.name == "double"
+
+
+def test_a_surrogate_may_be_one_of_torchs_own_functions():
+    assert not replace(ONE, surrogate=torch.exp).follows_sign
+    assert replace(ONE, surrogate=lambda x, grad_output: x).follows_sign
+
+
+def test_a_check_is_for_a_specimen():
+    with pytest.raises(BadDeclaration, match="check='CTX-CYCLE' is for a specimen, say what is broken"):
+        replace(ONE, check="CTX-CYCLE")
+    assert replace(ONE, check="CTX-CYCLE", broken="It keeps its output.").claim == "broken"
+
+
+def test_the_source_of_an_op_has_the_constants_that_its_code_needs():
+    assert OPS["fake_quantize"].source.startswith("LOWEST, HIGHEST = -8, 7\n")
+    assert "op = Op(" not in OPS["fake_quantize"].source

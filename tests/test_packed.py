@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import pytest
+from seeds import SEEDS
 
 from gradloupe.server.address import canonical, default
 from gradloupe.server.answer import answer
@@ -26,7 +27,7 @@ def frame(name: str, **given: Any) -> Frame:
     return unpack(data[8 : 8 + size], data[8 + size :])
 
 
-@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("name", SEEDS)
 def test_nothing_that_can_be_seen_is_lost(name: str) -> None:
     measured = frame(name)
     whole = json.loads(document(measured, ""))

@@ -8,14 +8,13 @@ import httpx2
 import pytest
 from browsing import alone, close, curves, opened, shows, value_at
 from playwright.sync_api import Browser, Page, expect
+from seeds import SEEDS
 from serving import serving
-
-from gradloupe.ops import OPS
 
 TEMPLATE = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53"
 
 
-@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("name", SEEDS)
 def test_every_op_opens_with_its_curves_drawn(page: Page, server: str, name: str) -> None:
     opened(page, f"/ops/{name}")
     answer = httpx2.get(f"{server}/ops/{name}.json").json()

@@ -2,8 +2,12 @@
 
 import pytest
 import torch
-from looks import look
+from looks import look, section
 from planted import CONTROLS, PLANTED
+
+from gradloupe.server.numerics.contract.contract import contract
+from gradloupe.server.numerics.grid import Grid
+from gradloupe.server.numerics.lens import lens
 
 SEEN = [each for each in PLANTED if each.seen == "section"]
 CAUGHT = {"differs", "matches here", "failed"}
@@ -17,6 +21,12 @@ def words(planted, **asked):
     """What is said of every section that the page offers; of many, each is seen by fewer points."""
     sections = planted.sections()
     return [look(planted.op, count=401 if len(sections) < 3 else 61, **asked, **each)[1].word for each in sections]
+
+
+def accused(planted):
+    """The checks that the contract does not pass."""
+    checks = contract(section(planted.op, **planted.sections()[0])).checks
+    return {check.id for check in checks if check.level in ("error", "warning")}
 
 
 def the(name):
@@ -44,15 +54,21 @@ def test_it_is_caught_whatever_the_grad_output(planted, grad_output):
     assert look(planted.op, grad_output=grad_output)[1].word in CAUGHT
 
 
-@named([each for each in PLANTED if each.seen != "section"])
-def test_what_no_section_in_real_numbers_shows_is_said_to_belong_elsewhere(planted):
-    assert planted.seen == {
-        "intermediate kept on ctx": "contract X-ray",
-        "output kept on ctx": "contract X-ray",
-        "a factor detached": "contract X-ray",
-        "in place without mark_dirty": "contract X-ray",
-        "z² without the conjugate": "precision",
-    }.get(planted.name)
+@named([each for each in PLANTED if each.seen == "contract"])
+def test_what_no_section_shows_is_found_by_a_check_of_the_contract(planted):
+    assert CAUGHT.isdisjoint(words(planted))
+    assert planted.check in accused(planted)
+
+
+def test_what_is_wrong_for_complex_numbers_alone_is_seen_beside_the_other_dtypes():
+    (planted,) = (each for each in PLANTED if each.seen == "precision")
+    assert CAUGHT.isdisjoint(words(planted))
+    assert lens(section(planted.op), Grid(-3.0, 3.0, 61)).complex.answer == "conjugate missing"
+
+
+@named(CONTROLS)
+def test_what_only_looks_like_a_bug_breaks_no_contract(planted):
+    assert accused(planted) == set()
 
 
 def test_a_bug_beyond_the_range_is_at_its_place_within_a_wider_one():
@@ -64,8 +80,8 @@ def test_a_bug_beyond_the_range_is_at_its_place_within_a_wider_one():
 
 def test_the_diagonal_of_the_softmax_is_right_and_nothing_else_is():
     planted = the("softmax, diagonal only")
-    for section, word in zip(planted.sections(), words(planted), strict=True):
-        assert word == ("matches" if section["wrt"][1:] == section["of"][1:] else "differs"), section
+    for cut, word in zip(planted.sections(), words(planted), strict=True):
+        assert word == ("matches" if cut["wrt"][1:] == cut["of"][1:] else "differs"), cut
 
 
 def test_swapped_gradients_are_seen_on_both_inputs():

@@ -9,7 +9,8 @@ import zlib
 from typing import Any
 
 import pytest
-from pictured import MADE_UP, OPS, address, document, frame, made_up
+from pictured import MADE_UP, address, document, frame, made_up
+from seeds import SEEDS
 
 from gradloupe.server.picture import png
 from gradloupe.server.picture.colours import DARK, LIGHT
@@ -50,7 +51,7 @@ def test_it_has_the_size_that_was_asked_for(given: dict[str, int], wanted: tuple
     assert size(png(frame(made_up()), address(**given))) == wanted
 
 
-@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("name", SEEDS)
 def test_every_op_has_a_preview(server: str, name: str) -> None:
     picture = png(frame(document(server, f"/ops/{name}.json")), address())
     assert size(picture) == (1200, 630)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradloupe.server.address import PARTS, THEMES, Address, canonical, default, defaults, extents
+from gradloupe.server.address import PARTS, THEMES, Address, canonical, curves_only, default, defaults, extents
 from gradloupe.server.answer import device
 from gradloupe.server.catalogue import catalogue, parsed
 from gradloupe.server.number import BadQuery, read_float, write
@@ -268,3 +268,12 @@ def test_a_written_number_is_read_as_the_same_bits(value: float) -> None:
     again = read_float("x", write(value))
     assert (again, math.copysign(1, again)) == (value, math.copysign(1, value))
     assert json.loads(write(value)) == value
+
+
+def test_to_compile_is_a_word_of_the_closer_look_alone() -> None:
+    asked = read(OPS["exp"], DEVICE, "view=contract&compile=true")
+    assert asked.question.compile
+    assert canonical(OPS["exp"], asked) == "/ops/exp?view=contract&compile=true"
+    assert canonical(OPS["exp"], curves_only(asked)) == "/ops/exp"
+    with pytest.raises(BadQuery, match="compile=perhaps is not one of its words"):
+        read(OPS["exp"], DEVICE, "compile=perhaps")

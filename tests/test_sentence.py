@@ -102,3 +102,20 @@ def test_how_many_points_could_be_judged_is_said_where_many_could_not():
 )
 def test_numbers_are_written_as_one_writes_them(value, text):
     assert number(value) == text
+
+
+def test_a_surrogate_for_every_size_of_grad_output_is_told_from_one_for_either_sign():
+    assert said("gradient_clip", claim="surrogate").startswith(
+        "backward is not the derivative of forward anywhere on −3 ≤ x ≤ 3, and is not meant to be: on all of −3 ≤ x ≤ "
+        "3 it is the derivative of its surrogate, the dotted curve. "
+        "For a grad_output of another size it has another surrogate."
+    )
+    assert said("guided_relu", claim="surrogate").startswith(
+        "For this grad_output backward returns the derivative of forward, and on all of −3 ≤ x ≤ 3 it is the "
+        "derivative of its surrogate, the dotted curve. For negative grad_output it has another surrogate: flip the "
+        "sign."
+    )
+
+
+def test_a_specimen_whose_curves_agree_is_not_said_to_be_right():
+    assert "What is broken in this specimen no curve can show; its contract does." in said("wrong_jvp", claim="broken")

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from browsing import opened
-from pictured import MADE_UP, OPS, document, frame, made_up
+from pictured import MADE_UP, document, frame, made_up
 from playwright.sync_api import Browser, Page
+from seeds import SEEDS
 
 from gradloupe.server.picture import still
 
@@ -145,7 +146,7 @@ def distance(point: list[float], a: list[float], b: list[float]) -> float:
     return ((a[0] + part * along - point[0]) ** 2 + (a[1] + part * up - point[1]) ** 2) ** 0.5
 
 
-@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("name", SEEDS)
 def test_a_figure_weighs_next_to_nothing(server: str, name: str) -> None:
     for layout in ("stacked", "overlaid"):
         text = still(frame(document(server, f"/ops/{name}.json")), layout).encode()

@@ -10,8 +10,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from pictured import MADE_UP, OPS, address, blank, document, frame, made_up
+from pictured import MADE_UP, address, blank, document, frame, made_up
 from playwright.sync_api import Browser, Page
+from seeds import SEEDS
 
 from gradloupe.server.picture import svg
 from gradloupe.server.picture.colours import DARK, LIGHT
@@ -49,7 +50,7 @@ def said(root: ElementTree.Element) -> str:
 
 
 @pytest.mark.parametrize("layout", ["stacked", "overlaid"])
-@pytest.mark.parametrize("name", OPS)
+@pytest.mark.parametrize("name", SEEDS)
 def test_every_op_has_a_picture_that_says_what_it_shows(server: str, name: str, layout: str) -> None:
     answer = document(server, f"/ops/{name}.json")
     root = picture(answer, layout=layout, theme="light")

@@ -71,13 +71,14 @@ class Area:
 class Followed:
     """What backward should be the gradient of: a forward, its ``values`` at the rows, and how far they may be off.
 
-    ``gradient`` is what backward returned there.
+    ``gradient`` is what backward returned there; ``precise`` is forward in double precision, where it can be had.
     """
 
     forward: Forward
     values: Array
     noise: Array
     gradient: Array
+    precise: Forward
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class _Cells:
 
     section: Section
     forward: Forward
+    precise: Forward
     grad_output: float
     left: Array
     right: Array
@@ -100,8 +102,8 @@ def area_check(
     """The areas of all cells of ``at`` under what the section's backward returns; None where it returns nothing.
 
     ``followed`` is what backward should be the gradient of; ``share`` is how much of ``tolerance.atol`` holds at each
-    row, ``doubt`` is what a rise may be off by at each row because
-    a kink is not known to the last place. Where the residual is beyond the ``tolerance`` the quadrature is refined.
+    row, ``doubt`` what a rise may be off by there because a kink is not known to the last place. Where the
+    residual is beyond the ``tolerance`` the quadrature is refined.
     Source: the fundamental theorem of calculus, with the nodes of C. F. Gauss (1814).
     """
     if at.x.size < 2 or not grad_output:
@@ -121,7 +123,7 @@ def area_check(
         doubted = np.flatnonzero(
             (bent | (np.abs(rise - area) > HEARD * rounding)) & (np.abs(rise - area) > EXACT * slack)
         )
-        cells = _Cells(section, followed.forward, grad_output, left, right, rise, area, rounding)
+        cells = _Cells(section, followed.forward, followed.precise, grad_output, left, right, rise, area, rounding)
         area, leaps = _examined(cells, doubted, slack + rounding)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
         return None
@@ -233,14 +235,13 @@ def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array)
 
 
 def _stepped(cells: _Cells, some: NDArray[np.intp]) -> Mask:
-    """Where the residual is made in steps, many to a cell: however close one looks, it is in few places."""
+    """Where the residual is made in steps, many to a cell: however close one looks (in double), it is in few places."""
     low, high = cells.left[some], cells.right[some]
     column, few = np.arange(low.size), np.zeros(low.size, bool)
     slope = cells.area[some] / (high - low)
     for _ in range(STEPS):
-        edges = cells.section.snap((low + (high - low) * np.linspace(0, 1, STEPPED + 1)[:, None]).ravel())
-        edges = edges.reshape(STEPPED + 1, low.size)
-        rises = cells.grad_output * np.diff(cells.forward(edges.ravel()).reshape(edges.shape), axis=0)
+        edges = low + (high - low) * np.linspace(0, 1, STEPPED + 1)[:, None]
+        rises = cells.grad_output * np.diff(cells.precise(edges.ravel()).reshape(edges.shape), axis=0)
         left = np.nan_to_num(np.abs(rises - slope * np.diff(edges, axis=0)))
         few = (left > STILL * left.sum(axis=0)).mean(axis=0) < FEW
         at = left.argmax(axis=0)

@@ -132,7 +132,7 @@ def _statuses(
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
     kink = kind == Kind.KINK
     if kink.any():
-        status[kink] = _at_kinks(evaluation.grad_output, analytical, slopes, tolerance)[kink]
+        status[kink] = at_kinks(evaluation.grad_output, analytical, slopes, tolerance)[kink]
     status[kind == Kind.UNRESOLVED] = Status.UNDECIDED
     status[~drawn] = Status.GAP
     status[kind == Kind.JUMP] = Status.JUMP
@@ -149,7 +149,7 @@ def _overflows(evaluation: Evaluation, analytical: Array, slopes: Slopes) -> Mas
     return np.isinf(analytical) & beyond & (np.sign(analytical) == np.sign(expected))
 
 
-def _at_kinks(grad_output: float, analytical: Array, slopes: Slopes, tolerance: Tolerance) -> NDArray[np.int8]:
+def at_kinks(grad_output: float, analytical: Array, slopes: Slopes, tolerance: Tolerance) -> NDArray[np.int8]:
     """Any slope from the one-sided one on the left to that on the right is a subgradient."""
     left, right = grad_output * slopes.left, grad_output * slopes.right
     low, high = np.minimum(left, right), np.maximum(left, right)

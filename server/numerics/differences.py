@@ -99,7 +99,7 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
     value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
     unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * noise) | ~np.isfinite(y)
-    unsettled |= _bends(
+    unsettled |= bends(
         above[-2:] + below[-2:] - 2 * y, 8 * rounding[-1] + 8 * precision * np.abs(x * value), visible * steps[-1]
     )
     error = _of_neighbours(error, unsettled)
@@ -129,7 +129,7 @@ def _room(x: Array) -> Array:
     return np.where(share < CLOSER, np.maximum(share / 2, LEAST), 1.0)
 
 
-def _bends(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
+def bends(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
     """Where the second difference at the two finest steps falls with h, as at a kink, and not with h²."""
     bend = np.abs(second)
     return (bend[1] > noise) & (bend[1] > 0.7 / RATIO * bend[0]) & (bend[1] > 1e-7 * visible)
@@ -144,7 +144,13 @@ def _of_neighbours(error: Array, unsettled: NDArray[np.bool_]) -> Array:
 
 
 def settle(
-    forward: Forward, x: Array, y: Array, widest: float | Array, rounding: Array, precision: float, visible: float
+    forward: Forward,
+    x: Array,
+    y: Array,
+    widest: float | Array,
+    rounding: Array,
+    precision: float,
+    visible: float | Array,
 ) -> Slopes:
     """Slopes at the few points the first ladder left open: 14 forwards each, from both sides.
 

@@ -13,6 +13,7 @@ from .curve import Curve, inside, measured, second_look
 from .differences import Kind
 from .evaluation import Evaluation
 from .failure import Failure, FunctionFailed
+from .foretold import foretold
 from .grid import Grid, Rows, rows
 from .landmarks import edges, landmarks, rough
 from .linearity import Linearity, examine
@@ -20,6 +21,7 @@ from .noise import BUT_THE_STEEPEST, EPSILON, Array, largest, largest_nearby, re
 from .reference import reference_of, steady
 from .refine import between
 from .rounding import rounding
+from .second.laws import heard
 from .section import Returned, Section
 from .special import SpecialPoint
 from .structure import arranged, structure
@@ -47,6 +49,8 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     precision = relative_precision(inside(reference, x), x, y)
     returned, failure = _returned(section, x, y, grad_output)
     linearity = Linearity() if failure else examine(section, x, grad_output, returned)
+    if section.order == 2:
+        linearity = heard(linearity, section, returned, grid.span)
     repeats = sure and not failure and not linearity.breaks("repeats")
     found = landmarks(section, reference, grid, precision) if sure else ()
     corners = edges(section, x, returned.grad_input, found, grad_output) if repeats else ()
@@ -74,11 +78,11 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         noise = rounding(section.dtype, at.x, numerical, returned.values)
-        followed = Followed(section.forward, returned.values, noise, returned.grad_input)
+        followed = Followed(section.forward, returned.values, noise, returned.grad_input, reference.forward)
         area = area_check(section, at, followed, grad_output, tolerance, share, doubt)
         if meant and surrogate:
             noise = 2 * EPSILON * np.abs(surrogate.values)
-            followed = Followed(meant.forward, surrogate.values, noise, returned.grad_input)
+            followed = Followed(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
             surrogate_area = area_check(section, at, followed, grad_output, tolerance, share, doubt)
     return Evaluation(
         rows=at,
@@ -104,6 +108,8 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         linearity=linearity,
         wide=wide,
         failure=failure or unlike,
+        order=section.order,
+        foretold=foretold(section, x, grad_output, linearity),
     )
 
 

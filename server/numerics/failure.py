@@ -9,7 +9,7 @@ from typing import Literal
 
 from ...ops import Op
 
-Phase = Literal["forward", "backward", "surrogate"]
+Phase = Literal["forward", "backward", "surrogate", "double backward"]
 MESSAGE_LIMIT = 2000
 
 
@@ -33,13 +33,21 @@ class FunctionFailed(Exception):
 
 def failure_of(error: Exception, op: Op, phase: Phase) -> FunctionFailed:
     """The exception a Function raised, as something to show beside its source."""
-    message = str(error).strip() or "no message"
-    return FunctionFailed(Failure(phase, type(error).__name__, message[:MESSAGE_LIMIT], _line(error, op)))
+    return FunctionFailed(Failure(phase, type(error).__name__, _message(error), _line(error, op)))
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error)[:MESSAGE_LIMIT].strip() or "no message"
+    except Exception:  # noqa: BLE001 an exception may be a Function's own
+        return "no message"
 
 
 def _line(error: Exception, op: Op) -> int | None:
-    file = inspect.getsourcefile(op.function)
-    last = op.first_line + op.source.count("\n")
+    try:
+        file, last = inspect.getsourcefile(op.function), op.first_line + op.source.count("\n")
+    except (OSError, TypeError):  # the class was made by hand, and has no source
+        return None
     inside = [
         frame.lineno - op.first_line + 1
         for frame in traceback.extract_tb(error.__traceback__)

@@ -14,11 +14,15 @@ from .finding import Law
 from .status import Status
 from .tolerance import Tolerance, chosen
 
-Word = Literal["matches", "matches its surrogate", "matches here", "differs", "undecided", "no gradient", "failed"]
+Word = Literal[
+    "matches", "matches its surrogate", "matches here", "differs", "undecided", "no gradient", "unsupported", "failed"
+]
 
 LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
-# A surrogate that depends on the sign of grad_output is the derivative of another function for either sign.
+# A surrogate that depends on the sign of grad_output is the derivative of another function for either sign …
 LAWS_BUT_THE_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
+# … and one that depends on its size, for every size.
+LAWS_BUT_THE_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout")
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,14 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)
     if evaluation.analytical is None:
-        return Verdict("no gradient", forward, forward, tolerance)
+        return Verdict("no gradient" if evaluation.order == 1 else "unsupported", forward, forward, tolerance)
     if not evaluation.steady:
         return Verdict("undecided", forward, forward, tolerance)
     word = _word(forward)
-    if word == "matches" or evaluation.surrogate is None:
+    # Where it is not linear in grad_output, it is the derivative of forward by chance of this one.
+    right = word == "matches" and not (evaluation.follows_sign and evaluation.linearity.breaks("odd", "scales"))
+    # What an op claims, it claims of its first derivative: a second one that differs is not excused.
+    if right or evaluation.surrogate is None or evaluation.order == 2:
         return Verdict(_kept(word, evaluation, tolerance), forward, forward, tolerance)
     surrogate = compare(evaluation, evaluation.surrogate, tolerance, share)
     word = _word(surrogate)
@@ -63,9 +70,16 @@ def _kept(word: Word, evaluation: Evaluation, tolerance: Tolerance) -> Word:
     """The word, unless it holds for this ``grad_output`` only, or for this range only."""
     if not word.startswith("matches"):
         return word
-    if evaluation.linearity.breaks(*(LAWS if not evaluation.follows_sign else LAWS_BUT_THE_SIGN)):
+    if evaluation.linearity.breaks(*_laws(evaluation)):
         return "differs"
     return "matches here" if _differs_beyond(evaluation, tolerance) else word
+
+
+def _laws(evaluation: Evaluation) -> tuple[Law, ...]:
+    """The laws that nothing which the op says of itself excuses it from."""
+    if not evaluation.follows_sign:
+        return LAWS
+    return LAWS_BUT_THE_SIZE if evaluation.foretold else LAWS_BUT_THE_SIGN
 
 
 def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:

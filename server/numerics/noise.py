@@ -69,14 +69,19 @@ def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: fl
     are all the same, less close ones tell; where they tell nothing either, the noise is what it is elsewhere. Capped
     at a twentieth of the ``rise`` of the curve.
     """
-    close, less_close = _rms(probed, THREE), _rms(forward(_around(x, FAR * span, SIX)), SIX)
-    rms = np.where(less_close > COARSER * close, less_close, (close + less_close) / 2)
-    heard = rms > PERFECT * np.abs(probed[:: 2 * THREE])
-    elsewhere = float(np.max(rms, initial=0.0, where=heard)) if heard.any() else _steps(probed)
-    rms[~heard] = np.maximum(rms[~heard], min(elsewhere, ROUNDED))
+    rms = heard(probed, forward(_around(x, FAR * span, SIX)))
+    loud = rms > PERFECT * np.abs(probed[:: 2 * THREE])
+    elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _steps(probed)
+    rms[~loud] = np.maximum(rms[~loud], min(elsewhere, ROUNDED))
     known = np.log(np.maximum(np.minimum(largest_nearby(rms, NEXT), MOST * rise), TINY))
     noise = np.exp(np.interp(np.arange(x.size), _places(x.size), known))
     return np.where(noise > 2 * TINY, noise, 0.0)
+
+
+def heard(close: Array, less_close: Array) -> Array:
+    """The noise at each place, from 3 close values on either side of it and from 6 less close ones."""
+    near, far = _rms(close, THREE), _rms(less_close, SIX)
+    return np.where(far > COARSER * near, far, (near + far) / 2)
 
 
 def _rms(values: Array, side: int) -> Array:

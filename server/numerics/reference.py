@@ -22,7 +22,7 @@ def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Sectio
     double = section.at(torch.float64, "cpu")
     if double == section:
         return section
-    double = arranged(replace(double, inputs=_rounded(section)), x, grad_output)
+    double = arranged(replace(double, inputs=rounded(section)), x, grad_output)
     try:
         double.forward(x[[0, -1]])
     except FunctionFailed:
@@ -30,7 +30,7 @@ def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Sectio
     return double
 
 
-def _rounded(section: Section) -> tuple[tuple[str, tuple[float, ...]], ...]:
+def rounded(section: Section) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """The held inputs as the section's dtype holds them."""
     return tuple((name, tuple(torch.tensor(values, dtype=section.dtype).tolist())) for name, values in section.inputs)
 

@@ -22,20 +22,28 @@ POISONS = (math.nan, 1e6, -1e6)
 
 
 def unused_saved(section: Section, x: Array) -> tuple[str, ...]:
-    """The tensors that the Function saved and that have no influence on any gradient, in the order they were saved.
+    """The tensors that the Function saved and that have no influence on any gradient, in the order they were saved."""
+    return tuple(name for name, used in tried_saved(section, x) if used is False)
+
+
+def tried_saved(section: Section, x: Array) -> tuple[tuple[str, bool | None], ...]:
+    """Each tensor that the Function saved, in that order, and whether any gradient depends on it.
 
     Each is poisoned by itself, at some of the points ``x``: NaN first, then large numbers of both signs. If the
-    gradient of any input notices, or cannot be repeated, or backward raises, the tensor counts as used, and so does one
-    of integers. They are named after the input or output that they are, or else ``a tensor``.
+    gradient of any input notices, or cannot be repeated, or backward raises, the tensor counts as used. None, and no
+    name, for one that cannot be poisoned, as one of integers. They are named after the input or output that they are,
+    or else ``a tensor``. Empty where nothing can be tried.
     """
-    if section.sweeps_parameter:
+    if section.sweeps_parameter or section.order == 2:
         return ()
     witnesses = x[np.unique((WITNESSES * (x.size - 1)).astype(np.intp))].tolist()
     try:
         names = _saved(Graph.of(section, witnesses[0]))
     except Exception:  # noqa: BLE001 what fails here is shown where the section itself is evaluated
         return ()
-    return tuple(name for place, name in enumerate(names) if name and _unnoticed(section, witnesses, place))
+    return tuple(
+        (name, not _unnoticed(section, witnesses, place) if name else None) for place, name in enumerate(names)
+    )
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class Graph:
     @classmethod
     def of(cls, section: Section, t: float) -> Graph:
         """The graph with the swept element at ``t``. Raises whatever forward raises."""
-        leaves = [_leaf(section, name, values, t) for name, values in section.inputs]
+        leaves = [leaf_of(section, name, values, t) for name, values in section.inputs]
         # A Function that works in place refuses a leaf.
         given = [leaf.clone() for leaf in leaves]
         y = section.call(*given, *(value for _, value in section.parameters))
@@ -75,7 +83,8 @@ class Graph:
         return list(torch.autograd.grad(cast(torch.Tensor, total), self.leaves, allow_unused=True))
 
 
-def _leaf(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:
+def leaf_of(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:
+    """An input as it is held, with the swept element at ``t``, as a leaf of a graph."""
     shape = next(each.shape for each in section.op.inputs if each.name == name) or (1,)
     leaf = torch.tensor(values, dtype=section.dtype, device=section.device).reshape(shape)
     if name == section.wrt:

@@ -17,16 +17,19 @@ OTHER_WIDEST = 0.6
 SURER = 10.0
 
 
-def looked_at_again(forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp]) -> Slopes:
+def looked_at_again(
+    forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp], visible: Array | None = None
+) -> Slopes:
     """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
 
     Where the finer ladder contradicts the coarser one it has the word, for it sees less far and both sides. Elsewhere
-    the error bound is widened by the distance to it, or to the slope by other steps if that is nearer.
+    the error bound is widened by the distance to it, or to the slope by other steps if that is nearer. Below the slope
+    ``visible``, one for each of ``rows``, nothing is seen; by default that is the rise of ``y`` over all of ``x``.
     """
     with np.errstate(all="ignore"):
-        rise = np.ptp(y[np.isfinite(y)])
-        widest, visible = FINE_WIDEST * slopes.step, rise / np.ptp(x)
-        fine = settle(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, visible)
+        least = np.ptp(y[np.isfinite(y)]) / np.ptp(x) if visible is None else visible
+        widest = FINE_WIDEST * slopes.step
+        fine = settle(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
         apart = np.abs(slopes.value[rows] - fine.value)
         stands = (fine.kind == Kind.SMOOTH) & (apart <= BOUNDS * slopes.error[rows] + fine.error)
         other = _central(forward, x[rows], OTHER_WIDEST * slopes.step, slopes.noise[rows], slopes.precision)

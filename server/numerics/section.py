@@ -43,7 +43,8 @@ class Section:
     All other elements are held at ``inputs`` (flattened in row-major order), all parameters at
     ``parameters``; both are tuples of (name, value) in the order of the op. ``stacked`` names the inputs
     that are repeated along their first dimension so that many t are evaluated in one call; it is empty
-    where every t needs a call of its own. ``call`` is what is evaluated: the op, or its surrogate.
+    where every t needs a call of its own. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2
+    where the op itself returns what a backward returned (``second.grad_input``).
     """
 
     op: Op
@@ -57,6 +58,7 @@ class Section:
     dtype: torch.dtype = torch.float64
     device: str = "cpu"
     stacked: tuple[str, ...] = ()
+    order: int = 1
 
     @property
     def sweeps_parameter(self) -> bool:
@@ -96,7 +98,7 @@ class Section:
             given = grad_output[done : done + chunk.size] if isinstance(grad_output, np.ndarray) else grad_output
             done += chunk.size
             leaf, out = self._tracked(chunk)
-            values.append(_numpy(self._element(out, chunk.size)))
+            values.append(_numpy(self.element(out, chunk.size)))
             if out.requires_grad:
                 hand = partial(cotangent, grad_output=given, copies=chunk.size, index=self.of_index, layout=layout)
                 gradient = self._pulled(leaf, out, hand)
@@ -126,7 +128,7 @@ class Section:
         except FunctionFailed:
             raise
         except Exception as error:
-            raise failure_of(error, self.op, "backward") from error
+            raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
 
     def _of_wrt(self, gradient: torch.Tensor) -> Array:
         return _numpy(self._pick(gradient, self._shape(self.wrt), self.wrt_index))
@@ -138,41 +140,44 @@ class Section:
         """
         leaf = self._swept(t).requires_grad_()
         try:
-            return leaf, self._output(self._called(t, leaf))
+            return leaf, self.output(self._called(t, leaf))
         except FunctionFailed as error:
             if "a leaf Variable that requires grad" not in error.failure.message:
                 raise
         leaf = self._swept(t).requires_grad_()
-        return leaf, self._output(self._called(t, leaf.clone()))
+        return leaf, self.output(self._called(t, leaf.clone()))
 
     def _run(self, t: Array, swept: torch.Tensor | None) -> torch.Tensor:
-        return self._element(self._output(self._called(t, swept)), len(t))
+        return self.element(self.output(self._called(t, swept)), len(t))
 
     def _called(self, t: Array, swept: torch.Tensor | None) -> Any:
         arguments = list(self._arguments(t, swept))
         try:
             return self.call(*arguments)
+        except FunctionFailed:
+            raise
         except Exception as error:
             raise failure_of(error, self.op, self._phase) from error
 
     def output_size(self, t: Array) -> int:
         """How many elements the output ``of`` has when it is evaluated for all of ``t``, in one call if stacked."""
         with torch.no_grad():
-            return sum(self._output(self._called(chunk, None)).numel() for chunk in self._chunks(t))
+            return sum(self.output(self._called(chunk, None)).numel() for chunk in self._chunks(t))
 
     @property
     def copy_size(self) -> int:
         """The elements of one copy of the biggest input that is stacked."""
         return max(math.prod(self._shape(name)) for name in self.stacked)
 
-    def _element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
-        """The element ``of`` of every copy, as a 1-D tensor."""
+    def element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
+        """The element ``of`` of every copy, as a 1-D tensor; raises ``FunctionFailed``."""
         shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
         if out.numel() != copies * math.prod(shape) or not self._fits(shape):
             raise self._wrong(f"{self._phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element")
         return self._pick(out, shape, self.of_index)
 
-    def _output(self, y: Any) -> torch.Tensor:
+    def output(self, y: Any) -> torch.Tensor:
+        """The tensor ``of`` among what a call returned; raises ``FunctionFailed``."""
         outputs = y if isinstance(y, tuple) else (y,)
         position = self.op.outputs.index(self.of)
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):

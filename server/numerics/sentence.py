@@ -34,6 +34,8 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
         return [said, "That is easily said: with grad_output 0 every gradient is 0."]
     if names.claim == "surrogate":
         return [said, "Elsewhere it is meant to follow its surrogate instead."]
+    if names.claim == "broken":
+        return [said, "What is broken in this specimen no curve can show; its contract does."]
     return [said]
 
 
@@ -47,11 +49,15 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
     if verdict.forward.intervals:
         where = intervals(verdict.forward.intervals, evaluation, names)
         said = [f"backward is not {names.derivative} {where}, and is not meant to be: {said[0]}"]
-    else:
+    elif verdict.forward.count(Status.UNDECIDED):
         said = [f"Whether backward is {names.derivative} is undecided, but {said[0]}"]
-    if evaluation.follows_sign and evaluation.grad_output:
+    else:
+        said = [f"For this grad_output backward returns {names.derivative}, and {said[0]}"]
+    if evaluation.linearity.breaks("odd") and evaluation.grad_output:
         other = "negative" if evaluation.grad_output > 0 else "positive"
         said.append(f"For {other} grad_output it has another surrogate: flip the sign.")
+    elif evaluation.foretold:
+        said.append("For a grad_output of another size it has another surrogate.")
     return said
 
 

@@ -43,7 +43,7 @@ def names_of(section: Section) -> Names:
     return Names(
         _element(section.wrt, section.wrt_index),
         _element(section.of, section.of_index),
-        section.op.claim,
+        section.op.claim if section.order == 1 else "exact",
         section.sweeps_parameter,
     )
 

@@ -2,7 +2,7 @@
 
 from .png import SIZE as PREVIEW
 from .png import png, preview
-from .still import still
+from .still import shared, still
 from .svg import SIZE, svg
 
-__all__ = ["PREVIEW", "SIZE", "png", "preview", "still", "svg"]
+__all__ = ["PREVIEW", "SIZE", "png", "preview", "shared", "still", "svg"]

@@ -13,4 +13,5 @@ def asked(answer: Frame) -> str:
     held = {name: values[0] for name, values in header["inputs"].items() if len(values) == 1}
     choices = {**header["parameters"], **held, "grad_output": header["grad_output"]}
     named = [f"{name} = {spelled(value, chosen)}" for name, value in choices.items() if name != header["wrt"]]
-    return f"{', '.join(named)} · {header['dtype']} on {header['device']['kind']}"
+    order = " · second derivative" if header["order"] == 2 else ""
+    return f"{', '.join(named)}{order} · {header['dtype']} on {header['device']['kind']}"

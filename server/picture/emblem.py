@@ -21,6 +21,7 @@ BARS = {
     "differs": (("analytical", UPPER), ("numerical", LOWER), ("disagreement", CROSSED)),
     "undecided": (("muted", "M5 5.6C5 1.8 11 1.8 11 5.2 11 7.6 8 7.4 8 10M8 13.2V13.3"),),
     "no gradient": (("rule", UPPER), ("numerical", LOWER)),
+    "unsupported": (("rule", UPPER), ("numerical", LOWER)),
     "failed": (("disagreement", "M3 3 13 13M13 3 3 13"),),
 }
 THIN = {"muted": 1.8, "disagreement": 2.0}

@@ -35,15 +35,16 @@ def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Samp
     """Those of the values, and those of the slopes; ``glossed`` if it is said where these come from."""
     names = {layer.name for layer in drawn.layers}
     bent = bends(mark.kind for mark in drawn.section.marks)
+    said = drawn.section.nouns
     upper = [
-        _line("forward", "forward"),
-        *([_line("implied", "implied by backward")] if "implied" in names else []),
+        _line("forward", said.drawn),
+        *([_line("implied", f"implied by {said.backward}")] if "implied" in names else []),
         *([_line("surrogate", "surrogate")] if "surrogate" in names else []),
         *([_mark("kinks", bent)] if bent else []),
         *([_jump()] if "closed ends" in names else []),
     ]
     lower = [
-        *([_line("analytical", f"analytical{', by backward' * glossed}")] if "analytical" in names else []),
+        *([_line("analytical", f"analytical{f', by {said.backward}' * glossed}")] if "analytical" in names else []),
         *(
             [_line("numerical", f"numerical{', by differences' * glossed}")]
             if drawn.section.column("numerical")

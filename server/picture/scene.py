@@ -59,13 +59,13 @@ class Scene:
         return self.lower if layer.lower and self.lower else self.upper
 
 
-def scene(answer: Frame, layout: str) -> Scene:
-    """The figure of ``answer``, panels "stacked" or "overlaid"."""
+def scene(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> Scene:
+    """The figure of ``answer``, panels "stacked" or "overlaid"; ``held`` are y-axes that it shares with another."""
     whole = Section.of_answer(answer)
     section = without_poles(whole)
     overlaid = layout == "overlaid"
-    above, below = spans(whole, overlaid)
-    words = axis_words(section.of, section.wrt, section.word, overlaid)
+    above, below = held or spans(whole, overlaid)
+    words = axis_words(section.nouns, section.wrt, section.word, overlaid)
     upper = Axis(above, ticks(above, LABELS[layout]), words[0])
     lower = Axis(below, ticks(below, LABELS[layout]), words[1])
     across = (section.start, section.stop)

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from ..frames import Frame
+from ..order import Nouns, nouns
 
 Numbers = list[float | None]
 
@@ -36,10 +37,9 @@ class Section:
 
     title: str
     wrt: str
-    of: str
+    nouns: Nouns
     start: float
     stop: float
-    grad_output: float
     word: str
     sentence: str
     intervals: tuple[tuple[float, float], ...]
@@ -56,10 +56,9 @@ class Section:
         return cls(
             title=header["title"],
             wrt=header["wrt"],
-            of=header["of"],
+            nouns=nouns(header),
             start=header["start"],
             stop=header["stop"],
-            grad_output=header["grad_output"],
             word=verdict["word"],
             sentence=_failed(header["failure"]) or verdict["sentence"],
             intervals=tuple((low, high) for low, high in verdict["intervals"]),

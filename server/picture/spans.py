@@ -35,7 +35,7 @@ def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
     if overlaid:
         both = span([*values, *seen.slopes], [*calm_values, *still.slopes], zero=True)
         return both, both
-    natural = (abs(whole.grad_output) or 1.0) * (rise / (whole.stop - whole.start))
+    natural = (abs(whole.nouns.scale) or 1.0) * (rise / (whole.stop - whole.start))
     return span(values, calm_values), span(seen.slopes, still.slopes, zero=True, natural=natural)
 
 

@@ -6,7 +6,7 @@ with their panel (not their strokes), labels and marks are placed by percentages
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup
 
@@ -15,6 +15,9 @@ from .element import element, escaped
 from .layers import Layer
 from .outline import Grid, area, line, places
 from .scene import Axis, Scene, scene
+from .section import Section
+from .span import Span
+from .spans import spans
 from .ticks import Tick
 
 GRID = Grid(8000, 4000)
@@ -28,12 +31,25 @@ MARKS = {
 CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
 
 
-def still(answer: Frame, layout: str) -> Markup:
-    """The figure of ``answer``, to be put into the element of class ``still``."""
-    drawn = scene(answer, layout)
+def still(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> Markup:
+    """The figure of ``answer``, for the element of class ``still``, on the y-axes ``held`` if they are given."""
+    drawn = scene(answer, layout, held)
     gutter = element("svg", {"class": "gutter", "width": f"{drawn.left:g}rem", "height": "1"})
     panels = [_panel(drawn, up, name) for up, name in ((drawn.upper, "upper"), (drawn.lower, "lower")) if up]
     return Markup("").join([gutter, *panels, _below(drawn)])
+
+
+def shared(answers: Iterable[Frame], layout: str) -> tuple[Span, Span] | None:
+    """The y-axes on which figures show the same heights, None where nothing is drawn. As in static/compare.js."""
+    found = [spans(Section.of_answer(answer), layout == "overlaid") for answer in answers if answer.columns]
+    if not found:
+        return None
+    upper, lower = zip(*found, strict=True)
+    return _around(upper), _around(lower)
+
+
+def _around(axes: tuple[Span, ...]) -> Span:
+    return min(low for low, _ in axes), max(high for _, high in axes)
 
 
 def _panel(drawn: Scene, up: Axis, name: str) -> Markup:

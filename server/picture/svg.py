@@ -66,7 +66,7 @@ def _said(pen: Pen, drawn: Scene) -> Iterator[Markup]:
     """The picture in words, for those who do not see it."""
     section = drawn.section
     yield pen.draw("title", {"id": "title"}, escaped(f"{section.title}: {section.word}"))
-    panels = f"{section.of} and its gradient with respect to {section.wrt}"
+    panels = f"{section.nouns.of} and its gradient with respect to {section.wrt}"
     said = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:LONGEST]}"
     yield pen.draw("desc", {"id": "description"}, escaped(powers(prose(said))))
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..columns import Columns
 from ..numerics.section import Section
 from ..question import Question
-from . import area, curves, map, precision, step, wide
+from . import area, contract, curves, descent, jacobian, map, node, precision, step, surface, wide
 
 Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
 
@@ -19,4 +19,9 @@ VIEWS: dict[str, Look] = {
     "precision": precision.look,
     "wide": wide.look,
     "step": step.look,
+    "jacobian": jacobian.look,
+    "surface": surface.look,
+    "contract": contract.look,
+    "node": node.look,
+    "descent": descent.look,
 }

@@ -106,4 +106,9 @@ def _farthest(area: Area, cells: Statuses) -> tuple[float, float, float, float]:
     for low, high in _intervals(area, cells):
         inside = (area.left >= low) & (area.right <= high) & (cells == Status.DIFFERS)
         totals.append((low, high, float(area.rise[inside].sum()), float(area.area[inside].sum())))
-    return max(totals, key=lambda each: abs(each[2] - each[3]))
+    farthest = max(totals, key=lambda each: abs(each[2] - each[3]))
+    cell = int(np.argmax(np.where(cells == Status.DIFFERS, np.abs(area.residual), -1.0)))
+    if abs(farthest[2] - farthest[3]) >= abs(area.residual[cell]):
+        return farthest
+    # What is missing on one side and too much on the other sums up to nothing.
+    return float(area.left[cell]), float(area.right[cell]), float(area.rise[cell]), float(area.area[cell])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 
 from ..columns import Columns, columns, finite, gaps, marks
 from ..numerics.evaluation import Evaluation
-from ..numerics.explanation import explained
+from ..numerics.explanation import Explanation, explained
 from ..numerics.implied import implied
 from ..numerics.judge import Verdict, judged_by
 from ..numerics.section import Section
@@ -21,9 +21,25 @@ from .findings import findings
 from .looked import looked, names
 
 
+@dataclass(frozen=True)
+class Words:
+    """The verdict in a sentence or some, and why it is what it is."""
+
+    sentence: str
+    explanation: Explanation | None
+
+
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
     """Everything measured of one section, one float64 (status: uint8) a row. Raises ``FunctionFailed``."""
     evaluation, verdict = looked(section, question)
+    said = sentence(evaluation, verdict, names(section, question))
+    return told(section, question, evaluation, verdict, Words(said, explained(section, evaluation, verdict)))
+
+
+def told(
+    section: Section, question: Question, evaluation: Evaluation, verdict: Verdict, words: Words
+) -> tuple[dict[str, Any], Columns]:
+    """The same, of what has been measured and judged, with these words."""
     drawn = columns(evaluation, verdict)
     if not verdict.word.startswith("matches") or verdict.word == "matches its surrogate":
         followed = implied(evaluation, verdict)
@@ -39,7 +55,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         },
         "tolerance": asdict(verdict.tolerance),
         "structure": evaluation.structure,
-        "verdict": _verdict(section, question, evaluation, verdict),
+        "verdict": _verdict(section, evaluation, verdict, words),
         "linearity": {
             "holds": None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds,
             "findings": findings(evaluation.linearity, str(question.wrt)),
@@ -49,15 +65,16 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         "statuses": [each.name.lower() for each in Status],
         "gaps": gaps(evaluation, drawn),
         "marks": marks(evaluation),
+        "gradgradcheck": None,
         "failure": asdict(evaluation.failure) if evaluation.failure else None,
     }, drawn
 
 
-def _verdict(section: Section, question: Question, evaluation: Evaluation, verdict: Verdict) -> dict[str, Any]:
-    against, explanation = verdict.against, explained(section, evaluation, verdict)
+def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: Words) -> dict[str, Any]:
+    against, explanation = verdict.against, words.explanation
     return {
         "word": verdict.word,
-        "sentence": sentence(evaluation, verdict, names(section, question)),
+        "sentence": words.sentence,
         "explanation": asdict(explanation) if explanation else None,
         "intervals": [list(each) for each in (verdict.forward if section.op.surrogate else against).intervals],
         "worst": _worst(evaluation, verdict),
@@ -81,13 +98,17 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] 
 
 def _notes(evaluation: Evaluation, section: Section) -> list[str]:
     notes = []
-    if evaluation.returned_none:
+    forward = "forward" if section.order == 1 else "backward"
+    if evaluation.returned_none and section.order == 1:
         notes.append(f"backward returns None for {section.wrt}; autograd treats that as 0.")
     if evaluation.numerical.slopes.precision > 2.0**-30:
-        notes.append("forward computes in low precision inside, so the differences take wider steps.")
+        notes.append(f"{forward} computes in low precision inside, so the differences take wider steps.")
     if evaluation.numerical.unseen:
-        notes.append("forward moves in steps that lie closer together than the points; zoom in to see them.")
+        notes.append(
+            f"{forward if section.order == 1 else section.of} moves in steps that lie closer together than the points;"
+            " zoom in to see them."
+        )
     if evaluation.numerical_dtype != torch.float64:
         kind = str(evaluation.numerical_dtype).removeprefix("torch.")
-        notes.append(f"forward refuses float64, so the numerical gradient is computed in {kind} too.")
+        notes.append(f"{forward} refuses float64, so the numerical gradient is computed in {kind} too.")
     return notes

@@ -24,4 +24,5 @@ def grid(question: Question, most: int | None = None) -> Grid:
 
 def names(section: Section, question: Question) -> Names:
     """What a sentence calls the swept element, the output element and the claim."""
-    return Names(str(question.wrt), str(question.of), section.op.claim, section.sweeps_parameter)
+    claim = section.op.claim if section.order == 1 else "exact"  # what it claims, it claims of its first derivative
+    return Names(str(question.wrt), str(question.of), claim, section.sweeps_parameter)

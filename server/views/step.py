@@ -48,7 +48,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         "analytical": None if derivative is None else finite(derivative),
         "left": finite(seen.left.value),
         "right": finite(seen.right.value),
-        "order": seen.law.order if seen.law else None,
+        "central_order": seen.law.order if seen.law else None,
         "rounding": precision,
         "chosen": list(seen.chosen),
         "least": {"step": seen.least[0], "error": finite(seen.least[1])} if seen.least else None,

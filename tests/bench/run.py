@@ -24,6 +24,8 @@ SUBJECTS = {
     "bounds": "fifteen hard slopes, and the error bounds of all who measure them",
     "sensitivity": "T8, T10: how small an error is seen",
     "cost": "the full verdict, against its floor and against gradcheck",
+    "contract": "the contract X-ray: seconds an op, breaches and keepers",
+    "jacobian": "T13: whole Jacobians, against functional.jacobian and gradcheck",
     "request": "T2: CPU time of one request",
     "encoding": "T3, T4, T5: JSON, its bytes, and caches",
     "weight": "what our pages weigh, and how they come up",

@@ -1,0 +1,37 @@
+import torch
+
+from .op import Input, Op
+
+
+class ChangesWhatItSaved(torch.autograd.Function):
+    """A specimen: `backward` overwrites what `forward` kept for it.
+
+    The first time everything is right. But the exponential on `ctx` is multiplied in place, so whoever goes
+    back a second time through the same graph, with `retain_graph=True`, starts from the product of the first.
+    Two losses that share a layer, or a check that asks twice, get wrong numbers without an error.
+
+    Had the tensor been saved by `save_for_backward`, torch would have noticed the change and refused. As an
+    attribute of `ctx` nobody watches over it. The mend: `*` in place of `mul_`.
+    """
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.e = x.exp()
+        return ctx.e.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.e.mul_(grad_output)
+
+
+op = Op(
+    function=ChangesWhatItSaved,
+    title="Changes what it saved",
+    group="Specimens",
+    forward=r"y = e^x",
+    backward=r"\mathrm{grad\_x} = \mathrm{grad\_output} \cdot e^x, \text{ the first time}",
+    inputs=(Input("x", "the exponent", domain=(-2.0, 2.0)),),
+    broken="backward multiplies in place what forward kept: a second backward gives another gradient.",
+    check="BWD-REPEAT",
+    reference="PyTorch documentation, Extending torch.autograd",
+)

@@ -1,0 +1,39 @@
+import torch
+from torch.nn.functional import softplus
+
+from .op import Input, Op
+
+
+class Mish(torch.autograd.Function):
+    """A smooth ReLU whose gate is the hyperbolic tangent of the softplus.
+
+    Like swish it follows the input on the right, fades out on the left and dips below 0 in between, to
+    −0.31 at x = −1.19. The gradient is 0 there and negative to the left of it.
+
+    `forward` saves x alone and `backward` computes gate and sigmoid again. Saving them too would be faster
+    but would hold three tensors in place of one until the backward pass, which is often what limits the
+    size of a network.
+    """
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.tanh(softplus(x))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        gate = torch.tanh(softplus(x))
+        return grad_output * (gate + x * torch.sigmoid(x) * (1 - gate**2))
+
+
+op = Op(
+    function=Mish,
+    title="Mish",
+    group="Activations",
+    forward=r"y = x \, \tanh(\log(1 + e^x))",
+    backward=r"\mathrm{grad\_x} = \mathrm{grad\_output} \cdot (t + x \, \sigma(x) \, (1 - t^2)), "
+    r"\quad t = \tanh(\log(1 + e^x))",
+    inputs=(Input("x", "any number", domain=(-5.0, 5.0)),),
+    reference="Misra, Mish: A Self Regularized Non-Monotonic Activation Function, 2019",
+)

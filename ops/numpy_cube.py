@@ -1,0 +1,45 @@
+import numpy as np
+import torch
+from torch.autograd.function import once_differentiable
+
+from .op import Input, Op
+
+
+def numbers(x):
+    return x.detach().cpu().double().numpy()
+
+
+class NumpyCube(torch.autograd.Function):
+    """The cube, computed by NumPy behind autograd's back.
+
+    Autograd sees what torch does and nothing else. To use code of another library one takes the numbers out,
+    lets it compute, and puts the result back into a tensor; `backward` then states by hand what autograd
+    cannot know. In `forward` the input still belongs to the graph and has to be detached before it can be
+    handed over.
+
+    `backward` runs in NumPy too, so it cannot be differentiated in turn, and `once_differentiable` says so.
+    NumPy knows neither graphics cards nor every dtype of torch, so the numbers are
+    brought to the processor, in double precision, and what it returns goes back to where they came from.
+    """
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.as_tensor(numbers(x) ** 3).to(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.as_tensor(3 * np.square(numbers(x))).to(x)
+
+
+op = Op(
+    function=NumpyCube,
+    title="Cube in NumPy",
+    group="NumPy and other code autograd cannot see",
+    forward=r"y = x^3",
+    backward=r"\mathrm{grad\_x} = \mathrm{grad\_output} \cdot 3 x^2",
+    inputs=(Input("x", "any number", domain=(-2.0, 2.0)),),
+    reference="PyTorch tutorials, Creating Extensions Using numpy and scipy, 2017",
+)

@@ -1,0 +1,39 @@
+import torch
+
+from .op import Input, Op
+
+
+class StateOnTheClass(torch.autograd.Function):
+    """A specimen: the square, which keeps its input where the next call overwrites it.
+
+    `ctx` is new for every call; a class attribute is one for all. Call the Function twice before the first
+    `backward`, as every network with two such layers does, and both gradients are computed from the second
+    input.
+
+    A single call is right, which is all that `gradcheck` ever makes. It is the class attribute in the
+    source that gives the mistake away: what `backward` needs belongs into `ctx.save_for_backward`.
+    """
+
+    x = None
+
+    @staticmethod
+    def forward(ctx, x):
+        StateOnTheClass.x = x.detach()
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2 * StateOnTheClass.x
+
+
+op = Op(
+    function=StateOnTheClass,
+    title="State on the class",
+    group="Specimens",
+    forward=r"y = x^2",
+    backward=r"\mathrm{grad\_x} = \mathrm{grad\_output} \cdot 2 \, x_{\text{last}}",
+    inputs=(Input("x", "any number"),),
+    broken="The input is kept on the class: a second call overwrites what the first backward needs.",
+    check="GLOBAL-STATE",
+    reference="PyTorch documentation, Extending torch.autograd",
+)

@@ -1,0 +1,121 @@
+"""The controls of a pair: those that move both figures, those of one, and those that set one apart from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .address import default, extents, texts
+from .compare_address import SIDES, Op, Pair, Words
+
+FIRST, HELD, ELEMENT, SENT, PRECISION = "first", "held", "element", "sent", "precision"
+GRAD_OUTPUTS = (-3.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Control:
+    """One field: its ``name`` in the address, the ``word`` that it sets on these ``sides``, and what it says.
+
+    ``kind`` is that of a parameter, ``list`` or ``element``; ``usual`` is what it says when the address says nothing;
+    ``role`` tells where it stands. ``columns`` are those of a list, ``lesser`` the choices that come last.
+    """
+
+    word: str
+    kind: str
+    usual: str
+    role: str = FIRST
+    hint: str = ""
+    extent: tuple[float, float] | None = None
+    choices: tuple[str, ...] = ()
+    lesser: tuple[str, ...] = ()
+    columns: int = 1
+    name: str = ""
+    value: str = ""
+    sides: tuple[str, ...] = ()
+    idle: bool = False
+
+
+@dataclass(frozen=True)
+class Controls:
+    """Those of both sides and of one, in the order of the page, and by side those that set it apart."""
+
+    moving: list[Control]
+    apart: dict[str, list[Control]]
+
+    def of_role(self, *roles: str) -> list[Control]:
+        """Those that stand together."""
+        return [each for each in self.moving if each.role in roles]
+
+    @property
+    def every(self) -> list[Control]:
+        """All of them."""
+        return [*self.moving, *(each for side in SIDES for each in self.apart[side])]
+
+
+def controls(ops: tuple[Op, Op], pair: Pair, said: Words, dtypes: tuple[str, ...]) -> Controls:
+    """The fields of a page that shows ``pair``; ``said`` are the words of its shortest address."""
+    declared = [list(_declared(op, dtypes)) for op in ops]
+    twins = [each for each in declared[0] if each.word not in SIDES and any(_alike(each, one) for one in declared[1])]
+    shared = {each.word for each in twins}
+    moving = [
+        _idle(replace(each, name=each.word, value=said.get(each.word, each.usual), sides=SIDES), pair) for each in twins
+    ]
+    apart: dict[str, list[Control]] = {}
+    for side, address, mine, others in zip(SIDES, pair.both, declared, reversed(declared), strict=True):
+        taken, told = {*SIDES, *(each.word for each in others)}, texts(address)
+        apart[side] = [_idle(_apart(each, side, said), pair) for each in twins]
+        for each in mine:
+            if each.word not in shared:
+                name = f"{side}.{each.word}" if each.word in taken else each.word
+                moving.append(_idle(replace(each, name=name, value=told[each.word], sides=(side,)), pair))
+    return Controls(moving, apart)
+
+
+def _apart(twin: Control, side: str, said: Words) -> Control:
+    """The field that gives one side a value of its own; empty, it follows the one that both have."""
+    name = f"{side}.{twin.word}"
+    return replace(twin, name=name, value=said.get(name, ""), usual="", hint="", extent=None, sides=(side,))
+
+
+def _alike(one: Control, other: Control) -> bool:
+    """Whether one field can serve both: the same word with the same values to choose from."""
+    shape = [(each.word, each.kind, each.usual, each.choices, each.lesser, each.columns) for each in (one, other)]
+    return shape[0] == shape[1]
+
+
+def _idle(control: Control, pair: Pair) -> Control:
+    """Marked, if what it holds is swept on every side that it moves."""
+    swept = {side: address.question.wrt for side, address in zip(SIDES, pair.both, strict=True)}
+    return replace(control, idle=all(str(swept[side]) == control.word for side in control.sides))
+
+
+def _declared(op: Op, dtypes: tuple[str, ...]) -> Iterator[Control]:
+    """What an op by itself has fields for, but for those that always stand for both sides."""
+    usual, spans = texts(default(op)), extents(op)
+    yield Control("grad_output", "float", usual["grad_output"], SENT, extent=GRAD_OUTPUTS)
+    for each in op["parameters"]:
+        name, kind = each["name"], each["kind"]
+        choices = ("true", "false") if kind == "switch" else tuple(each["choices"])
+        yield Control(name, kind, usual[name], FIRST, each["description"], spans.get(name), choices)
+    yield from _elements(op, usual)
+    for each in op["inputs"]:
+        name, columns = each["name"], each["shape"][-1] if each["shape"] else 1
+        kind, extent = ("list", None) if each["shape"] else ("float", spans[name])
+        yield Control(name, kind, usual[name], HELD, _held(each), extent, columns=columns)
+    yield Control("dtype", "choice", usual["dtype"], PRECISION, choices=dtypes)
+
+
+def _elements(op: Op, usual: dict[str, str]) -> Iterator[Control]:
+    """Which element is looked at, and which is swept, where there is a choice."""
+    floats = {each["name"] for each in op["parameters"] if each["kind"] == "float"}
+    for word, hint in (("of", "derivative of"), ("wrt", "with respect to")):
+        least = floats if word == "wrt" else set()
+        choices = tuple(each for each in op["elements"][word] if each not in least)
+        lesser = tuple(each for each in op["elements"][word] if each in least)
+        if len(choices) + len(lesser) > 1:
+            yield Control(word, "element", usual[word], ELEMENT, hint, choices=choices, lesser=lesser)
+
+
+def _held(each: dict[str, Any]) -> str:
+    return "held at" + (f", {' × '.join(map(str, each['shape']))}" if each["shape"] else "")

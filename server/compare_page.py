@@ -1,0 +1,141 @@
+"""What the page of a pair, and its numbers, are made from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from . import compare_words
+from .address import LAYOUTS, Address, canonical, curves_only, plain
+from .compare_address import RANGE, SIDES, Op, Pair, Words, shortest
+from .compare_address import canonical as address_of
+from .compare_controls import controls
+from .compare_source import listings
+from .engine import Answer
+from .number import write
+from .packed import packed, script
+from .picture import shared, still
+from .query import DTYPES
+from .social import Social
+from .typography import typographic
+
+ITSELF = ("the left one", "the right one")
+PLAIN = (*RANGE, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty when nothing is said
+
+
+@dataclass(frozen=True)
+class Both:
+    """Two ops, what is asked of them, and their answers, None while they are being measured."""
+
+    ops: tuple[Op, Op]
+    pair: Pair
+    answers: tuple[Answer, Answer] | None
+
+    @property
+    def address(self) -> str:
+        """The shortest one."""
+        return address_of(*self.ops, self.pair)
+
+    @property
+    def swapped(self) -> str:
+        """The address of the same with left and right exchanged."""
+        left, right = self.ops
+        return address_of(right, left, Pair(self.pair.right, self.pair.left, self.pair.usual))
+
+    @property
+    def said(self) -> Words:
+        """The words of that address."""
+        return shortest(*self.ops, self.pair)
+
+    @property
+    def title(self) -> str:
+        """What the page is called."""
+        left, right = (op["title"] for op in self.ops)
+        return f"{left} beside itself" if self.ops[0] is self.ops[1] else f"{left} beside {right}"
+
+    @property
+    def words(self) -> list[str]:
+        """What differs, in sentences; none before both are measured."""
+        left, right = (op["title"] for op in self.ops)
+        return (
+            []
+            if self.answers is None
+            else compare_words.said(*self.answers, ITSELF if left == right else (left, right))
+        )
+
+    def alone(self, side: int) -> str:
+        """The address of one of the two by itself."""
+        return canonical(self.ops[side], plain(curves_only(self.pair.both[side])))
+
+    def own(self, side: str) -> str:
+        """What is said of one side only."""
+        return ", ".join(
+            f"{word.partition('.')[2]} = {typographic(text)}"
+            for word, text in self.said.items()
+            if word.startswith(f"{side}.")
+        )
+
+    def document(self) -> dict[str, Any] | None:
+        """The numbers of both with what is said of them; None before they are measured."""
+        if self.answers is None:
+            return None
+        sides = {
+            side: packed(answer, self.alone(i)) | {"own": self.own(side)}
+            for i, (side, answer) in enumerate(zip(SIDES, self.answers, strict=True))
+        }
+        told = {"address": self.address, "swapped": self.swapped, "words": self.words, "usual": _ends(self.pair)}
+        return told | sides
+
+
+def page(both: Both, device: dict[str, Any], base: str) -> dict[str, Any]:
+    """What the template of a pair is given; ``base`` is where the site is."""
+    said, document = both.said, both.document()
+    fields = controls(both.ops, both.pair, said, tuple(DTYPES))
+    layout = both.pair.left.layout
+    usual = dict.fromkeys(SIDES, "") | {each.name: each.usual for each in fields.every} | dict.fromkeys(PLAIN, "")
+    words = " ".join(both.words[:2]) or f"What differs between {both.ops[0]['title']} and {both.ops[1]['title']}."
+    return {
+        "device": device,
+        "title": both.title,
+        "told": both.words,
+        "swapped": both.swapped,
+        "controls": fields,
+        "values": {name: said.get(name, "") for name in PLAIN} | {"layout": layout, "order": said.get("order", "1")},
+        "usual": usual | {"layout": LAYOUTS[0], "order": "1"},
+        "ends": _ends(both.pair),
+        "theme": both.pair.left.theme,
+        "question": {"order": both.pair.left.question.order},
+        "still": document is not None,
+        "packed": "" if document is None else script(document),
+        "sides": [_side(both, i, document) for i in range(len(SIDES))],
+        "social": Social(base + both.address, both.title, words, "noindex, follow"),
+    }
+
+
+def _side(both: Both, i: int, document: dict[str, Any] | None) -> dict[str, Any]:
+    name, layout, asked = SIDES[i], both.pair.left.layout, both.pair.both[i].question
+    drawn = "" if both.answers is None else still(both.answers[i], layout, shared(both.answers, layout))
+    return {
+        "name": name,
+        "op": both.ops[i],
+        "own": both.own(name),
+        "answer": None if document is None else document[name],
+        "question": asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": layout},
+        "still": drawn,
+        "alone": both.alone(i),
+        "elsewhere": lambda span: address_of(*both.ops, _ranged(both.pair, span)),
+        "source": listings(*(op["source"] for op in both.ops))[i],
+    }
+
+
+def _ends(pair: Pair) -> dict[str, str]:
+    """The range that x has where the address names none."""
+    return dict(zip(RANGE, map(write, pair.usual), strict=True))
+
+
+def _ranged(pair: Pair, span: tuple[float, float]) -> Pair:
+    return replace(pair, left=_from(pair.left, span), right=_from(pair.right, span))
+
+
+def _from(address: Address, span: tuple[float, float]) -> Address:
+    return replace(address, question=replace(address.question, start=span[0], stop=span[1]))

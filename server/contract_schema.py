@@ -1,0 +1,71 @@
+"""The shape of the JSON of the contract X-ray, for the description of the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .schema import Asked
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what was seen, what torch made of it, and what to do. ``line`` counts in the source of the page."""
+
+    id: str
+    family: str
+    level: Literal["error", "warning", "note", "fine"]
+    title: str
+    seen: str
+    torch: str
+    advice: str
+    line: int | None
+    document: str
+
+
+@dataclass(frozen=True)
+class Badge:
+    """Whether a part of torch takes the Function: ``no`` is a refusal, ``wrong`` other numbers."""
+
+    name: str
+    state: Literal["yes", "no", "wrong", "unknown"]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What backward returned for one argument of forward, beside what the engine delivered."""
+
+    input: str
+    shape: str
+    returned: str
+    returned_dtype: str
+    delivered: str
+    delivered_dtype: str
+
+
+@dataclass(frozen=True)
+class ContractColumns:
+    """The checks, one value a row."""
+
+    id: list[str]
+    family: list[str]
+    level: list[str]
+    title: list[str]
+    seen: list[str]
+    torch: list[str]
+    advice: list[str]
+    line: list[int | None]
+    document: list[str]
+
+
+@dataclass(frozen=True)
+class Contract(Asked):
+    """What autograd expects of a Function and says nothing about, each put to one working call."""
+
+    view: Literal["contract"]
+    sentence: str
+    checks: list[Check]
+    badges: list[Badge]
+    raw: list[Raw]
+    columns: ContractColumns

@@ -1,0 +1,26 @@
+"""A badge: whether a Function works with one part of torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["yes", "no", "wrong", "unknown"]
+# Characters of what torch says that are repeated.
+LONGEST = 160
+
+
+@dataclass(frozen=True)
+class Badge:
+    """``state`` is ``yes``, ``no`` (it is refused), ``wrong`` (it runs, with other numbers) or ``unknown``."""
+
+    name: str
+    state: State
+    sentence: str
+
+
+def raised(error: BaseException) -> str:
+    """The kind of an exception and the first sentence of what it says, without the full stop."""
+    lines = str(error)[: 4 * LONGEST].strip().splitlines() or [""]
+    said, kind = lines[0].split(". ")[0].rstrip(".:"), type(error).__name__[:LONGEST]
+    return f"{kind}: {said if len(said) <= LONGEST else said[: LONGEST - 1] + '…'}" if said else kind

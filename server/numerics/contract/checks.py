@@ -1,0 +1,82 @@
+"""All checks in their order: what spoils a comparison of two calls is known before two calls are compared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from .checkers import CHECKERS
+from .declared import DECLARED
+from .drawn import DRAWN
+from .edited import EDITED
+from .examined import Examined
+from .finding import Check, Level
+from .handed import HANDED
+from .kept import KEPT, NAMES
+from .late import LATE
+from .numbers import NUMBERS
+from .outputs import OUTPUTS
+from .patience import TookTooLong, within
+from .probe import Found, Probe, said
+from .refused import REFUSED
+from .repeatable import REPEATABLE
+from .returned import RETURNED
+from .second import SECOND
+from .silent import SILENT
+
+FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
+    ("How it is written", (*DECLARED, *NAMES)),
+    ("What forward returns", (*EDITED, *OUTPUTS)),
+    ("What backward returns", REFUSED),
+    ("Does it repeat itself", (*DRAWN, *REPEATABLE, *LATE)),
+    ("What backward returns", (*RETURNED, *SILENT)),
+    ("What backward is handed", HANDED),
+    ("What forward keeps", KEPT),
+    ("Second derivatives", SECOND),
+    ("Numbers", NUMBERS),
+    ("torch's own checkers", CHECKERS),
+)
+# Seconds for all checks, and for one of them.
+ALL, ONE = 4.0, 1.5
+HANGS = "the Function was not back"
+LATE_NOW = "the Function takes too long for all checks"
+
+
+def checks(at: Examined) -> tuple[Check, ...]:
+    """A row of every check that could be made, and one that says which could not. Raises nothing a Function raises."""
+    until, missed = time.monotonic() + ALL, dict[str, list[str]]()
+    rows = tuple(_all(at, until, missed))
+    return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
+
+
+def _not_made(why: str, ids: list[str]) -> Check:
+    level: Level = "warning" if why.startswith(HANGS) else "note"
+    return Check("NOT-LOOKED-AT", "Not looked at", level, "Checks that could not be made", f"{', '.join(ids)}: {why}.")
+
+
+def _all(at: Examined, until: float, missed: dict[str, list[str]]) -> Iterator[Check]:
+    for family, probes in FAMILIES:
+        for probe in probes:
+            found = _found(at, probe, until)
+            if isinstance(found, str):
+                missed.setdefault(found, []).append(probe.id)
+                continue
+            if any(each.level != "fine" for each in found):
+                at.broken.add(probe.id)
+            for each in found:
+                yield probe.row(family, each)
+
+
+def _found(at: Examined, probe: Probe, until: float) -> list[Found] | str:
+    """What a check has found, or why it could not be made."""
+    left = until - time.monotonic()
+    if left <= 0:
+        return LATE_NOW
+    try:
+        with within(min(left, ONE)):
+            return at.lacks(probe.needs) or list(probe.ask(at)) or [Found("fine", probe.fine)]
+    except TookTooLong:
+        return f"{HANGS} after {ONE:g} s"
+    except Exception as error:  # noqa: BLE001 whatever the Function raises in an odd place
+        seen = f"While this was looked at, the Function raised {said(error)}."
+        return [Found("warning", seen, line=at.source.line_of(error))]

@@ -1,0 +1,64 @@
+"""Random numbers: whether forward or backward draws some, of torch, NumPy or Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..place import listed
+from .call import reseed
+from .documents import REPRODUCIBILITY
+from .examined import Examined
+from .probe import Found, Probe
+from .randomness import Randomness
+from .source import BACKWARD, FORWARD
+
+
+def random_forward(at: Examined) -> Iterator[Found]:
+    """Random numbers in forward."""
+    given = at.call.arguments()
+    reseed()
+    before = Randomness.now()
+    at.call.callee(*given.arguments)
+    if drawn := before.changed():
+        yield Found(
+            "note",
+            f"forward draws random numbers of {listed(drawn)}.",
+            "Two calls give two outputs.",
+            "Differences use the same numbers on either side of x: they measure the slope of one draw.",
+            at.source.drawn(*FORWARD),
+        )
+
+
+def random_backward(at: Examined) -> Iterator[Found]:
+    """Random numbers in backward."""
+    ran = at.call.run()
+    handed = at.handed
+    before = Randomness.now()
+    ran.gradients(handed)
+    if drawn := before.changed():
+        yield Found(
+            "warning",
+            f"backward draws random numbers of {listed(drawn)}.",
+            "The same loss has another gradient every time.",
+            "Draw in forward and save what was drawn, or say that the noise is meant.",
+            at.source.drawn(*BACKWARD),
+        )
+
+
+DRAWN = (
+    Probe(
+        "RANDOM-FORWARD",
+        "Random numbers in forward",
+        REPRODUCIBILITY,
+        "forward draws no random numbers.",
+        random_forward,
+        ("forward",),
+    ),
+    Probe(
+        "RANDOM-BACKWARD",
+        "Random numbers in backward",
+        REPRODUCIBILITY,
+        "backward draws no random numbers.",
+        random_backward,
+    ),
+)

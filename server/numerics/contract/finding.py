@@ -1,0 +1,47 @@
+"""A check of the contract and what it found: one row of the X-ray."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["error", "warning", "note", "fine"]
+# The gravest first.
+LEVELS: tuple[Level, ...] = ("error", "warning", "note", "fine")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row.
+
+    ``level`` is ``error`` (wrong gradients, or a crash), ``warning`` (likely trouble), ``note`` (good to know) or
+    ``fine`` (checked and found right). ``seen`` says what was seen, with numbers; ``torch`` what torch made of it;
+    ``advice`` what to do. ``line`` counts in the source that is shown, from 1, and is None where no line can be
+    pointed at. ``document`` is the title of the page of torch's documentation that says how it should be.
+    """
+
+    id: str
+    family: str
+    level: Level
+    title: str
+    seen: str
+    torch: str = ""
+    advice: str = ""
+    line: int | None = None
+    document: str = ""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What backward returned for one argument of forward, beside what the engine made of it and delivered.
+
+    Shapes are written like ``(2, 3)``, dtypes like ``float64``; all four are empty where there is nothing, as for
+    ``None``, and ``delivered`` is ``zeros`` where None stands for them.
+    """
+
+    input: str
+    shape: str
+    returned: str
+    returned_dtype: str
+    delivered: str
+    delivered_dtype: str

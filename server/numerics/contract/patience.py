@@ -1,0 +1,44 @@
+"""A bound on how long a Function is waited for, in this process: it is interrupted, not ended."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+# Seconds: the shortest that there are, and after how many a Function that has swallowed the first is told again.
+SOON, AGAIN = 1e-3, 0.1
+
+
+class TookTooLong(BaseException):
+    """Raised inside a Function that has had its time; not an ``Exception``, which it may catch."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise ``TookTooLong`` in whatever Python code runs inside after so many seconds, again and again.
+
+    An alarm that was set before goes off when it would have. Outside the main thread there is no bound.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    began, inside = time.monotonic(), True
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if inside:
+            raise TookTooLong(f"it was not back after {seconds:.2g} s")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), AGAIN)
+    try:
+        yield
+    finally:
+        inside = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), SOON), again)

@@ -1,0 +1,130 @@
+"""Two descents from one start: with what backward returns, and with the true derivative of forward."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from ..noise import Array
+from ..section import Section
+from .downhill import downhill
+from .landscape import Landscape, landscape
+from .loss import Loss, Pulled, flat, output, placed, seed, size_of
+from .plan import Asked, Plan, planned
+from .run import Pull, Run, walk
+from .truth import Truth
+
+# Of both runs together, and what is left at least for the second.
+SECONDS, LEAST_SECONDS = 3.0, 1.0
+# So many elements can be told apart in a picture, and so many pairs of what moves and what comes out be measured.
+MOST_ELEMENTS, MOST_PAIRS = 256, 1 << 16
+# Numbers of all steps together.
+MOST_NUMBERS = 1 << 15
+# Beside the start, as a share of the range.
+FLAT = 1e-3
+# The seeds with which the Function is asked whether it draws lots.
+LOTS = (0, 7919, 104729, 1299709)
+
+
+class TooLarge(Exception):
+    """There is more to move than can be followed; the message says how much is allowed."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Both runs. ``bent`` says that the true one met a kink or a jump, ``random`` that the Function draws lots.
+
+    ``flat`` says that forward does not change around the start, as far as can be seen; ``whole`` is the dtype of an
+    output that holds whole numbers, else "". ``landscape`` is None where more than one number moves.
+    """
+
+    plan: Plan
+    returned: Run
+    true: Run
+    bent: bool
+    random: bool
+    flat: bool
+    whole: str
+    landscape: Landscape | None
+
+
+@np.errstate(all="ignore")  # a descent may leave all numbers behind
+def descend(section: Section, asked: Asked) -> Descent:
+    """Go down both ways. Raises ``FunctionFailed`` where forward fails at the start, and ``TooLarge``."""
+    size = size_of(section)
+    if size > MOST_ELEMENTS:
+        raise TooLarge(f"{section.wrt} has {size} elements; a descent is followed in at most {MOST_ELEMENTS}.")
+    truth = Truth.of(section, asked.start, asked.stop)
+    plan = planned(section, truth, asked)
+    plan = replace(plan, steps=min(plan.steps, MOST_NUMBERS // size))
+    loss, start = Loss(section, plan.goal), placed(section, np.array(plan.start))
+    y = _at_start(section, start)
+    if size * y.numel() > MOST_PAIRS:
+        many = f"{section.wrt} has {size} elements and {section.of} {y.numel()}"
+        raise TooLarge(f"{many}: the true derivative is measured of at most {MOST_PAIRS} pairs of them.")
+    random = _draws(loss, start)
+    truth = truth.alone() if random else truth
+    begun = time.perf_counter()
+    returned = walk(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), SECONDS)
+    left = SECONDS - (time.perf_counter() - begun)
+    met: list[int] = []
+    true = walk(start, plan.lr, plan.steps, _true(truth, loss, random, met), max(LEAST_SECONDS, left))
+    ways = returned.positions[:, 0], true.positions[:, 0]
+    return Descent(
+        plan=plan,
+        returned=returned,
+        true=true,
+        bent=bool(met),
+        random=random,
+        flat=_flat(truth, np.array(plan.start), flat(y)),
+        whole="" if y.is_floating_point() or y.is_complex() else str(y.dtype).removeprefix("torch."),
+        landscape=landscape(truth, loss, asked.start, asked.stop, *ways) if size == 1 else None,
+    )
+
+
+def _true(truth: Truth, loss: Loss, random: bool, met: list[int]) -> Pull:
+    """What pulls along the true derivative, and notes in ``met`` the steps in which forward is bent or torn."""
+    known: dict[bytes, Array] = {}  # where it stands still it is not measured again
+
+    def pull(position: torch.Tensor, step: int) -> Pulled:
+        value, where = loss.at(position), flat(position)
+        if not np.isfinite(value):
+            return Pulled(value, None)
+        gradient = None if random else known.get(where.tobytes())
+        if gradient is None:
+            y = truth.outputs(where[None], step)[0]
+            gradient, bent = downhill(truth.slopes(where, y, step), loss.residual(y))
+            known.clear()
+            known[where.tobytes()] = gradient
+            met.extend([step] * bent)
+        return Pulled(value, placed(loss.section, gradient))
+
+    return pull
+
+
+def _at_start(section: Section, start: torch.Tensor) -> torch.Tensor:
+    seed(LOTS[0])
+    with torch.no_grad():
+        return output(section, start)
+
+
+def _draws(loss: Loss, start: torch.Tensor) -> bool:
+    """Whether the Function answers differently when its random numbers are others."""
+    seen = []
+    for each in LOTS:
+        seed(each)
+        pulled = loss.pull(start)
+        seen.append((pulled.loss, None if pulled.gradient is None else flat(pulled.gradient)))
+    losses = np.array([loss for loss, _ in seen])
+    gradients = [gradient for _, gradient in seen if gradient is not None]
+    same = np.array_equal(losses, np.full_like(losses, losses[0]), equal_nan=True)
+    return not same or any(not np.array_equal(gradients[0], each, equal_nan=True) for each in gradients[1:])
+
+
+def _flat(truth: Truth, start: Array, y: Array) -> bool:
+    """Whether forward is the same on both sides of the start."""
+    beside = truth.outputs(np.stack((start - FLAT * truth.span, start + FLAT * truth.span)))
+    return beside.shape[1] == y.size and bool((beside == y).all())

@@ -1,0 +1,70 @@
+"""What a descent in one number goes down on: forward along it, or the loss where there is more than one output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..noise import Array, Forward
+from .loss import Loss
+from .truth import Truth
+
+COUNT = 201
+# The picture is at most so many times as wide as the range on either side of it.
+ROOM = 1.0
+# A cell that rises so many times as much as most others is halved so often; a jump keeps its height.
+STEEP, HALVINGS, KEPT = 6.0, 44, 0.5
+MOST = 24
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """``y`` at every ``x``: the output where ``of`` is "forward", else the loss. NaN between two sides of a jump.
+
+    ``returned`` and ``true`` are the heights of the two descents, step by step.
+    """
+
+    of: str
+    x: Array
+    y: Array
+    returned: Array
+    true: Array
+
+
+def landscape(truth: Truth, loss: Loss, start: float, stop: float, returned: Array, true: Array) -> Landscape:
+    """From ``start`` to ``stop``, and as far beyond as the positions ``returned`` and ``true`` lie, within reason."""
+    room = ROOM * (stop - start)
+    places = np.concatenate((returned, true))
+    places = places[np.isfinite(places)]
+    low = max(start - room, min(start, float(places.min(initial=start))))
+    high = min(stop + room, max(stop, float(places.max(initial=stop))))
+    x = np.linspace(low, high, COUNT)
+    single = truth.outputs(returned[:1, None]).shape[1] == 1
+
+    def height(t: Array) -> Array:
+        y = truth.outputs(t[:, None])
+        return y[:, 0] if single else ((y - np.array(loss.goal)) ** 2).mean(axis=1)
+
+    of = "forward" if single else "loss"
+    return Landscape(of, *_torn(height, x, height(x)), height(returned), height(true))
+
+
+def _torn(height: Forward, x: Array, y: Array) -> tuple[Array, Array]:
+    """The same with both sides of every jump, and NaN between them."""
+    rises = np.abs(np.diff(y))
+    usual = float(np.median(rises[np.isfinite(rises)])) if np.isfinite(rises).any() else 0.0
+    steep = np.flatnonzero(rises > STEEP * usual)
+    cells = np.sort(steep[np.argsort(-rises[steep], kind="stable")][:MOST])
+    left, right, below, above = x[cells], x[cells + 1], y[cells], y[cells + 1]
+    for _ in range(HALVINGS if cells.size else 0):
+        middle = (left + right) / 2
+        between = height(middle)
+        lower = np.abs(between - below) > np.abs(above - between)
+        left, below = np.where(lower, left, middle), np.where(lower, below, between)
+        right, above = np.where(lower, middle, right), np.where(lower, between, above)
+    jumps = np.abs(above - below) > KEPT * rises[cells]
+    after = np.repeat(cells[jumps] + 1, 3)
+    new_x = np.stack((left, (left + right) / 2, right))[:, jumps].T.ravel()
+    new_y = np.stack((below, np.full(cells.size, np.nan), above))[:, jumps].T.ravel()
+    return np.insert(x, after, new_x), np.insert(y, after, new_y)

@@ -1,0 +1,138 @@
+"""The loss that a descent goes down: the mean of (of − goal)² over all elements of one output."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from ..failure import Failure, FunctionFailed, failure_of
+from ..noise import Array
+from ..section import Section
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """A loss, and the gradient of what moves: None where none arrives. ``failure`` says why there is none."""
+
+    loss: float
+    gradient: torch.Tensor | None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss of a section's output ``of`` as a function of all of its ``wrt``; what else there is stays held.
+
+    ``goal`` is one number for all elements of the output, or as many as it has, flattened in row-major order.
+    """
+
+    section: Section
+    goal: tuple[float, ...]
+
+    def at(self, position: torch.Tensor) -> float:
+        """The loss alone. Raises ``FunctionFailed``."""
+        with torch.no_grad():
+            return self.of(output(self.section, position)).item()
+
+    def pull(self, position: torch.Tensor) -> Pulled:
+        """The loss, and what ``loss.backward()`` leaves in ``position.grad``. Raises ``FunctionFailed`` of forward."""
+        if self.section.sweeps_parameter:
+            return Pulled(self.at(position), None)
+        leaf = position.clone().requires_grad_()
+        y = output(self.section, leaf)
+        loss = self.of(y)
+        if not loss.requires_grad:
+            return Pulled(loss.item(), None)
+        try:
+            backward(self.section, loss)
+        except FunctionFailed as error:
+            return Pulled(loss.item(), None, error.failure)
+        return Pulled(loss.item(), leaf.grad)
+
+    def residual(self, y: Array) -> Array:
+        """The derivative of the loss with respect to each element of the output, flat, where it is ``y``."""
+        return 2 * (y - np.array(self.goal)) / y.size
+
+    def of(self, y: torch.Tensor) -> torch.Tensor:
+        """The loss of an output. Raises ``FunctionFailed`` where the goal does not fit, or there is no such loss."""
+        if len(self.goal) not in (1, y.numel()):
+            many = f"{self.section.of} has {y.numel()} elements, and goal {len(self.goal)} values"
+            raise FunctionFailed(Failure("forward", "WrongShape", f"{many}; give one for all, or one for each"))
+        y = y if y.is_floating_point() or y.is_complex() else y.to(self.section.dtype)
+        goal = torch.tensor(self.goal, dtype=y.dtype, device=y.device).expand(y.numel()).reshape(y.shape)
+        try:
+            return torch.nn.functional.mse_loss(y, goal)
+        except Exception as error:
+            raise failure_of(error, self.section.op, "forward") from error
+
+
+def output(section: Section, position: torch.Tensor, copies: int = 1) -> torch.Tensor:
+    """The output ``of`` where ``position`` stands for all of ``wrt``, for so many stacked copies of it.
+
+    Raises ``FunctionFailed``.
+    """
+    arguments = list(_arguments(section, position, copies))
+    try:
+        returned = section.call(*arguments)
+    except FunctionFailed:
+        raise
+    except Exception as error:
+        raise failure_of(error, section.op, "forward") from error
+    return section.output(returned)
+
+
+def backward(section: Section, loss: torch.Tensor) -> None:
+    """Go back from a loss through the Function; raises ``FunctionFailed``."""
+    try:
+        loss.backward()  # type: ignore[no-untyped-call]
+    except Exception as error:
+        raise failure_of(error, section.op, "backward") from error
+
+
+def _arguments(section: Section, position: torch.Tensor, copies: int) -> Iterator[Any]:
+    for name, values in section.inputs:
+        if name == section.wrt:
+            yield position.clone()  # one that works in place would refuse a leaf, and spoil what is not its own
+            continue
+        times, shape = copies if name in section.stacked else 1, shape_of(section, name)
+        held = torch.tensor(values, dtype=section.dtype, device=section.device)
+        yield held.repeat(times).reshape(times * shape[0], *shape[1:])
+    for name, value in section.parameters:
+        yield float(position) if name == section.wrt else value
+
+
+def shape_of(section: Section, name: str) -> tuple[int, ...]:
+    """The shape in which an input, or a parameter, moves: a single number as a tensor of one element."""
+    return next((each.shape for each in section.op.inputs if each.name == name), ()) or (1,)
+
+
+def size_of(section: Section) -> int:
+    """How many elements move."""
+    return math.prod(shape_of(section, section.wrt))
+
+
+def placed(section: Section, position: Array) -> torch.Tensor:
+    """The flat ``position`` as the tensor that moves."""
+    dtype = torch.float64 if section.sweeps_parameter else section.dtype
+    tensor = torch.from_numpy(np.ascontiguousarray(position, dtype=np.float64)).to(section.device, dtype, copy=True)
+    return tensor.reshape(shape_of(section, section.wrt))
+
+
+def flat(tensor: torch.Tensor) -> Array:
+    """The elements of a tensor as float64, in row-major order."""
+    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True).reshape(-1).copy())
+
+
+def seed(step: int) -> None:
+    """Begin the random numbers of torch, NumPy and Python anew: the same ones whenever ``step`` is the same."""
+    torch.default_generator.manual_seed(step)
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.manual_seed_all(step)
+    np.random.seed(step)  # what users draw from
+    random.seed(step)

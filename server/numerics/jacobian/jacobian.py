@@ -1,0 +1,221 @@
+"""The Jacobian of one output tensor by one input tensor: the block of it that holds the two elements looked at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..failure import Failure, FunctionFailed
+from ..noise import EPSILON, Array
+from ..reference import rounded
+from ..section import Index, Section
+from .arranged import arranged
+from .copies import Copies, Indices, Rows
+from .pace import seconds
+from .scan import Elsewhere, scan
+from .slopes import Ground, slopes
+from .statuses import Judged, judged
+
+# A block has at most so many rows and columns; fewer where a call is so slow that it would take longer than so many
+# seconds, at so many calls for each row and column.
+SIDES = (64, 16, 4, 1)
+BUDGET = 1.5
+FORWARDS, BACKWARDS, PROBES = 12, 2, 85
+
+
+@dataclass(frozen=True)
+class Side:
+    """Some neighbouring elements of a tensor: ``count`` of ``total``, from ``first`` on, flat in row-major order."""
+
+    name: str
+    shape: Index
+    first: int
+    count: int
+
+    @property
+    def total(self) -> int:
+        """How many elements the tensor has."""
+        return math.prod(self.shape)
+
+    @property
+    def elements(self) -> Indices:
+        """The places of these elements."""
+        return np.arange(self.first, self.first + self.count)
+
+    def label(self, place: int) -> str:
+        """What an element is called."""
+        if self.total == 1:
+            return self.name
+        return f"{self.name}[{','.join(str(int(i)) for i in np.unravel_index(place, self.shape))}]"
+
+
+@dataclass(frozen=True)
+class Jacobian:
+    """The block ``rows`` × ``columns`` of ∂of/∂wrt; all arrays have that shape, all numbers are per ``grad_output``.
+
+    ``returned`` is None where nothing goes back; ``none`` says that backward returned None. ``numerical`` is judged
+    against forward, ``meant`` against the surrogate if there is one. ``elsewhere`` speaks of all of a Jacobian that is
+    larger than the block. ``slow`` says that the block is small because a call takes so long, ``integer`` is the dtype of an output that no gradient can come from.
+    """
+
+    section: Section
+    at: float
+    rows: Side
+    columns: Side
+    numerical: Judged
+    meant: Judged | None
+    returned: Array | None
+    none: bool
+    together: bool
+    slow: bool
+    steady: bool
+    integer: str
+    elsewhere: Elsewhere | None
+    failure: Failure | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns the block has."""
+        return self.rows.count, self.columns.count
+
+    @property
+    def whole(self) -> bool:
+        """Whether the block is all there is."""
+        return (self.rows.total, self.columns.total) == self.shape
+
+
+@np.errstate(all="ignore")
+def jacobian(
+    section: Section, span: float, grad_output: float = 1.0, atol: float | None = None, rtol: float | None = None
+) -> Jacobian:
+    """The block of the Jacobian that holds the section's ``of`` and ``wrt``, where all inputs are held.
+
+    ``span`` is the range of ``wrt``, the scale of the differences. Raises ``FunctionFailed`` where forward fails.
+    """
+    copies = arranged(section, span)
+    reference = _reference(copies, span)
+    side = _side(copies)
+    rows, columns = _block(section, copies, side)
+    if not rows.count:
+        raise copies.wrong(f"returned {section.of!r} of shape {list(rows.shape)}: it has no such element")
+    found, failure = _returned(copies, rows.elements, grad_output)
+    returned = None if found.gradients is None else found.gradients[:, columns.elements] / grad_output
+    surrogate = _meant(section, span, grad_output)
+
+    def held_against(one: Copies) -> tuple[Ground, Judged]:
+        ground, cells = _ground(one, rows, span), (np.arange(rows.count), columns.elements)
+        flat = None if returned is None else returned.ravel()
+        return ground, judged(ground, cells, slopes(ground, *cells), flat, section.dtype, atol, rtol)
+
+    ground, measured = held_against(reference)
+    whole = (rows.count, columns.count) == (rows.total, columns.total)
+    elsewhere = None if whole or failure else scan(surrogate or reference, copies, span, grad_output, BUDGET)
+    return Jacobian(
+        section=section,
+        at=float(copies.here[_flat(section)]),
+        rows=rows,
+        columns=columns,
+        numerical=measured,
+        meant=held_against(surrogate)[1] if surrogate else None,
+        returned=returned,
+        none=found.none,
+        together=bool(copies.stacked),
+        slow=side < SIDES[0],
+        steady=ground.steady,
+        integer=copies.integer,
+        elsewhere=elsewhere,
+        failure=failure,
+    )
+
+
+def held_at(section: Section, at: float | None) -> Section:
+    """The section with ``wrt`` itself held at ``at``; where it was if that is None."""
+    if at is None:
+        return section
+    flat, name = _flat(section), section.wrt
+    inputs = tuple(
+        (each, (*held[:flat], at, *held[flat + 1 :]) if each == name else held) for each, held in section.inputs
+    )
+    return replace(
+        section,
+        inputs=inputs,
+        parameters=tuple((each, at if each == name else held) for each, held in section.parameters),
+    )
+
+
+def _flat(section: Section) -> int:
+    """The place of ``wrt`` among the elements of its tensor."""
+    return int(np.ravel_multi_index(section.wrt_index, _shape(section))) if section.wrt_index else 0
+
+
+def _shape(section: Section) -> Index:
+    return next((each.shape for each in section.op.inputs if each.name == section.wrt), ())
+
+
+def _reference(copies: Copies, span: float) -> Copies:
+    """What differences are taken of: the same in double precision on the CPU, unless the Function refuses that."""
+    section = copies.section
+    double = section.at(torch.float64, "cpu")
+    if double == section:
+        return copies
+    double = replace(double, inputs=rounded(section))
+    try:
+        return arranged(double, span) if Copies(double).size else copies
+    except FunctionFailed:
+        return copies
+
+
+def _block(section: Section, copies: Copies, side: int) -> tuple[Side, Side]:
+    """The rows and columns of the block that holds the elements looked at, on a grid that does not move with them."""
+    shape = tuple(copies.output.shape)
+    if math.prod(shape) == 1:
+        shape = ()
+    if len(section.of_index) != len(shape) or any(i >= n for i, n in zip(section.of_index, shape, strict=True)):
+        return Side(section.of, shape, 0, 0), Side(section.wrt, _shape(section), 0, 0)
+    of = int(np.ravel_multi_index(section.of_index, shape)) if shape else 0
+    return _around(section.of, shape, of, side), _around(section.wrt, _shape(section), _flat(section), side)
+
+
+def _around(name: str, shape: Index, place: int, side: int) -> Side:
+    first = side * (place // side)
+    return Side(name, shape, first, min(side, math.prod(shape) - first))
+
+
+def _side(copies: Copies) -> int:
+    taken = (FORWARDS + BACKWARDS) * seconds(copies)
+    return next((each for each in SIDES if each * taken <= BUDGET), SIDES[-1])
+
+
+def _returned(copies: Copies, rows: Indices, grad_output: float) -> tuple[Rows, Failure | None]:
+    try:
+        return copies.rows(rows, grad_output), None
+    except FunctionFailed as error:
+        if error.failure.phase == "forward":
+            raise
+        return Rows(None, False), error.failure
+
+
+def _ground(copies: Copies, rows: Side, span: float) -> Ground:
+    """What is known of the outputs of the block."""
+    some = replace(copies, only=(rows.first, rows.first + rows.count))
+    if PROBES * seconds(copies) > BUDGET:
+        return Ground.plain(some, span, max(EPSILON, torch.finfo(copies.section.dtype).eps / 2))
+    return Ground.of(some, span)
+
+
+def _meant(section: Section, span: float, grad_output: float) -> Copies | None:
+    """The copies of the surrogate, where there is one that this backward is meant to follow."""
+    op = section.op
+    if op.surrogate is None or section.sweeps_parameter:
+        return None
+    call: Any = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
+    try:
+        copies = arranged(replace(section, call=call, dtype=torch.float64, device="cpu"), span)
+        return copies if copies.size == Copies(section).size else None
+    except FunctionFailed:
+        return None

@@ -1,0 +1,63 @@
+"""All outputs along a line through several elements: whether the slopes by those make up the slope along it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..differences import BOUNDS, Kind, Slopes
+from ..noise import Array
+from .copies import Indices
+from .slopes import Ground, Map, drawn, slopes
+
+# Slopes along a line are compared to this share of what they are made of.
+ALIKE = 1e-6
+
+
+@dataclass(frozen=True)
+class Line:
+    """The outputs of ``copies`` as a function of one number: how far all elements are moved in a ``direction``."""
+
+    copies: Map
+    direction: Array
+
+    @property
+    def here(self) -> Array:
+        """Where nothing is moved."""
+        return np.zeros(1)
+
+    def forward(self, points: Array) -> Array:
+        """All outputs (points × outputs). Raises ``FunctionFailed``."""
+        return self.copies.forward(self.copies.here + points * self.direction)
+
+    def willing(self, points: Array) -> Array:
+        """The same, NaN where the Function refuses a point."""
+        return self.copies.willing(self.copies.here + points * self.direction)
+
+    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
+        """Some outputs where all is moved by each of the numbers ``t``."""
+        return self.willing(t[:, None])[:, outputs]
+
+
+def straight(ground: Ground, rows: Indices, columns: Indices, found: Slopes) -> NDArray[np.bool_]:
+    """Whether each of these outputs is as straight as the slopes that were ``found`` by these elements together.
+
+    Where values are tied, as in a sort, an output may be flat along every element and yet move when several move: then
+    it has no gradient, and no slope by one element says what backward may return. Kinks by one element are left out.
+    """
+    shape = rows.size, columns.size
+    value, error = found.value.reshape(shape), found.error.reshape(shape)
+    smooth = (found.kind.reshape(shape) == Kind.SMOOTH).all(axis=0)
+    direction = np.zeros(ground.copies.here.size)
+    direction[columns[smooth]] = drawn(columns.size, 3)[smooth]
+    share, y = direction[columns], ground.y
+    along = Ground(Line(ground.copies, direction), ground.span, y, ground.noise, ground.precision)
+    line = slopes(along, rows, np.zeros(1, np.intp))
+    made = np.where(smooth, value * share, 0.0)
+    doubt = np.where(smooth, error * np.abs(share), 0.0).sum(axis=1) + line.error
+    off = np.abs(line.value - made.sum(axis=1))
+    return (line.kind == Kind.SMOOTH) & (
+        off <= BOUNDS * doubt + ALIKE * (np.abs(made).sum(axis=1) + np.abs(line.value))
+    )

@@ -1,0 +1,167 @@
+"""All of a Jacobian that is too large for a picture, looked over quickly: two forwards a column, and who is suspect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..differences import BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO
+from ..failure import FunctionFailed
+from ..noise import EPSILON, Array, largest
+from ..richardson import extrapolate, tableau
+from ..status import Status
+from ..tolerance import chosen
+from .copies import BATCH_ELEMENTS, Copies, Indices
+from .pace import seconds
+from .slopes import Ground, slopes
+from .statuses import judged
+
+# No more cells than these are looked over; eight bytes each.
+MOST = 1 << 21
+# Nor outputs with more elements than these, for which there would be no room to be probed.
+LARGEST = 1 << 14
+# The step of the one difference, as a share of the range.
+STEP = 1e-5
+# Random directions in which the differences are tried: one that misses an error is rare, four of them hardly are.
+DIRECTIONS = 4
+# Below this share of the largest slope an error is none.
+LEAST = 1e-7
+# So many suspects, the worst ones, and the rest of their rows and columns are measured as thoroughly as a block.
+SUSPECTS = 32
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The cell in which the two are furthest apart."""
+
+    row: int
+    column: int
+    numerical: float
+    returned: float
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a look over all ``cells`` found: how many could be ``judged`` and in how many backward ``differs``.
+
+    There are ``more`` of them where only some of the suspects were measured again.
+    """
+
+    cells: int
+    judged: int
+    differs: int
+    more: bool
+    worst: Worst | None
+
+
+def scan(reference: Copies, copies: Copies, span: float, grad_output: float, budget: float) -> Elsewhere | None:
+    """What is to be said of all cells, from differences of ``reference`` and from the backward of ``copies``.
+
+    None where there are too many, where it would take longer than ``budget`` seconds, and where forward is too rough
+    or nothing is returned.
+    """
+    here, size = copies.here.size, copies.size
+    if here * size > MOST or size > LARGEST or (2 * here + 3 * size) * seconds(copies) > budget:
+        return None
+    ground = Ground.of(reference, span)
+    if not ground.steady or ground.precision != EPSILON:
+        return None
+    try:
+        off = copies.rows(np.arange(size), grad_output).gradients
+    except FunctionFailed:
+        return None
+    if off is None:
+        return None
+    off /= grad_output
+    least = (chosen(1.0, copies.section.dtype).rtol + LEAST) * largest(off)
+    return _confirmed(ground, copies, grad_output, off, _off(ground, off) + least)
+
+
+def differences(ground: Ground, some: Indices) -> Array:
+    """The slopes of all outputs by ``some`` elements of ``wrt`` (elements × outputs), by one difference each."""
+    here, step = ground.copies.here, STEP * ground.span
+    points, place = np.empty((2 * some.size, here.size)), np.arange(some.size)
+    points[:] = here
+    above, below = here[some] + step, here[some] - step
+    points[place, some], points[place + some.size, some] = above, below
+    values = ground.copies.willing(points)
+    slope = np.subtract(values[: some.size], values[some.size :], out=values[: some.size])
+    slope /= (above - below)[:, None]
+    return slope
+
+
+def batches(ground: Ground) -> Iterator[Indices]:
+    """All elements of ``wrt``, as many at a time as have room in a batch."""
+    size = ground.copies.here.size
+    width = max(1, BATCH_ELEMENTS // (2 * size))
+    for first in range(0, size, width):
+        yield np.arange(first, min(first + width, size))
+
+
+def _off(ground: Ground, returned: Array) -> Array:
+    """Turns ``returned`` into its distance from the differences, and gives their error bound in each row.
+
+    The bound is measured, not assumed: the differences, summed up along random directions, against the slope in that
+    direction by a whole ladder.
+    """
+    directions = np.random.default_rng(3).standard_normal((ground.copies.here.size, DIRECTIONS))
+    summed = np.zeros((returned.shape[0], DIRECTIONS))
+    for some in batches(ground):
+        slope = differences(ground, some)
+        summed += slope.T @ directions[some]
+        returned[:, some[0] : some[-1] + 1] -= slope.T
+    apart = np.abs(summed - _along(ground, directions))
+    return BOUNDS * np.nan_to_num(apart.max(axis=1), nan=np.inf)
+
+
+def _along(ground: Ground, directions: Array) -> Array:
+    """The slope of every output in each of the directions (outputs × directions), NaN where it is not known."""
+    steps = ground.widest / np.sqrt(len(directions)) * LADDER
+    away = steps[:, :, None] * directions.T
+    points = ground.copies.here + np.stack((away, -away)).reshape(-1, len(directions))
+    above, below = ground.copies.willing(points).reshape(2, LEVELS, -1)
+    rounding = np.maximum(2 * EPSILON * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
+    value, error, _ = extrapolate((above - below) / (2 * steps), rounding / (2 * steps), tableau(LEVELS, RATIO, 2))
+    value[~(error <= LEAST * largest(value))] = np.nan
+    return value.reshape(DIRECTIONS, -1).T
+
+
+def _confirmed(ground: Ground, copies: Copies, grad_output: float, off: Array, allowed: Array) -> Elsewhere:
+    """The suspects, measured again as thoroughly as a block is."""
+    far, known = np.abs(off, out=off), np.isfinite(allowed)
+    suspect = ~(far <= allowed[:, None])
+    suspect[~known] = False
+    count, cells = int(np.count_nonzero(suspect)), off.size
+    judged_cells = int(known.sum()) * off.shape[1]
+    if not count:
+        return Elsewhere(cells, judged_cells, 0, False, None)
+    flat = np.flatnonzero(suspect)
+    worst_first = np.argsort(-np.nan_to_num(far.ravel()[flat], nan=np.inf), kind="stable")
+    chosen_ = flat[worst_first[:SUSPECTS]]
+    rows, columns = (np.unique(each) for each in np.unravel_index(chosen_, off.shape))
+    again = _again(ground, copies, rows, columns, grad_output)
+    if again is None:
+        return Elsewhere(cells, judged_cells, 0, False, None)
+    differs, worst = again
+    left = count - int(np.count_nonzero(suspect[np.ix_(rows, columns)]))
+    return Elsewhere(cells, judged_cells, differs, left > 0, worst)
+
+
+def _again(
+    ground: Ground, copies: Copies, rows: Indices, columns: Indices, grad_output: float
+) -> tuple[int, Worst | None] | None:
+    gradients = copies.rows(rows, grad_output).gradients
+    if gradients is None:
+        return None
+    returned = (gradients[:, columns] / grad_output).ravel()
+    found = judged(ground, (rows, columns), slopes(ground, rows, columns), returned, copies.section.dtype)
+    differs = found.status == Status.DIFFERS
+    if not differs.any():
+        return 0, None
+    far = np.where(differs, np.nan_to_num(np.abs(returned - found.slopes.value), nan=np.inf), -1.0)
+    cell = int(far.argmax())
+    row, column = divmod(cell, columns.size)
+    numerical = float(found.slopes.value[cell])
+    return int(differs.sum()), Worst(int(rows[row]), int(columns[column]), numerical, float(returned[cell]))

@@ -1,0 +1,147 @@
+"""The circulation of a field around rectangles, and whether it stays where one looks closer: a gradient has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..area import NODES, TRUNCATION, WEIGHTS
+from ..noise import EPSILON, Array
+
+# The two components of a field at points (s, t).
+Field = Callable[[Array, Array], tuple[Array, Array]]
+Mask = NDArray[np.bool_]
+
+# What a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
+PLACES = {True: 256.0, False: 16.0}
+# So many rectangles in each direction, so much smaller than the cell, tell what the curl is inside it …
+TINY = {True: 2.0**-8, False: 2.0**-3}
+ACROSS, ACROSS_DEAR = 4, 3
+# … and so much smaller, whether it is made of steps;
+FINEST = 2.0**-14
+# … if this share of them turns the same way, their mean is the cell's own within so much, and as steady as that.
+SAME_WAY, WITHIN, STEADY = 0.7, 0.5, 6.0
+# Where in its part of the cell each rectangle lies, so that none lies on a line that means something.
+OFF = np.array([0.382, 0.295])
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rectangles, one element each, and the line integrals of a field along their ``bottom``, ``right``, ``top`` and
+    ``left`` edges, from left to right and upwards. ``allowed`` is what their circulation may be by rounding.
+    """
+
+    x0: Array
+    x1: Array
+    y0: Array
+    y1: Array
+    bottom: Array
+    right: Array
+    top: Array
+    left: Array
+    allowed: Array
+
+    @property
+    def circulation(self) -> Array:
+        """The line integral once around, anticlockwise."""
+        return self.bottom + self.right - self.top - self.left
+
+    @property
+    def area(self) -> Array:
+        """Of each rectangle."""
+        return (self.x1 - self.x0) * (self.y1 - self.y0)
+
+    @property
+    def strength(self) -> Array:
+        """The largest line integral along one of its edges, in size."""
+        return np.abs(np.stack((self.bottom, self.right, self.top, self.left))).max(axis=0)
+
+    @property
+    def density(self) -> Array:
+        """The circulation for each unit of area: the mean curl."""
+        return self.circulation / self.area
+
+    def without(self, some: NDArray[np.intp]) -> Cells:
+        """All but some of them."""
+        return Cells(*(np.delete(each, some) for each in astuple(self)))
+
+    def joined(self, others: Cells) -> Cells:
+        """These and others."""
+        return Cells(*(np.concatenate(pair) for pair in zip(astuple(self), astuple(others), strict=True)))
+
+
+def around(field: Field, x0: Array, x1: Array, y0: Array, y1: Array, precision: float) -> Cells:
+    """The circulation around rectangles, three Gauss–Legendre nodes an edge, all in one question to the field.
+
+    ``precision`` is half a unit in the last place of what the field carries. Raises ``FunctionFailed``.
+    """
+    across, up = x0 + (x1 - x0) * NODES[:, None], y0 + (y1 - y0) * NODES[:, None]
+    one = np.ones((NODES.size, 1))
+    s = np.stack((across, one * x1, across, one * x0))
+    t = np.stack((one * y0, up, one * y1, up))
+    first, second = (each.reshape(s.shape) for each in field(s.ravel(), t.ravel()))
+    sides = np.stack((first[0], second[1], first[2], second[3]))
+    length = np.stack((x1 - x0, y1 - y0, x1 - x0, y1 - y0))
+    integral = length * np.einsum("n,enk->ek", WEIGHTS, sides)
+    size = np.abs(sides).max(axis=1)
+    bend = np.abs(sides[:, 0] - 2 * sides[:, 1] + sides[:, 2])
+    # What three nodes may miss, guessed from what they see: the next order of a falling series.
+    missed = TRUNCATION * np.nan_to_num((bend / size) ** 2) * bend
+    places = np.abs(np.stack((y0, x1, y1, x0))) * EPSILON * _turn(sides, length)
+    allowed = (length * (PLACES[precision == EPSILON] * precision * size + missed + places)).sum(axis=0)
+    bottom, right, top, left = integral
+    return Cells(x0, x1, y0, y1, bottom, right, top, left, allowed)
+
+
+def _turn(sides: Array, length: Array) -> Array:
+    """How fast the field turns along the edges."""
+    return np.nan_to_num(np.ptp(sides, axis=1) / length)
+
+
+def lattice(field: Field, x: Array, y: Array, precision: float) -> Cells:
+    """The cells between the lines of a grid, row by row from the bottom."""
+    x0, y0 = (each.ravel() for each in np.meshgrid(x[:-1], y[:-1]))
+    x1, y1 = (each.ravel() for each in np.meshgrid(x[1:], y[1:]))
+    return around(field, x0, x1, y0, y1, precision)
+
+
+def parts(cells: Cells, some: NDArray[np.intp], count: int) -> tuple[Array, Array, Array, Array]:
+    """The sides (x0, x1, y0, y1) of ``count`` × ``count`` parts of each of ``some`` cells."""
+    share = np.linspace(0.0, 1.0, count + 1)[:, None]
+    x = cells.x0[some] + (cells.x1 - cells.x0)[some] * share
+    y = cells.y0[some] + (cells.y1 - cells.y0)[some] * share
+    column, row = (each.ravel() for each in np.meshgrid(np.arange(count), np.arange(count)))
+    return x[column].ravel(), x[column + 1].ravel(), y[row].ravel(), y[row + 1].ravel()
+
+
+def turning(field: Field, cells: Cells, some: NDArray[np.intp], precision: float, dear: bool) -> Mask:
+    """Which of ``some`` cells have their circulation all over: a curl.
+
+    A kink that three nodes cannot follow loses it inside, a point around which forward jumps (as an angle does) and
+    lines along which it does (as a gate) keep it in that one place, and noise turns every way.
+    """
+    count = ACROSS_DEAR if dear else ACROSS
+    tiny = _inside(field, cells, some, count, TINY[precision == EPSILON], precision)
+    curl, whole = tiny.density.reshape(-1, some.size), cells.density[some]
+    alike = (np.sign(curl) == np.sign(whole)).mean(axis=0) >= SAME_WAY
+    mean, scatter = np.nanmean(curl, axis=0), np.nanstd(curl, axis=0) / count
+    turns = alike & (np.abs(mean - whole) <= WITHIN * np.abs(whole)) & (np.abs(mean) > STEADY * scatter)
+    if precision > EPSILON and turns.any():
+        # A field of few digits may be one of many steps, each of them flat.
+        finest = _inside(field, cells, some, count, FINEST, precision).circulation.reshape(-1, some.size)
+        turns &= (finest == 0).mean(axis=0) < SAME_WAY
+    return turns
+
+
+def _inside(field: Field, cells: Cells, some: NDArray[np.intp], count: int, share: float, precision: float) -> Cells:
+    """Rectangles of a ``share`` of ``some`` cells in width and height, ``count`` × ``count`` in each cell."""
+    across, up = (each.ravel() for each in np.meshgrid(np.arange(count), np.arange(count)))
+    width, height = cells.x1[some] - cells.x0[some], cells.y1[some] - cells.y0[some]
+    wander = np.arange(count * count) * OFF[:, None] % 1 * (1 - count * share)
+    x0 = cells.x0[some] + width * ((across + wander[0]) / count)[:, None]
+    y0 = cells.y0[some] + height * ((up + wander[1]) / count)[:, None]
+    x1, y1 = x0 + share * width, y0 + share * height
+    return around(field, x0.ravel(), x1.ravel(), y0.ravel(), y1.ravel(), precision)

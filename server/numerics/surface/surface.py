@@ -1,0 +1,220 @@
+"""Two elements swept at once: forward, what backward returns for both, what differences say, and the potential test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import torch
+
+from ..cells import Statuses
+from ..differences import Slopes
+from ..failure import Failure, FunctionFailed
+from ..noise import Array, largest
+from ..reference import ELSEWHERE, STEADY, reference_of
+from ..section import Section
+from ..status import Status
+from .corners import forgiven
+from .ground import Ground
+from .judged import allowed_of, judged, tolerance_of
+from .plane import Field, Plane
+from .potential import Potential, potential
+from .ridges import Ridges, ridges
+from .structure import plane_of, structure
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """One component of the gradient, one element a point: ``returned`` is None for a parameter.
+
+    ``numerical`` and ``allowed`` are of ``grad_input``: what differences say, and how far ``returned`` may be from it.
+    """
+
+    returned: Array | None
+    none: bool
+    numerical: Array
+    slopes: Slopes
+    allowed: Array
+    status: Statuses
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Everything measured of a plane: flat arrays, row by row of one ``y``.
+
+    ``first`` and ``second`` are the components along ``x`` and ``y``. ``swapped``: each was returned for the other.
+    ``surrogate``: what was returned is the gradient of the surrogate. ``potential`` is None where there is no field.
+    """
+
+    x: Array
+    y: Array
+    values: Array
+    first: Gradient
+    second: Gradient
+    ridges: Ridges
+    potential: Potential | None
+    steady: bool
+    swapped: bool
+    surrogate: bool
+    structure: str
+    failure: Failure | None
+
+    @property
+    def status(self) -> Statuses:
+        """The status of each point, of both components the one that says more against backward."""
+        known = [each.status for each in (self.first, self.second) if each.returned is not None]
+        return np.maximum.reduce(known) if known else self.first.status
+
+
+@np.errstate(all="ignore")
+def surface(
+    along: Section, across: Section, x: Array, y: Array, grad_output: float, step: float | None = None
+) -> Surface:
+    """Look at the plane of two sections of one op at the points ``x`` × ``y``; ``step`` is the widest difference.
+
+    Raises ``FunctionFailed`` where forward fails; a failing backward is reported in ``failure``.
+    """
+    plane = plane_of(along, across, x, y, grad_output)
+    reference = _reference(plane, x, y, grad_output)
+    s, t = (each.ravel() for each in np.meshgrid(x, y))
+    field, failure = _returned(plane, s, t, grad_output)
+    exact = field if reference is plane else _returned(reference, s, t, grad_output)[0]
+    ground = Ground(reference, x, y, exact.values)
+    steady = _steady(ground)
+    slopes = _slopes(ground, exact, grad_output, step)
+    first, second = (
+        _gradient(along.dtype, *each, grad_output, steady)
+        for each in zip(field.both, exact.both, field.none, slopes, ground.heights, strict=True)
+    )
+    first, second = (
+        _forgiven(ground, mine, other.slopes, grad_output) for mine, other in ((first, second), (second, first))
+    )
+    known = first.returned is not None and second.returned is not None
+    there = known and steady and not failure and grad_output != 0
+    return Surface(
+        x=x,
+        y=y,
+        values=field.values,
+        first=first,
+        second=second,
+        ridges=ridges(ground, slopes),
+        potential=potential(partial(pair, reference, grad_output), x, y, reference.dear) if there else None,
+        steady=steady,
+        swapped=there and _swapped(first, second, ground, grad_output, along.dtype),
+        surrogate=steady and not failure and _of_surrogate(ground, field, grad_output, along.dtype, step),
+        structure=structure(plane),
+        failure=failure,
+    )
+
+
+def pair(plane: Plane, grad_output: float, s: Array, t: Array) -> tuple[Array, Array]:
+    """The two components of the field; 0 where the output carries no gradient. Raises ``FunctionFailed``."""
+    field = plane.backward(s, t, grad_output)
+    first, second = (np.zeros(s.size) if each is None else each for each in field.both)
+    return first, second
+
+
+def _reference(plane: Plane, x: Array, y: Array, grad_output: float) -> Plane:
+    """The plane in double precision on the CPU, or as it is where the Function refuses that."""
+    along = reference_of(plane.along, x, grad_output)
+    if along is plane.along:
+        return plane
+    across = replace(along, wrt=plane.across.wrt, wrt_index=plane.across.wrt_index, stacked=())
+    return plane_of(along, across, x, y, grad_output)
+
+
+def _returned(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[Field, Failure | None]:
+    try:
+        return plane.backward(s, t, grad_output), None
+    except FunctionFailed as error:
+        if error.failure.phase == "forward":
+            raise
+        return Field(plane.forward(s, t), None, None), error.failure
+
+
+def _steady(ground: Ground) -> bool:
+    """Whether forward, asked again, answers the same, but for the last places in which a device may differ."""
+    share = STEADY.get(ground.plane.along.device, ELSEWHERE)
+    again = ground.plane.forward(*ground.points)
+    return np.allclose(again, ground.values, rtol=share, atol=share * largest(ground.values), equal_nan=True)
+
+
+def _slopes(ground: Ground, field: Field, grad_output: float, step: float | None) -> tuple[Slopes, Slopes]:
+    """The slopes along both axes."""
+    first, second = (
+        ground.slopes(which, returned / grad_output if returned is not None and grad_output else None, step)
+        for which, returned in enumerate(field.both)
+    )
+    return first, second
+
+
+def _gradient(
+    dtype: torch.dtype,
+    returned: Array | None,
+    exact: Array | None,
+    none: bool,
+    slopes: Slopes,
+    height: float,
+    grad_output: float,
+    steady: bool,
+) -> Gradient:
+    tolerance, numerical = tolerance_of(slopes, grad_output, dtype), grad_output * slopes.value
+    lost = np.zeros(numerical.size)
+    if returned is not None and exact is not None and exact is not returned:
+        lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), tolerance.atol)
+    if returned is None:
+        status = np.full(numerical.size, Status.GAP, np.int8)
+    elif not steady:
+        status = np.full(numerical.size, Status.UNDECIDED, np.int8)
+    else:
+        status = judged(returned, slopes, grad_output, tolerance, lost, height)
+    return Gradient(returned, none, numerical, slopes, allowed_of(slopes, grad_output, tolerance, lost), status)
+
+
+def _forgiven(ground: Ground, mine: Gradient, across: Slopes, grad_output: float) -> Gradient:
+    if mine.returned is None:
+        return mine
+    return replace(mine, status=forgiven(ground, mine.status, mine.returned, mine.slopes, across, grad_output))
+
+
+def _swapped(first: Gradient, second: Gradient, ground: Ground, grad_output: float, dtype: torch.dtype) -> bool:
+    """Whether each component is the derivative with respect to the other, and not the one it should be."""
+    if not any((each.status == Status.DIFFERS).any() for each in (first, second)):
+        return False
+    return _follows((second.returned, first.returned), (first.slopes, second.slopes), ground, grad_output, dtype)
+
+
+def _of_surrogate(ground: Ground, field: Field, grad_output: float, dtype: torch.dtype, step: float | None) -> bool:
+    """Whether what was returned is the gradient of the op's surrogate."""
+    op, plane = ground.plane.along.op, ground.plane
+    if op.surrogate is None or grad_output == 0:
+        return False
+    call = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
+    along, across = (replace(each, call=call) for each in (plane.along, plane.across))
+    try:
+        meant = plane_of(along, across, ground.x, ground.y, grad_output)
+        there = replace(ground, plane=meant, values=meant.forward(*ground.points))
+        slopes = _slopes(there, field, grad_output, step)
+    except FunctionFailed:
+        return False
+    return _follows(field.both, slopes, there, grad_output, dtype)
+
+
+def _follows(
+    returned: tuple[Array | None, Array | None],
+    slopes: tuple[Slopes, Slopes],
+    ground: Ground,
+    grad_output: float,
+    dtype: torch.dtype,
+) -> bool:
+    """Whether the components that there are are as these slopes call for, wherever that can be told."""
+    for mine, each, height in zip(returned, slopes, ground.heights, strict=True):
+        if mine is None:
+            continue
+        tolerance = tolerance_of(each, grad_output, dtype)
+        lost = np.full(mine.size, tolerance.atol)
+        status = judged(mine, each, grad_output, tolerance, lost, height)
+        if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
+            return False
+    return any(each is not None for each in returned)

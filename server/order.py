@@ -1,0 +1,40 @@
+"""What the words of a figure call things, of the first derivative and of the second. As in static/order.js."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """``forward`` is the function that is looked at and ``backward`` what returns its derivative.
+
+    ``of`` is what the upper panel measures and ``slope`` what the lower one does, ``drawn`` the word for the curve in
+    the upper one. ``scale`` is the number by which gradients are multiples of slopes.
+    """
+
+    of: str
+    forward: str
+    backward: str
+    drawn: str
+    slope: str
+    scale: float
+
+
+def nouns(asked: Mapping[str, Any]) -> Nouns:
+    """For a question or an answer, by its ``order``, ``of``, ``wrt`` and ``grad_output``."""
+    of, wrt = asked["of"], asked["wrt"]
+    if asked["order"] == 1:
+        return Nouns(of, "forward", "backward", "forward", f"grad of {wrt}", asked["grad_output"])
+    grad = f"grad_{wrt}"
+    return Nouns(grad, grad, "double backward", "returned by backward", f"second grad of {wrt}", 1.0)
+
+
+def retold(text: str, asked: Mapping[str, Any]) -> str:
+    """A title that speaks of forward and backward, for the order that was asked for."""
+    said = nouns(asked)
+    words = {"forward": said.forward, "backward": said.backward}
+    return re.sub(r"\b(forward|backward)\b", lambda found: words[found[0]], text)

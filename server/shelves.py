@@ -1,0 +1,102 @@
+"""The order of the gallery: a tour to begin with, then the groups, the plainer ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+GROUPS = (
+    "A first look",
+    "Clamps and ReLUs",
+    "Straight-through and surrogates",
+    "Quantisers",
+    "Activations",
+    "Gradient shaping",
+    "Vectors and matrices",
+    "Several inputs and outputs",
+    "Second derivatives",
+    "NumPy and other code autograd cannot see",
+    "Specimens",
+)
+NOTES = {
+    "Specimens": "Broken on purpose, each in one way. Beside the verdict on its curves stands the check of the "
+    "contract that finds it: some are wrong where no curve can show it."
+}
+# What stands first in its group; the others follow by their titles.
+FIRST = (
+    *("double", "exp", "clipped_relu", "incorrect_clipped_relu", "clamp_with_grad", "clamp_with_grad_that_works"),
+    *("relu", "round_straight_through", "replace_grad", "heaviside_sigmoid", "dorefa", "swish", "gradient_reversal"),
+    *("kill_head", "softmax", "image_alpha", "functional_linear", "square", "cube", "sinh", "sinh_on_ctx"),
+    *("numpy_cube", "gradient_changed_in_place"),
+)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One stop of the tour: an address, what is seen there, and what to do."""
+
+    address: str
+    title: str
+    said: str
+
+
+TOUR = (
+    Stop(
+        "/compare?left=clipped_relu&right=incorrect_clipped_relu",
+        "A mask, and the mask forgotten",
+        "Two Functions with one forward curve. Drag clip.",
+    ),
+    Stop(
+        "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works",
+        "Is this clamp wrong?",
+        "Flip the sign of grad_output, on both at once.",
+    ),
+    Stop("/ops/round_straight_through", "Straight through the stairs", "A gradient where there is none."),
+    Stop("/ops/replace_grad", "The value of one, the gradient of another", "Sweep either of the two tensors."),
+    Stop("/ops/heaviside_sigmoid", "What stands in for a spike", "Drag alpha, and see how far gradient reaches."),
+    Stop("/ops/kill_head?view=jacobian", "A matrix, element by element", "Each output beside each input."),
+    Stop("/ops/abs_product?view=surface", "Two inputs, one surface", "And the field of what backward returns."),
+    Stop("/ops/image_alpha?of=alpha", "Two outputs, one backward", "Which of them the loss uses makes the difference."),
+    Stop(
+        "/compare?left=sinh&right=sinh_on_ctx&order=2",
+        "The second derivative that is not there",
+        "Alike at first, and then not.",
+    ),
+    Stop(
+        "/ops/gradient_changed_in_place?view=contract",
+        "A bug that no error reports",
+        "The contract, checked line by line.",
+    ),
+)
+
+
+def tour(ops: Mapping[str, Any]) -> tuple[Stop, ...]:
+    """The stops whose ops are all there."""
+    return tuple(stop for stop in TOUR if all(name in ops for name in _names(stop)))
+
+
+def shelved(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The cards by group: those of a group that is not known come first, for they are the visitor's own."""
+    order = sorted(cards, key=lambda op: (_place(GROUPS, op["group"]), op["group"], -_rank(op), op["title"].lower()))
+    return [(group, list(members)) for group, members in groupby(order, key=lambda op: str(op["group"]))]
+
+
+def _rank(op: Mapping[str, Any]) -> int:
+    """How far in front of the others it stands."""
+    return len(FIRST) - FIRST.index(op["name"]) if op["name"] in FIRST else 0
+
+
+def _place(order: tuple[str, ...], name: str) -> int:
+    return order.index(name) if name in order else -1
+
+
+def _names(stop: Stop) -> Iterator[str]:
+    """The ops that a stop shows."""
+    place = urlsplit(stop.address)
+    if place.path.startswith("/ops/"):
+        yield place.path.removeprefix("/ops/")
+    for side in ("left", "right"):
+        yield from parse_qs(place.query).get(side, ())

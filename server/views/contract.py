@@ -1,0 +1,52 @@
+"""The contract X-ray: every check as a row, the badges, and what backward returned beside what was delivered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from ..columns import Columns
+from ..numerics.contract.contract import contract
+from ..numerics.contract.finding import LEVELS, Check
+from ..numerics.section import Section
+from ..question import Question
+
+# So many times the domain of an input is no place to look at a Function.
+MUCH = 100
+DOUBLE = "The contract is looked at in float64 on the CPU."
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """The header has it all, the gravest rows first; its rows are the columns too."""
+    found = contract(section, _reach(section, question), question.compile)
+    checks = sorted(found.checks, key=lambda each: LEVELS.index(each.level))
+    double = question.dtype == "float64" and section.device == "cpu"
+    return {
+        "notes": [] if double else [DOUBLE],
+        "sentence": _sentence(checks),
+        "checks": [asdict(each) for each in checks],
+        "badges": [asdict(each) for each in found.badges],
+        "raw": [asdict(each) for each in found.raw],
+        "failure": asdict(found.failure) if found.failure else None,
+    }, {}
+
+
+def _reach(section: Section, question: Question) -> tuple[float, float] | None:
+    """The range of the page where that is not a part of the domain, nor very much more."""
+    if section.sweeps_parameter:
+        return None
+    low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
+    inside = low <= question.start and question.stop <= high
+    far = question.stop - question.start > MUCH * (high - low)
+    return None if inside or far else (question.start, question.stop)
+
+
+def _sentence(checks: list[Check]) -> str:
+    """How many rows there are of each level, and what the gravest is about."""
+    count = Counter(each.level for each in checks)
+    told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in LEVELS[:-1] if count[level]]
+    right = f"{count['fine']} checks found right"
+    grave = next((each for each in checks if each.level in ("error", "warning")), None)
+    said = f"{', '.join(told)}; {right}." if told else f"{right}."
+    return f"{said} {grave.title}: {grave.seen}" if grave else said

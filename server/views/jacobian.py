@@ -1,0 +1,149 @@
+"""The Jacobian: what differences of forward and backward say of every cell, and which input reaches which output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from ..columns import Columns, finite
+from ..numerics.differences import Kind
+from ..numerics.failure import FunctionFailed
+from ..numerics.jacobian.influence import Influence, influence
+from ..numerics.jacobian.influence_sentence import called, told
+from ..numerics.jacobian.jacobian import Jacobian, Side, held_at, jacobian
+from ..numerics.jacobian.pattern import pattern
+from ..numerics.jacobian.sentence import Apart, differs, sentence, worst
+from ..numerics.section import Section
+from ..numerics.status import Status
+from ..question import Question
+
+LEFT_OUT = "Which input reaches which output is not shown: that would take too long, or some input bears no gradient."
+SLOW = "Every call takes long, so only {} × {} cells of the Jacobian are measured at a time."
+WORDS = [status.name.lower() for status in Status]
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """The block that holds ``of`` and ``wrt``, one row of the columns a cell, all per unit of ``grad_output``.
+
+    Raises ``FunctionFailed`` where forward fails.
+    """
+    section, span = held_at(section, question.at), question.stop - question.start
+    seen = _seen(section, question, span)
+    found = jacobian(section, span, question.grad_output or 1.0, question.atol, question.rtol)
+    apart = worst(found)
+    return {
+        "notes": [LEFT_OUT] * (seen is None) + [SLOW.format(*found.shape)] * (found.slow and not found.whole),
+        "sentence": sentence(found, span),
+        "at": found.at,
+        "rows": _side(found.rows),
+        "across": _side(found.columns),
+        "tensors": _tensors(section, found, seen),
+        "pattern": pattern(found),
+        "together": found.together,
+        "statuses": WORDS,
+        "differs": differs(found),
+        "designed": found.meant is not None and not found.meant.where(Status.DIFFERS).any(),
+        "worst": _apart(apart) if apart else None,
+        "elsewhere": _elsewhere(found),
+        "influence": _influence(seen) if seen else None,
+        "failure": asdict(found.failure) if found.failure else None,
+    }, _columns(found)
+
+
+def _columns(found: Jacobian) -> Columns:
+    """Every cell, row by row of one output. NaN is not to be drawn; left and right are those of kinks."""
+    slopes, (rows, columns) = found.numerical.slopes, found.shape
+    hidden = np.isin(slopes.kind, (Kind.JUMP, Kind.KINK, Kind.UNRESOLVED, Kind.NONFINITE))
+    numerical = np.where(hidden, np.nan, slopes.value)
+    drawn: Columns = {
+        "row": np.repeat(found.rows.elements, columns).astype(np.float64),
+        "column": np.tile(found.columns.elements, rows).astype(np.float64),
+        "numerical": numerical,
+        "error": slopes.error,
+        "left": np.where(slopes.kind == Kind.KINK, slopes.left, np.nan),
+        "right": np.where(slopes.kind == Kind.KINK, slopes.right, np.nan),
+        "status": found.numerical.status.astype(np.uint8),
+    }
+    if found.returned is not None:
+        with np.errstate(invalid="ignore"):
+            drawn |= {"returned": found.returned.ravel(), "difference": found.returned.ravel() - numerical}
+    return drawn
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"name": side.name, "shape": list(side.shape), "first": side.first, "count": side.count}
+
+
+def _tensors(section: Section, found: Jacobian, seen: Influence | None) -> dict[str, list[dict[str, str]]]:
+    """What can be chosen, by name, each with its first element."""
+    outputs = [Side(*each, 0, 1) for each in zip(seen.outputs, seen.shapes, strict=True)] if seen else [found.rows]
+    inputs = [_first(Side(each.name, each.shape, 0, 1)) for each in section.op.inputs]
+    floats = [{"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"]
+    return {"of": [_first(each) for each in outputs if each.total], "wrt": inputs + floats}
+
+
+def _first(side: Side) -> dict[str, str]:
+    return {"name": side.name, "first": side.label(0)}
+
+
+def _apart(found: Apart) -> dict[str, Any]:
+    return {
+        "of": found.row,
+        "wrt": found.column,
+        "numerical": finite(found.numerical),
+        "returned": finite(found.returned),
+    }
+
+
+def _elsewhere(found: Jacobian) -> dict[str, Any] | None:
+    seen = found.elsewhere
+    if seen is None:
+        return None
+    cell = seen.worst and Apart(
+        found.rows.label(seen.worst.row),
+        found.columns.label(seen.worst.column),
+        seen.worst.numerical,
+        seen.worst.returned,
+    )
+    return {
+        "cells": seen.cells,
+        "judged": seen.judged,
+        "differs": seen.differs,
+        "more": seen.more,
+        "worst": _apart(cell) if cell else None,
+    }
+
+
+def _seen(section: Section, question: Question, span: float) -> Influence | None:
+    try:
+        return influence(section, _spans(section, span), question.grad_output or 1.0)
+    except FunctionFailed:  # with gradients asked for by all inputs; the Jacobian by one of them may be there
+        return None
+
+
+def _influence(seen: Influence) -> dict[str, Any]:
+    return {
+        "inputs": list(seen.inputs),
+        "outputs": list(seen.outputs),
+        "losses": [_loss(seen, place) for place in range(len(seen.losses))],
+    }
+
+
+def _loss(seen: Influence, place: int) -> dict[str, Any]:
+    loss = seen.losses[place]
+    return {
+        "name": called(seen, loss),
+        "outputs": list(loss.outputs),
+        "links": [list(row) for row in loss.links],
+        "returned": list(loss.returned),
+        "sentence": told(seen, loss),
+        "failure": loss.failure or None,
+    }
+
+
+def _spans(section: Section, span: float) -> Callable[[str], float]:
+    domains = {each.name: each.domain[1] - each.domain[0] for each in section.op.inputs}
+    return lambda name: span if name == section.wrt else domains[name]

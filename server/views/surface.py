@@ -1,0 +1,133 @@
+"""The surface: two elements swept at once, what backward returns for both against differences, and the potential."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..address import COUNT
+from ..blank import blank
+from ..columns import Columns
+from ..numerics.grid import Grid
+from ..numerics.noise import Array
+from ..numerics.section import Section
+from ..numerics.status import Status
+from ..numerics.surface.implied import implied
+from ..numerics.surface.pairs import pairs
+from ..numerics.surface.potential import Potential
+from ..numerics.surface.sentence import potential_said, said, whose
+from ..numerics.surface.structure import plane_of, structure
+from ..numerics.surface.surface import Gradient, Surface, pair, surface
+from ..question import Element, Question
+
+# Points along each axis where they share a call, and the most that can be asked for.
+POINTS, MOST = 61, 101
+# Where each has calls of its own, and where the tensors have more elements than these.
+MOST_ALONE, MOST_LARGE, LARGE = 17, 9, 4096
+# So many numbers in all copies of the inputs together take about a second.
+NUMBERS = 5_000_000
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """Flat columns, row by row of one ``y``; gradients are ``grad_input``. Raises ``FunctionFailed``."""
+    if question.wrt2 is None or question.start2 is None or question.stop2 is None:
+        section.forward(np.array([question.start, question.stop]))  # what fails is told first
+        return _nothing(f"{question.wrt} is the only number that can be swept, and a surface takes two."), {}
+    across = replace(section, wrt=question.wrt2.name, wrt_index=question.wrt2.index)
+    x, y, notes = _points(section, across, question)
+    if min(x.size, y.size) < 2:
+        return _nothing(f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."), {}
+    seen = surface(section, across, x, y, question.grad_output, question.step)
+    wrt, wrt2, who = str(question.wrt), str(question.wrt2), whose(seen)
+    followed = None
+    if who in ("surrogate", "another"):
+        field = partial(pair, plane_of(section, across, x, y, question.grad_output), question.grad_output)
+        followed = implied(field, x, y, question.grad_output, seen.values)
+    return {
+        "notes": notes,
+        "sentence": said(seen, wrt, wrt2),
+        "structure": seen.structure,
+        "places": [_place(each) for each in (section, across)],
+        "shape": [y.size, x.size],
+        "statuses": [each.name.lower() for each in Status],
+        "differs": int((seen.status == Status.DIFFERS).sum()),
+        "potential": _potential(seen.potential, who, potential_said(seen, wrt, wrt2)) if seen.potential else None,
+        "pairs": [
+            {
+                "wrt": str(Element(*each.first)),
+                "wrt2": str(Element(*each.second)),
+                "holds": each.potential.holds,
+                "worst": asdict(each.potential.worst) if each.potential.worst else None,
+            }
+            for each in pairs(section, question.grad_output)
+        ],
+        "ridges": {
+            "x": seen.ridges.x.tolist(),
+            "y": seen.ridges.y.tolist(),
+            "jump": seen.ridges.jump.tolist(),
+        },
+        "failure": asdict(seen.failure) if seen.failure else None,
+    }, _columns(seen, followed)
+
+
+def _points(section: Section, across: Section, question: Question) -> tuple[Any, Any, list[str]]:
+    """The numbers along both axes, as many as the Function bears, and what there is to say of it."""
+    asked = POINTS if question.count == COUNT else min(question.count, MOST)
+    ends = (question.start, question.stop), (question.start2 or 0.0, question.stop2 or 0.0)
+
+    def grid(count: int) -> list[Any]:
+        return [np.unique(section.snap(Grid(*each, count).points())) for each in ends]
+
+    x, y = grid(asked)
+    if min(x.size, y.size) < 2:
+        return x, y, []
+    size = max(math.prod(each.shape) for each in section.op.inputs)
+    few, few2 = grid(min(asked, MOST_ALONE))
+    how = structure(plane_of(section, across, few, few2, question.grad_output))
+    why = "Every point needs a call of its own" if how == "one by one" else "The tensors are large"
+    if size > LARGE:
+        most = MOST_LARGE
+    else:
+        most = MOST_ALONE if how == "one by one" else max(MOST_ALONE, math.isqrt(NUMBERS // size))
+    if asked <= most:
+        return x, y, []
+    x, y = grid(most)
+    return x, y, [f"{why}, so only {y.size} × {x.size} of them are on the maps."]
+
+
+def _potential(found: Potential, who: str, sentence: str) -> dict[str, Any]:
+    return {"word": who, "sentence": sentence} | asdict(found)
+
+
+def _columns(seen: Surface, followed: Any) -> Columns:
+    columns: Columns = {"x": seen.x, "y": seen.y, "forward": seen.values}
+    parts: tuple[tuple[str, Gradient], ...] = (("x", seen.first), ("y", seen.second))
+    for name, part in parts:
+        columns |= {} if part.returned is None else {f"analytical_{name}": part.returned}
+        columns[f"numerical_{name}"] = np.where(np.isfinite(part.numerical), part.numerical, np.nan)
+        columns[f"allowed_{name}"] = _rounded(part.allowed)
+        columns[f"status_{name}"] = part.status.astype(np.uint8)
+    return columns | ({} if followed is None else {"implied": followed})
+
+
+def _place(section: Section) -> int | None:
+    """Where what is swept lies in its tensor, in row-major order; None for a parameter."""
+    if section.sweeps_parameter:
+        return None
+    shape = next(each.shape for each in section.op.inputs if each.name == section.wrt)
+    return int(np.ravel_multi_index(section.wrt_index, shape)) if section.wrt_index else 0
+
+
+def _rounded(bound: Array) -> Array:
+    """Bounds with the three digits that they are known to."""
+    with np.errstate(all="ignore"):
+        power = 10.0 ** (2 - np.floor(np.log10(bound)))
+        return np.where(np.isfinite(power) & (power > 0), np.ceil(bound * power) / power, bound)
+
+
+def _nothing(sentence: str) -> dict[str, Any]:
+    return blank(sentence, None, "surface")

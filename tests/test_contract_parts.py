@@ -1,0 +1,307 @@
+"""The parts of the contract X-ray: the call, the subclass that watches it, differences, time, and the lines."""
+
+import functools
+import gc
+import random
+import signal
+import time
+
+import numpy as np
+import pytest
+import torch
+from breaches import BREACHES, KeepsItsOutput, OnCtx, Square, Swapped, WritesToIt
+from looks import op_of, section
+
+from gradloupe.ops import Input, Op
+from gradloupe.server.numerics.contract.call import Call
+from gradloupe.server.numerics.contract.contract import Contract, contract
+from gradloupe.server.numerics.contract.instrument import instrumented
+from gradloupe.server.numerics.contract.patience import TookTooLong, within
+from gradloupe.server.numerics.contract.rebound import rebound
+from gradloupe.server.numerics.contract.slopes import of_function
+
+F = torch.autograd.Function
+ROW = Input("x", shape=(4,), value=(1.0, -0.5, 2.0, 0.3))
+
+
+def op_around(function: type[F], *inputs: Input, **more) -> Op:
+    return Op(function, "a test", "tests", "", "", inputs or (Input("x"),), **more)
+
+
+def levels(found: Contract) -> dict[str, str]:
+    return {each.id: each.level for each in found.checks if each.level != "fine"}
+
+
+def seen(found: Contract, id_: str) -> str:
+    return " ".join(f"{each.seen} {each.torch} {each.advice}" for each in found.checks if each.id == id_)
+
+
+POINTED = {
+    "OneTooFew": "return ctx.k * grad_output",
+    "Swapped": "return 2 * u * v * grad_output, v**2 * grad_output",
+    "Raises": "return 2 * x.nothing * grad_output",
+    "WritesToIt": "grad_output[x > 1] = 0",
+    "WritesPastAutograd": "g.data.mul_(2 * x)",
+    "ReadsLate": "return grad_output * ReadsLate.scale",
+    "OnCtx": "ctx.x = x",
+    "KeepsItsOutput": "ctx.y = x.exp()",
+    "ForgetsTheMask": "ctx.save_for_backward(x)",
+    "HidesTheName": 'ctx.name = "mine"',
+    "SavesByHand": "ctx.saved_tensors = (x,)",
+    "EditsItsInput": "return x.mul_(2)",
+    "DirtyAndGone": "ctx.mark_dirty(x)",
+    "ReturnsAList": "return [2 * x, 3 * x]",
+    "ChangesWhatItKept": "return ctx.e.mul_(grad_output)",
+    "Noisy": "return 2 * grad_output + 0.1 * torch.randn_like(grad_output)",
+    "OtherInTraining": "return 2 * x if ctx.needs_input_grad[0] else 2 * x + 1",
+    "NeedsTwoDimensions": "return x[:, :2] * 2",
+    "IntermediateOnCtx": "ctx.e = x.exp()",
+}
+
+
+@pytest.mark.parametrize("name", POINTED)
+def test_the_line_is_pointed_at(name: str) -> None:
+    breach = next(each for each in BREACHES if each.name == name)
+    row = next(each for each in contract(section(breach.op)).checks if each.id == breach.id)
+    assert row.line is not None
+    assert breach.op.source.splitlines()[row.line - 1].strip() == POINTED[name]
+
+
+def test_the_class_and_the_random_numbers_are_left_as_they_were() -> None:
+    written = dict(vars(Square))
+    torch.manual_seed(7)
+    np.random.seed(7)
+    random.seed(7)
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
+    contract(section(op_around(Square)))
+    assert dict(vars(Square)) == written
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert (np.random.get_state()[1].tolist(), random.getstate()) == before[1:]
+    assert gc.isenabled()
+
+
+def test_the_subclass_is_known_by_the_same_name_and_keeps_once_differentiable() -> None:
+    class Once(Square):
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, grad_output):
+            return grad_output
+
+    watched, record = instrumented(Once)
+    assert (watched.__name__, watched.__mro__[1]) == ("Once", Once)
+    x = torch.ones(3, requires_grad=True)
+    y = watched.apply(x * 1)
+    (grad,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert not grad.requires_grad
+    assert [each.name for each in record.forwards[0].saved if each] == ["x"]
+    assert record.backwards[0].needs == (True,)
+
+
+squared = Square.apply
+
+
+class Layer(torch.nn.Module):
+    def forward(self, x):
+        return Square.apply(x) + 1
+
+    def twice(self, x):
+        return 2 * Square.apply(x)
+
+
+def through_another(x):
+    return through_a_name(x) * 2
+
+
+def through_a_name(x):
+    return squared(x)
+
+
+def in_a_closure():
+    function = Square
+
+    def call(x):
+        return (lambda each: function.apply(each))(x)
+
+    return call
+
+
+CALLS = {
+    "apply": Square.apply,
+    "a lambda": lambda x: Square.apply(x),
+    "a function": through_a_name,
+    "a function of a function": through_another,
+    "a closure": in_a_closure(),
+    "a partial": functools.partial(through_a_name),
+    "a module": Layer(),
+    "a method": Layer().twice,
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_function_is_reached_through_whatever_calls_it(call) -> None:
+    watched, record = instrumented(Square)
+    x = torch.ones(2, requires_grad=True)
+    assert torch.equal(rebound(call, Square, watched)(x), call(x))
+    assert len(record.forwards) == 1
+
+
+def test_what_calls_no_such_function_is_left_as_it_is() -> None:
+    assert rebound(torch.sin, Square, Swapped) is torch.sin
+
+
+def test_an_op_of_torch_alone_is_not_accused_of_what_its_class_is() -> None:
+    found = contract(section(op_of(torch.sin)))
+    assert not {"error", "warning"} & set(levels(found).values())
+    assert "could not be watched" in seen(found, "NOT-LOOKED-AT")
+
+
+def test_a_function_that_the_op_does_not_name_is_found_behind_its_call() -> None:
+    assert levels(contract(section(op_of(OnCtx.apply))))["CTX-TENSOR"] == "warning"
+
+
+def test_an_elementwise_function_is_called_with_numbers_on_both_sides_of_its_masks() -> None:
+    call = Call.of(section(op_around(WritesToIt)))
+    x = call.tensors["x"]
+    assert (call.stacked, x.shape) == (("x",), (8,))
+    assert bool((x > 1).any())
+    assert bool((x < 1).any())
+
+
+def test_a_function_of_vectors_is_called_with_the_vector_that_is_declared() -> None:
+    assert tuple(Call.of(section(op_around(Square, ROW))).tensors["x"].tolist()) == ROW.values
+
+
+def test_what_backward_returned_stands_beside_what_was_delivered() -> None:
+    rows = {each.input: each for each in contract(section("functional_linear")).raw}
+    assert (rows["weight"].returned, rows["weight"].delivered) == ("(2, 2, 3)", "(2, 3)")
+    assert (rows["bias"].shape, rows["bias"].returned, rows["bias"].delivered) == ("(2,)", "(2, 2)", "(2,)")
+    first, second = contract(section("replace_grad")).raw
+    assert (first.returned, first.delivered, second.delivered_dtype) == ("None", "zeros", "float64")
+
+
+def test_what_a_surrogate_declares_is_no_error() -> None:
+    for name, id_ in (("replace_grad", "GRAD-NONE"), ("replace_grad", "SWAPPED"), ("clamp_with_grad", "NONLINEAR")):
+        found = contract(section(name))
+        assert levels(found)[id_] == "note"
+        assert "Its surrogate declares so" in seen(found, id_)
+
+
+def test_the_slope_of_a_smooth_function_is_known_and_at_a_kink_it_is_not() -> None:
+    x = torch.tensor([0.7, -1.3, 0.0, 2.0], dtype=torch.float64)
+    found = of_function(lambda t: float((t.abs() + t.sin()).sum()), x)
+    assert found.known.tolist() == [True, True, False, True]
+    exact = x.sign() + x.cos()
+    assert torch.allclose(found.value[found.known], exact[found.known], rtol=1e-9)
+    jump = of_function(lambda t: float(t.round().sum()), torch.tensor([0.5, 0.2], dtype=torch.float64))
+    assert jump.known.tolist() == [False, True]
+
+
+def test_a_function_that_hangs_when_asked_again_is_a_row() -> None:
+    class HangsInBackward(F):
+        calls = 0
+
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            HangsInBackward.calls += 1
+            while HangsInBackward.calls > 10:
+                pass
+            return 2 * grad_output
+
+    began = time.monotonic()
+    found = contract(section(op_around(HangsInBackward)))
+    assert time.monotonic() - began < 9
+    assert "not back after 1.5 s" in seen(found, "BACKWARD-RAISED") + seen(found, "NOT-LOOKED-AT")
+
+
+def test_what_a_function_prints_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    class Shouts(Square):
+        @staticmethod
+        def forward(ctx, x):
+            print("line\n" * 100)
+            ctx.save_for_backward(x)
+            return x * x
+
+    cut = section(op_around(Shouts))
+    capsys.readouterr()
+    assert contract(cut).failure is None
+    assert capsys.readouterr().out == ""
+
+
+def test_an_exception_that_cannot_be_said_is_a_row() -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    class Raises(Square):
+        @staticmethod
+        def forward(ctx, x):
+            raise Unspeakable
+
+    found = contract(section(op_around(Raises)))
+    assert levels(found)["FORWARD-RAISED"] == "error"
+    assert found.failure is not None
+    assert found.failure.kind == "Unspeakable"
+
+
+def test_a_function_of_float32_alone_is_looked_at_in_float32() -> None:
+    class OnlySingle(Square):
+        @staticmethod
+        def forward(ctx, x):
+            assert x.dtype == torch.float32, "single precision only"
+            ctx.save_for_backward(x)
+            return x * x
+
+    found = contract(section(op_around(OnlySingle)))
+    assert found.failure is None
+    assert not {"error", "warning"} & set(levels(found).values())
+
+
+def test_sparse_and_complex_gradients_are_borne() -> None:
+    class Sparse(F):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return (2 * grad_output).to_sparse()
+
+    class ToComplex(F):
+        @staticmethod
+        def forward(ctx, x):
+            return torch.complex(x, 2 * x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output.real + 2 * grad_output.imag
+
+    for function in (Sparse, ToComplex):
+        assert not {"error", "warning"} & set(levels(contract(section(op_around(function)))).values())
+
+
+def for_ever() -> None:
+    while True:
+        pass
+
+
+def test_the_bound_on_time_interrupts_and_leaves_an_earlier_alarm_alone() -> None:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(60)
+    try:
+        with pytest.raises(TookTooLong), within(0.05):
+            for_ever()
+        assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+        assert 55 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
+    finally:
+        signal.alarm(0)
+
+
+def test_a_cycle_is_found_without_a_collector_and_a_right_function_has_none() -> None:
+    enabled = gc.isenabled()
+    assert levels(contract(section(op_around(KeepsItsOutput))))["CTX-CYCLE"] == "warning"
+    assert "CTX-CYCLE" not in levels(contract(section(op_around(Square))))
+    assert gc.isenabled() == enabled
