@@ -8,7 +8,8 @@ class GradientChangedInPlace(torch.autograd.Function):
 
     Setting `grad_output` to 0 where the unit is off seems to save a copy. But that tensor belongs to the
     engine, and others may still need it. After `y.sum()` it is even one single number that is shown to every
-    element: one zero written into it is a zero for all, and every gradient of the network comes back as 0.
+    element: one zero written into it is a zero for all. As soon as one unit is off, all that lies before
+    learns nothing.
 
     Whether that happens depends on what comes after the Function: after a `sum` it does, with a warning at
     most, after a `mean` or a product with weights it does not. The mend is one word: write into

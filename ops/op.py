@@ -145,6 +145,11 @@ class Op:
         problems = [f"{name!r} is a reserved word of the address, rename it" for name in names if name in RESERVED]
         problems += [f"{name!r} is declared twice" for name in set(names) if names.count(name) > 1]
         problems += ["it has no input to sweep"] * (not self.inputs)
+        problems += [
+            f"{i.name!r} has no elements, so there is nothing to sweep; declare first an input that has some"
+            for i in self.inputs[:1]
+            if not math.prod(i.shape)
+        ]
         problems += [f"check={self.check!r} is for a specimen, say what is broken"] * bool(
             self.check and not self.broken
         )

@@ -10,8 +10,9 @@ class StateOnTheClass(torch.autograd.Function):
     `backward`, as every network with two such layers does, and both gradients are computed from the second
     input.
 
-    A single call is right, which is all that `gradcheck` ever makes. It is the class attribute in the
-    source that gives the mistake away: what `backward` needs belongs into `ctx.save_for_backward`.
+    `gradcheck` passes: between a forward and its backward it only ever calls with inputs a millionth away. It
+    is the class attribute in the source that gives the mistake away: what `backward` needs belongs into
+    `ctx.save_for_backward`.
     """
 
     x = None

@@ -132,5 +132,4 @@ def _section(op: Op, question: Question, place: Device) -> Section:
 
 def _nothing(failure: Failure, view: str) -> dict[str, Any]:
     """The rest of the header where forward itself failed."""
-    said = f"{failure.phase} raised {failure.kind}: {failure.message.splitlines()[0]}"
-    return blank(said, asdict(failure), view)
+    return blank(failure.first, asdict(failure), view)

@@ -26,6 +26,7 @@ from .security import SecurityHeaders
 from .settings import Settings
 from .site import Site
 from .social import of_gallery
+from .thumbnails import MEASURING
 from .visitors import Visitors
 from .watch import Watch
 
@@ -57,6 +58,7 @@ def create_app(engine: Engine, settings: Settings = USUAL, visitors: Visitors | 
         try:
             yield
         finally:
+            await site.thumbnails.close()
             await site.rasterizer.close()
             await engine.close()
             if log is not None:
@@ -89,13 +91,16 @@ def create_app(engine: Engine, settings: Settings = USUAL, visitors: Visitors | 
 
 @router.get("/", include_in_schema=False)
 async def gallery(request: Request) -> Response:
-    """All ops; while torch is loading, a page that says so."""
+    """All ops, those that take long without curves; while torch is loading, a page that says so."""
     site = Site.serving(request)
     if site.engine.starting:
         return passing(request, site.pages.waiting("The gallery", "/healthz?wait=1"), "text/html")
     ops, device = await site.engine.catalogue(), await site.engine.device()
     social = of_gallery(site.base(request), site.settings.public)
-    body = site.pages.gallery(ops, await site.thumbnails.of(ops), device, social)
+    drawn = await site.thumbnails.of(ops)
+    body = site.pages.gallery(ops, drawn, device, social)
+    if any(each["word"] == MEASURING for each in drawn.values()):
+        return passing(request, body, "text/html")
     return reply(request, body, "text/html", fingerprint(body))
 
 

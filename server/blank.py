@@ -45,7 +45,7 @@ _BLANK: dict[str, dict[str, Any]] = {
         **{"shape": [0, 0], "places": [None, None], "statuses": [], "differs": 0, "pairs": []},
         **{"ridges": {"x": [], "y": [], "jump": []}},
     },
-    "contract": {"checks": [], "badges": [], "raw": []},
+    "contract": {"checks": [], "badges": [], "raw": [], "tried": ""},
     "node": {"vertices": [], "edges": [], "more": False, "functions": []},
     "descent": dict.fromkeys(_DESCENT) | {"shape": [], "goal": [], "random": False, "bent": False},
 }

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ..ops import OPS, Input, Op, Parameter
+from ..ops import OPS, BadDeclaration, Input, Op, Parameter
 from .build import build
 from .question import Element
 from .shapes import Shape, output_shapes
@@ -19,9 +19,21 @@ MOST_ELEMENTS = 256
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """One description for each op, in the order of their names; the outputs are measured by running it."""
+    """One description for each op, in the order of their names; the outputs are measured by running it.
+
+    Raises ``BadDeclaration``, which names the file, for an op that cannot be described.
+    """
     shapes = output_shapes(list(OPS.values()))
-    return [_described(op, shapes[name]) for name, op in OPS.items()]
+    return [described(op, shapes[name]) for name, op in OPS.items()]
+
+
+def described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
+    """One op with outputs of these shapes, as plain data; raises ``BadDeclaration``."""
+    try:
+        return _described(op, shapes)
+    except Exception as problem:
+        why = f"{type(problem).__name__}: {problem}".rstrip(": ")
+        raise BadDeclaration(f"ops/{op.name}.py declares what cannot be described: {why}") from problem
 
 
 def parsed(element: str) -> Element:

@@ -61,11 +61,15 @@ class ContractColumns:
 
 @dataclass(frozen=True)
 class Contract(Asked):
-    """What autograd expects of a Function and says nothing about, each put to one working call."""
+    """What autograd expects of a Function and says nothing about, each put to one working call.
+
+    ``tried`` says with what numbers a Function of one number was called; empty where the shapes tell.
+    """
 
     view: Literal["contract"]
     sentence: str
     checks: list[Check]
     badges: list[Badge]
     raw: list[Raw]
+    tried: str
     columns: ContractColumns

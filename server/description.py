@@ -19,8 +19,12 @@ One look at a section has several `view`s, and each is a document of its own: th
 forward rises by between neighbouring x against the area under what backward returned; `map`, what backward returns for
 many `grad_output`; `precision`, the dtypes and devices side by side; `wide`, all numbers that the dtype can hold;
 `step`, the differences `at` one x with steps of every size; `surface`, two elements swept at once, `wrt` and `wrt2`, in
-101 × 101 points at most, and whether what backward returned is the gradient of a function; `contract`, what autograd
-expects of a Function and is quiet about, row by row; `node`, the graph around one call and what its ctx holds.
+101 × 101 points at most, and whether what backward returned is the gradient of a function; `jacobian`, every element of
+one output by every element of one input, and which input reaches which output; `contract`, what autograd expects of a
+Function and is quiet about, row by row; `node`, the graph around one call and what its ctx holds; `descent`, gradient
+descent on a loss of the output, by what backward returned and by the numerical gradient.
+With `order=2` what backward returned stands in the place of forward, and the second derivative in that of the first;
+`/compare` shows two ops over one range, side by side.
 What is left out has its default. What is unknown, doubled or out of bounds is refused in one sentence.
 
 A Function that raises, crashes or never returns is a result (200, see `failure`), not an error.
@@ -72,8 +76,8 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "at": (
         _or_empty(FINITE),
-        "the x that the views `step` and `node` look at, the middle of the range by default; where `wrt` is held in "
-        "`jacobian`, and where `descent` starts",
+        "the x that the view `step` looks at, the middle of the range by default; where `wrt` is held in `jacobian` "
+        "and `node`, and where `descent` starts",
     ),
     "lr": (_or_empty(POSITIVE), "the learning rate of the view `descent`; chosen from the slopes by default"),
     "steps": (
@@ -158,8 +162,16 @@ def shapes() -> dict[str, Any]:
     curves = (Health, Problem, Size, Section, Area, Map, Precision, Wide, Step)
     for shape in (*curves, Jacobian, Surface, Contract, Node, Descent):
         schema = TypeAdapter(shape).json_schema(ref_template=template, mode="serialization")
-        found |= schema.pop("$defs", {}) | {shape.__name__: schema}
+        found = merged(found, schema.pop("$defs", {}) | {shape.__name__: schema})
     return found
+
+
+def merged(found: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Schemas by name, and some more; raises ``ValueError`` where two that are not the same have one name."""
+    clash = sorted(name for name in found.keys() & more.keys() if found[name] != more[name])
+    if clash:
+        raise ValueError(f"Two schemas have the name {clash[0]!r}: rename one of the classes.")
+    return found | more
 
 
 def _shape(name: str) -> dict[str, str]:

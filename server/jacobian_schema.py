@@ -35,7 +35,7 @@ class Tensors:
 
 
 @dataclass(frozen=True)
-class Cell:
+class JacobianCell:
     """One cell by the names of its elements, and what differences and backward say of it."""
 
     of: str
@@ -52,11 +52,11 @@ class Elsewhere:
     judged: int
     differs: int
     more: bool
-    worst: Cell | None
+    worst: JacobianCell | None
 
 
 @dataclass(frozen=True)
-class Loss:
+class InfluenceLoss:
     """A loss on some outputs: how each is linked to each input, row by row of one output, and what arrives there."""
 
     name: str
@@ -73,7 +73,7 @@ class Influence:
 
     inputs: list[str]
     outputs: list[str]
-    losses: list[Loss]
+    losses: list[InfluenceLoss]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Jacobian(Asked):
     statuses: list[str]
     differs: int
     designed: bool
-    worst: Cell | None
+    worst: JacobianCell | None
     elsewhere: Elsewhere | None
     influence: Influence | None
     columns: JacobianColumns

@@ -29,5 +29,5 @@ def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[s
     kinds = {each["kind"]: each["name"] for each in device["devices"]}
     place = device["auto"] if question.device == "auto" else question.device
     shared = header(question, op["title"], op["claim"], {"kind": place, "name": kinds[place]})
-    failure = {"phase": "worker", "kind": kind, "message": sentence, "line": None}
+    failure = {"phase": "worker", "kind": kind, "message": sentence, "line": None, "sentence": sentence}
     return Frame(shared | blank(sentence, failure, question.view))

@@ -84,6 +84,15 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """How many there are more than are listed."""
+
+    arguments: int
+    outputs: int
+    saved: int
+
+
+@dataclass(frozen=True)
 class Opened:
     """A Function in one call."""
 
@@ -99,6 +108,7 @@ class Opened:
     ran: bool
     count: int | None
     returned_list: bool
+    more: LeftOut
 
 
 @dataclass(frozen=True)

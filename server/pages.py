@@ -117,10 +117,10 @@ class Pages:
         """What stands there until torch is loaded; ``address_json`` answers when it is. ``framed``: in another page."""
         return self._render("waiting.html", {"title": title, "address_json": address_json, "framed": framed})
 
-    def error(self, status: int, title: str, detail: str, op: str | None, framed: bool = False) -> bytes:
-        """Why there is no such page; ``op`` is one that there is. ``framed``: in another page."""
-        said = {"status": status, "title": title, "detail": detail, "op": op, "framed": framed}
-        return self._render("error.html", said)
+    def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
+        """Why there is no such page; ``op`` is one that there is, ``place`` the first word of the path."""
+        said = {"framed": place == "embed", "paired": place == "compare"}
+        return self._render("error.html", {"status": status, "title": title, "detail": detail, "op": op} | said)
 
     def docs(self) -> bytes:
         """The description of the API, drawn by Swagger UI from our own files."""

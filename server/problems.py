@@ -58,7 +58,7 @@ class Problems:
         retry_after = RETRY_AFTER if status == 503 else 0
         if _is_for_people(request):
             op = request.path_params.get("name") if status == 422 else None
-            page = self._pages.error(status, title, detail, op, request.url.path.startswith("/embed/"))
+            page = self._pages.error(status, title, detail, op, request.url.path.strip("/").partition("/")[0])
             return passing(request, page, "text/html", status, retry_after)
         return passing(request, problem(status, detail), "application/problem+json", status, retry_after)
 

@@ -91,7 +91,7 @@ def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
             question = replace(question, wrt2=wrt2, start2=start2, stop2=stop2)
     _check_dtype(device, question)
     _check_size(question)
-    _check_target(op, question)
+    _check_goal(op, question)
     _check_range(op, question)
     return Address(
         question,
@@ -143,7 +143,7 @@ def _value(parameter: dict[str, Any], text: str) -> Value:
 
 def _values(declared: dict[str, Any], text: str) -> tuple[float, ...]:
     name, wanted = declared["name"], math.prod(declared["shape"])
-    texts = _texts(text)
+    texts = _texts(text) if wanted or text.strip() else []
     if len(texts) != wanted:
         shape = " of shape [" + ",".join(map(str, declared["shape"])) + "]" if declared["shape"] else ""
         raise BadQuery(
@@ -207,7 +207,7 @@ def _rate(text: str) -> float:
     return rate
 
 
-def _check_target(op: dict[str, Any], asked: Question) -> None:
+def _check_goal(op: dict[str, Any], asked: Question) -> None:
     shape = next(each["shape"] for each in op["outputs"] if each["name"] == asked.of.name)
     if asked.goal is not None and len(asked.goal) not in (1, math.prod(shape)):
         wanted = "1" if math.prod(shape) == 1 else f"1, or {math.prod(shape)} separated by commas"

@@ -164,12 +164,13 @@ class Jump:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a Function gave no result; ``line`` counts in the source shown."""
+    """Why a Function gave no result; ``line`` counts in the source shown, and ``sentence`` says it all."""
 
     phase: Literal["forward", "backward", "double backward", "surrogate", "worker"]
     kind: str
     message: str
     line: int | None
+    sentence: str
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ Second = tuple[Element | None, float | None, float | None]
 
 
 def suggestion(word: str, words: Sequence[str]) -> str:
-    """What else could have been meant, and all that is allowed."""
+    """What else could have been meant, and all that is allowed, to go on a sentence with."""
     close = get_close_matches(word[:80], words, 1)
-    return (f"; did you mean {close[0]}? " if close else "; ") + f"Allowed: {', '.join(words)}."
+    return (f"; did you mean {close[0]}? Allowed: " if close else "; allowed: ") + f"{', '.join(words)}."
 
 
 def shapes(tensors: Iterable[dict[str, Any]]) -> Shapes:

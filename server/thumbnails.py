@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from time import monotonic
 from typing import Any
 
 from .address import default
-from .engine import BadQuestion, Engine, EngineFault
+from .engine import BadQuestion, Engine, EngineBusy, EngineFault
 
 POINTS = 81
 CURVES = ("x", "forward", "analytical")
+MEASURING = "measuring"
+# Seconds a page waits for the next card, so that one Function that hangs holds up none, and for all of them.
+NEXT, ALL = 2.0, 10.0
+
+Op = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -24,24 +30,60 @@ class Thumbnail:
 
 
 class Thumbnails:
-    """Asks the engine once for each op and keeps what it says; the loss of a worker, only for ``patience`` seconds."""
+    """Asks the engine once for each op and keeps what it says; the loss of a worker, only for ``patience`` seconds.
 
-    def __init__(self, engine: Engine, patience: float = 60.0) -> None:
+    Whoever wants them waits while they come, ``following`` seconds for each; the rest is asked for in the background.
+    """
+
+    def __init__(self, engine: Engine, patience: float = 60.0, following: float = NEXT) -> None:
         self._engine = engine
         self._patience = patience
+        self._following = following
         self._kept: dict[str, Thumbnail] = {}
-        self._drawing = asyncio.Lock()
+        self._due: dict[str, Op] = {}  # by digest, what is asked for
+        self._drawing: asyncio.Task[None] | None = None
+        self._came = monotonic()  # when the last one did
 
-    async def of(self, ops: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """By op name: ``x``, ``forward`` and ``analytical`` (None at gaps), and the ``word`` of the verdict."""
-        async with self._drawing:
-            for op in ops.values():
-                kept = self._kept.get(op["digest"])
-                if kept is None or kept.until <= monotonic():
-                    self._kept[op["digest"]] = await self._draw(op)
-            return {name: self._kept[op["digest"]].drawn for name, op in ops.items()}
+    async def of(self, ops: dict[str, Op]) -> dict[str, dict[str, Any]]:
+        """By op name: ``x``, ``forward`` and ``analytical`` (None at gaps), and the ``word`` of the verdict.
 
-    async def _draw(self, op: dict[str, Any]) -> Thumbnail:
+        An op that is not drawn in time has no curves and the word ``MEASURING``; one that is drawn anew keeps what it
+        had until then.
+        """
+        wanted = {op["digest"]: op for op in ops.values() if self._expired(op["digest"])}
+        await self._draw_soon(wanted)
+        return {name: self._drawn(op["digest"]) for name, op in ops.items()}
+
+    async def close(self) -> None:
+        """Ask for no more."""
+        if self._drawing is not None and self._drawing.cancel():
+            with suppress(asyncio.CancelledError, EngineBusy):
+                await self._drawing
+
+    async def _draw_soon(self, wanted: dict[str, Op]) -> None:
+        """Return when all of them are drawn, or it takes too long; raises what ``Engine.answer`` raises."""
+        self._due = wanted | self._due
+        if self._due and (self._drawing is None or self._drawing.done()):
+            self._came = monotonic()
+            self._drawing = asyncio.create_task(self._draw_all())
+            self._drawing.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asked may be gone
+        until = monotonic() + ALL
+        while self._drawing is not None and wanted.keys() & self._due.keys():
+            seconds = min(until, self._came + self._following) - monotonic()
+            if seconds <= 0:
+                return
+            done, _ = await asyncio.wait({self._drawing}, timeout=seconds)
+            if done:
+                return self._drawing.result()
+
+    async def _draw_all(self) -> None:
+        while self._due:
+            digest, op = next(iter(self._due.items()))
+            self._kept[digest] = await self._draw(op)
+            del self._due[digest]
+            self._came = monotonic()
+
+    async def _draw(self, op: Op) -> Thumbnail:
         try:
             answer = await self._engine.answer(replace(default(op).question, count=POINTS))
         except (BadQuestion, EngineFault):  # the op's own page says what is wrong
@@ -55,4 +97,15 @@ class Thumbnails:
         return Thumbnail({**curves, "word": answer.header["verdict"]["word"]})
 
     def _failed(self) -> Thumbnail:
-        return Thumbnail({**dict.fromkeys(CURVES, ()), "word": "failed"}, monotonic() + self._patience)
+        return Thumbnail(_without_curves("failed"), monotonic() + self._patience)
+
+    def _expired(self, digest: str) -> bool:
+        return digest not in self._kept or self._kept[digest].until <= monotonic()
+
+    def _drawn(self, digest: str) -> dict[str, Any]:
+        kept = self._kept.get(digest)
+        return kept.drawn if kept else _without_curves(MEASURING)
+
+
+def _without_curves(word: str) -> dict[str, Any]:
+    return {**dict.fromkeys(CURVES, ()), "word": word}

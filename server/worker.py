@@ -55,8 +55,10 @@ def _serve(channel: socket.socket, deadline: float) -> None:
 
 
 def _keep_to_ourselves() -> None:
-    """No output into a stranger's stdout, no core files, no life after the server's."""
-    os.dup2(2, 1)
+    """Nothing that a Function prints in anybody's terminal or log, no core files, no life after the server's."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

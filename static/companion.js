@@ -3,13 +3,14 @@
 
 import { areaFigure } from "./area_figure.js";
 import { asker, unshown } from "./ask.js";
+import { blamer } from "./blamed.js";
 import { SURROGATE } from "./curves.js";
 import { level, mapFigure } from "./map_figure.js";
-import { format, prose, tidy } from "./number.js";
+import { format, tidy } from "./number.js";
 import { nouns } from "./order.js";
 import { palette } from "./palette.js";
 import { isPanel, panels } from "./panels.js";
-import { CONFIG, library } from "./plotly.js";
+import { CONFIG, library, roomy } from "./plotly.js";
 import { precisionFigure, precisionTable } from "./precision_figure.js";
 import { stepFigure } from "./step_figure.js";
 import { grid } from "./table.js";
@@ -42,10 +43,12 @@ export function companion(section, { source, place, put, move, drawn }) {
   let drawing = { answer: null, how: "" };
   let next = 0; // when there is time for another picture while somebody drags
   let timer = 0;
+  let asked = ""; // and nothing speaks for asking it again
   let plotly = null; // the one that drew last
   const panel = panels(find("panel"), { place, judged, put, move, library, palette, wear });
   const steer = (grad_output, live) => put("grad_output", String(grad_output), live);
   const ask = asker(source, answered, refused);
+  const complain = blamer(section, find("trouble"));
 
   /** Ask for `address`, the same section in `view`; not at once if somebody drags and has not had time to see. */
   function follow(view, address, title, live) {
@@ -57,19 +60,27 @@ export function companion(section, { source, place, put, move, drawn }) {
     for (const item of section.querySelectorAll("[data-look]")) item.hidden = !item.dataset.look.split(" ").includes(view);
     for (const kind of ["csv", "json"]) find(kind).href = address.replace(".json", `.${kind}`);
     if (held !== null) return;
-    section.classList.add("waiting");
     clearTimeout(timer);
+    if (address === asked) return complain.again();
+    section.classList.add("waiting");
     const wait = live ? next - performance.now() : 0;
-    if (wait > 0) timer = setTimeout(ask, wait, address);
-    else ask(address);
+    if (wait > 0) timer = setTimeout(pose, wait, address);
+    else pose(address);
+  }
+
+  function pose(address) {
+    asked = address;
+    ask(address);
   }
 
   function forget() {
     shown = null;
+    asked = "";
     drawing = { answer: null, how: "" };
     clearTimeout(timer);
+    complain("");
     section.removeAttribute("data-empty");
-    for (const name of ["sentence", "words", "trouble", "table"]) find(name).replaceChildren();
+    for (const name of ["sentence", "words", "table"]) find(name).replaceChildren();
     plotly?.purge(element);
     element.hidden = true;
     panel.close();
@@ -78,9 +89,8 @@ export function companion(section, { source, place, put, move, drawn }) {
   function answered(answer) {
     if (answer.view !== section.dataset.view || section.hidden) return;
     section.classList.remove("waiting");
-    const failed = answer.failure && `${answer.failure.phase} raised ${answer.failure.kind}: ${answer.failure.message}`;
-    find("sentence").replaceChildren(...coded(answer.sentence || failed || ""));
-    find("trouble").textContent = "";
+    find("sentence").replaceChildren(...coded(answer.sentence || answer.failure?.sentence || ""));
+    complain("");
     const [caption, table] = TABLES[answer.view]?.(answer) ?? [];
     const field = section.querySelector("#field-at");
     if (answer.view === "step") field.placeholder = format(answer.at, 6);
@@ -100,10 +110,11 @@ export function companion(section, { source, place, put, move, drawn }) {
     drawn();
   }
 
-  function refused(sentence) {
+  function refused(sentence, address, wrong = false) {
     if (section.hidden) return;
+    if (!wrong) asked = ""; // another time it may go well
     section.classList.remove("waiting");
-    find("trouble").textContent = prose(sentence);
+    complain(sentence);
   }
 
   async function draw() {
@@ -125,7 +136,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     [find("least").textContent, find("most").textContent] = [format(-most, 3), format(most, 3)];
     if (plotly !== wanted) plotly?.purge(element);
     plotly = wanted;
-    if (!element.hidden) await plotly.react(element, data, layout, CONFIG);
+    if (!element.hidden && roomy(layout.margin, view)) await plotly.react(element, data, layout, CONFIG);
     next = performance.now() + REST * (performance.now() - begun);
     document.documentElement.dataset.companion = answer.address;
     drawn();

@@ -60,7 +60,7 @@ export function panel(place, { wear }) {
   function badges(given) {
     const row = given.map(({ name, state }) => {
       const badge = made("span", "badge", ...sign(state, ""), `${name} `, element("i", WORDS[state]));
-      badge.dataset.state = state;
+      Object.assign(badge.dataset, { name, state });
       return badge;
     });
     const told = given.map(({ name, state, sentence }) =>
@@ -82,7 +82,20 @@ export function panel(place, { wear }) {
     return part("fine", open, [summary], made("dl", "", ...list));
   }
 
-  async function show({ checks, badges: given, raw }) {
+  /** Ticked, torch.compile takes seconds: its badge says so until the answer is there. */
+  function compiling({ target }) {
+    if (target.name !== "compile" || !target.checked) return;
+    const badge = [...place.querySelectorAll(".badge")].find(({ dataset }) => dataset.name === "compile");
+    badge?.querySelector("i").replaceChildren("compiling…");
+  }
+  document.addEventListener("change", compiling);
+
+  function close() {
+    document.removeEventListener("change", compiling);
+    source.clear();
+  }
+
+  async function show({ checks, badges: given, raw, tried }) {
     await dressed;
     const of = (...levels) => checks.filter(({ level }) => levels.includes(level));
     const [bad, noted, good] = [of(...OPEN), of("note"), of("fine")];
@@ -93,11 +106,12 @@ export function panel(place, { wear }) {
       ...(noted.length ? [notes(noted)] : []),
       ...(good.length ? [fine(good, bad.length === 0)] : []),
       ...(raw.length ? [delivered(raw)] : []),
+      ...(raw.length && tried ? [made("p", "tried", tried)] : []),
     );
     if (focused) place.querySelector(focused)?.focus({ preventScroll: true });
   }
 
-  return { show, redraw() {}, close: source.clear };
+  return { show, redraw() {}, close };
 }
 
 /** Where somebody was, as a selector that finds it again in the next answer. */

@@ -81,7 +81,7 @@ export function follow(form, state, usual) {
   }
 }
 
-/** Mark the control that a complaint names, and only that one. */
+/** Mark the control of `form` that a complaint names, and only that one; returns it. */
 export function blame(form, sentence) {
   const words = sentence.match(/^[\w.]+|[\w.]+(?==)/g) ?? []; // a complaint begins with the name, or has name=value in it
   const names = [...form.elements].filter((element) => element.name).map((element) => element.name);
@@ -90,6 +90,7 @@ export function blame(form, sentence) {
     if (element.name !== culprit || !sentence) element.removeAttribute("aria-invalid");
     else element.setAttribute("aria-invalid", "true");
   }
+  return [...form.elements].find((element) => sentence && element.name === culprit);
 }
 
 /**

@@ -3,7 +3,7 @@
 import { groundFigure, lossFigure } from "./descent_figure.js";
 import { heat } from "./heat.js";
 import { format, typographic } from "./number.js";
-import { CONFIG } from "./plotly.js";
+import { CONFIG, roomy } from "./plotly.js";
 import { scrubber } from "./scrubber.js";
 import { element, grid } from "./table.js";
 
@@ -53,8 +53,10 @@ export function panel(place, { place: main, library, palette, wear }) {
     const pictures = [[parts.losses, lossFigure, LOW]];
     if (!parts.ground.hidden) pictures.push([parts.ground.lastChild, groundFigure, BOTTOM]);
     drawn = pictures.map(([picture, figure, bottom]) => {
-      const { data, layout } = figure(course, now, seen(picture, bottom), colors);
-      return plotly.react(picture, data, layout, CONFIG);
+      const size = seen(picture, bottom);
+      const { data, layout, words } = figure(course, now, size, colors);
+      if (words) parts.loses.textContent = words;
+      return roomy(layout.margin, size) && plotly.react(picture, data, layout, CONFIG);
     });
   }
 
@@ -98,6 +100,7 @@ function built(place) {
   const table = made("div", "rows");
   const some = made("details", "", element("summary", "Steps as a table"), table);
   const scrub = made("div", "scrub", button, range, output);
+  const loses = made("p", "measured");
   const all = made(
     "div",
     "descent",
@@ -106,7 +109,7 @@ function built(place) {
     heats,
     scrub,
     reading,
-    made("p", "measured", "loss"),
+    loses,
     losses,
     some,
   );
@@ -116,6 +119,7 @@ function built(place) {
     all,
     ground,
     lands,
+    loses,
     heats,
     fields,
     least,
@@ -151,8 +155,9 @@ function read(answer) {
 
 const stands = (before, after) => before.some((value, i) => value === after[i]);
 
-/** What was chosen stands in the fields that were left empty. */
-function hint({ at, lr, steps, goal }) {
+/** What was chosen stands in the fields that were left empty, and that of many numbers is long. */
+function hint({ at, lr, steps, goal, shape }) {
+  document.querySelector("#field-goal").classList.toggle("long", shape.length > 0 || goal.length > 1);
   const same = goal.every((value) => value === goal[0]);
   const texts = { at: [at], lr: [lr], steps: [steps], goal: same ? goal.slice(0, 1) : goal };
   for (const [name, numbers] of Object.entries(texts)) {

@@ -10,6 +10,14 @@ const WORDS = {
   unknown: "cannot be told",
   nothing: "no influence",
 };
+// The same in a cell of the table.
+const SHORT = {
+  arrives: "arrives",
+  dropped: "dropped",
+  unfounded: "arrives, though it does not move",
+  unknown: "not known",
+  nothing: "none",
+};
 const NAMESPACE = "http://www.w3.org/2000/svg";
 // In units of the picture, which are those of its type.
 const [WIDTH, HIGH, TOP] = [360, 34, 34];
@@ -103,8 +111,10 @@ function legend(kinds) {
   return list;
 }
 
-function table({ inputs }, loss) {
+/** The same in words; of one input and one output the picture and the sentence say it all. */
+function table({ inputs, outputs }, loss) {
   const grid = document.createElement("table");
+  grid.classList.toggle("unseen", inputs.length * outputs.length === 1);
   grid.append(element("caption", `Inputs by outputs, with the loss on ${loss.name}`));
   const head = grid.createTHead().insertRow();
   head.append(element("td", ""), ...loss.outputs.map((name) => heading(name, "col")));
@@ -112,7 +122,7 @@ function table({ inputs }, loss) {
   const body = grid.createTBody();
   inputs.forEach((name, j) => {
     const row = body.insertRow();
-    const words = loss.links.map((links) => (loss.failure ? "backward raised" : WORDS[links[j]]));
+    const words = loss.links.map((links) => (loss.failure ? "backward raised" : SHORT[links[j]]));
     row.append(heading(name, "row"), ...words.map((word) => element("td", word)));
     if (loss.returned.length) row.append(element("td", loss.returned[j]));
   });

@@ -34,13 +34,24 @@ export function cells({ rows, across, columns, statuses }) {
     for (const name of ["numerical", "returned"]) most = Math.max(most, Math.abs(number(name, i) ?? 0));
     if (words[i] === "differs") apart = Math.max(apart, Math.abs(number("difference", i) ?? 0));
   }
+  /** What is marked and not coloured, on any of the maps: "kink", "jump", "cross". */
+  function marked() {
+    const kinds = words.flatMap((word, i) => {
+      const bent = number("left", i) !== null && number("right", i) !== null;
+      const mark = word === "jump" ? "jump" : bent ? "kink" : "cross";
+      const forward = number("numerical", i) === null ? [mark] : [];
+      return columns.returned !== null && number("returned", i) === null ? [...forward, "cross"] : forward;
+    });
+    return new Set(kinds);
+  }
   return {
+    marked,
     rows: Array.from({ length: rows.count }, (_, i) => label(rows, rows.first + i)),
     columns: Array.from({ length: across.count }, (_, i) => label(across, across.first + i)),
     most,
     apart,
     returned: columns.returned !== null,
-    alike: words.includes("agrees") && !words.includes("differs"),
+    alike: words.every((word) => RIGHT.includes(word)),
     at(row, column) {
       const i = row * across.count + column;
       const [numerical, returned, difference] = ["numerical", "returned", "difference"].map((name) => number(name, i));

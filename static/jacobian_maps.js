@@ -8,8 +8,9 @@ const KEYS = { numerical: "numerical", returned: "analytical", difference: "disa
 // In rem: from where on the maps stand side by side, and how large a cell may be, and all of them together.
 const [WIDE, WIDEST, HIGHEST, TALL, TALL_ALONE] = [42, 6, 2.4, 22, 15];
 const [GAP, TITLE, FOOT, PAD] = [1.4, 1.7, 1.5, 0.4];
-// In rem, from where on there is room for a number; in pixels, for a mark.
-const [ROOM, LOW, MARK] = [2.7, 1.25, 7];
+// In rem, beside a number, and from what height on there is room for one; in pixels, from where on for a mark.
+const [ROOM, LOW, MARK] = [0.5, 1.1, 7];
+const DIGITS = [3, 2]; // of the numbers in cells, as many as fit
 const DEEP = 0.72; // from here on a colour needs light type
 
 /** Where things are on a canvas `width` wide: {maps, high, wide, tall, height}, in pixels. */
@@ -59,13 +60,15 @@ export function maps(canvas) {
     canvas.style.height = `${laid.height}px`;
     canvas.maps = laid.maps; // where they are, for who looks at them from outside
     pen.scale(scale, scale);
-    const style = { rem, palette, font, scale, color: mixer(palette) };
+    const style = { rem, palette, font, scale, color: mixer(palette), digits: fitting(rem, font) };
     for (const map of laid.maps) {
       head(map, style);
       fill(map, style);
       names(map, style);
       if (cursor) outline(map, cursor, style, 1.25, palette.muted);
       if (now) outline(map, now, style, 2, palette.ink);
+      if (map.name !== "numerical" && !block.returned) say("nothing returned", map, style);
+      else if (map.name === "difference" && block.alike) say("within the error bound", map, style);
     }
   }
 
@@ -101,8 +104,6 @@ export function maps(canvas) {
         }
       }
     }
-    if (map.name !== "numerical" && !block.returned) say("nothing returned", map, style);
-    else if (map.name === "difference" && block.alike) say("within the error bound", map, style);
     pen.strokeStyle = palette.rule;
     pen.lineWidth = 1;
     pen.strokeRect(snap(map.x), snap(map.y), snap(map.w), snap(map.h));
@@ -114,20 +115,34 @@ export function maps(canvas) {
 
   function say(text, { x, y, w, h }, { rem, palette, font }) {
     pen.font = font(400, 0.8);
-    if (pen.measureText(text).width > w - rem || h < 1.6 * rem) return;
+    const room = pen.measureText(text).width + 0.6 * rem;
+    if (room > w - 0.4 * rem || h < 1.6 * rem) return;
+    pen.fillStyle = palette.paper; // over the frames
+    pen.fillRect(x + (w - room) / 2, y + h / 2 - 0.65 * rem, room, 1.3 * rem);
     pen.fillStyle = palette.muted;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.fillText(text, x + w / 2, y + h / 2);
   }
 
-  function write(value, share, [x, y, w, h], { rem, palette, font }) {
-    if (w < ROOM * rem || h < LOW * rem) return;
+  /** With how many digits all numbers fit into their cells, 0 if with none. */
+  function fitting(rem, font) {
+    if (laid.high < LOW * rem || laid.wide < 2 * rem) return 0;
+    pen.font = font(400, 0.75);
+    const cells = block.rows.flatMap((_, row) => block.columns.map((_, column) => block.at(row, column)));
+    const values = cells.flatMap((cell) => Object.keys(TITLES).map((name) => (blank(name, cell) ? null : cell[name])));
+    const fits = (digits) => (value) =>
+      value === null || pen.measureText(format(value, digits)).width + ROOM * rem <= laid.wide;
+    return DIGITS.find((digits) => values.every(fits(digits))) ?? 0;
+  }
+
+  function write(value, share, [x, y, w, h], { palette, font, digits }) {
+    if (digits === 0) return;
     pen.fillStyle = Math.abs(share) > DEEP ? palette.paper : palette.ink;
     pen.font = font(400, 0.75);
     pen.textAlign = "center";
     pen.textBaseline = "middle";
-    pen.fillText(format(value, 3), x + w / 2, y + h / 2 + 0.5);
+    pen.fillText(format(value, digits), x + w / 2, y + h / 2 + 0.5);
   }
 
   /** What has no colour: a diamond at a kink, a step at a jump, a cross where there is no number; small ones a dot. */
@@ -186,5 +201,8 @@ export function maps(canvas) {
     return null;
   }
 
-  return { draw, cell };
+  /** Are cells too small for more than a dot as a mark? */
+  const small = () => Math.min(laid.wide, laid.high) < MARK;
+
+  return { draw, cell, small };
 }

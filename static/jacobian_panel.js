@@ -59,7 +59,6 @@ export function panel(place, { move, palette, wear }) {
     const told = `Heatmaps of ${rows.name} by ${across.name}: numerical, returned and difference.`;
     canvas.setAttribute("aria-label", `${told} Arrow keys go from cell to cell, Enter opens one.`);
     bar.replaceChildren(...chosen(answer), ...ways(answer), ...apart(answer));
-    legend(answer);
     const field = document.querySelector("#field-at");
     if (field) field.placeholder = format(answer.at, 6);
     redraw();
@@ -76,6 +75,7 @@ export function panel(place, { move, palette, wear }) {
     if (!block || !shown.rows || !width) return;
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     drawing.draw(block, { width, rem, palette: palette(), now: now(), cursor });
+    legend(shown);
   }
 
   /** What a cell says: that under the cursor, else that of the section above. */
@@ -180,9 +180,10 @@ export function panel(place, { move, palette, wear }) {
     const items = block.most > 0 ? [ramp("numerical and returned", block.most)] : [];
     if (block.apart > 0) items.push(ramp(designed ? "difference, meant" : "difference", block.apart));
     const right = words.has("agrees") || words.has("subgradient");
-    if (right) items.push(said("blank", "differs by less than the error bound"));
-    if (words.has("subgradient")) items.push(said("kink", "kink"));
-    if (words.has("jump")) items.push(said("jump", "jump"));
+    if (right) items.push(said("blank", "within the error bound"));
+    const marked = block.marked();
+    if (drawing.small() && marked.size) items.push(said("dot", listed([...marked].map((kind) => MARKED[kind]))));
+    else items.push(...[...marked].map((kind) => said(kind, MARKED[kind])));
     items.push(said("here", "the section above"));
     scale.replaceChildren(...items);
   }
@@ -206,7 +207,11 @@ function ramp(name, most) {
   return item;
 }
 
+const MARKED = { kink: "kink", jump: "jump", cross: "no number, or none that can be told" };
+const listed = (texts) => (texts.length > 1 ? `${texts.slice(0, -1).join(", ")} or ${texts.at(-1)}` : texts[0]);
 const SAMPLES = {
+  cross: "M6 4 14 12M14 4 6 12",
+  dot: "M7 8A3 3 0 1 1 13 8A3 3 0 1 1 7 8",
   blank: "M2 2H18V14H2Z",
   kink: "M10 3 15 8 10 13 5 8Z",
   jump: "M4 12H10M10 4H16",

@@ -99,23 +99,24 @@ function opened(one) {
   return box;
 }
 
-function about({ new_style, once, materialize, outputs, arguments: given, count, returned_list }) {
+function about({ new_style, once, materialize, outputs, arguments: given, count, returned_list, more }) {
   const dirty = given.filter((each) => each.dirty).map((each) => each.name);
   const silent = outputs.filter((each) => each.silent).map((each) => each.name);
+  const all = given.length + more.arguments;
   return [
     new_style ? "ctx is filled in setup_context." : "forward takes ctx itself, the old style.",
     once && "backward is marked once_differentiable.",
-    outputs.length > 1 && `For an output that is not used backward is given ${materialize ? "zeros" : "None"}.`,
+    outputs.length + more.outputs > 1 && `For an output that is not used backward is given ${materialize ? "zeros" : "None"}.`,
     dirty.length > 0 && `Marked as changed in place: ${dirty.join(", ")}.`,
     silent.length > 0 && `Without a gradient: ${silent.join(", ")}.`,
     returned_list && "backward returned a list, which torch takes for one value.",
-    count !== null && count < given.length && `backward returned ${count} for ${given.length} arguments.`,
+    count !== null && count < all && `backward returned ${count} for ${all} arguments.`,
   ]
     .filter(Boolean)
     .join(" ");
 }
 
-function tables({ arguments: given, outputs, saved, attributes, ran }) {
+function tables({ arguments: given, outputs, saved, attributes, ran, more }) {
   const found = [];
   if (given.length) {
     const rows = given.map((each) => [
@@ -132,6 +133,7 @@ function tables({ arguments: given, outputs, saved, attributes, ran }) {
         ran ? head : head.slice(0, 3),
         ran ? rows : rows.map((row) => row.slice(0, 3)),
       ),
+      ...others(more.arguments),
     );
   }
   if (outputs.length) {
@@ -143,16 +145,24 @@ function tables({ arguments: given, outputs, saved, attributes, ran }) {
         ran ? head : head.slice(0, 2),
         ran ? rows : rows.map((row) => row.slice(0, 2)),
       ),
+      ...others(more.outputs),
     );
   }
   if (saved.length)
-    found.push(ledger("Saved for backward", ["tensor", "value", "bytes", "memory", "used"], saved.map(kept)));
+    found.push(
+      ledger("Saved for backward", ["tensor", "value", "bytes", "memory", "used"], saved.map(kept)),
+      ...others(more.saved),
+    );
   if (attributes.length) {
     const rows = attributes.map((each) => [each.name, each.thing.kind, value(each.thing), each.role || "–"]);
     found.push(ledger("On ctx", ["attribute", "kind", "value", "is"], rows));
   }
   return found;
 }
+
+/** How many there are that are not listed. */
+const others = (count) =>
+  count > 0 ? [Object.assign(element("p", `… and ${format(count, 6)} more.`), { className: "others" })] : [];
 
 const needs = ({ tracked }) => (tracked ? "yes" : "no");
 const strides = (thing) => (thing?.strides ? `[${thing.strides.join(", ")}]` : "–");

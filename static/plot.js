@@ -3,7 +3,7 @@
 import { figure, panels, ranges } from "./figure.js";
 import { legend } from "./legend.js";
 import { palette } from "./palette.js";
-import { CONFIG } from "./plotly.js";
+import { CONFIG, roomy } from "./plotly.js";
 
 /**
  * `load()` brings Plotly; `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a
@@ -32,9 +32,9 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
     if (wanted !== mine) return;
     legend(canvas.closest("figure"), answer, layout);
     const seen = view(layout, held);
-    late = !(seen.width > 0 && seen.height > 0);
-    if (late) return; // nobody sees it, in a tab that is not open: when somebody does it has a size
     const { data, layout: frame } = figure(answer, seen, palette());
+    late = !roomy(frame.margin, seen);
+    if (late) return; // nobody sees it, in a tab that is not open: when somebody does it has a size
     const first = !element.classList.contains("js-plotly-plot");
     await plotly.react(element, data, frame, CONFIG);
     if (first) hear();

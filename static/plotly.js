@@ -4,12 +4,17 @@ export const CONFIG = {
   displayModeBar: false,
   displaylogo: false,
   doubleClick: false,
-  responsive: true,
+  responsive: false, // who draws sees to it: see roomy
   scrollZoom: false,
   showSendToCloud: false,
   showTips: false,
   typesetMath: false,
 };
+
+const LEAST = 24; // pixels between the margins
+
+/** Is there room within the margins? A window may be a pixel wide for a moment, and plotly places titles nowhere then. */
+export const roomy = ({ l, r, t, b }, { width, height }) => width - l - r >= LEAST && height - t - b >= LEAST;
 
 const PLACES = { curves: "plotlyCurves", maps: "plotlyMaps" };
 const loading = new Map();

@@ -1,7 +1,7 @@
 // The surface: four maps over the same plane, read together, and forward in space.
 
 import { fixed, format, tidy } from "./number.js";
-import { CONFIG } from "./plotly.js";
+import { CONFIG, roomy } from "./plotly.js";
 import { mapOf, margins } from "./surface_figure.js";
 import { ends, grids, scales } from "./surface_field.js";
 import { pointer } from "./surface_pointer.js";
@@ -17,6 +17,7 @@ export function panel(element, { place, move, library, palette, wear }) {
   let component = "x";
   let space = null;
   let plotly = null;
+  let typed = null; // the ranges before the first drag
 
   async function show(answer) {
     await dressed;
@@ -50,7 +51,7 @@ export function panel(element, { place, move, library, palette, wear }) {
         seen: read,
         picked: (spot) => hold(at(spot)),
         chosen: ([from, to]) => zoom(at(from, false), at(to, false)),
-        widened: () => move({ start: "", stop: "", start2: "", stop2: "" }),
+        widened: widen,
         walked: walk,
       }),
     );
@@ -72,7 +73,7 @@ export function panel(element, { place, move, library, palette, wear }) {
       if (name === "forward" && space) continue;
       const view = { width: map.clientWidth, height: map.clientHeight, rem, held, scale: scale[name] };
       const { data, layout } = mapOf(name, answer, grid, view, colors);
-      await plotly.react(map.querySelector(".map"), data, layout, CONFIG);
+      if (roomy(layout.margin, view)) await plotly.react(map.querySelector(".map"), data, layout, CONFIG);
     }
     if (space) turn(colors);
     read(built.charts.forward.map.contains(document.activeElement) && !space ? share(held) : null);
@@ -130,8 +131,16 @@ export function panel(element, { place, move, library, palette, wear }) {
 
   function zoom(from, to) {
     const [[start, stop], [start2, stop2]] = [0, 1].map((i) => [from[i], to[i]].sort((a, b) => a - b));
-    if (start < stop && start2 < stop2)
-      move({ start: `${start}`, stop: `${stop}`, start2: `${start2}`, stop2: `${stop2}` });
+    if (!(start < stop && start2 < stop2)) return;
+    const field = (name) => document.querySelector(`#field-${name}`)?.value ?? "";
+    typed ??= Object.fromEntries(["start", "stop", "start2", "stop2"].map((name) => [name, field(name)]));
+    move({ start: `${start}`, stop: `${stop}`, start2: `${start2}`, stop2: `${stop2}` });
+  }
+
+  /** Back to the ranges that were there before the drags. */
+  function widen() {
+    move(typed ?? { start: "", stop: "" });
+    typed = null;
   }
 
   /** What all maps say at one place, null for none. */
@@ -139,12 +148,20 @@ export function panel(element, { place, move, library, palette, wear }) {
     for (const hand of built.hands) hand.mark(spot);
     const { answer, grid } = shown;
     if (spot === null) {
-      built.reading.textContent =
-        "A click holds the point, and the curves above are the section through it; a drag chooses a part.";
+      built.reading.textContent = [
+        "A click holds the point, and the curves above are the section through it; a drag chooses a part.",
+        space && "In 3-D, drag or arrow keys turn it.",
+      ]
+        .filter(Boolean)
+        .join(" ");
       return;
     }
     const [column, row] = [Math.round(spot[0] * (grid.x.length - 1)), Math.round(spot[1] * (grid.y.length - 1))];
-    const value = (name) => format(grid[name]?.[row][column] ?? null);
+    const value = (name) => {
+      const found = grid[name]?.[row][column] ?? null;
+      const right = name === "difference" && found === null && grid.returned?.[row][column] != null;
+      return right && grid.numerical[row][column] !== null ? "within the error bound" : format(found);
+    };
     const where = [grid.x, grid.y].map(
       (numbers, i) => `${[answer.wrt, answer.wrt2][i]} = ${fixed(numbers[[column, row][i]], numbers[1] - numbers[0])}`,
     );
@@ -155,6 +172,7 @@ export function panel(element, { place, move, library, palette, wear }) {
     space = solid(built.charts.forward.map, "forward as a surface: arrow keys or a drag turn it");
     built.spatial(true);
     turn(palette());
+    read(null);
     space.canvas.focus({ preventScroll: true });
   }
 
@@ -173,6 +191,7 @@ export function panel(element, { place, move, library, palette, wear }) {
         names: [answer.wrt, answer.wrt2],
         say: (value) => format(value, 3),
         section: (2 * (held[1] - grid.y[0])) / (grid.y.at(-1) - grid.y[0]) - 1,
+        held: [0, 1].map((i) => 2 * share(held)[i] - 1),
         colors: {
           ...colors,
           font: `${colors.size}px ${colors.family}`,

@@ -2,6 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const STILL = 4; // pixels that a click may move
+const DOUBLE = 250; // milliseconds in which a second click makes a double one
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const clamp = (value) => Math.min(1, Math.max(0, value));
 
@@ -19,6 +20,7 @@ export function pointer(place, { frame, label, seen, picked, chosen, widened, wa
   };
   const [box, upright, level] = [part("choice", "rect"), part("hairline", "path"), part("hairline", "path")];
   let from = null;
+  let click = 0;
   sheet.setAttribute("class", "hand");
   const said = label ? { tabindex: "0", role: "application", "aria-label": label } : { "aria-hidden": "true" };
   for (const [name, value] of Object.entries(said)) sheet.setAttribute(name, value);
@@ -66,7 +68,8 @@ export function pointer(place, { frame, label, seen, picked, chosen, widened, wa
     const [start, to] = [from, inside(event)];
     const moved = stretch(to);
     end();
-    if (!moved) picked(to);
+    clearTimeout(click);
+    if (!moved) click = setTimeout(picked, DOUBLE, to);
     else if (event.pointerType === "mouse") chosen([start, to]);
   });
   function end() {
@@ -75,7 +78,10 @@ export function pointer(place, { frame, label, seen, picked, chosen, widened, wa
   }
   sheet.addEventListener("pointercancel", end); // a finger that scrolls the page
   sheet.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && seen(null));
-  sheet.addEventListener("dblclick", widened);
+  sheet.addEventListener("dblclick", () => {
+    clearTimeout(click);
+    widened();
+  });
   sheet.addEventListener("keydown", (event) => {
     const step = KEYS[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;

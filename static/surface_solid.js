@@ -53,7 +53,9 @@ export function solid(place, label) {
     pen.scale(sharp, sharp);
     const project = camera(turned, tilted, width, height);
     box(pen, project, width, last);
+    upright(pen, project, last);
     faces(pen, project, last);
+    point(pen, project, last);
     canvas.dataset.turned = `${turned.toFixed(2)} ${tilted.toFixed(2)}`;
   }
   return { draw, paint, canvas };
@@ -111,6 +113,44 @@ function box(pen, project, width, { colors, names, ends, say }) {
   const front = (a, b) => (a[2] < b[2] ? a : b);
   label(`${names[0]} ${say(ends.x[0])} … ${say(ends.x[1])}`, front(corner(0, -1), corner(0, 1)), 1.12);
   label(`${names[1]} ${say(ends.y[0])} … ${say(ends.y[1])}`, front(corner(-1, 0), corner(1, 0)), 1.12);
+}
+
+/** The height: an axis with three ticks on the corner furthest to the left. */
+function upright(pen, project, { colors, ends, say }) {
+  const corners = [-1, 1].flatMap((x) => [-1, 1].map((y) => [x, y]));
+  const [x, y] = corners.reduce((a, b) => (project(...b, 0)[0] < project(...a, 0)[0] ? b : a));
+  Object.assign(pen, { strokeStyle: colors.rule, lineWidth: 1, fillStyle: colors.muted, font: colors.font });
+  outline(pen, [project(x, y, -1), project(x, y, 1)]);
+  pen.stroke();
+  Object.assign(pen, { textAlign: "right", textBaseline: "middle" });
+  const [low, high] = ends.z;
+  for (const height of high > low ? [-1, 0, 1] : [0]) {
+    const [left, top] = project(x, y, height);
+    outline(pen, [
+      [left - 4, top],
+      [left, top],
+    ]);
+    pen.stroke();
+    pen.fillText(say(low + ((high - low) * (height + 1)) / 2), left - 6, top);
+  }
+}
+
+/** The point that everything is held at, on the face nearest to it. */
+function point(pen, project, { x, y, z, held, colors }) {
+  const nearest = (numbers, to) =>
+    numbers.reduce((best, value, i) => (Math.abs(value - to) < Math.abs(numbers[best] - to) ? i : best), 0);
+  const [column, row] = [nearest(x, held[0]), nearest(y, held[1])];
+  if (z[row][column] === null) return;
+  const [left, top] = project(x[column], y[row], z[row][column]);
+  for (const [size, color] of [
+    [6, colors.paper],
+    [4, colors.ink],
+  ]) {
+    pen.beginPath();
+    pen.arc(left, top, size, 0, 7);
+    pen.fillStyle = color;
+    pen.fill();
+  }
 }
 
 function outline(pen, points) {

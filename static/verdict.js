@@ -33,7 +33,7 @@ export function teller(box, { link, follow }) {
     box.dataset.word = word;
     find("use").setAttribute("href", `#mark-${word.replaceAll(" ", "-")}`);
     say(find(".word"), [word]);
-    say(find(".sentence"), coded(failure ? `${failure.phase} raised ${failure.kind}: ${failure.message}` : sentence));
+    say(find(".sentence"), coded(failure?.sentence ?? sentence));
     find(".explanation").hidden = !explanation;
     say(find(".explanation"), coded(explanation?.sentence ?? ""));
     find(".opinion").hidden = !answer.gradgradcheck;

@@ -295,7 +295,7 @@ class ViewsIt(Square):
         return (2 * x.reshape(-1) * grad_output.view(-1)).reshape(x.shape)
 
 
-@breach("GRADOUT-STRIDES", also=())
+@breach("GRADOUT-STRIDES", also=("SECOND-ORDER",))
 class ReadsMemory(Square):
     @staticmethod
     def backward(ctx, grad_output):
@@ -401,7 +401,7 @@ class SavesForNothing(F):
         return 2 * grad_output
 
 
-@breach("SAVED-UNUSED", "warning")
+@breach("SAVED-UNUSED", "warning", also=("GRADIENT",))
 class ForgetsTheMask(F):
     @staticmethod
     def forward(ctx, x):
@@ -800,7 +800,7 @@ class Once(Square):
         return 2 * x * grad_output
 
 
-@breach("NONFINITE", "warning", inputs=ROW)
+@breach("NONFINITE", "warning", inputs=ROW, also=("GRADIENT",))
 class HoleAtZero(F):
     @staticmethod
     def forward(ctx, x):
@@ -916,3 +916,124 @@ class WrongForwardMode(F):
     def jvp(ctx, tangent):
         (x,) = ctx.saved_tensors
         return tangent * x
+
+
+# The derivative itself
+
+
+@breach("GRADIENT", inputs=ROW)
+class DiagonalOfSoftmax(F):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.softmax(-1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * y * (1 - y)
+
+
+@breach("GRADIENT", inputs=TWO)
+class Curled(F):
+    """u·v with a gradient that is that of no function."""
+
+    @staticmethod
+    def forward(ctx, u, v):
+        ctx.save_for_backward(u, v)
+        return u * v
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        return (v - v**3) * grad_output, (u + u**3) * grad_output
+
+
+@breach("GRADIENT", inputs=(Input("a", shape=(2, 2), value=(2.0, 0.5, 0.5, 1.0)),))
+class InverseOfSymmetric(F):
+    """Right where a is symmetric, as it is declared."""
+
+    @staticmethod
+    def forward(ctx, a):
+        y = torch.linalg.inv(a)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return -y @ grad_output @ y
+
+
+class OnesForAll(F):
+    """Rounds, and returns ones whatever it is handed, which no surrogate calls for."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.ones_like(grad_output)
+
+
+BREACHES.append(
+    Breach(
+        "NONLINEAR",
+        Op(OnesForAll, "OnesForAll", "tests", "", "", X, surrogate=lambda x: x, surrogate_formula="x"),
+        "error",
+    )
+)
+
+
+@breach("SECOND-ORDER")
+class WrongByGradOutput(F):
+    """x³ whose double backward is right by x, and wrong by grad_output."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return SlopeOfCube.apply(grad_output, *ctx.saved_tensors)
+
+
+class SlopeOfCube(F):
+    @staticmethod
+    def forward(ctx, grad_output, x):
+        ctx.save_for_backward(grad_output, x)
+        return 3 * x**2 * grad_output
+
+    @staticmethod
+    def backward(ctx, gg):
+        grad_output, x = ctx.saved_tensors
+        return 3 * x * gg, 6 * x * grad_output * gg
+
+
+@breach("NONFINITE", "warning", inputs=ROW)
+class LengthWithAHole(F):
+    @staticmethod
+    def forward(ctx, x):
+        n = x.norm()
+        ctx.save_for_backward(x, n)
+        return n
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, n = ctx.saved_tensors
+        return grad_output * x / n
+
+
+@breach("CTX-SHADOW", "warning")
+class HidesAHook(F):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.register_hook = 1
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output

@@ -89,7 +89,7 @@ def nearest(xs: list[float], value: float) -> int:
 
 def blank() -> dict[str, Any]:
     """An answer that holds no more than why there is none."""
-    failure = {"phase": "forward", "kind": "ValueError", "message": "no", "line": 3}
+    failure = {"phase": "forward", "kind": "ValueError", "line": 3, "sentence": "forward raised ValueError: no"}
     empty = {name: [] if values is not None else None for name, values in made_up()["columns"].items()}
     return made_up(**empty, word="failed", sentence="It failed.", statuses=[], failure=failure)
 

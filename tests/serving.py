@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import httpx2
 
@@ -43,7 +44,7 @@ def serving(
     python: str = sys.executable,
     cwd: Path = HERE,
     path: str = "",
-    log: socket.socket | None = None,
+    log: socket.socket | IO[str] | None = None,
 ) -> Iterator[Server]:
     """`python -m gradloupe --port 0`; `path` is where Python finds another copy of the package first."""
     process = subprocess.Popen(

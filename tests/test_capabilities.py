@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import sys
+import time
 
 import pytest
 import torch
@@ -14,7 +17,7 @@ from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.numerics.contract.badge import LONGEST, raised
 from gradloupe.server.numerics.contract.call import Call
 from gradloupe.server.numerics.contract.capabilities import badges
-from gradloupe.server.numerics.contract.capabilities_compile import compiling
+from gradloupe.server.numerics.contract.capabilities_compile import _apart, compiling
 
 
 def op_with(function, *inputs, **words):
@@ -123,6 +126,31 @@ STEEP = op_with(old_style(lambda x: 1 / (1 + (-x).exp()), lambda g, x: g * (-x).
 DEEP = op_with(STEEP.function, Input("x", domain=(-14.0, -12.0), value=-13.0))
 CONJUGATED = op_with(old_style(lambda x: x.exp(), lambda g, x: g * x.exp().conj()))
 
+
+class RoughInHalf(Product):
+    """Right in single precision alone."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        y = Product.forward(ctx, a, b)
+        ctx.low = y.dtype == torch.bfloat16
+        return y.to(a.dtype)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = Product.backward(ctx, grad_output)
+        return (2 * a, b) if ctx.low else (a, b)
+
+
+def dropped(x):
+    return x * (torch.rand_like(x) > 0.3)
+
+
+def slope_of_pair(ctx, tangent):
+    return torch.complex(tangent, 2 * ctx.saved_tensors[0] * tangent)
+
+
+DROPOUT = op_with(old_style(dropped, lambda g, x: g))
 STATES = [
     ("vmap", NEW, "yes", "A batch of 3"),
     ("vmap", OLD, "no", "because forward takes ctx"),
@@ -149,6 +177,12 @@ STATES = [
     ("autocast", WHOLE, "unknown", "no gradient comes back"),
     ("half", NEW, "yes", "but for their rounding"),
     ("half", op_with(Refused), "no", "TypeError: no half measures."),
+    ("func.grad", op_with(new_style(lambda x: (x**3, None))), "yes", "gradients that backward returns"),
+    ("jvp", op_with(new_style(lambda x: (x**3, 3), jvp=lambda ctx, t: (times(3)(ctx, t), None))), "yes", "of forward"),
+    ("jvp", op_with(new_style(lambda x: torch.complex(x, x**2), jvp=slope_of_pair)), "yes", "of forward"),
+    ("autocast", op_with(RoughInHalf, *SQUARES), "wrong", "off by"),
+    ("autocast", DROPOUT, "unknown", "random numbers"),
+    ("half", DROPOUT, "unknown", "random numbers"),
     ("half", DEEP, "wrong", "In float16 gradients are NaN or infinite"),
 ]
 
@@ -268,3 +302,29 @@ def test_no_op_that_is_right_is_accused_but_of_a_missing_conjugate(op):
 def test_what_an_exception_says_is_bounded():
     assert len(raised(type("E" * 9000, (Exception,), {})("z" * 10**6))) <= 2 * LONGEST + 3
     assert raised(ValueError("")) == "ValueError"
+
+
+def test_what_one_badge_meets_costs_no_other():
+    cut = section("exp")
+    odd = Call.of(cut).through(lambda x: type("Odd", (), {"__iter__": None})())
+    found = badges(cut, odd)
+    assert len(found) == 7
+    assert badges(cut, Call.of(cut), time.monotonic() - 1, True)[3].sentence.endswith(
+        "no time was left to try torch.compile."
+    )
+    assert {each.state for each in badges(cut, Call.of(cut), time.monotonic() - 1)} == {"unknown"}
+
+
+def test_the_copy_ends_with_its_parent():
+    reading, writing = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        _apart(lambda: ("yes", str(os.write(writing, b"born") and signal.pause())), 60.0)
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb", buffering=0) as copy:
+        assert copy.read(4) == b"born"
+        os.kill(parent, signal.SIGKILL)
+        os.waitpid(parent, 0)
+        assert select.select([copy], [], [], 5)[0]  # the other end is closed by the end of all who hold it
+        assert copy.read(4) == b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx2
@@ -20,6 +21,9 @@ LOOKS = {
 ALIGNED = ("area", "map", "precision")
 SPAN = """id => { const {xaxis, margin} = document.querySelector(id)._fullLayout;
 return [...xaxis.range, xaxis._offset, xaxis._length].map(v => Math.round(v * 1e6) / 1e6) }"""
+
+
+FRAMES = 10  # in which a figure hears of its size and is drawn
 
 
 def look(page: Page, view: str) -> None:
@@ -220,3 +224,31 @@ def test_a_look_on_a_phone_is_not_wider_than_it_and_axe_finds_nothing(page: Page
     assert page.evaluate(clipped) == []
     found = Axe().run(page).response["violations"]
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+
+def test_on_a_phone_the_figure_makes_way_for_what_is_opened_below_it(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    opened(page, "/ops/relu")
+    figure = page.locator("main .figure").first
+    expect(figure).to_have_css("position", "sticky")
+    page.locator(".looks label", has_text="Step").click()
+    expect(figure).to_have_css("position", "relative")
+    page.locator(".looks label", has_text="Curves only").click()
+    expect(figure).to_have_css("position", "sticky")
+
+
+@pytest.mark.parametrize("view", ["contract", "descent", "step", "surface"])
+def test_a_window_without_room_is_not_drawn_into(page: Page, view: str) -> None:
+    page.goto(f"/ops/polar_to_cartesian?view={view}")
+    expect(page.locator("html")).to_have_attribute("data-companion", re.compile(view))
+    for width, height in ((1, 900), (20, 10), (900, 1)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function(f"() => innerWidth === {width}")
+        page.evaluate(
+            f"async () => {{ for (let i = 0; i < {FRAMES}; i += 1) await new Promise(requestAnimationFrame) }}"
+        )
+    page.set_viewport_size({"width": 1000, "height": 900})
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.js-plotly-plot')].every((plot) =>"
+        " plot.clientWidth === plot.querySelector('.main-svg').width.baseVal.value)"
+    )

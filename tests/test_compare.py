@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
+from html import unescape
 from itertools import product
 from typing import Any
 
@@ -14,12 +15,13 @@ import pytest
 from gradloupe.ops import OPS
 from gradloupe.server.answer import answer, device
 from gradloupe.server.catalogue import catalogue
-from gradloupe.server.compare_address import SIDES, Pair, canonical, named, read_pair, split
-from gradloupe.server.compare_choice import SUGGESTED, choice
-from gradloupe.server.compare_controls import Controls, controls
-from gradloupe.server.compare_page import Both, page
-from gradloupe.server.compare_source import listings, rows
-from gradloupe.server.compare_words import said
+from gradloupe.server.compare.address import SIDES, Pair, canonical, named, read_pair, split
+from gradloupe.server.compare.choice import SUGGESTED, choice
+from gradloupe.server.compare.controls import Controls, controls
+from gradloupe.server.compare.docstrings import docstrings
+from gradloupe.server.compare.page import Both, page
+from gradloupe.server.compare.source import listings, rows
+from gradloupe.server.compare.words import said
 from gradloupe.server.frames import Frame
 from gradloupe.server.number import BadQuery
 from gradloupe.server.picture import shared, still
@@ -100,7 +102,7 @@ def test_an_address_in_its_shortest_form_asks_the_same() -> None:
 
 REFUSED = [
     (f"{CLAMPS}&mni=1", "'mni'", "did you mean min?"),
-    (f"{CLAMPS}&view=map", "'view'", "Allowed: min, max, input"),
+    (f"{CLAMPS}&view=map", "'view'", "? Allowed: min, max, input"),
     (f"{CLAMPS}&left.mni=1", "'left.mni'", "did you mean left.min?"),
     (f"{CLAMPS}&right.start=1", "right.start", "write start alone"),
     (f"{CLAMPS}&min=abc", "min=abc", "plain digits"),
@@ -111,7 +113,7 @@ REFUSED = [
     (f"{CLAMPS}&left.dtype=float", "left.dtype=float", "float64"),
     (f"{CLAMPS}&count=1e9", "count=1e9", "whole number"),
     (f"{CLAMPS}&left=exp", "left is given twice", "once"),
-    (f"{CLAMPS}&middle.min=1", "'middle.min'", "Allowed"),
+    (f"{CLAMPS}&middle.min=1", "'middle.min'", "; allowed: "),
     ("left=nope&right=exp", "left=nope names no op", "/compare"),
     ("left=exp&right=sinhh", "right=sinhh names no op", "did you mean sinh?"),
     ("left=clipped_relu&right=image_alpha&wrt=a", "wrt=a names no element", "on the left, where Clipped ReLU is"),
@@ -151,7 +153,7 @@ def test_the_clamps_differ_where_the_sign_of_grad_output_says_so() -> None:
     negative = told(f"{CLAMPS}&grad_output=-1")
     assert "For grad_output −1 backward differs for input < −1: at input = " in negative
     assert "Clamp with grad returns −1, Clamp with grad that works 0." in negative
-    assert "backward of Clamp with grad is not linear in grad_output, that of Clamp with grad that works is" in negative
+    assert "For Clamp with grad, and not for Clamp with grad that works, backward is not linear in grad" in negative
     assert "“matches its surrogate” for Clamp with grad and “matches” for Clamp with grad that works" in negative
 
 
@@ -187,6 +189,25 @@ def test_a_single_value_that_differs_is_found_and_noise_is_not_accused() -> None
     assert said(left, changed(left, forward=forward), ("a", "b"))[0] == (
         "forward differs at input = 0: there it is 0 in a, not a number in b."
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "example"),
+    [
+        (CLAMPS, "differs for input > 1: at input = 2.1 "),
+        (f"{CLAMPS}&grad_output=-1&min=-1.3&start=-1.6&stop=0", "differs for input < −1.3: at input = −1.5 "),
+        ("left=exp&right=sinh", "forward differs everywhere from −2 to 2: at x = 2 it is"),
+    ],
+)
+def test_the_example_lies_well_inside_of_what_differs_but_is_the_largest_difference(query: str, example: str) -> None:
+    assert example in told(query)
+
+
+def test_an_end_that_does_not_differ_is_never_the_example() -> None:
+    left, right = both_of(CLAMPS).answers or ()
+    x = np.array(left.columns["x"])
+    x[np.searchsorted(x, 1.0, side="right")] = 1 + 1e-7  # written like the end beside it
+    assert "differs for input > 1: at input = 2.1 " in said(changed(left, x=x), changed(right, x=x), ("a", "b"))[1]
 
 
 def test_more_stretches_than_can_be_told_are_counted() -> None:
@@ -248,18 +269,46 @@ def test_a_field_for_what_is_swept_on_both_sides_is_idle() -> None:
 @pytest.mark.parametrize("names", [("clamp_with_grad", "clamp_with_grad_that_works"), ("sinh", "exp"), ("exp", "exp")])
 def test_every_line_of_both_sources_stands_in_one_row_and_those_that_differ_are_marked(names: tuple[str, str]) -> None:
     sources = [OPS[name].source for name in names]
-    found = rows(*sources)
-    for side, source in enumerate(sources):
-        lines = source.splitlines()
-        assert [row[side] for row in found if row[side] is not None] == list(range(1, len(lines) + 1))
+    found, folded = rows(*sources), [docstrings(source) for source in sources]
+    lines = [[None, *source.splitlines()] for source in sources]
+    for side in (0, 1):
+        hidden = {line for each in folded[side].values() for line in each.rest}
+        assert [row[side] for row in found if row[side]] == [i for i in range(1, len(lines[side])) if i not in hidden]
     for one, other, same in found:
-        pair = [
-            None if at is None else source.splitlines()[at - 1]
-            for at, source in zip((one, other), sources, strict=True)
-        ]
-        assert (pair[0] == pair[1]) == same
-    marked = [str(listing).count("line differing") for listing in listings(*sources)]
-    assert marked == [sum(not row[2] and row[side] is not None for row in found) for side in (0, 1)]
+        explain = one in folded[0] and other in folded[1]
+        assert same == (explain or lines[0][one or 0] == lines[1][other or 0])
+    marked = [
+        [int(at) for at in re.findall(r'"line differing" id="\w+-L(\d+)"', str(listing))]
+        for listing in listings(*sources)
+    ]
+    assert marked == [
+        [row[side] for row in found if not row[2] and (lines[side][row[side] or 0] or "").strip()] for side in (0, 1)
+    ]
+
+
+EXPLAINED = """class Twice(torch.autograd.Function):
+    \"\"\"
+    Twice its < input.
+
+    {why}
+    \"\"\"
+
+    @staticmethod
+    def forward(ctx, x):
+        \"\"\"What {why}.\"\"\"
+        return {factor} * x
+"""
+
+
+def test_docstrings_are_folded_and_never_marked() -> None:
+    left, right = EXPLAINED.format(why="one", factor=2), EXPLAINED.format(why="two\n    three\n    four", factor=3)
+    assert [row for row in rows(left, right) if not row[2]] == [(11, 15, False)]
+    shown = str(listings(left, right)[0])
+    assert shown.count("line differing") == 1
+    assert re.findall(r'class="line docstring" id="left-L(\d+)"', shown) == ["2", "10"]
+    assert '"""Twice its < input. …"""' in unescape(re.sub("<[^>]*>", "", shown))
+    assert docstrings("    no Python") == docstrings("") == docstrings('def f(): """All."""') == {}
+    assert rows("a b", "a b\nc d") == [(1, 1, True), (None, 2, False)]
 
 
 def test_both_still_pictures_have_the_same_axes() -> None:

@@ -266,6 +266,7 @@ def test_the_second_derivative_tells_apart_what_the_first_does_not(page: Page) -
         ("/compare?left=nope&right=exp", "names no op"),
         (f"{CLAMPS}&right.min=abc", "right.min=abc is not a number"),
         ("/compare?min=1", "none is named"),
+        ("/compare?left=relu&right=relu&order=3", "order=3 is not one of its words; allowed: 1, 2."),
     ],
 )
 def test_nonsense_is_refused_in_a_sentence(server: str, address: str, sentence: str) -> None:
@@ -273,6 +274,7 @@ def test_nonsense_is_refused_in_a_sentence(server: str, address: str, sentence: 
     assert refused.status_code == 422
     assert refused.headers["content-type"].startswith("text/html")
     assert sentence in refused.text
+    assert '<a href="/compare">Choose two Functions to compare</a>, or <a href="/">look through the' in refused.text
     if "left" in address:
         problem = httpx2.get(server + address.replace("/compare", "/compare.json"))
         assert (problem.status_code, problem.headers["content-type"]) == (422, "application/problem+json")
@@ -293,6 +295,12 @@ def test_without_javascript_both_pictures_the_words_and_the_form_are_there(brows
         expect(page.locator("#told")).to_contain_text("backward differs for input < −1")
         for side in SIDES:
             assert page.locator(f"#{side}-still .line.analytical").count() == 1
+        for width in (1000, 1280, 1300):
+            page.set_viewport_size({"width": width, "height": 800})
+            panels = [page.locator(f"#{side}-still > .panel.lower").bounding_box() for side in SIDES]
+            assert panels[0]
+            assert panels[1]
+            assert panels[0]["y"] == panels[1]["y"]
         labels = [page.locator(f"#{side}-still .labels:not(.below) text").all_inner_texts() for side in SIDES]
         assert labels[0] == labels[1]
         page.locator("#field-max").fill("2")
@@ -312,6 +320,22 @@ def test_lines_that_differ_are_marked_beside_each_other(page: Page) -> None:
     assert tops[0]
     assert tops[1]
     assert abs(tops[0]["y"] - tops[1]["y"]) < 1
+
+
+def test_a_long_line_goes_on_below_and_what_follows_stays_beside_what_it_stood_beside(page: Page) -> None:
+    opened(page, "/compare?left=gradient_changed_in_place&right=clamp_with_grad")
+    for width, wrapped in ((1000, ("left-L2", "right-L30")), (360, ("left-L1", "right-L30"))):
+        page.set_viewport_size({"width": width, "height": 740})
+        lines = page.locator(".sources .line")
+        assert lines.evaluate_all("lines => lines.every((line) => line.scrollWidth <= line.clientWidth)")
+        heights = [page.evaluate("id => document.getElementById(id).clientHeight", each) for each in wrapped]
+        assert min(heights) > 1.9 * page.evaluate("() => document.getElementById('left-L12').clientHeight")
+    page.set_viewport_size({"width": 1000, "height": 740})
+    tops = [page.locator(f"[id^={side}-L]", has_text="@staticmethod").first.bounding_box() for side in SIDES]
+    assert tops[0]
+    assert tops[1]
+    assert tops[0]["y"] == tops[1]["y"]
+    assert page.evaluate("() => getComputedStyle(document.querySelector('#right-L30'), '::before').content") == '"30"'
 
 
 def test_the_page_of_an_op_leads_here_with_what_it_shows(page: Page) -> None:

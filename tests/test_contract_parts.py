@@ -4,7 +4,11 @@ import functools
 import gc
 import random
 import signal
+import subprocess
+import sys
 import time
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +18,17 @@ from looks import op_of, section
 
 from gradloupe.ops import Input, Op
 from gradloupe.server.numerics.contract.call import Call
+from gradloupe.server.numerics.contract.checks import SLOW, _found
 from gradloupe.server.numerics.contract.contract import Contract, contract
+from gradloupe.server.numerics.contract.examined import Examined
+from gradloupe.server.numerics.contract.finding import Check
 from gradloupe.server.numerics.contract.instrument import instrumented
 from gradloupe.server.numerics.contract.patience import TookTooLong, within
+from gradloupe.server.numerics.contract.probe import Probe
+from gradloupe.server.numerics.contract.randomness import Randomness, undisturbed
 from gradloupe.server.numerics.contract.rebound import rebound
 from gradloupe.server.numerics.contract.slopes import of_function
+from gradloupe.server.views.contract import _sentence
 
 F = torch.autograd.Function
 ROW = Input("x", shape=(4,), value=(1.0, -0.5, 2.0, 0.3))
@@ -305,3 +315,135 @@ def test_a_cycle_is_found_without_a_collector_and_a_right_function_has_none() ->
     assert levels(contract(section(op_around(KeepsItsOutput))))["CTX-CYCLE"] == "warning"
     assert "CTX-CYCLE" not in levels(contract(section(op_around(Square))))
     assert gc.isenabled() == enabled
+
+
+def test_a_forward_that_never_returns_is_a_row_and_a_failure_in_bounded_time() -> None:
+    class NeverBack(Square):
+        stuck = False
+
+        @staticmethod
+        def forward(ctx, x):
+            while NeverBack.stuck:
+                pass
+            return Square.forward(ctx, x)
+
+    cut, began = section(op_around(NeverBack)), time.monotonic()
+    NeverBack.stuck = True
+    found = contract(cut)
+    assert time.monotonic() - began < 8
+    assert levels(found)["FORWARD-RAISED"] == "error"
+    assert "it was not back after" in seen(found, "FORWARD-RAISED")
+    assert found.failure is not None
+    assert "not back" in found.failure.sentence
+    assert len(found.badges) == 7
+
+
+def test_a_slow_check_is_told_from_a_call_that_does_not_come_back() -> None:
+    class Slow(Square):
+        @staticmethod
+        def forward(ctx, x):
+            time.sleep(0.02)
+            return Square.forward(ctx, x)
+
+    def asks_too_much(at):
+        while True:
+            at.call.run()
+
+    cut = section(op_around(Slow, ROW))
+    at = Examined(cut, Call.plain(cut), (-3.0, 3.0))
+    assert _found(at, Probe("SLOW", "", "", "", asks_too_much), time.monotonic() + 9) == SLOW
+
+
+def test_what_torch_loads_late_is_loaded_before_a_clock_runs() -> None:
+    told = (
+        "import sys, torch; from gradloupe.ops import OPS; from gradloupe.server.numerics.contract.loaded import load;"
+        "load(OPS['exp'].function); before = set(sys.modules); "
+        "x = torch.ones(2, dtype=torch.float64, requires_grad=True);"
+        "torch.autograd.gradgradcheck(OPS['exp'].function.apply, x);"
+        "print([name for name in set(sys.modules) - before if name.startswith(('torch', 'sympy'))])"
+    )
+    assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_what_is_written_past_print_is_dropped_as_well(capfd: pytest.CaptureFixture[str]) -> None:
+    class Writes(Square):
+        @staticmethod
+        def forward(ctx, x):
+            sys.stdout.buffer.write(b"bytes")
+            print("an error", file=sys.stderr)
+            return Square.forward(ctx, x)
+
+    cut = section(op_around(Writes))
+    sys.stdout.flush()
+    capfd.readouterr()
+    assert contract(cut).failure is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_import_is_never_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = "import time\nuntil = time.monotonic() + 0.2\nwhile time.monotonic() < until: pass\nwhole = True\n"
+    (tmp_path / "slow_to_import.py").write_text(slow)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imports_and_hangs() -> None:
+        import_module("slow_to_import")
+        for_ever()
+
+    with pytest.raises(TookTooLong), within(0.05):
+        imports_and_hangs()
+    assert sys.modules.pop("slow_to_import").whole
+
+
+def test_any_generator_of_numpy_is_watched_and_left_where_it_was() -> None:
+    ours = np.random.get_bit_generator()
+    try:
+        for generator in (np.random.PCG64(3), np.random.Philox(3), np.random.SFC64(3)):
+            np.random.set_bit_generator(generator)
+            with undisturbed():
+                before = Randomness.now()
+                assert before.changed() == ()
+                np.random.rand()
+                assert before.changed() == ("NumPy",)
+                np.random.set_bit_generator(ours)
+            assert np.random.get_bit_generator() is generator
+            assert before.changed() == ()
+            assert not {"error", "warning"} & set(levels(contract(section(op_around(Square)))).values())
+    finally:
+        np.random.set_bit_generator(ours)
+
+
+def test_a_surrogate_excuses_only_what_it_calls_for() -> None:
+    class NoneForTheSecond(F):
+        @staticmethod
+        def forward(ctx, u, v):
+            ctx.save_for_backward(v)
+            return u * v
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return ctx.saved_tensors[0] * grad_output, None
+
+    two = (Input("u", value=2.0), Input("v", value=1.5))
+    for surrogate, level in ((lambda u, v: u * v, "error"), (lambda u, v: u * v.detach(), "note")):
+        op = op_around(NoneForTheSecond, *two, surrogate=surrogate, surrogate_formula="uv")
+        assert levels(contract(section(op)))["GRAD-NONE"] == level
+
+
+def test_what_gradcheck_says_is_one_line_that_ends_cleanly() -> None:
+    found = contract(section(next(each.op for each in BREACHES if each.name == "DiagonalOfSoftmax")))
+    said = next(each.seen for each in found.checks if each.id == "GRADCHECK")
+    assert said.startswith("gradcheck fails: ")
+    assert said.endswith(".")
+    assert "tensor(" not in said
+    assert len(said) < 140
+
+
+def test_one_check_is_not_told_as_many() -> None:
+    row = Check("X", "", "fine", "", "")
+    assert _sentence([row]) == "1 check found right."
+    assert _sentence([row, row]) == "2 checks found right."
+
+
+def test_the_numbers_that_were_tried_are_told_where_the_function_is_one_of_numbers() -> None:
+    assert contract(section(op_around(Square))).tried == "Tried on 8 numbers at once, spread over the range."
+    assert contract(section(op_around(Square, ROW))).tried == ""

@@ -171,3 +171,10 @@ def test_to_flip_the_sign_of_an_empty_field_flips_that_of_its_default(page: Page
     enter(page.locator("#field-grad_output"), "")
     page.get_by_role("button", name="Flip sign").click()
     expect(page.locator("#field-grad_output")).to_have_value("−1")
+
+
+def test_the_field_of_a_large_tensor_scrolls_and_leaves_the_page_as_it_is(page: Page) -> None:
+    opened(page, "/ops/kill_head")
+    field = page.locator("textarea.field")
+    field.evaluate("field => { field.rows = 64; field.value = field.value.repeat(40) }")
+    assert field.evaluate("field => field.clientHeight < 300 && field.scrollHeight > 600")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from browsing import alone, curves, enter, opened, shows, value_at
 from playwright.sync_api import Browser, Page, expect
 from serving import copy_of_the_house, serving
+
+from gradloupe.server.question import VIEWS
 
 MANY = '''import torch
 
@@ -41,6 +44,34 @@ op = Op(
 )
 '''
 
+EMPTY = '''import torch
+
+from .op import Input, Op
+
+
+class Empty(torch.autograd.Function):
+    """A second input without elements."""
+
+    @staticmethod
+    def forward(ctx, x, e):
+        ctx.shape = e.shape
+        return x * 2 + e.sum()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2, grad_output.sum().expand(ctx.shape)
+
+
+op = Op(
+    function=Empty,
+    title="Empty",
+    group="Tests",
+    forward="y = 2x",
+    backward="2",
+    inputs=(Input("x", shape=(2,)), Input("e", shape=(0,), value=())),
+)
+'''
+
 INVERSE = '''import torch
 
 from .op import Input, Op
@@ -68,6 +99,7 @@ op = Op(function=Inverse, title="Inverse", group="Tests", forward="y = 1/x", bac
 def declaring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     house = copy_of_the_house(tmp_path_factory.mktemp("declaring"))
     (house / "ops" / "many.py").write_text(MANY)
+    (house / "ops" / "empty.py").write_text(EMPTY)
     (house / "ops" / "inverse.py").write_text(INVERSE)
     with serving(path=str(house.parent), cwd=house.parent) as server:
         server.wait_until_ready()
@@ -124,3 +156,20 @@ def test_a_pole_is_named_as_one_and_leaves_the_rest_visible(there: Page) -> None
     there.get_by_role("slider", name="Trace").press("m")
     expect(there.locator("#reading [data-name='forward'] dd")).to_have_text("unbounded")
     expect(there.locator("#reading [data-name='status'] dd")).to_contain_text("forward grows without bound")
+
+
+def test_an_input_without_elements_is_shown_as_empty(declaring: str) -> None:
+    page = httpx2.get(f"{declaring}/ops/empty", timeout=60)
+    assert page.status_code == 200
+    assert "e is empty: 0, 0 values." in page.text
+    assert 'name="e"' not in page.text
+    for address in ("/embed/empty", "/compare?left=empty&right=double", "/ops/empty.csv?e=", "/ops/empty.html"):
+        assert httpx2.get(declaring + address, timeout=60).status_code == 200, address
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_bears_an_input_without_elements(declaring: str, view: str) -> None:
+    answer = httpx2.get(f"{declaring}/ops/empty.json?view={view}", timeout=60)
+    assert answer.status_code == 200
+    assert answer.json()["failure"] is None
+    assert answer.json().get("sentence") or answer.json()["verdict"]["word"] == "matches"

@@ -159,6 +159,40 @@ def test_a_kink_beside_the_place_is_not_taken_for_one_of_it(x):
     assert downhill(slopes, np.array([1.0]))[0].tolist() == [0.0]
 
 
+@pytest.mark.parametrize("function", [torch.sinh, torch.nn.functional.gelu, torch.sigmoid])
+@pytest.mark.parametrize("shape", [(4,), (2, 3)])
+def test_the_lanes_of_a_processor_are_no_kinks(function, shape):
+    found, said = down(function, shape)
+    assert found.true.positions == pytest.approx(found.returned.positions, rel=0, abs=1e-9)
+    assert not found.bent
+    assert said.startswith("With this backward, as with the true derivative, the loss falls")
+
+
+def test_a_function_that_computes_in_float32_has_a_true_derivative_too():
+    found, said = down(lambda x: (x.float() ** 2).to(x.dtype), (4,))
+    assert found.true.positions == pytest.approx(found.returned.positions, abs=1e-4)
+    assert "slope is 0" not in said
+
+
+def test_an_element_that_stands_on_its_goal_is_not_said_to_be_stuck():
+    assert "never move" not in down(torch.exp, (3,))[1]  # the middle one of a goal that is the start reversed
+    assert "1 of 3 elements of x never move." in down(lambda x: torch.stack((x[0], x[0] * 0, x[2])), (3,))[1]
+
+
+def test_what_rounding_leaves_of_a_gradient_does_not_shorten_the_steps():
+    class Normalised(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output / (grad_output.norm() + 1e-30)
+
+    found, _ = down(Normalised, (3,))
+    assert found.plan.lr > 1e-3
+
+
 def test_the_true_derivative_of_a_matrix_is_that_of_autograd():
     cut = section(lambda x: (x @ x.T).tanh(), (3, 2))
     truth, start = Truth.of(cut, -3.0, 3.0), np.linspace(-0.4, 0.6, 6)
@@ -273,6 +307,16 @@ def test_a_jump_is_left_open_in_the_landscape():
     assert torn == pytest.approx([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], abs=1e-9)
     assert land["of"] == "forward"
     assert land["true"][0] == 2.0
+
+
+def test_the_landscape_holds_a_start_that_is_far_away_and_what_is_around_one_farther_still():
+    land = ask("clamp_with_grad", at=100.0)[0]["landscape"]
+    assert (land["x"][0], land["x"][-1]) == (-3, 100)
+    assert sum(-1 < x < 1 for x in land["x"]) > 10
+    around = ask("square", "x", at=1e6, lr=1e-9, steps=2)[0]["landscape"]["x"]
+    assert 0.9998e6 < around[0] < 1e6 < around[-1] < 1.0002e6
+    vast = ask("clamp_with_grad", at=1e300)[0]["landscape"]["x"]
+    assert len(set(vast)) == len(vast)
 
 
 def test_float32_moves_in_float32():

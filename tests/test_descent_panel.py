@@ -15,6 +15,10 @@ BALLS = """() => Object.fromEntries(document.querySelector('.descent .ground .pl
 .filter(({name}) => name.startsWith('with') && !name.includes(',')).map(({name, x, y}) => [name, [x[0], y[0]]]))"""
 
 
+LOSSES = """() => { const { data, _fullLayout: { yaxis } } = document.querySelector('.descent > .plot');
+return { ys: data.filter(({name}) => !name.includes(',')).map(({y}) => y), labels: yaxis.ticktext } }"""
+
+
 def closer(page: Page, address: str) -> None:
     """Wait until the panel shows `address`, a shortest one."""
     expect(page.locator("html")).to_have_attribute("data-companion", address, timeout=20_000)
@@ -103,6 +107,63 @@ def test_the_fields_show_what_was_chosen_and_ask_anew(page: Page) -> None:
     enter(page.locator("#field-lr"), "0")
     expect(page.locator("#companion-trouble")).to_contain_text("lr=0 leads nowhere")
     expect(page.locator(".descent output")).to_have_text("12 of 12")  # the last good picture stays
+
+
+def test_a_refused_number_is_said_beside_its_field_and_asked_for_once(page: Page) -> None:
+    shown(page, CLAMP)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "lr=" in request.url else None)
+    field = page.locator("#field-lr")
+    enter(field, "1e308")
+    beside = page.locator(".control:has(#field-lr) .trouble")
+    expect(beside).to_contain_text("out of bounds")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_accessible_description(beside.inner_text())
+    expect(page.locator("#companion-panel")).to_have_css("opacity", "0.45")
+    enter(field, "0.5")
+    closer(page, f"{CLAMP}&lr=0.5")
+    assert [each.split("lr=")[1] for each in asked] == ["1e%2B308", "0.5"]
+    expect(beside).to_have_count(0)
+    expect(field).not_to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#companion-panel")).to_have_css("opacity", "1")
+
+
+def test_a_refused_number_is_still_marked_when_something_else_was_wrong_meanwhile(page: Page) -> None:
+    shown(page, CLAMP)
+    enter(page.locator("#field-steps"), "0")
+    beside = page.locator(".control:has(#field-steps) .trouble")
+    expect(beside).to_contain_text("from 1 to 500")
+    enter(page.locator("#field-min"), "-9")
+    expect(page.locator("#trouble")).to_contain_text("min")
+    enter(page.locator("#field-min"), "-1")
+    expect(page.locator("#trouble")).to_be_empty()
+    expect(page.locator("#field-steps")).to_have_attribute("aria-invalid", "true")
+    expect(beside).to_be_visible()
+
+
+def test_losses_are_drawn_where_they_are_however_large(page: Page) -> None:
+    shown(page, "/ops/square?view=descent&lr=10000000000&steps=50")
+    assert page.evaluate(LOSSES)["ys"][0][:3] == pytest.approx([0.194, 42.796, 170.796], abs=0.001)
+    shown(page, f"{CLAMP}&lr=1e300")
+    assert page.evaluate(BALLS)["with the true derivative"] == [3, 1]
+
+
+def test_losses_of_0_lie_below_a_break_of_the_logarithms_or_at_the_0_of_a_plain_axis(page: Page) -> None:
+    shown(page, f"{CLAMP}&lr=0.4&steps=60&goal=0.5")
+    found = page.evaluate(LOSSES)
+    assert found["labels"][0] == "0"
+    least = min(y for y in found["ys"][1] if y != found["ys"][1][-1])
+    assert found["ys"][1][-1] < least - 3
+    expect(page.locator(".descent .measured").last).to_have_text("loss; 0 below the broken line")
+    shown(page, "/ops/bernoulli_straight_through?view=descent")
+    assert page.evaluate(LOSSES)["labels"] == ["0.0", "0.5", "1.0"]
+    expect(page.locator(".descent .measured").last).to_have_text("loss")
+
+
+def test_a_goal_of_many_numbers_has_a_long_field(page: Page) -> None:
+    shown(page, "/ops/kill_head?view=descent")
+    width = "field => field.clientWidth"
+    assert page.locator("#field-goal").evaluate(width) > 2 * page.locator("#field-lr").evaluate(width)
 
 
 @pytest.mark.parametrize(

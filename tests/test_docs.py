@@ -1,8 +1,11 @@
-"""The description of the API in a real browser: complete, offline, and inside the policy."""
+"""The description of the API and in a real browser: complete, offline, and inside the policy."""
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
+
+from gradloupe.server.description import merged, shapes
 
 
 def test_the_api_can_be_read_and_tried_without_any_other_host(page: Page, server: str) -> None:
@@ -14,3 +17,13 @@ def test_the_api_can_be_read_and_tried_without_any_other_host(page: Page, server
     answered = page.locator(".live-responses-table .response")
     expect(answered).to_contain_text("200")
     expect(answered).to_contain_text("matches its surrogate")
+
+
+def test_two_shapes_never_share_a_name_in_the_description() -> None:
+    found = shapes()
+    assert {"left", "right", "rise"} <= found["Cell"]["properties"].keys()
+    assert {"of", "wrt"} <= found["JacobianCell"]["properties"].keys()
+    assert {"links", "returned"} <= found["InfluenceLoss"]["properties"].keys()
+    assert merged({"A": {}}, {"A": {}, "B": {}}) == {"A": {}, "B": {}}
+    with pytest.raises(ValueError, match="'A'"):
+        merged({"A": {"type": "number"}}, {"A": {"type": "string"}})

@@ -19,11 +19,17 @@ from gradloupe.server.blank import blank
 
 
 @pytest.fixture(scope="module")
-def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the newcomer lives, and its log."""
+    return tmp_path_factory.mktemp("newcomer")
+
+
+@pytest.fixture(scope="module")
+def newcomer(folder: Path) -> Iterator[Server]:
     """A server with one more op, dropped into ops/ of a copy; a question may take 2 s."""
-    folder = tmp_path_factory.mktemp("newcomer")
     (copy_of_the_house(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving("--deadline", "2", path=str(folder), cwd=folder) as server:
+    log = (folder / "log").open("w")
+    with log, serving("--deadline", "2", path=str(folder), cwd=folder, log=log) as server:
         server.wait_until_ready()
         yield server
 
@@ -34,8 +40,9 @@ def test_a_file_dropped_into_ops_appears_in_gallery_page_and_api(newcomer: Serve
     assert newcomer.get("/ops/misbehaving.json").json()["verdict"]["word"] == "matches"
 
 
-def test_a_function_that_prints_does_not_disturb_the_answers(newcomer: Server) -> None:
+def test_a_function_that_prints_disturbs_neither_the_answers_nor_the_log(newcomer: Server, folder: Path) -> None:
     assert newcomer.get("/ops/misbehaving.json?deed=print").json()["verdict"]["word"] == "matches"
+    assert "{}" not in (folder / "log").read_text()
 
 
 @pytest.mark.parametrize(("deed", "kind"), [("segfault", "SIGSEGV"), ("exit", "exit code 3"), ("hang", "Timeout")])
@@ -48,6 +55,8 @@ def test_a_function_that_ends_its_process_is_explained_and_the_server_goes_on(
     assert (answer["failure"]["phase"], answer["failure"]["kind"]) == ("worker", kind)
     assert answer["verdict"]["word"] == "failed"
     assert "misbehaving" in answer["verdict"]["sentence"]
+    assert answer["failure"]["sentence"] == answer["verdict"]["sentence"]
+    assert " raised " not in answer["failure"]["sentence"]
     assert answer["columns"]["x"] == []
     assert response.headers["cache-control"] == "no-store"
     assert newcomer.get("/ops/exp.json").json()["verdict"]["word"] == "matches"

@@ -1,11 +1,14 @@
 """An evaluation as a whole: what it holds, and that it holds together."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
 from looks import look, op_of, written
 from seeds import SEEDS
 
+from gradloupe.ops import Input
 from gradloupe.server.numerics.differences import Kind
 
 
@@ -126,3 +129,25 @@ def test_a_grad_output_of_zero_is_judged_too():
             return grad_output + 1
 
     assert look(op_of(AddsOne.apply), grad_output=0.0)[1].word == "differs"
+
+
+def test_one_singular_matrix_is_a_gap_in_the_curve():
+    value = (2.0, 0.4, 0.3, 1.5)
+    op = op_of(torch.linalg.inv, Input("a", shape=(2, 2), value=value), of="y[0,0]", wrt="a[0,0]")
+    evaluation, verdict = look(op, start=-1.0, stop=1.0)
+    assert verdict.word == "matches"
+    assert evaluation.refused == ((0.08, "forward raised _LinAlgError"),)
+
+
+def test_a_slow_function_is_looked_at_in_fewer_points():
+    def slow(x):
+        until = time.thread_time() + 2e-3
+        while time.thread_time() < until:
+            pass
+        return x.softmax(0)
+
+    op = op_of(slow, Input("x", shape=(3,), value=0.5), of="y[1]", wrt="x[0]")
+    began = time.thread_time()
+    evaluation, _ = look(op)
+    assert evaluation.grid.count <= 101
+    assert time.thread_time() - began < 9

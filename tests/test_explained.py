@@ -40,6 +40,7 @@ def test_a_right_backward_implies_forward_itself_so_nothing_is_added(page: Page)
 
 def test_every_verdict_has_a_mark(page: Page) -> None:
     opened(page, "/ops/exp")
-    words = ("matches", "matches here", "matches its surrogate", "differs", "undecided", "no gradient", "failed")
+    said = ("matches", "matches here", "matches its surrogate", "differs", "undecided", "no gradient", "failed")
+    words = (*said, "measuring")
     drawings = [page.locator(f"#mark-{word.replace(' ', '-')}").inner_html() for word in words]
     assert len(set(drawings)) == len(words)

@@ -48,6 +48,16 @@ class ReturnsTooMuch(torch.autograd.Function):
         return grad_output, grad_output
 
 
+class ReturnsAList(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return [x * 2]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2
+
+
 def named(function, *inputs):
     op = op_of(function.apply, *inputs)
     object.__setattr__(op, "function", function)
@@ -79,3 +89,13 @@ def test_a_forward_that_raises_is_answered_with_the_reason(monkeypatch):
     assert header["verdict"]["word"] == "failed"
     assert header["verdict"]["sentence"] == "forward raised ValueError: x < 0 is not allowed"
     assert header["failure"]["line"] == 4
+
+
+def test_what_gradloupe_refuses_is_not_said_to_have_been_raised(monkeypatch):
+    monkeypatch.setitem(OPS, "listing", named(ReturnsAList))
+    for view in ("curves", "jacobian", "node"):
+        header, _ = answer(Question("listing", Element("x"), Element("y"), -3.0, 3.0, view=view))
+        said = header["verdict"]["sentence"] if view == "curves" else header["sentence"]
+        assert said == header["failure"]["sentence"]
+        assert said.startswith("forward returned a list where a tensor ")
+        assert said.endswith("declared.")

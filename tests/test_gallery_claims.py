@@ -17,6 +17,13 @@ RIGHT_AS_A_CURVE = (
     *("changes_what_it_saved", "cube_wrong_double_backward", "input_changed_in_place", "late_read"),
     *("output_kept_on_ctx", "sinh_on_ctx", "wrong_jvp"),
 )
+# Specimens of which more is said than their headline, since it cannot but follow.
+FOLLOWS = {
+    "changes_what_it_saved": {"CTX-TENSOR"},
+    "incorrect_clipped_relu": {"GRADIENT"},
+    "output_kept_on_ctx": {"CTX-TENSOR"},
+    "sinh_on_ctx": {"CTX-TENSOR"},
+}
 # Their backward raises, so there is no curve to compare.
 RAISING = ("gradient_none_added", "one_gradient_too_few")
 
@@ -47,8 +54,7 @@ def test_the_curves_of_a_specimen_tell_what_is_wrong_unless_it_is_wrong_elsewher
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_a_specimen_raises_exactly_its_headline_check(name):
     found = found_in(name)
-    assert OPS[name].check in found["error"] | found["warning"]
-    assert found["error"] <= {OPS[name].check}
+    assert found["error"] | found["warning"] == {OPS[name].check} | FOLLOWS.get(name, set())
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,8 @@ from gradloupe.server.numerics.differences import BOUNDS
 from gradloupe.server.numerics.failure import FunctionFailed
 from gradloupe.server.numerics.jacobian.arranged import arranged
 from gradloupe.server.numerics.jacobian.copies import Copies
+from gradloupe.server.numerics.jacobian.influence import influence
+from gradloupe.server.numerics.jacobian.influence_sentence import others
 from gradloupe.server.numerics.jacobian.jacobian import Jacobian, held_at, jacobian
 from gradloupe.server.numerics.jacobian.pattern import pattern
 from gradloupe.server.numerics.jacobian.sentence import sentence, worst
@@ -136,6 +139,15 @@ def test_no_innocent_is_accused_at_random_and_at_round_numbers(name: str) -> Non
         found = jacobian(cut, SPAN)
         assert not found.numerical.where(Status.DIFFERS).any(), (held, sentence(found, SPAN))
         assert found.failure is None
+
+
+def test_the_rounding_of_float32_inside_is_no_game_of_chance() -> None:
+    op = op_of(lambda x: x.float().sigmoid().to(x.dtype), Input("x", shape=(3,), value=(-1.2, 0.4, 1.1)))
+    assert of(op, wrt="x[0]", of="y[0]").steady
+
+
+def test_a_number_may_come_out_without_dimensions() -> None:
+    assert numbers(of(op_of(lambda x: 2 * x.squeeze()))) == pytest.approx(2.0)
 
 
 def test_ties_are_not_accused_and_what_is_wrong_beside_them_is() -> None:
@@ -280,7 +292,7 @@ def test_the_pattern_is_named(name: str) -> None:
 def test_kinks_and_jumps_are_marked_and_any_subgradient_is_right() -> None:
     found = of(op_of(lambda x: torch.relu(x) + (x >= 1).to(x.dtype), Input("x", shape=(3,), value=(0.0, 1.0, -1.0))))
     assert list(found.numerical.status[[0, 4, 8]]) == [Status.SUBGRADIENT, Status.JUMP, Status.AGREES]
-    assert "Marked are 1 kink and 1 jump." in sentence(found, SPAN)
+    assert "Marked: 1 kink and 1 jump." in sentence(found, SPAN)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -353,8 +365,8 @@ def test_an_output_without_a_graph_and_a_game_of_chance_are_said_to_be() -> None
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (lambda x: [x, x], "returned list where a tensor 'y' was declared"),
-        (lambda x: x.numpy(force=True), "returned ndarray where a tensor"),
+        (lambda x: [x, x], "returned a list where a tensor 'y' was declared"),
+        (lambda x: x.numpy(force=True), "ndarray where a tensor"),
         (lambda x: x[:0], "it has no such element"),
         (lambda x: x @ torch.eye(3, 3, dtype=x.dtype).mm(x), "2-D"),
     ],
@@ -400,3 +412,29 @@ def test_differences_are_taken_in_double_precision_whatever_the_dtype(dtype: tor
     found = of("matrix_product", dtype=dtype)
     assert found.numerical.slopes.error.max() < 1e-12
     assert set(found.numerical.status) == {Status.AGREES}
+
+
+def test_cells_without_a_number_are_told_in_a_sentence() -> None:
+    found = of(op_of(torch.sqrt, Input("x", shape=(2, 2), value=(1.0, 0.0, -1.0, 2.0))), wrt="x[0,0]", of="y[0,0]")
+    assert re.search(
+        r"Marked: 1 cell at the edge of the domain and \d cells? without a finite value\.", sentence(found, SPAN)
+    )
+
+
+def test_another_pair_of_tensors_that_is_wrong_is_named() -> None:
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.x = x.detach()
+            return x.sin(), x.exp()
+
+        @staticmethod
+        def backward(ctx, grad_output, _):
+            return grad_output * ctx.x.cos()
+
+    cut = section(op_of(Both.apply, normal(2), outputs=("d", "e")), wrt="x[0]", of="d[0]")
+    seen = influence(cut, lambda _: SPAN)
+    assert seen is not None
+    told = "Not right for other tensors: e by x is dropped; see below which input reaches which output."
+    assert others(seen, "d", "x") == told
+    assert others(seen, "e", "x") == ""

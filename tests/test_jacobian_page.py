@@ -217,6 +217,9 @@ def test_the_picture_of_influence_follows_the_loss_and_the_pair_of_tensors(page:
     asked(page, "/ops/replace_grad?view=jacobian")
     assert page.locator(".influence-picture .link.dropped").count() == 1
     assert page.locator(".influence-picture .link.unfounded").count() == 1
+    assert page.locator(".influence table.unseen").count() == 0
+    asked(page, "/ops/exp?view=jacobian")
+    expect(page.locator(".influence table")).to_have_class("unseen")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 import weakref
+from dataclasses import replace
 
 import pytest
 import torch
@@ -19,6 +21,8 @@ from gradloupe.server.numerics.node.sentence import sentence
 from gradloupe.server.numerics.node.thing import LONGEST, thing
 from gradloupe.server.numerics.node.traced import MOST, traced
 from gradloupe.server.numerics.saved import tried_saved
+from gradloupe.server.question import Element, Question
+from gradloupe.server.views.node import LISTED, LISTS, look
 
 
 def seen(op, at=0.5, grad_output=1.0, tried=True, **asked):
@@ -329,3 +333,38 @@ def test_a_backward_that_python_does_not_hear_of_is_told_by_what_came_on():
     assert cube.outputs[0].arrived.text == "1"
     assert "None" not in said
     assert sys.getprofile() is None
+
+
+class Many(torch.autograd.Function):
+    """As many arguments as one likes, all of them saved."""
+
+    @staticmethod
+    def forward(ctx, *given):
+        ctx.save_for_backward(*given)
+        return sum(given)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (grad_output,) * len(ctx.saved_tensors)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_of_thousands_of_arguments_a_few_are_listed_and_the_rest_counted(leaves):
+    def forward(x):
+        parts = [torch.ones(1, requires_grad=True) for _ in range(4095)] if leaves else [x * i for i in range(4095)]
+        return Many.apply(x, *parts)
+
+    found, _ = look(section(op_of(forward)), Question("many", Element("x"), Element("y"), -1.0, 1.0))
+    (one,) = found["functions"]
+    assert [len(one[part]) for part in LISTS] == [LISTED, 1, LISTED]
+    assert one["more"] == {"arguments": 4096 - LISTED, "outputs": 0, "saved": 4096 - LISTED}
+    assert len(found["vertices"]) < 2 * MOST
+    assert any("4095 leaves" in each["lines"] or "more" in each["lines"][0] for each in found["vertices"])
+    assert len(json.dumps(found)) < 100_000
+
+
+def test_the_call_is_made_where_the_input_is_held_unless_a_place_is_given():
+    cut = section(op_of(torch.exp), x=(0.75,))
+    asked = Question("exp", Element("x"), Element("y"), -1.0, 1.0)
+    assert look(cut, asked)[0]["at"] == 0.75
+    assert look(cut, replace(asked, at=0.5))[0]["at"] == 0.5

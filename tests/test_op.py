@@ -7,6 +7,7 @@ import torch
 
 from gradloupe.ops import OPS, BadDeclaration, Input, Parameter
 from gradloupe.ops.op import RESERVED
+from gradloupe.server.catalogue import described
 
 ONE = OPS["double"]
 
@@ -58,6 +59,17 @@ def test_held_values_must_fill_the_shape():
 def test_an_op_without_inputs_is_refused():
     with pytest.raises(BadDeclaration, match="no input to sweep"):
         replace(ONE, inputs=())
+
+
+def test_an_input_without_elements_cannot_be_swept_but_stand_beside_one():
+    with pytest.raises(BadDeclaration, match="double: 'x' has no elements, so there is nothing to sweep"):
+        replace(ONE, inputs=(Input("x", shape=(0,), value=()),))
+    assert replace(ONE, inputs=(Input("x"), Input("e", shape=(2, 0), value=()))).inputs[1].values == ()
+
+
+def test_an_op_that_cannot_be_described_is_named():
+    with pytest.raises(BadDeclaration, match=r"ops/double\.py declares what cannot be described: ValueError: .*'a'"):
+        described(replace(ONE, of="y[a]"), [()])
 
 
 def test_one_number_is_held_for_every_element_of_the_shape():

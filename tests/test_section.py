@@ -1,5 +1,7 @@
 """Sections: one element against one element, of Functions of any shape."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from looks import look, op_of, section
 from gradloupe.ops import OPS, Input, Parameter
 from gradloupe.server.numerics.failure import FunctionFailed
 from gradloupe.server.numerics.layout import dense, expanded, strided, transposed
+from gradloupe.server.numerics.spared import refused
 from gradloupe.server.numerics.structure import arranged, structure
 
 T = np.linspace(-2, 2, 9)
@@ -69,6 +72,7 @@ def test_how_a_function_may_be_evaluated_is_found_by_measurement(op, wrt, of, fo
         ("minus its mean", lambda x: x - x.mean()),
         ("reversed", lambda x: x.flip(0)),
         ("a threshold on the largest", lambda x: x * (1 if x.max() < 1 else 2)),
+        ("a seeded mask", lambda x: x * (torch.rand(x.shape, generator=torch.Generator().manual_seed(3)) > 0.3)),
         ("top ten", lambda x: x * (x >= x.topk(min(10, len(x))).values[-1])),
     ],
 )
@@ -79,6 +83,44 @@ def test_what_only_looks_elementwise_is_evaluated_one_by_one(name, function):
     assert structure(cut) == "one by one"
     alone = [float(function(torch.tensor([each]))[0]) for each in t]
     assert cut.forward(t) == pytest.approx(alone)
+
+
+def test_a_mask_that_depends_on_the_shape_is_not_taken_for_elementwise():
+    for seed in range(8):
+        op = op_of(
+            lambda x, seed=seed: x * (torch.rand(x.shape, generator=torch.Generator().manual_seed(seed)) > 0.3),
+            Input("x", shape=(4,), value=0.5),
+            of="y[1]",
+            wrt="x[1]",
+        )
+        assert structure(arranged(section(op), T)) == "one by one"
+
+
+def test_no_more_copies_of_a_tensor_than_some_thousand_are_stacked():
+    most = []
+    op = op_of(lambda x: most.append(len(x)) or 2 * x, Input("x", shape=(2, 3), value=0.5), of="y[1,0]", wrt="x[1,0]")
+    cut = arranged(section(op), T)
+    assert cut.forward(np.linspace(-1, 1, 5000)) == pytest.approx(2 * np.linspace(-1, 1, 5000))
+    assert max(most) == 2 * 1024
+
+
+def test_a_single_point_that_is_refused_is_a_gap_and_many_are_a_failure():
+    def fussy(x):
+        if (x == 0.5).any():
+            raise ValueError("half")
+        return x.exp()
+
+    t = np.linspace(-1, 1, 41)
+    together = replace(section(op_of(fussy)), stacked=("x",))
+    alone = replace(together, stacked=())
+    for cut in (together, alone):
+        returned = cut.backward(t, 1.0)
+        for found in (cut.forward(t), returned.values, returned.grad_input):
+            assert t[np.isnan(found)].tolist() == [0.5]
+    assert refused(alone.forward, t, alone.forward(t)) == ((0.5, "forward raised ValueError"),)
+    for each in (np.full(41, 0.5), np.array([0.5])):
+        with pytest.raises(FunctionFailed, match="half"):
+            together.forward(each)
 
 
 def test_an_outer_product_of_all_copies_is_not_taken_for_a_batch():

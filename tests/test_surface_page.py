@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -124,9 +125,25 @@ def test_a_drag_zooms_all_maps_and_the_curves_and_a_double_click_goes_back(page:
         2.4, abs=0.1
     )
     box = inner(page, "forward")
-    page.mouse.dblclick(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.dblclick(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 3)
     expect(page.locator("#field-start2")).to_have_value("")
-    assert "start" not in page.url
+    expect(page.locator("html")).to_have_attribute("data-companion", "/ops/abs_product?view=surface")
+    assert page.url.endswith("/ops/abs_product?view=surface")  # the point that is held has not moved
+
+
+def test_a_double_click_keeps_the_range_that_was_typed(page: Page) -> None:
+    surface(page, "/ops/abs_product?view=surface&start2=-2&stop2=1")
+    box = inner(page, "forward")
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.9)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5, steps=4)
+    page.mouse.up()
+    expect(page.locator("#field-start2")).not_to_have_value(re.compile("^[-−]2$"))
+    page.mouse.dblclick(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 3)
+    expect(page.locator("#field-start2")).to_have_value(re.compile("^[-−]2$"))
+    expect(page.locator("#field-stop2")).to_have_value("1")
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 3)
+    expect(page.locator(".panel > .reading")).to_contain_text("difference within the error bound")
 
 
 def test_forward_stands_in_space_and_is_turned_by_keys_and_by_hand(page: Page) -> None:

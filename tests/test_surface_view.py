@@ -5,18 +5,24 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import fields
+from time import perf_counter
 from typing import Any
 
 import httpx2
 import pytest
+import torch
+from looks import op_of, section
 from pydantic import TypeAdapter
 from test_query import DEVICE, OPS
 
+from gradloupe.ops import Input
 from gradloupe.server.address import beside, canonical, curves_only
 from gradloupe.server.catalogue import parsed
 from gradloupe.server.number import BadQuery
 from gradloupe.server.query import read
+from gradloupe.server.question import Element, Question
 from gradloupe.server.surface_schema import Surface
+from gradloupe.server.views.surface import look
 
 
 def asked(op: str, query: str = "") -> Any:
@@ -69,7 +75,7 @@ def test_another_view_does_not_mind_what_a_surface_would_sweep() -> None:
     [
         ("abs_product", "wrt2=u", "wrt2=u is what wrt sweeps already; choose another element, such as v."),
         ("exp", "wrt2=x", "wrt2=x is what wrt sweeps already; it is the only number that can be swept."),
-        ("abs_product", "wrt2=w", "wrt2=w names no element; Allowed: u, v."),
+        ("abs_product", "wrt2=w", "wrt2=w names no element; allowed: u, v."),
         ("kill_head", "wrt2=x[3,0]", "wrt2=x[3,0] names no element; allowed are x[0,0] to x[2,7]."),
         ("abs_product", "start2=3&stop2=3", "The range from start2=3 to stop2=3 is empty"),
         ("abs_product", "start2=3&stop2=1", "The range from start2=3 to stop2=1 is reversed"),
@@ -146,3 +152,21 @@ def test_every_two_elements_of_few_are_tested(server: str) -> None:
         ("a", "c", True),
         ("b", "c", True),
     ]
+
+
+def test_a_slow_function_gets_the_points_that_there_is_time_for_and_a_note_says_so() -> None:
+    def slow(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(12):
+            torch.linalg.svdvals(torch.ones(60, 60, dtype=x.dtype))
+        return (x * x).sum().sqrt()
+
+    op = op_of(slow, Input("x", shape=(2, 2)))
+    names = [Element("x", (0, place)) for place in range(2)]
+    asked = Question("slow", names[0], Element("y"), -2.0, 2.0, wrt2=names[1], start2=-2.0, stop2=2.0)
+    begun = perf_counter()
+    found, columns = look(section(op, wrt="x[0,0]"), asked)
+    assert perf_counter() - begun < 10
+    assert found["shape"] in ([0, 0], [3, 3], [5, 5], [9, 9])
+    assert "A call takes about" in " ".join([found["sentence"], *found.get("notes", [])])
+    assert found["pairs"] == []
+    assert len(columns.get("forward", [])) == found["shape"][0] ** 2

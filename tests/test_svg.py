@@ -91,7 +91,7 @@ def test_what_a_stranger_wrote_stays_text(name: str) -> None:
 
 
 def test_a_long_message_is_cut_and_no_burden() -> None:
-    failure = {"phase": "forward", "kind": "E", "message": "a. " * 50_000 + "b" * 100_000, "line": None}
+    failure = {"phase": "forward", "kind": "E", "line": None, "sentence": "a. " * 50_000 + "b" * 100_000}
     assert len(svg(frame(made_up(failure=failure, word="failed")), address())) < 20_000
 
 

@@ -25,17 +25,17 @@ EXACT, HEARD = 0.05, 0.25
 TRUNCATION = 0.02
 FALLS = 0.1
 # Of those so many are examined; the others are as most of these are.
-MOST = 64
+MOST, MOST_ONE_BY_ONE = 64, 8
 # Where a residual sits the cell is cut into so many parts, and those parts again, so often and no more than so many.
 PARTS = 4
 CLOSER = 8
-OPEN = 256
+OPEN, OPEN_ONE_BY_ONE = 256, 16
 # A residual is backward's fault where no part alone holds more than this share of it, and the quadrature has moved
 # by no more than that when the parts were cut.
 ALONE = 0.6
 MOVED = 0.125
 # That is put to the test by cutting it into so many parts at once.
-CUTS = (16, 64, 250)
+CUTS, CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 # A residual is made in steps if it is in less than this share of so many parts, three times over.
 STEPPED, STEPS = 32, 3
 FEW, STILL = 0.25, 1e-3
@@ -164,7 +164,8 @@ def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple
     doubted = doubted[np.abs(cells.rise - area)[doubted] > allowed[doubted]]
     if not doubted.size:
         return area, leaps
-    some = doubted[np.linspace(0, doubted.size - 1, min(MOST, doubted.size)).astype(np.intp)]
+    most = MOST if cells.section.stacked else MOST_ONE_BY_ONE
+    some = doubted[np.linspace(0, doubted.size - 1, min(most, doubted.size)).astype(np.intp)]
     area[some] = cells.area[some]
     wrong = _closer(cells, some, area, allowed)
     still = np.abs(cells.rise - area)[some] > allowed[some]
@@ -176,7 +177,7 @@ def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple
 
 def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
     """Cut cells into ever more parts, as long as their residual falls as only the quadrature's own error does."""
-    for count in (PARTS, PARTS**2, PARTS**3):
+    for count in (PARTS, PARTS**2, PARTS**3)[: 3 if cells.section.stacked else 2]:
         edges = cells.left[some] + (cells.right - cells.left)[some] * np.linspace(0, 1, count + 1)[:, None]
         edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
         finer = _quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
@@ -195,7 +196,7 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
     """
     scale, section = cells.grad_output, cells.section
     owner, low, high, known = some, cells.left[some], cells.right[some], cells.area[some]
-    fault = np.zeros(cells.area.size)
+    fault, most = np.zeros(cells.area.size), OPEN if section.stacked else OPEN_ONE_BY_ONE
     for _ in range(CLOSER):
         edges = section.snap((low + (high - low) * np.linspace(0, 1, PARTS + 1)[:, None]).ravel())
         edges = edges.reshape(PARTS + 1, low.size)
@@ -213,8 +214,8 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
         child, part = np.nonzero(left & ~spread)
         if not part.size:
             break
-        if part.size > OPEN:
-            largest_first = np.argsort(-residual[child, part], kind="stable")[:OPEN]
+        if part.size > most:
+            largest_first = np.argsort(-residual[child, part], kind="stable")[:most]
             child, part = child[largest_first], part[largest_first]
         owner, low, high, known = owner[part], edges[child, part], edges[child + 1, part], parts[child, part]
     return (fault[some] > allowed[some]) & ~_stepped(cells, some)
@@ -223,7 +224,7 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
 def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array) -> Mask:
     """Whether the residual stays what it is, into however many parts the quadrature is cut: it is not one of chance."""
     stays = np.ones(low.size, bool)
-    for count in CUTS:
+    for count in CUTS if cells.section.stacked else CUTS_ONE_BY_ONE:
         some = np.flatnonzero(stays)
         if not some.size:
             break

@@ -23,6 +23,8 @@ FINE_WIDEST = 0.2
 LEAST_ROUNDING = 2.0**-1074
 # Where points stand closer than this share of what is usual, steps are as much shorter and half, down to a least.
 CLOSER, LEAST = 0.4, 1 / 256
+# A rise of fewer times the rounding is none.
+HEARD = 32.0
 # How many of its own error bounds a slope may be off before that counts as evidence.
 BOUNDS = 10.0
 # One-sided slopes are known to a few places less than central ones.
@@ -197,11 +199,13 @@ def settle(
     value[edge] = np.where(has_right, right, left)[edge]
     error[edge] = np.where(has_right, right_error, left_error)[edge]
 
-    still = 32 * rounding + 1e-9 * visible * widest
+    still = HEARD * rounding + 1e-9 * visible * widest
     jump_right, jump_left = _stays(np.abs(above - y), still), _stays(np.abs(y - below), still)
     jump = jump_left | jump_right
-    for quotient, side, present in ((to_right, right, has_right), (to_left, left, has_left)):
-        vertical = _grows(quotient) & present & ~jump
+    for quotient, side, run, present in ((to_right, right, ahead, has_right), (to_left, left, behind, has_left)):
+        # A rise of some last places stays the same too, however short the step: the lanes of a processor differ so.
+        heard = np.abs(quotient[-1] * run[-1]) > HEARD * rounding
+        vertical = _grows(quotient) & heard & present & ~jump
         side[vertical] = np.copysign(np.inf, quotient[-1][vertical])
         kind[vertical & (kind != Kind.EDGE)] = Kind.KINK
         value[vertical] = side[vertical]

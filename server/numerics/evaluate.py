@@ -20,11 +20,14 @@ from .linearity import Linearity, examine
 from .noise import BUT_THE_STEEPEST, EPSILON, Array, largest, largest_nearby, relative_precision
 from .reference import reference_of, steady
 from .refine import between
+from .returned import Returned
 from .rounding import rounding
 from .second.laws import heard
-from .section import Returned, Section
+from .section import Section
+from .spared import refused
 from .special import SpecialPoint
 from .structure import arranged, structure
+from .thinned import thinned
 from .tolerance import chosen
 from .wide import Wide, wide_look
 
@@ -43,6 +46,8 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     """
     x = np.unique(section.snap(grid.points()))
     section = arranged(section, x, grad_output)
+    grid = thinned(section, grid, grad_output)
+    x = np.unique(section.snap(grid.points())) if grid.count < x.size else x
     reference = reference_of(section, x, grad_output)
     y = y_there = reference.forward(x)
     sure = steady(reference, x, y)
@@ -110,6 +115,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         failure=failure or unlike,
         order=section.order,
         foretold=foretold(section, x, grad_output, linearity),
+        refused=refused(section.forward, at.x, returned.values),
     )
 
 

@@ -27,9 +27,9 @@ class Evaluation:
     backward returns. ``area`` and ``surrogate_area`` say what lies between the rows. ``special`` are the kinks, cusps,
     jumps and poles that were located. ``steady`` says that forward answers the same when asked again; ``linearity``
     holds the laws that backward breaks, ``wide`` what it does beyond the range; ``foretold`` says that the surrogate
-    itself calls for what is not in proportion. ``returned_none`` says that it
-    returned None, and ``failure`` that it raised. With ``order`` 2 all this is said of what backward returned, in the
-    place of forward, and of double backward.
+    itself calls for what is not in proportion; ``refused`` are the few points at which forward raises, and what.
+    ``returned_none`` says that it returned None, and ``failure`` that it raised. With ``order`` 2 all this is said of
+    what backward returned, in the place of forward, and of double backward.
     """
 
     rows: Rows
@@ -57,6 +57,7 @@ class Evaluation:
     failure: Failure | None = None
     order: int = 1
     foretold: bool = False
+    refused: tuple[tuple[float, str], ...] = ()
 
     def area_under(self, curve: Curve) -> Area | None:
         """The area check against this curve: the numerical one, or the surrogate's."""

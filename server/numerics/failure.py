@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from ...ops import Op
 
@@ -13,14 +13,37 @@ Phase = Literal["forward", "backward", "surrogate", "double backward"]
 MESSAGE_LIMIT = 2000
 
 
+NOT_HELD = "NotHeld"  # the device has no such dtype, or the dtype no such numbers
+# The kinds of failure that no Function raised: what it returned was refused, or it was not called at all.
+REFUSED = ("WrongShape", "NoGradient", NOT_HELD)
+
+
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, in which part of the op, and at which line of its source (from 1)."""
+    """What went wrong, in which part of the op, and at which line of its source (from 1).
+
+    ``sentence`` says who raised what; of what was refused by Gradloupe, only why.
+    """
 
     phase: Phase
     kind: str
     message: str
     line: int | None = None
+    sentence: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        said = self.message if self.kind in REFUSED else f"{self.phase} raised {self.kind}: {self.message}"
+        object.__setattr__(self, "sentence", said)
+
+    @property
+    def brief(self) -> str:
+        """The same in a few words, without a stop."""
+        return self.first.rstrip(".") if self.kind in REFUSED else f"{self.phase} raised {self.kind}"
+
+    @property
+    def first(self) -> str:
+        """The first line of the sentence."""
+        return self.sentence.splitlines()[0]
 
 
 class FunctionFailed(Exception):
@@ -34,6 +57,16 @@ class FunctionFailed(Exception):
 def failure_of(error: Exception, op: Op, phase: Phase) -> FunctionFailed:
     """The exception a Function raised, as something to show beside its source."""
     return FunctionFailed(Failure(phase, type(error).__name__, _message(error), _line(error, op)))
+
+
+def returned(y: Any, outputs: int) -> str:
+    """What a call gave back in the place of so many tensors, in words."""
+    if outputs != 1:
+        return f"{outputs} outputs"
+    if y is None:
+        return "None"
+    kind = type(y).__name__
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
 def _message(error: Exception) -> str:

@@ -11,12 +11,13 @@ import numpy as np
 import torch
 
 from .complex_lens import ComplexLook, complex_look
-from .failure import Failure, FunctionFailed
+from .failure import NOT_HELD, Failure, FunctionFailed
 from .grid import Grid
 from .hardware import DTYPES, Device, devices
 from .noise import Array, relative_precision
 from .places import Places, no_places, places
-from .section import Returned, Section
+from .returned import Returned
+from .section import Section
 from .structure import arranged
 
 # Points of a section that needs a call for each.
@@ -25,8 +26,6 @@ ONE_BY_ONE = 17
 PARTS, PARTS_ONE_BY_ONE = 64, 4
 # Beyond so many rounds an interval ends at 0, where numbers never end.
 ROUNDS = 32
-# The kind of failure that no Function raised: the device has no such dtype, or the dtype no such numbers.
-NOT_HELD = "NotHeld"
 # The significant bits of what a wider dtype may hide.
 BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
 
@@ -68,8 +67,7 @@ class Precision:
         """Why it does not, in a line."""
         if self.failure is None:
             return ""
-        said = self.failure.message.splitlines()[0]
-        return said if self.failure.kind == NOT_HELD else f"{self.failure.phase} raised {self.failure.kind}: {said}"
+        return self.failure.first
 
     @property
     def computes_in(self) -> str | None:

@@ -15,7 +15,8 @@ from .failure import FunctionFailed
 from .finding import Finding, Law, sentence
 from .layout import Watched
 from .noise import Array
-from .section import Returned, Section
+from .returned import Returned
+from .section import Section
 from .structure import arranged
 from .trial import raised
 from .whole import over_all

@@ -13,27 +13,18 @@ import torch
 from numpy.typing import NDArray
 
 from ...ops import Op
-from .failure import Failure, FunctionFailed, Phase, failure_of
+from .failure import Failure, FunctionFailed, Phase, failure_of, returned
 from .layout import Handed, Layout, cotangent, dense
+from .returned import Returned, joined
+from .spared import NOTHING, spared
 
 Array = NDArray[np.float64]
 Index = tuple[int, ...]
 
-# Copies of the inputs evaluated in one call: beyond some megabytes a bigger batch is a slower one.
+# Copies of the inputs evaluated in one call: beyond some megabytes a bigger batch is a slower one, and what compares
+# each element with every other takes the square of their number.
 BATCH_ELEMENTS = 1 << 20
-
-
-@dataclass(frozen=True)
-class Returned:
-    """What a section's backward returned: the output element and its ``grad_input`` at every point.
-
-    ``grad_input`` is None for a parameter, or where the output carries no gradient. ``none`` says that
-    backward returned None, which autograd treats as the zeros that stand in ``grad_input``.
-    """
-
-    values: Array
-    grad_input: Array | None
-    none: bool
+BATCH_TENSORS, BATCH_NUMBERS = 1 << 10, 1 << 13
 
 
 @dataclass(frozen=True)
@@ -80,9 +71,9 @@ class Section:
         return _numpy(torch.from_numpy(t).to(self.dtype))
 
     def forward(self, t: Array) -> Array:
-        """The output element at every ``t`` (1-D), as float64. Raises ``FunctionFailed``."""
+        """The output element at every ``t`` (1-D): NaN where a few are refused. Raises ``FunctionFailed``."""
         with torch.no_grad():
-            parts = [_numpy(self._run(chunk, None)) for chunk in self._chunks(t)]
+            parts = spared(lambda part: _numpy(self._run(t[part], None)), self._chunks(len(t)), NOTHING)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Returned:
@@ -93,18 +84,20 @@ class Section:
         """
         if self.sweeps_parameter:
             return Returned(self.forward(t), None, False)
-        values, gradients, none, done = [], [], False, 0
-        for chunk in self._chunks(t):
-            given = grad_output[done : done + chunk.size] if isinstance(grad_output, np.ndarray) else grad_output
-            done += chunk.size
-            leaf, out = self._tracked(chunk)
-            values.append(_numpy(self.element(out, chunk.size)))
-            if out.requires_grad:
-                hand = partial(cotangent, grad_output=given, copies=chunk.size, index=self.of_index, layout=layout)
-                gradient = self._pulled(leaf, out, hand)
-                none |= gradient is None
-                gradients.append(np.zeros(chunk.size) if gradient is None else self._of_wrt(gradient))
-        return Returned(np.concatenate(values), np.concatenate(gradients) if gradients else None, none)
+        hand = partial(cotangent, index=self.of_index, layout=layout)
+
+        def ask(part: slice) -> Returned:
+            leaf, out = self._tracked(t[part])
+            values = _numpy(self.element(out, len(t[part])))
+            if not out.requires_grad:
+                return Returned(values, None, False)
+            given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
+            gradient = self._pulled(leaf, out, partial(hand, grad_output=given, copies=values.size))
+            if gradient is None:
+                return Returned(values, np.zeros(values.size), True)
+            return Returned(values, self._of_wrt(gradient), False)
+
+        return joined(spared(ask, self._chunks(len(t)), Returned(NOTHING, None, False)))
 
     def vjp(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> Array | None:
         """All of ``grad_input``, flat, where ``grad_output`` gives a tensor for all of the output, in one call.
@@ -162,7 +155,7 @@ class Section:
     def output_size(self, t: Array) -> int:
         """How many elements the output ``of`` has when it is evaluated for all of ``t``, in one call if stacked."""
         with torch.no_grad():
-            return sum(self.output(self._called(chunk, None)).numel() for chunk in self._chunks(t))
+            return sum(self.output(self._called(t[part], None)).numel() for part in self._chunks(len(t)))
 
     @property
     def copy_size(self) -> int:
@@ -173,7 +166,7 @@ class Section:
         """The element ``of`` of every copy, as a 1-D tensor; raises ``FunctionFailed``."""
         shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
         if out.numel() != copies * math.prod(shape) or not self._fits(shape):
-            raise self._wrong(f"{self._phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element")
+            raise self._wrong(f"{self._phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
         return self._pick(out, shape, self.of_index)
 
     def output(self, y: Any) -> torch.Tensor:
@@ -181,8 +174,8 @@ class Section:
         outputs = y if isinstance(y, tuple) else (y,)
         position = self.op.outputs.index(self.of)
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
-            found = type(y).__name__ if len(outputs) == 1 else f"{len(outputs)} outputs"
-            raise self._wrong(f"{self._phase} returned {found} where a tensor {self.of!r} was declared")
+            found = returned(y, len(outputs))
+            raise self._wrong(f"{self._phase} returned {found} where a tensor {self.of!r} was declared.")
         return outputs[position]
 
     def _fits(self, shape: Index) -> bool:
@@ -230,12 +223,16 @@ class Section:
         """The shape of one copy of an input; a single number travels as a tensor of one element."""
         return next(each.shape for each in self.op.inputs if each.name == name) or (1,)
 
-    def _chunks(self, t: Array) -> Iterator[Array]:
+    def _chunks(self, count: int) -> Iterator[slice]:
         size = 1
         if self.stacked:
-            size = max(1, BATCH_ELEMENTS // self.copy_size)
-        for first in range(0, len(t), size):
-            yield t[first : first + size]
+            size = at_once(self.copy_size)
+        return (slice(first, min(first + size, count)) for first in range(0, count, size))
+
+
+def at_once(size: int) -> int:
+    """How many copies of so many elements are evaluated in one call."""
+    return max(1, min(BATCH_ELEMENTS // size, BATCH_TENSORS if size > 1 else BATCH_NUMBERS))
 
 
 def _of_every(index: Index) -> tuple[Any, ...]:

@@ -137,7 +137,7 @@ def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list
 def _failed(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     failure = evaluation.failure
     assert failure is not None
-    return [f"{failure.phase} raised {failure.kind}: {failure.message.splitlines()[0]}"]
+    return [failure.first]
 
 
 _SAY = {

@@ -74,7 +74,7 @@ class Section:
 
 
 def _failed(failure: dict[str, Any] | None) -> str:
-    return f"{failure['phase']} raised {failure['kind']}: {failure['message']}" if failure else ""
+    return failure["sentence"] if failure else ""
 
 
 def _numbers(column: memoryview) -> Numbers:

@@ -73,7 +73,7 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
     """Whether the areas are what forward rises by, and where they are farthest from it."""
     area, cells = evaluation.area, verdict.forward.cells
     if evaluation.failure:
-        return f"There is no area: {evaluation.failure.phase} raised {evaluation.failure.kind}."
+        return f"There is no area: {evaluation.failure.brief}."
     if evaluation.grad_output == 0:
         return "With grad_output 0 every gradient is 0: there is no area to compare."
     if area is None:

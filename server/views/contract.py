@@ -28,6 +28,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         "checks": [asdict(each) for each in checks],
         "badges": [asdict(each) for each in found.badges],
         "raw": [asdict(each) for each in found.raw],
+        "tried": found.tried,
         "failure": asdict(found.failure) if found.failure else None,
     }, {}
 
@@ -46,7 +47,7 @@ def _sentence(checks: list[Check]) -> str:
     """How many rows there are of each level, and what the gravest is about."""
     count = Counter(each.level for each in checks)
     told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in LEVELS[:-1] if count[level]]
-    right = f"{count['fine']} checks found right"
+    right = f"{count['fine']} check{'s' * (count['fine'] != 1)} found right"
     grave = next((each for each in checks if each.level in ("error", "warning")), None)
     said = f"{', '.join(told)}; {right}." if told else f"{right}."
     return f"{said} {grave.title}: {grave.seen}" if grave else said

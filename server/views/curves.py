@@ -12,6 +12,7 @@ from ..numerics.evaluation import Evaluation
 from ..numerics.explanation import Explanation, explained
 from ..numerics.implied import implied
 from ..numerics.judge import Verdict, judged_by
+from ..numerics.place import listed, place
 from ..numerics.section import Section
 from ..numerics.sentence import sentence
 from ..numerics.status import Status
@@ -46,7 +47,7 @@ def told(
         drawn |= {} if followed is None else {"implied": followed}
     slopes = evaluation.numerical.slopes
     return {
-        "notes": _notes(evaluation, section),
+        "notes": _notes(evaluation, section, question),
         "numerical": {
             "dtype": str(evaluation.numerical_dtype).removeprefix("torch."),
             "device": evaluation.numerical_device,
@@ -96,13 +97,18 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] 
     }
 
 
-def _notes(evaluation: Evaluation, section: Section) -> list[str]:
+def _notes(evaluation: Evaluation, section: Section, question: Question) -> list[str]:
     notes = []
     forward = "forward" if section.order == 1 else "backward"
     if evaluation.returned_none and section.order == 1:
         notes.append(f"backward returns None for {section.wrt}; autograd treats that as 0.")
     if evaluation.numerical.slopes.precision > 2.0**-30:
         notes.append(f"{forward} computes in low precision inside, so the differences take wider steps.")
+    if evaluation.grid.count < question.count and evaluation.structure == "one by one":
+        notes.append(f"Every point needs calls of its own, so {evaluation.grid.count} points are looked at.")
+    for brief in dict.fromkeys(brief for _, brief in evaluation.refused):
+        where = listed([place(x, evaluation) for x, each in evaluation.refused if each == brief])
+        notes.append(f"{brief} at {question.wrt} = {where}.")
     if evaluation.numerical.unseen:
         notes.append(
             f"{forward if section.order == 1 else section.of} moves in steps that lie closer together than the points;"

@@ -12,7 +12,7 @@ from ..columns import Columns, finite
 from ..numerics.differences import Kind
 from ..numerics.failure import FunctionFailed
 from ..numerics.jacobian.influence import Influence, influence
-from ..numerics.jacobian.influence_sentence import called, told
+from ..numerics.jacobian.influence_sentence import called, others, told
 from ..numerics.jacobian.jacobian import Jacobian, Side, held_at, jacobian
 from ..numerics.jacobian.pattern import pattern
 from ..numerics.jacobian.sentence import Apart, differs, sentence, worst
@@ -36,7 +36,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     apart = worst(found)
     return {
         "notes": [LEFT_OUT] * (seen is None) + [SLOW.format(*found.shape)] * (found.slow and not found.whole),
-        "sentence": sentence(found, span),
+        "sentence": _sentence(found, seen, span),
         "at": found.at,
         "rows": _side(found.rows),
         "across": _side(found.columns),
@@ -51,6 +51,17 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         "influence": _influence(seen) if seen else None,
         "failure": asdict(found.failure) if found.failure else None,
     }, _columns(found)
+
+
+def _sentence(found: Jacobian, seen: Influence | None, span: float) -> str:
+    """What the pair of tensors shows; if that is right and another is not, the other first."""
+    shown, wrong = sentence(found, span), ""
+    if seen and not found.failure and not differs(found):
+        wrong = others(seen, found.rows.name, found.columns.name)
+    if not wrong:
+        return shown
+    right = shown.startswith("backward returns what")
+    return f"{wrong} {f'For {found.rows.name} by {found.columns.name} ' if right else ''}{shown}"
 
 
 def _columns(found: Jacobian) -> Columns:
@@ -80,7 +91,7 @@ def _side(side: Side) -> dict[str, Any]:
 def _tensors(section: Section, found: Jacobian, seen: Influence | None) -> dict[str, list[dict[str, str]]]:
     """What can be chosen, by name, each with its first element."""
     outputs = [Side(*each, 0, 1) for each in zip(seen.outputs, seen.shapes, strict=True)] if seen else [found.rows]
-    inputs = [_first(Side(each.name, each.shape, 0, 1)) for each in section.op.inputs]
+    inputs = [_first(Side(each.name, each.shape, 0, 1)) for each in section.op.inputs if each.values]
     floats = [{"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"]
     return {"of": [_first(each) for each in outputs if each.total], "wrt": inputs + floats}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from ..columns import Columns
 from ..numerics.contract.call import reseed
 from ..numerics.contract.randomness import undisturbed
-from ..numerics.node.opened import opened
+from ..numerics.jacobian.jacobian import held
+from ..numerics.node.opened import Opened, opened
 from ..numerics.node.picture import pictured
 from ..numerics.node.sentence import sentence
 from ..numerics.node.traced import Traced, traced
@@ -22,11 +23,14 @@ from .looked import grid
 
 # Seconds that a call may take if what it has saved is to be tried, for which there are many, or if it is made again.
 QUICK, SLOW = 0.02, 1.0
+# Of the arguments, outputs and saved tensors of a Function so many are listed.
+LISTED, LISTS = 24, ("arguments", "outputs", "saved")
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """The graph of one call at ``question.place``. Raises ``FunctionFailed`` where forward does."""
-    place = float(section.snap(np.array([question.place]))[0])
+    """The graph of one call at ``question.at``, or where ``wrt`` is held. Raises ``FunctionFailed``."""
+    asked = held(section) if question.at is None else question.at
+    place = float(section.snap(np.array([asked]))[0])
     with undisturbed():
         call, spent = _traced(section, place, question.grad_output)
         if QUICK <= spent < SLOW:
@@ -40,9 +44,16 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         "vertices": [asdict(each) for each in picture.vertices],
         "edges": [asdict(each) for each in picture.edges],
         "more": picture.more,
-        "functions": [asdict(each) for each in functions],
+        "functions": [_listed(each) for each in functions],
         "failure": asdict(call.failure) if call.failure else None,
     }, {}
+
+
+def _listed(one: Opened) -> dict[str, Any]:
+    """A Function with the first of its lists, and how many there are more."""
+    whole = {name: getattr(one, name) for name in LISTS}
+    first = replace(one, **{name: found[:LISTED] for name, found in whole.items()})
+    return asdict(first) | {"more": {name: max(0, len(found) - LISTED) for name, found in whole.items()}}
 
 
 def _traced(section: Section, place: float, grad_output: float) -> tuple[Traced, float]:

@@ -42,7 +42,7 @@ def _row(row: Precision) -> dict[str, Any]:
         "dtype": row.dtype,
         "device": row.device,
         "supported": row.supported,
-        "message": f"{failure.phase} raised {failure.kind}: {failure.message}" if failure else "",
+        "message": failure.sentence if failure else "",
         "yardstick": row.yardstick,
         "forward_ulp": _places(row.forward),
         "gradient_ulp": _places(row.gradient),

@@ -30,7 +30,7 @@ Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
 FURTHER = ("curves", "area", "wide", "step")
 WHOLE = ("contract", "node")
 _FIRST = "Shown for the first derivative, whatever the order of the curves."
-_OF_THE_DECORATOR = "That is all it says of the decorator."
+_OF_THE_DECORATOR = "That is all that can be said of a backward with this decorator."
 _UNSUPPORTED = "There is nothing to compare: with @once_differentiable the second derivative is declared unsupported."
 # Where gradgradcheck is run, as shares of the points that bear it; and how far from a special one, as one of the range.
 CHECKED, NEAR = np.array([0.17, 0.5, 0.83]), 1e-3

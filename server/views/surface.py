@@ -14,10 +14,12 @@ from ..blank import blank
 from ..columns import Columns
 from ..numerics.grid import Grid
 from ..numerics.noise import Array
+from ..numerics.number import number
 from ..numerics.section import Section
 from ..numerics.status import Status
 from ..numerics.surface.implied import implied
-from ..numerics.surface.pairs import pairs
+from ..numerics.surface.pairs import paired, pairs
+from ..numerics.surface.plan import Plan, planned
 from ..numerics.surface.potential import Potential
 from ..numerics.surface.sentence import potential_said, said, whose
 from ..numerics.surface.structure import plane_of, structure
@@ -28,6 +30,11 @@ from ..question import Element, Question
 POINTS, MOST = 61, 101
 # Where each has calls of its own, and where the tensors have more elements than these.
 MOST_ALONE, MOST_LARGE, LARGE = 17, 9, 4096
+SLOWEST = (
+    "A call takes about {} ms, and the smallest surface needs hundreds of them: that would take too long. "
+    "The curves show one element at a time."
+)
+UNTESTED = "Whether what backward returns is the gradient of a function is not tried: that would take too long."
 # So many numbers in all copies of the inputs together take about a second.
 NUMBERS = 5_000_000
 
@@ -38,10 +45,12 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         section.forward(np.array([question.start, question.stop]))  # what fails is told first
         return _nothing(f"{question.wrt} is the only number that can be swept, and a surface takes two."), {}
     across = replace(section, wrt=question.wrt2.name, wrt_index=question.wrt2.index)
-    x, y, notes = _points(section, across, question)
+    x, y, plan, notes = _points(section, across, question)
     if min(x.size, y.size) < 2:
         return _nothing(f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."), {}
-    seen = surface(section, across, x, y, question.grad_output, question.step)
+    if not plan.points:
+        return _nothing(SLOWEST.format(_milliseconds(plan))), {}
+    seen = surface(section, across, x, y, question.grad_output, question.step, plan.cells)
     wrt, wrt2, who = str(question.wrt), str(question.wrt2), whose(seen)
     followed = None
     if who in ("surrogate", "another"):
@@ -63,7 +72,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
                 "holds": each.potential.holds,
                 "worst": asdict(each.potential.worst) if each.potential.worst else None,
             }
-            for each in pairs(section, question.grad_output)
+            for each in (pairs(section, question.grad_output) if plan.pairs else ())
         ],
         "ridges": {
             "x": seen.ridges.x.tolist(),
@@ -74,29 +83,44 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     }, _columns(seen, followed)
 
 
-def _points(section: Section, across: Section, question: Question) -> tuple[Any, Any, list[str]]:
-    """The numbers along both axes, as many as the Function bears, and what there is to say of it."""
+def _points(section: Section, across: Section, question: Question) -> tuple[Array, Array, Plan, list[str]]:
+    """The numbers along both axes, as many as the Function bears, what there is time for, and what to say of it."""
     asked = POINTS if question.count == COUNT else min(question.count, MOST)
     ends = (question.start, question.stop), (question.start2 or 0.0, question.stop2 or 0.0)
 
-    def grid(count: int) -> list[Any]:
+    def grid(count: int) -> list[Array]:
         return [np.unique(section.snap(Grid(*each, count).points())) for each in ends]
 
     x, y = grid(asked)
     if min(x.size, y.size) < 2:
-        return x, y, []
+        return x, y, Plan(0, 0, False, 0.0), []
     size = max(math.prod(each.shape) for each in section.op.inputs)
     few, few2 = grid(min(asked, MOST_ALONE))
-    how = structure(plane_of(section, across, few, few2, question.grad_output))
+    plane = plane_of(section, across, few, few2, question.grad_output)
+    how = structure(plane)
     why = "Every point needs a call of its own" if how == "one by one" else "The tensors are large"
     if size > LARGE:
         most = MOST_LARGE
     else:
         most = MOST_ALONE if how == "one by one" else max(MOST_ALONE, math.isqrt(NUMBERS // size))
-    if asked <= most:
-        return x, y, []
-    x, y = grid(most)
-    return x, y, [f"{why}, so only {y.size} × {x.size} of them are on the maps."]
+    most = min(asked, most)
+    plan = planned(plane, how, few, few2, most, paired(section, question.grad_output))
+    if 0 < plan.points < most:
+        why = f"A call takes about {_milliseconds(plan)} ms"
+    if plan.points in (0, asked):
+        return x, y, plan, _untested(plan)
+    x, y = grid(plan.points)
+    return x, y, plan, [f"{why}, so only {y.size} × {x.size} of them are on the maps.", *_untested(plan)]
+
+
+def _milliseconds(plan: Plan) -> str:
+    """What a call takes, in one digit: more of them are never the same twice."""
+    return number(float(f"{1000 * plan.seconds:.1g}"))
+
+
+def _untested(plan: Plan) -> list[str]:
+    """What there is no time for, where there is time for points."""
+    return [UNTESTED] if plan.points and not plan.cells else []
 
 
 def _potential(found: Potential, who: str, sentence: str) -> dict[str, Any]:

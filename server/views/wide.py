@@ -61,7 +61,7 @@ def _columns(wide: Wide) -> Columns:
 def _nothing(evaluation: Evaluation, wrt: str) -> str:
     """Why there is nothing to compare."""
     if evaluation.failure:
-        return f"There is nothing to compare: {evaluation.failure.phase} raised {evaluation.failure.kind}."
+        return f"There is nothing to compare: {evaluation.failure.brief}."
     if evaluation.analytical is None:
         return f"There is nothing to compare: backward returns no gradient for {wrt}."
     if evaluation.grad_output == 0:

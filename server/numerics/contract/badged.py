@@ -14,7 +14,7 @@ TITLES = {
     "func.grad": ("FUNC-GRAD", "torch.func.grad", FUNC),
     "compile": ("COMPILE", "torch.compile", "torch.compile"),
     "autocast": ("AUTOCAST", "torch.autocast", AMP),
-    "complex": ("COMPLEX", "Complex numbers", MECHANICS),
+    "complex": ("COMPLEX", "If it is ever given complex numbers", MECHANICS),
     "half": ("HALF", "Half precision", PRECISION),
 }
 # How bad it is to get other numbers than right ones; a Function of real numbers need not be one of complex numbers.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +11,8 @@ import torch
 
 from ....ops import Op
 from ..section import Section
+from . import randomness
+from .patience import begun
 
 SEED = 1234
 Tensors = Mapping[str, torch.Tensor]
@@ -70,6 +71,7 @@ class Ran:
         some = [(out, grad_outputs[name]) for name, out in self.moved.items() if name in grad_outputs]
         root = Root.apply(*(out for out, _ in some), *(given for _, given in some))  # type: ignore[no-untyped-call]
         leaves = list(self.given.leaves.values())
+        begun()
         found = torch.autograd.grad(root, leaves, allow_unused=True, retain_graph=retain or create, create_graph=create)
         # An embedding may return sparse gradients, which cannot be compared element by element.
         whole = [each.to_dense() if each is not None and each.is_sparse else each for each in found]
@@ -130,8 +132,9 @@ class Call:
         """Call once, with the random numbers that every call has. Raises whatever forward raises."""
         given = given or self.arguments(which, dtype)
         reseed()
+        begun()
         returned = self.callee(*given.arguments)
-        tensors = [each for each in flat(returned) if isinstance(each, torch.Tensor)]
+        tensors = tensors_of(returned)
         return Ran(given, returned, dict(zip(self._names(len(tensors)), tensors, strict=True)))
 
     def value(self, **moved: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -163,6 +166,11 @@ def flat(returned: Any) -> tuple[Any, ...]:
     return tuple(returned) if isinstance(returned, tuple | list) else (returned,)
 
 
+def tensors_of(returned: Any) -> list[torch.Tensor]:
+    """The tensors among what a Function returned: it may return None or a number beside them."""
+    return [each for each in flat(returned) if isinstance(each, torch.Tensor)]
+
+
 def irregular(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
     """Numbers of either sign between 0.5 and 2 in size, always the same ones, in the shape of a tensor."""
     draw = np.random.default_rng(seed)
@@ -176,6 +184,4 @@ def irregular(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
 
 def reseed() -> None:
     """Begin the random numbers of torch, NumPy and Python anew."""
-    torch.default_generator.manual_seed(SEED)
-    np.random.seed(SEED)
-    random.seed(SEED)
+    randomness.reseed(SEED)

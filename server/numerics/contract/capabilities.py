@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
 from ..section import Section
-from .badge import Badge
+from .badge import Badge, raised
 from .call import Call
 from .capabilities_compile import compiling
 from .capabilities_numbers import autocast, complex_numbers, half
 from .capabilities_transforms import func_grad, jvp, vmap
+from .patience import TookTooLong, within
 
 __all__ = ["Badge", "badges"]
 
+# The order in which they are shown; torch.compile is tried last, with what time there is left.
+ORDER = ("vmap", "jvp", "func.grad", "compile", "autocast", "complex", "half")
+# Seconds for each of the others.
+ONE = 1.5
+
 
 @np.errstate(all="ignore")
-def badges(section: Section, call: Call, compiled: bool = False) -> tuple[Badge, ...]:
+def badges(section: Section, call: Call, until: float = math.inf, compiled: bool = False) -> tuple[Badge, ...]:
     """All badges of a working ``call``. Raises nothing that the Function raises.
 
     torch.compile takes seconds, and is tried where ``compiled`` says so. ``section`` is what complex numbers are tried
-    on.
+    on. All is done at the time ``until``; what is not is unknown.
     """
+    asked: dict[str, Callable[[], Badge]] = {
+        "vmap": lambda: vmap(call),
+        "jvp": lambda: jvp(call),
+        "func.grad": lambda: func_grad(call),
+        "autocast": lambda: autocast(call),
+        "complex": lambda: complex_numbers(section),
+        "half": lambda: half(call),
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return (
-            vmap(call),
-            jvp(call),
-            func_grad(call),
-            compiling(call, compiled),
-            autocast(call),
-            complex_numbers(section),
-            half(call),
-        )
+        found = {name: _tried(name, ask, until) for name, ask in asked.items()}
+        found["compile"] = compiling(call, compiled, until - time.monotonic())
+        return tuple(found[name] for name in ORDER)
+
+
+def _tried(name: str, ask: Callable[[], Badge], until: float) -> Badge:
+    """A badge, unknown where it cannot be found out."""
+    left = until - time.monotonic()
+    if left <= 0:
+        return Badge(name, "unknown", "The Function is too slow for all badges.")
+    try:
+        with within(min(left, ONE)):
+            return ask()
+    except TookTooLong:
+        return Badge(name, "unknown", "The Function was not back in time.")
+    except Exception as error:  # noqa: BLE001 what a Function raises, or gives us to raise, is a result
+        return Badge(name, "unknown", f"It could not be tried: it met {raised(error)}.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import math
 import os
 import select
 import signal
@@ -16,10 +18,11 @@ from typing import Any
 import torch
 
 from .badge import Badge, State, raised
-from .call import Call, flat, reseed
+from .call import Call, reseed, tensors_of
 
 # Seconds; most of them go into what torch loads when it compiles for the first time. A question has ten.
-PATIENCE = 6.0
+PATIENCE, LEAST = 60.0, 0.02
+KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 ALIKE = 1e-6
 LONGEST = 65536  # bytes of an answer
 
@@ -32,7 +35,9 @@ def compiling(call: Call, asked: bool, patience: float = PATIENCE) -> Badge:
         return Badge("compile", "unknown", "Not tried, because torch.compile takes seconds.")
     if not hasattr(os, "fork"):
         return Badge("compile", "unknown", "It can be tried only where a process can be copied.")
-    state, sentence = _apart(lambda: _compiled(call), patience)
+    if patience < LEAST:
+        return Badge("compile", "unknown", "The Function is too slow: no time was left to try torch.compile.")
+    state, sentence = _apart(lambda: _compiled(call), min(patience, PATIENCE))
     return Badge("compile", state, sentence)
 
 
@@ -46,7 +51,7 @@ def _compiled(call: Call) -> Said:
     fresh = call.arguments()
     reseed()
     try:
-        outputs = dict(zip(ran.outputs, flat(compiled(*fresh.arguments)), strict=True))
+        outputs = dict(zip(ran.outputs, tensors_of(compiled(*fresh.arguments)), strict=True))
         moved = [name for name in given if outputs[name].requires_grad]
         found = torch.autograd.grad(
             [outputs[name] for name in moved],
@@ -74,11 +79,13 @@ def _same(found: torch.Tensor | None, wanted: torch.Tensor | None) -> bool:
 def _apart(work: Callable[[], Said], patience: float) -> Said:
     """What ``work`` returns in a copy of this process, so that nothing it loads, changes or hangs in stays behind."""
     reading, writing = os.pipe()
+    library, parent = ctypes.CDLL(None), os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there are other threads: none of them is needed
         child = os.fork()
     if child == 0:
         os.close(reading)
+        _end_with(library, parent, patience)
         _answer(work, writing)
     os.close(writing)
     try:
@@ -95,6 +102,16 @@ def _apart(work: Callable[[], Said], patience: float) -> Said:
     except ValueError:
         return "unknown", "The process in which torch.compile was tried has ended without an answer."
     return state, sentence
+
+
+def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
+    """Let this process end when its parent does, where Linux can be asked for that, and by itself when time is up."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(math.ceil(patience) + 1)
+    if sys.platform == "linux":
+        library.prctl(KILL_WITH_PARENT, int(signal.SIGKILL))
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def _answer(work: Callable[[], Said], writing: int) -> None:

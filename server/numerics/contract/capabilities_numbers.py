@@ -13,10 +13,12 @@ from ..section import Section
 from ..structure import arranged
 from .badge import Badge, State, raised
 from .call import Call, Ran
+from .drawn import draws
 
 # How far gradients may be off, as a share of the largest, in the dtypes of half the size.
 LOST = {torch.float16: 0.05, torch.bfloat16: 0.2}
 POINTS = 41
+DRAWN = "other random numbers are drawn in another dtype, so gradients cannot be compared."
 
 _STATES: dict[str, State] = {
     "matches": "yes",
@@ -41,14 +43,21 @@ def autocast(call: Call) -> Badge:
         return Badge("autocast", "no", f"It does not even take float32: {raised(error)}.")
     if not found:
         return Badge("autocast", "unknown", "It runs, but no gradient comes back.")
+    if draws(call):
+        return Badge("autocast", "unknown", f"forward and backward run. {DRAWN.capitalize()}")
     plain = _gradients(call, call.run(dtype=torch.float32))
     if any(_spoilt(found[name], plain.get(name)) for name in found):
         return Badge("autocast", "wrong", "With bfloat16 gradients are NaN or infinite where in float32 they are not.")
+    off = max((_off(found[name], plain[name]) for name in found if name in plain), default=0.0)
+    if off > LOST[torch.bfloat16]:
+        return Badge("autocast", "wrong", f"With bfloat16 gradients are off by {100 * off:.2g} % of the largest.")
     return Badge("autocast", "yes", "forward and backward run under torch.autocast to bfloat16 on the CPU.")
 
 
 def half(call: Call) -> Badge:
     """Whether float16 and bfloat16 give, but for their rounding, the gradients of float64."""
+    if draws(call):
+        return Badge("half", "unknown", f"It was not compared: {DRAWN}")
     said = [_in_half(call, dtype) for dtype in LOST]
     for state in ("wrong", "no", "unknown"):
         sentences = [sentence for each, sentence in said if each == state]

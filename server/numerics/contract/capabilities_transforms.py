@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 from ..differences import BOUNDS, Kind, differentiate
 from ..noise import Array
 from .badge import Badge, raised
-from .call import Call, flat, irregular, reseed
+from .call import Call, flat, irregular, reseed, tensors_of
 
 # Copies that vmap is given, and by how much its numbers, and gradients, may differ from those of plain calls.
 BATCH, ALIKE = 3, 1e-9
@@ -61,8 +61,8 @@ def func_grad(call: Call) -> Badge:
     names, plain = list(ran.outputs), _plain(call)
 
     def loss(*tensors: torch.Tensor) -> torch.Tensor:
-        outputs = zip(names, flat(plain(*(each * 1 for each in tensors))), strict=True)
-        return torch.stack([(out * given[name]).sum() for name, out in outputs if name in given]).sum()
+        outputs = zip(names, tensors_of(plain(*(each * 1 for each in tensors))), strict=True)
+        return torch.stack([_real(out * given[name].conj()) for name, out in outputs if name in given]).sum()
 
     try:
         reseed()
@@ -90,7 +90,7 @@ def jvp(call: Call) -> Badge:
         return Badge("jvp", "unknown", "No output of forward mode carries a tangent.")
     names, returned = found
     weights = {name: irregular(tangent, 23 + i) for i, (name, tangent) in enumerate(returned.items())}
-    measured = sum(float((returned[name] * weights[name]).sum()) for name in names)
+    measured = sum(float(_real(returned[name] * weights[name].conj())) for name in names)
     return _judged(measured, call, tangents, weights)
 
 
@@ -100,7 +100,7 @@ def _judged(found: float, call: Call, tangents: Tensors, weights: Tensors) -> Ba
         return Badge("jvp", "yes", f"Its jvp is the directional derivative of forward: {found:.6g} in a test.")
     try:
         pulled = call.gradients(weights)
-        implied = sum(float((g * tangents[name]).sum()) for name, g in pulled.items() if g is not None)
+        implied = sum(float(_real(g.conj() * tangents[name])) for name, g in pulled.items() if g is not None)
     except Exception:  # noqa: BLE001 it is told elsewhere
         implied = float("nan")
     if abs(found - implied) <= NEAR * (1 + abs(implied)):
@@ -120,7 +120,7 @@ def _forward_mode(call: Call, tangents: Tensors) -> tuple[list[str], Tensors] | 
         make: Callable[..., Any] = forward_ad.make_dual
         duals = [make(tensor.clone(), tangents[name].clone()) for name, tensor in call.tensors.items()]
         reseed()
-        outputs = flat(call.callee(*duals, *call.parameters.values()))
+        outputs = tensors_of(call.callee(*duals, *call.parameters.values()))
         unpack: Callable[..., Any] = forward_ad.unpack_dual
         found = {}
         for name, out in zip(call.run(which=()).outputs, outputs, strict=True):
@@ -148,7 +148,13 @@ def _slope(call: Call, tangents: Tensors, weights: Tensors) -> tuple[float, floa
 
 def _weighed(call: Call, tangents: Tensors, weights: Tensors, t: float) -> float:
     outputs = call.value(**{name: tensor + t * tangents[name] for name, tensor in call.tensors.items()})
-    return sum(float((outputs[name] * weight).sum()) for name, weight in weights.items())
+    return sum(float(_real(outputs[name] * weight.conj())) for name, weight in weights.items())
+
+
+def _real(terms: torch.Tensor) -> torch.Tensor:
+    """Their sum, of complex numbers its real part: a loss is a real number."""
+    total = terms.sum()
+    return total.real if total.is_complex() else total
 
 
 def _plain(call: Call) -> Callable[..., Any]:

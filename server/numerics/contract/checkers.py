@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from textwrap import shorten
 
 import torch
 from torch.autograd.gradcheck import GradcheckError
@@ -12,11 +13,12 @@ from ..second.declared import declares_once
 from .call import reseed
 from .documents import GRADCHECK
 from .examined import Examined
+from .patience import begun
 from .probe import Found, Probe, said
 
 # Beyond so many elements they are asked in their fast mode, which looks along one random direction.
 ALL = 16
-LONGEST = 300
+LONGEST = 120
 
 
 def asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Found]:
@@ -27,6 +29,7 @@ def asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Fou
 
     def call(*tensors: torch.Tensor) -> object:
         reseed()
+        begun()
         found = at.call.callee(*(tensor * 1 for tensor in tensors), *parameters)
         return tuple(found) if isinstance(found, list) else found
 
@@ -34,11 +37,17 @@ def asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Fou
     mode = ", in its fast mode" if size > ALL else ""
     try:
         reseed()
+        begun()
         checker(call, leaves, fast_mode=size > ALL)
     except GradcheckError as error:
-        text = " ".join(str(error).split())
-        text = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
-        yield Found("note", f"{name} fails{mode}: {text}", "", "It is a second opinion, and no judge.", None)
+        first = (str(error).strip().splitlines() or ["it does not say why"])[0].rstrip(" .,:;")
+        yield Found(
+            "note",
+            f"{name} fails{mode}: {shorten(first, LONGEST, placeholder=' …')}.",
+            "",
+            "It is a second opinion, and no judge.",
+            None,
+        )
     except Exception as error:  # noqa: BLE001 a result
         yield Found("note", f"{name} cannot run: it met a {said(error)}.", "", "", at.source.line_of(error))
 

@@ -11,6 +11,7 @@ from .drawn import DRAWN
 from .edited import EDITED
 from .examined import Examined
 from .finding import Check, Level
+from .gradient import GRADIENT
 from .handed import HANDED
 from .kept import KEPT, NAMES
 from .late import LATE
@@ -31,6 +32,7 @@ FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
     ("Does it repeat itself", (*DRAWN, *REPEATABLE, *LATE)),
     ("What backward returns", (*RETURNED, *SILENT)),
     ("What backward is handed", HANDED),
+    ("What backward returns", GRADIENT),
     ("What forward keeps", KEPT),
     ("Second derivatives", SECOND),
     ("Numbers", NUMBERS),
@@ -39,6 +41,9 @@ FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
 # Seconds for all checks, and for one of them.
 ALL, ONE = 4.0, 1.5
 HANGS = "the Function was not back"
+SLOW = f"more than {ONE:g} s would be needed"
+# A call that runs so many times longer than the first did will not come back.
+TIMES = 30
 LATE_NOW = "the Function takes too long for all checks"
 
 
@@ -75,8 +80,9 @@ def _found(at: Examined, probe: Probe, until: float) -> list[Found] | str:
     try:
         with within(min(left, ONE)):
             return at.lacks(probe.needs) or list(probe.ask(at)) or [Found("fine", probe.fine)]
-    except TookTooLong:
-        return f"{HANGS} after {ONE:g} s"
+    except TookTooLong as error:
+        stuck = error.running > max(ONE / 2, TIMES * at.first.seconds)
+        return f"{HANGS} after {ONE:g} s" if stuck else SLOW if left > ONE else LATE_NOW
     except Exception as error:  # noqa: BLE001 whatever the Function raises in an odd place
         seen = f"While this was looked at, the Function raised {said(error)}."
         return [Found("warning", seen, line=at.source.line_of(error))]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import time
 import warnings
 from dataclasses import dataclass
 
@@ -17,25 +16,28 @@ from .capabilities import Badge, badges
 from .checks import checks
 from .examined import Examined
 from .finding import Check, Raw
+from .loaded import load
+from .nowhere import silenced
 from .patience import TookTooLong, within
-from .points import runs
+from .points import COPIES, runs
 from .randomness import undisturbed
 from .raw import raw
 
-# Seconds for finding numbers to call with, and for the badges; torch.compile alone takes five.
-BEGIN, BADGES, COMPILING = 1.5, 1.5, 7.0
+# Seconds for finding numbers to call with, for the badges, and for all with torch.compile, which alone takes five.
+BEGIN, BADGES, COMPILING = 1.5, 1.5, 8.5
 
 
 @dataclass(frozen=True)
 class Contract:
     """The ``checks`` by family, the ``badges``, and what backward returned ``raw`` beside what was delivered.
 
-    ``failure`` is what forward raised, if it did.
+    ``tried`` says with what numbers. ``failure`` is what forward raised, if it did.
     """
 
     checks: tuple[Check, ...]
     badges: tuple[Badge, ...]
     raw: tuple[Raw, ...]
+    tried: str = ""
     failure: Failure | None = None
 
 
@@ -46,23 +48,17 @@ def contract(section: Section, reach: tuple[float, float] | None = None, compile
 
     ``reach`` is the interval of the swept input from which numbers are taken. torch.compile is only tried where
     ``compiled`` says so. A Function that does not come back is interrupted, and the whole takes no more than about
-    8 seconds. What it prints is dropped.
+    8.5 seconds. What it prints is dropped.
     """
     section = section.at(torch.float64, "cpu")
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
-    with undisturbed(), warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(Nowhere()):
+    until = time.monotonic() + COMPILING
+    with undisturbed(), warnings.catch_warnings(action="ignore"), silenced():
+        load(section.op.function)
         at = Examined(section, _call(section, reach), reach or domain)
         rows = checks(at)
-        given = _badges(at, compiled)
-        return Contract((*rows, *badged.rows(at, given)), given, raw(at), _failure(at))
-
-
-class Nowhere(io.TextIOBase):
-    """Where a Function may print as much as it likes."""
-
-    def write(self, text: str) -> int:
-        """Forget it."""
-        return len(text)
+        given = badges(at.section, at.call, until if compiled else min(until, time.monotonic() + BADGES), compiled)
+        return Contract((*rows, *badged.rows(at, given)), given, raw(at), _tried(at), _failure(at))
 
 
 def _call(section: Section, reach: tuple[float, float] | None) -> Call:
@@ -76,15 +72,15 @@ def _call(section: Section, reach: tuple[float, float] | None) -> Call:
         return Call.plain(section)
 
 
-def _badges(at: Examined, compiled: bool) -> tuple[Badge, ...]:
-    """The badges; none where the Function raises what cannot even be said, or does not come back."""
-    try:
-        with within(COMPILING if compiled else BADGES):
-            return badges(at.section, at.call, compiled)
-    except (Exception, TookTooLong):  # noqa: BLE001
-        return ()
+def _tried(at: Examined) -> str:
+    """What a Function of one number was called with, which its tensors alone do not tell."""
+    if not at.call.stacked or at.first.failed == "forward":
+        return ""
+    return f"Tried on {COPIES} numbers at once, spread over the range."
 
 
 def _failure(at: Examined) -> Failure | None:
     error = at.first.error if at.first.failed == "forward" else None
+    if isinstance(error, TookTooLong):
+        error = TimeoutError(str(error))
     return failure_of(error, at.section.op, "forward").failure if isinstance(error, Exception) else None

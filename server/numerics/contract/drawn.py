@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..place import listed
-from .call import reseed
+from .call import Call, reseed
 from .documents import REPRODUCIBILITY
 from .examined import Examined
 from .probe import Found, Probe
@@ -13,13 +13,18 @@ from .randomness import Randomness
 from .source import BACKWARD, FORWARD
 
 
-def random_forward(at: Examined) -> Iterator[Found]:
-    """Random numbers in forward."""
-    given = at.call.arguments()
+def draws(call: Call) -> tuple[str, ...]:
+    """Whose random numbers forward draws. Raises what forward raises."""
+    given = call.arguments()
     reseed()
     before = Randomness.now()
-    at.call.callee(*given.arguments)
-    if drawn := before.changed():
+    call.callee(*given.arguments)
+    return before.changed()
+
+
+def random_forward(at: Examined) -> Iterator[Found]:
+    """Random numbers in forward."""
+    if drawn := draws(at.call):
         yield Found(
             "note",
             f"forward draws random numbers of {listed(drawn)}.",

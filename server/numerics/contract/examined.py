@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..section import Section
 from .call import Call, Gradients, Ran, Tensors
 from .instrument import Function, instrumented
 from .laws import laws_along
-from .patience import TookTooLong
+from .patience import TookTooLong, within
 from .probe import Need, said
 from .rebound import rebound
 from .record import Backward, Forward, Record
@@ -29,7 +30,7 @@ class First:
     """The first call through the instrumented subclass.
 
     ``error`` is what was raised, and ``failed`` in which part; ``delivered`` is what the engine made of what backward
-    returned, one for each tensor that was an argument of forward.
+    returned, one for each tensor that was an argument of forward. It took so many ``seconds``.
     """
 
     record: Record
@@ -39,6 +40,7 @@ class First:
     delivered: tuple[torch.Tensor | None, ...]
     failed: str = ""
     error: BaseException | None = None
+    seconds: float = 0.0
 
     @property
     def forward(self) -> Forward | None:
@@ -74,7 +76,7 @@ class Examined:
         named = self.section.op.function
         try:
             called = [type(node)._forward_cls for node in nodes(self.call.run())]
-        except Exception:  # noqa: BLE001 what fails is told of the first call
+        except (Exception, TookTooLong):  # noqa: BLE001 what fails is told of the first call
             return named
         return named if named in called or not called else called[0]
 
@@ -99,7 +101,15 @@ class Examined:
 
     @cached_property
     def first(self) -> First:
-        """The first call, with an irregular ``grad_output`` for every output."""
+        """The first call, with an irregular ``grad_output`` for every output. It is interrupted after a while."""
+        began = time.monotonic()
+        try:
+            with within(FIRST):
+                return replace(self._called(), seconds=time.monotonic() - began)
+        except TookTooLong as error:
+            return First(Record(()), None, {}, {}, (), "forward", error)
+
+    def _called(self) -> First:
         call, record = self.watched()
         delivered: list[torch.Tensor | None] = []
         try:
@@ -108,7 +118,8 @@ class Examined:
             return First(record, None, {}, {}, (), "forward", error)
         for node in nodes(ran):
             if issubclass(type(node)._forward_cls, self.function):
-                node.register_hook(lambda grad_inputs, _: delivered.extend(grad_inputs) if not delivered else None)
+                # An attribute of ctx may have the name of a method of the node.
+                type(node).register_hook(node, lambda found, _: delivered.extend(found) if not delivered else None)
                 break
         handed = call.grad_outputs(ran)
         if not handed:
@@ -123,6 +134,8 @@ class Examined:
     def lacks(self, needs: tuple[Need, ...]) -> str:
         """Why what a check needs is not there; empty if it is."""
         first = self.first
+        if first.failed and isinstance(first.error, TookTooLong) and {"forward", "backward"} & set(needs):
+            return f"{first.failed} was interrupted, because {first.error}"
         if "forward" in needs and first.failed == "forward" and first.error:
             return f"forward raised {said(first.error)}"
         if "backward" in needs and first.failed:
@@ -157,6 +170,8 @@ class Examined:
         return laws_along(self.section, self.reach)
 
 
+# Seconds that the first call may take.
+FIRST = 1.5
 # Two gradients that differ by less differ in rounding only, in double precision and in any other.
 DOUBLE = (torch.float64, torch.complex128)
 ROUNDING, ROUNDING_IN_FLOAT = 1e-6, 1e-3

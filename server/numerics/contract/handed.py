@@ -12,11 +12,11 @@ from ..number import number
 from .call import Call, Gradients, Tensors, irregular
 from .documents import EXTENDING, MECHANICS
 from .examined import Examined, close
+from .meant import DECLARED, follows
 from .probe import Found, Probe, said
 from .source import BACKWARD
 
 LARGER = 1024.0
-DECLARED = " Its surrogate declares so."
 
 
 def gradout_inplace(at: Examined) -> Iterator[Found]:
@@ -111,10 +111,10 @@ def nonlinear(at: Examined) -> Iterator[Found]:
     seen = sentence(broken[0], at.section.wrt) if broken else _broken_law(at)
     if not seen:
         return
-    declared = at.section.op.follows_sign or (at.by_design and "GRADOUT-INPLACE" not in at.broken)
+    declared = follows(at)
     yield Found(
         "note" if declared else "error",
-        seen + DECLARED * declared,
+        f"{seen} {DECLARED}" if declared else seen,
         "The engine adds up what comes back from every path: what is not linear depends on the order and the size of "
         "the parts.",
         "" if declared else "Every term of a gradient has grad_output as a factor, once.",

@@ -82,22 +82,27 @@ def nonfinite(at: Examined) -> Iterator[Found]:
 
 
 def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float, float, float]]:
-    """Where an element of one input lies at each of the places: what is not finite although the outputs are."""
+    """Where an element of one input lies at each of the places, and all of them at 0 if that is one of the places.
+
+    What is not finite there although the outputs are.
+    """
     for name, tensor in at.call.tensors.items():
-        for x in places:
+        several = tensor.numel() > 1 and name not in at.call.stacked
+        for x, whole in (*((x, not several) for x in places), *(((0.0, True),) if several and 0.0 in places else ())):
             moved = tensor.clone()
-            moved.view(-1)[: max(1, moved.numel() if name in at.call.stacked else 1)] = x
+            moved.view(-1)[: None if whole else 1] = x
             try:
                 ran = at.call.holding({name: moved}).run()
                 finite = all(bool(out.isfinite().all()) for out in ran.outputs.values())
                 found = ran.gradients({n: torch.ones_like(out) for n, out in ran.moved.items()}) if finite else {}
             except Exception:  # noqa: BLE001, S112 what it refuses is not given to it
                 continue
-            for each, gradient in found.items():
+            for gradient in found.values():
                 if gradient is not None and not bool(gradient.isfinite().all()):
                     bad = gradient.reshape(-1)[~gradient.reshape(-1).isfinite()]
                     value = next(iter(ran.outputs.values())).detach().reshape(-1)[0]
-                    yield name if each == name else each, x, float(value.real), float(bad[0].real)
+                    place = f"every element of {name}" if whole and several else name
+                    yield place, x, float(value.real), float(bad[0].real)
                     break
 
 
@@ -134,5 +139,5 @@ NUMBERS = (
         nonfinite,
         ("backward", "steady"),
     ),
-    Probe("EMPTY", "Tensors without elements", PRECISION, "Tensors without elements are borne.", empty),
+    Probe("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.", empty),
 )

@@ -10,13 +10,16 @@ import torch
 from ..place import listed
 from .documents import EXTENDING, NONDIFFERENTIABLE
 from .examined import Examined
+from .patience import TookTooLong
 from .probe import Found, Probe, said
 
 
 def forward_raised(at: Examined) -> Iterator[Found]:
     """A forward that cannot be run at all."""
     error = at.first.error
-    if at.first.failed == "forward" and error and not at.broken & {"DIRTY-NOT-RETURNED", "CTX-SHADOW"}:
+    if at.first.failed == "forward" and isinstance(error, TookTooLong):
+        yield Found("error", f"forward was interrupted, because {error}.", "", "", at.source.defined("forward"))
+    elif at.first.failed == "forward" and error and not at.broken & {"DIRTY-NOT-RETURNED", "CTX-SHADOW"}:
         yield Found("error", f"forward raised {said(error)}.", "There is no output.", "", at.source.line_of(error))
 
 

@@ -14,23 +14,50 @@ SOON, AGAIN = 1e-3, 0.1
 
 
 class TookTooLong(BaseException):
-    """Raised inside a Function that has had its time; not an ``Exception``, which it may catch."""
+    """Raised inside a Function that has had its time; not an ``Exception``, which it may catch.
+
+    ``running`` is for how many seconds the call that was interrupted had been running.
+    """
+
+    def __init__(self, message: str, running: float = 0.0) -> None:
+        super().__init__(message)
+        self.running = running
+
+
+class _Calls:
+    """When the last call of a Function began."""
+
+    began = 0.0
+
+
+def begun() -> None:
+    """Say that a call of a Function begins now."""
+    _Calls.began = time.monotonic()
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
     """Raise ``TookTooLong`` in whatever Python code runs inside after so many seconds, again and again.
 
-    An alarm that was set before goes off when it would have. Outside the main thread there is no bound.
+    An alarm that was set before goes off when it would have. Outside the main thread there is no bound. An import is
+    never interrupted, which would leave half a module for the life of the process.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    began, inside = time.monotonic(), True
+    started, inside = time.monotonic(), True
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if inside:
-            raise TookTooLong(f"it was not back after {seconds:.2g} s")
+        if inside and not _importing(frame):
+            raise TookTooLong(f"it was not back after {seconds:.2g} s", time.monotonic() - max(_Calls.began, started))
 
     before = signal.signal(signal.SIGALRM, interrupt)
     left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), AGAIN)
@@ -41,4 +68,4 @@ def within(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), SOON), again)
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), SOON), again)

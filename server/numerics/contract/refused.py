@@ -10,6 +10,7 @@ import torch
 from ..place import listed
 from .documents import EXTENDING
 from .examined import Examined
+from .patience import TookTooLong
 from .probe import Found, Probe, said, shape_of
 
 # What the engine says where another check says it better.
@@ -105,7 +106,8 @@ def backward_raised(at: Examined) -> Iterator[Found]:
         what = f"The engine does not take what backward returned: it raised {said(first.error)}."
         yield Found("error", what, "", "", at.source.returned())
     else:
-        what = f"backward raised {said(first.error)}."
+        late = isinstance(first.error, TookTooLong)
+        what = f"backward was interrupted, because {first.error}." if late else f"backward raised {said(first.error)}."
         line = at.source.line_of(first.error) or at.source.defined("backward", "vjp")
         yield Found("error", what, "No gradient is delivered.", "", line)
 

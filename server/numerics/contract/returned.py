@@ -12,6 +12,7 @@ from ..place import listed
 from .documents import EXTENDING, FUNCTION
 from .examined import Examined
 from .instrument import dtype_of
+from .meant import DECLARED, declared
 from .probe import Found, Probe, said, shape_of
 
 
@@ -38,14 +39,13 @@ def swapped(at: Examined) -> Iterator[Found]:
             continue
         crossed = slopes[other].agrees(given[one]) and slopes[one].agrees(given[other])
         if crossed and not slopes[one].agrees(given[one]) and not slopes[other].agrees(given[other]):
+            meant_so = declared(at, one, given[one]) and declared(at, other, given[other])
             yield Found(
-                "note" if at.by_design else "error",
+                "note" if meant_so else "error",
                 f"What is returned for {one} is the gradient of {other}, and the other way round: their slopes are up "
                 f"to {number(slopes[one].largest)} and {number(slopes[other].largest)}.",
                 "Both have the same shape, so the engine notices nothing.",
-                "Its surrogate declares so."
-                if at.by_design
-                else "Return the gradients in the order of the arguments of forward.",
+                DECLARED if meant_so else "Return the gradients in the order of the arguments of forward.",
                 at.source.returned(),
             )
 
@@ -82,15 +82,14 @@ def grad_none(at: Examined) -> Iterator[Found]:
         )
         slopes = at.slopes.get(own)
         moves = slopes is not None and slopes.moves
+        meant_so = moves and declared(at, own, None)
         measured = f"its slope by differences is up to {number(slopes.largest)}" if slopes and moves else ""
         still = "and differences of forward find no slope either" if slopes else "and its slope was not measured"
         yield Found(
-            "error" if moves and not at.by_design else "note",
+            "error" if moves and not meant_so else "note",
             f"backward returned None for {name}, which requires grad, {'but ' + measured if moves else still}.",
             "The engine takes None for zeros, and leaves .grad as it was.",
-            ("Its surrogate declares so." if at.by_design else f"Return the gradient of {name}.")
-            if moves
-            else "Nothing is lost.",
+            (DECLARED if meant_so else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
             at.source.returned(),
         )
 

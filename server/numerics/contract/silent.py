@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..number import number
+from .call import Tensors
 from .documents import EXTENDING, MATERIALIZE, NONDIFFERENTIABLE
 from .examined import Examined
+from .meant import DECLARED, declared
 from .probe import Found, Probe, said
 from .slopes import slopes
 from .source import BACKWARD
@@ -16,11 +18,13 @@ def output_grad_ignored(at: Examined) -> Iterator[Found]:
     """Outputs that move with an input, and whose gradient goes nowhere."""
     for name, measured in _unreached(at):
         if measured:
+            alone = _alone(at, name)
+            meant_so = all(declared(at, each, None, alone) for each in at.call.tensors)
             yield Found(
-                "note" if at.by_design else "error",
+                "note" if meant_so else "error",
                 f"{name} moves with the inputs, by up to {number(measured)}, but its gradient reaches none of them.",
                 "A loss made of it learns nothing.",
-                "Its surrogate declares so." if at.by_design else f"Use the grad_output of {name} in backward.",
+                DECLARED if meant_so else f"Use the grad_output of {name} in backward.",
                 at.source.returned(),
             )
 
@@ -45,13 +49,18 @@ def _unreached(at: Examined) -> Iterator[tuple[str, float | None]]:
         return
     for name in ran.moved:
         given = at.first.grad_outputs[name]
-        found = at.gradients({each: g if each == name else 0 * g for each, g in at.first.grad_outputs.items()})
+        found = at.gradients(_alone(at, name))
         if any(each is not None and bool(each.any()) for each in found.values()):
             continue
         measured = [slopes(at.call, each, {name: given}) for each in at.call.tensors]
         known = all(bool(each.known.any()) for each in measured)
         moved = max((each.largest for each in measured if each.moves), default=0.0)
         yield name, moved if known or moved else None
+
+
+def _alone(at: Examined, name: str) -> Tensors:
+    """Zeros for all outputs but one."""
+    return {each: given if each == name else 0 * given for each, given in at.first.grad_outputs.items()}
 
 
 def unused_output(at: Examined) -> Iterator[Found]:
@@ -94,7 +103,7 @@ SILENT = (
         "UNUSED-OUTPUT",
         "A loss of one output",
         MATERIALIZE,
-        "backward bears a loss that uses one output alone.",
+        "backward works when the loss uses one output alone.",
         unused_output,
     ),
 )

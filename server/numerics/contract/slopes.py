@@ -14,7 +14,6 @@ from .call import Call, Tensors
 # Elements looked at in one tensor, and the seconds they may take together.
 MOST, SECONDS = 24, 0.1
 STEP, LEVELS = 1e-3, 3
-EPSILON = 2.0**-52
 # A slope is known if its error is no larger than this share of it and of the largest.
 KNOWN = 1e-4
 # The slopes of either side come together with the step, but at a kink.
@@ -64,12 +63,12 @@ def slopes(call: Call, name: str, weights: Tensors) -> Slopes:
 
     def total(x: torch.Tensor) -> float:
         outputs = call.value(**{name: x})
-        return sum(_dot(outputs[each], weight) for each, weight in weights.items())
+        return sum(dot(outputs[each], weight) for each, weight in weights.items())
 
     return of_function(total, held)
 
 
-def _dot(output: torch.Tensor, weight: torch.Tensor) -> float:
+def dot(output: torch.Tensor, weight: torch.Tensor) -> float:
     """Σ weight · output; of complex numbers the real part of Σ conj(weight) · output, torch's loss."""
     summed = (output.to(weight.dtype) * weight.conj()).sum()
     return float(summed.real if summed.is_complex() else summed)
@@ -106,7 +105,7 @@ def _one(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int,
         sides.append((above + below - 2 * middle) / h)
     once = [(4 * fine - coarse) / 3 for coarse, fine in pairwise(central)]
     best = (16 * once[1] - once[0]) / 15
-    rounding = 16 * EPSILON * (abs(middle) + abs(x * best)) / (step / 4)
+    rounding = 16 * torch.finfo(held.dtype).eps * (abs(middle) + abs(x * best)) / (step / 4)
     error = abs(best - once[1]) + rounding
     bent = abs(sides[2]) > TOGETHER * abs(sides[0]) and abs(sides[2]) > 16 * rounding + KNOWN * abs(best)
     return best, error <= KNOWN * (abs(best) + 1) and not bent

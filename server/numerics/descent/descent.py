@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from ..noise import Array
+from ..noise import EPSILON, Array
 from ..section import Section
 from .downhill import downhill
 from .landscape import Landscape, landscape
@@ -25,6 +26,8 @@ MOST_ELEMENTS, MOST_PAIRS = 256, 1 << 16
 MOST_NUMBERS = 1 << 15
 # Beside the start, as a share of the range.
 FLAT = 1e-3
+# An output is on goal that is off by no more than this share of the largest.
+ON_GOAL = 1e-12
 # The seeds with which the Function is asked whether it draws lots.
 LOTS = (0, 7919, 104729, 1299709)
 
@@ -37,8 +40,10 @@ class TooLarge(Exception):
 class Descent:
     """Both runs. ``bent`` says that the true one met a kink or a jump, ``random`` that the Function draws lots.
 
-    ``flat`` says that forward does not change around the start, as far as can be seen; ``whole`` is the dtype of an
-    output that holds whole numbers, else "". ``landscape`` is None where more than one number moves.
+    ``there`` says of each element that it need not move, as what depends on it is on goal from the start, ``rounded``
+    that forward rounds so coarsely that small slopes cannot be seen. ``flat`` says that forward does not change around
+    the start, as far as can be seen; ``whole`` is the dtype of an output that holds whole numbers, else "".
+    ``landscape`` is None where more than one number moves.
     """
 
     plan: Plan
@@ -46,6 +51,8 @@ class Descent:
     true: Run
     bent: bool
     random: bool
+    there: NDArray[np.bool_]
+    rounded: bool
     flat: bool
     whole: str
     landscape: Landscape | None
@@ -79,6 +86,8 @@ def descend(section: Section, asked: Asked) -> Descent:
         true=true,
         bent=bool(met),
         random=random,
+        there=_there(truth, loss, np.array(plan.start)) if _still(returned).any() else _still(returned),
+        rounded=truth.precision != EPSILON,
         flat=_flat(truth, np.array(plan.start), flat(y)),
         whole="" if y.is_floating_point() or y.is_complex() else str(y.dtype).removeprefix("torch."),
         landscape=landscape(truth, loss, asked.start, asked.stop, *ways) if size == 1 else None,
@@ -122,6 +131,18 @@ def _draws(loss: Loss, start: torch.Tensor) -> bool:
     gradients = [gradient for _, gradient in seen if gradient is not None]
     same = np.array_equal(losses, np.full_like(losses, losses[0]), equal_nan=True)
     return not same or any(not np.array_equal(gradients[0], each, equal_nan=True) for each in gradients[1:])
+
+
+def _still(run: Run) -> NDArray[np.bool_]:
+    return np.ptp(run.positions, axis=0) == 0
+
+
+def _there(truth: Truth, loss: Loss, start: Array) -> NDArray[np.bool_]:
+    """Which elements something depends on, but nothing that is not on goal already."""
+    y = truth.outputs(start[None])[0]
+    depends = truth.slopes(start, y).value.reshape(start.size, y.size) != 0
+    off = np.abs(loss.residual(y)) > ON_GOAL * np.abs(y).max(initial=0.0)
+    return depends.any(axis=1) & ~(depends & off).any(axis=1)
 
 
 def _flat(truth: Truth, start: Array, y: Array) -> bool:

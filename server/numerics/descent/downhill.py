@@ -20,7 +20,9 @@ def downhill(slopes: Slopes, residual: Array) -> tuple[Array, bool]:
     """
     shape = (-1, residual.size)
     kind = slopes.kind.reshape(shape)
-    value = np.where(kind == Kind.UNRESOLVED, 0.0, slopes.value.reshape(shape))
+    value = slopes.value.reshape(shape)
+    # A slope that is mostly doubt says nothing.
+    value = np.where((kind == Kind.UNRESOLVED) & ~(slopes.error.reshape(shape) < np.abs(value)), 0.0, value)
     bent = np.isin(kind, BENT)
     gradient = _along(value, residual)
     rows = bent.any(axis=1)

@@ -10,9 +10,10 @@ from ..noise import Array, Forward
 from .loss import Loss
 from .truth import Truth
 
-COUNT = 201
-# The picture is at most so many times as wide as the range on either side of it.
-ROOM = 1.0
+COUNT, MOST_POINTS = 201, 801
+# The picture holds the range and the start, with room for so many more ranges on either side; where the start is
+# farther away than that many ranges, only what is around it, in numbers that can be told apart.
+ROOM, NEAR, APART = 1.0, 32.0, 1e-4
 # A cell that rises so many times as much as most others is halved so often; a jump keeps its height.
 STEEP, HALVINGS, KEPT = 6.0, 44, 0.5
 MOST = 24
@@ -34,12 +35,7 @@ class Landscape:
 
 def landscape(truth: Truth, loss: Loss, start: float, stop: float, returned: Array, true: Array) -> Landscape:
     """From ``start`` to ``stop``, and as far beyond as the positions ``returned`` and ``true`` lie, within reason."""
-    room = ROOM * (stop - start)
-    places = np.concatenate((returned, true))
-    places = places[np.isfinite(places)]
-    low = max(start - room, min(start, float(places.min(initial=start))))
-    high = min(stop + room, max(stop, float(places.max(initial=stop))))
-    x = np.linspace(low, high, COUNT)
+    x = _places(start, stop, np.concatenate((returned, true)))
     single = truth.outputs(returned[:1, None]).shape[1] == 1
 
     def height(t: Array) -> Array:
@@ -48,6 +44,20 @@ def landscape(truth: Truth, loss: Loss, start: float, stop: float, returned: Arr
 
     of = "forward" if single else "loss"
     return Landscape(of, *_torn(height, x, height(x)), height(returned), height(true))
+
+
+def _places(start: float, stop: float, visited: Array) -> Array:
+    """Where forward is looked at: as densely as the range alone would be, as far as that is not too much."""
+    span, begin = stop - start, float(visited[0])
+    visited = visited[np.isfinite(visited)]
+    if not start - NEAR * span <= begin <= stop + NEAR * span:
+        span = max(span, APART * abs(begin))
+        start, stop = begin - span / 2, begin + span / 2
+    start, stop = min(start, begin), max(stop, begin)
+    low = max(start - ROOM * span, float(visited.min(initial=start)))
+    high = min(stop + ROOM * span, float(visited.max(initial=stop)))
+    count = round(COUNT * (high - low) / ((1 + 2 * ROOM) * span))
+    return np.linspace(low, high, min(MOST_POINTS, max(COUNT, count)))
 
 
 def _torn(height: Forward, x: Array, y: Array) -> tuple[Array, Array]:

@@ -63,7 +63,7 @@ class Loss:
         """The loss of an output. Raises ``FunctionFailed`` where the goal does not fit, or there is no such loss."""
         if len(self.goal) not in (1, y.numel()):
             many = f"{self.section.of} has {y.numel()} elements, and goal {len(self.goal)} values"
-            raise FunctionFailed(Failure("forward", "WrongShape", f"{many}; give one for all, or one for each"))
+            raise FunctionFailed(Failure("forward", "WrongShape", f"{many}; give one for all, or one for each."))
         y = y if y.is_floating_point() or y.is_complex() else y.to(self.section.dtype)
         goal = torch.tensor(self.goal, dtype=y.dtype, device=y.device).expand(y.numel()).reshape(y.shape)
         try:

@@ -25,6 +25,8 @@ QUARTERS = (0.75, 0.25)
 PLACES = np.linspace(1 / 8, 7 / 8, 7)
 # And those on the way to where the goal is reached, which does not lead through its middle: that may be 0.
 WAY = (0.0, 0.25, 0.75, 1.0)
+# A gradient of this share of the first says nothing of how long steps may be: it is what rounding leaves of 0.
+NO_LONGER = 1e-6
 # Outputs nearer to each other than this share of their size are no goal.
 SAME = 1e-6
 
@@ -125,8 +127,9 @@ def _calm(section: Section, truth: Truth, loss: Loss, asked: Asked, ends: tuple[
     way = [start + share * (elsewhere - start) for share in WAY]
     if start.size == 1:
         way += [np.array([asked.start + share * (asked.stop - asked.start)]) for share in PLACES]
-    steepest = max(size for each in way for size in (_steepness(truth, each), *_returned(section, loss, each)))
-    many = truth.outputs(start[None]).size
+    y = truth.outputs(start[None])[0]
+    least, many = NO_LONGER * float(np.linalg.norm(loss.residual(y))), y.size
+    steepest = max(size for each in way for size in (_steepness(truth, each), *_returned(section, loss, each, least)))
     if not 0 < steepest < math.sqrt(np.finfo(np.float64).max):
         return CALM * many
     most = CALM * many / steepest**2
@@ -141,8 +144,11 @@ def _steepness(truth: Truth, position: Array) -> float:
     return float(np.linalg.norm(np.where(np.isfinite(slopes), slopes, 0.0), 2)) if y.size else 0.0
 
 
-def _returned(section: Section, loss: Loss, position: Array) -> Iterator[float]:
-    """By how much backward stretches what it is handed there: the loss's gradient, and ones of either sign."""
+def _returned(section: Section, loss: Loss, position: Array, least: float) -> Iterator[float]:
+    """By how much backward stretches what it is handed there: the loss's gradient, and ones of either sign.
+
+    Next to the goal the loss's gradient has no direction: one no longer than ``least`` is not handed over.
+    """
     if section.sweeps_parameter:
         return
     with suppress(FunctionFailed):  # the descent itself will say what is wrong
@@ -153,6 +159,8 @@ def _returned(section: Section, loss: Loss, position: Array) -> Iterator[float]:
             if not loss.of(y).requires_grad:
                 return
             given = loss.residual(flat(y)) if sign is None else np.full(y.numel(), sign)
+            if np.linalg.norm(given) <= least:
+                continue
             backward(section, (y.reshape(-1) * y.new_tensor(given)).sum())
             if leaf.grad is not None and given.any():
                 size = float(np.linalg.norm(flat(leaf.grad)) / np.linalg.norm(given))

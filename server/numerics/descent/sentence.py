@@ -117,7 +117,9 @@ def _why(found: Descent, run: Run) -> str:
 
 
 def _zero(found: Descent, run: Run) -> str:
-    return "backward returns 0" if run is found.returned else "the slope is 0"
+    if run is found.returned:
+        return "backward returns 0"
+    return "the slope is too small to be measured" if found.rounded else "the slope is 0"
 
 
 def _bare(found: Descent, moving: Moving) -> str:
@@ -140,6 +142,9 @@ def _together(found: Descent) -> bool:
 def _unmoved(found: Descent, moving: Moving) -> list[str]:
     still = ~found.returned.moved.any(axis=0) if found.returned.steps else np.zeros(0, bool)
     if not still.any() or still.all():
+        return []
+    still &= ~found.there
+    if not still.any():
         return []
     return [f"{int(still.sum())} of {still.size} elements of {moving.name} never move."]
 

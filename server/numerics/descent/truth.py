@@ -11,13 +11,16 @@ from ..differences import FINE_WIDEST, WIDEST, WIDEST_LOW_PRECISION, Kind, Slope
 from ..failure import FunctionFailed
 from ..noise import EPSILON, Array, relative_precision
 from ..reference import reference_of
-from ..section import BATCH_ELEMENTS, Section
-from ..structure import arranged
+from ..section import Section, at_once
+from ..structure import GOLDEN, arranged
 from .loss import flat, output, placed, seed, size_of
 
-# The points along the range that tell whether many copies may be asked at once, and how finely forward rounds.
+# The points along the range, no round numbers, that tell whether many copies may be asked at once, and how finely
+# forward rounds.
 PROBES = 33
 LEAST_ROUNDING = 2.0**-1074
+# Half units in the last place by which the lanes of a processor may differ, and each value be off.
+LANES = 8.0
 # What seems bent is looked at again with steps so much shorter, so often, and believed with an error of that share.
 NEARER, CLOSER, SURE = 2.0**-9, 3, 1e-3
 
@@ -36,7 +39,7 @@ class Truth:
     @classmethod
     def of(cls, section: Section, start: float, stop: float) -> Truth:
         """The truth about a section, as far as it can be seen from ``start`` to ``stop``."""
-        x = section.snap(np.linspace(start, stop, PROBES))
+        x = section.snap(start + (stop - start) * np.sort(np.arange(PROBES) * GOLDEN % 1))
         reference = reference_of(arranged(section, x), x)
         try:
             precision = relative_precision(reference.forward, x, reference.forward(x))
@@ -53,7 +56,7 @@ class Truth:
 
         The random numbers are those of ``step``. Raises ``FunctionFailed`` where it refuses all of them.
         """
-        size = max(1, BATCH_ELEMENTS // size_of(self.section)) if self.section.stacked else 1
+        size = at_once(size_of(self.section)) if self.section.stacked else 1
         parts: list[Array | None] = []
         refused: FunctionFailed | None = None
         for first in range(0, len(points), size):
@@ -104,7 +107,7 @@ class Truth:
             found = self.outputs(points, step)
             return found.ravel() if found.shape[1] == m else np.full(places.size, np.nan)
 
-        rounding = np.maximum(2 * self.precision * np.abs(values), LEAST_ROUNDING)
+        rounding = np.maximum(LANES * self.precision * np.abs(values), LEAST_ROUNDING)
         finite = np.abs(y[np.isfinite(y)])
         visible = float(finite.max(initial=0.0)) / self.span
         with np.errstate(all="ignore"):

@@ -135,8 +135,8 @@ class Copies:
         if self.section.sweeps_parameter:
             return Rows(None, False)
         leaf = self._swept(points).requires_grad_()
-        # A leaf itself would be refused by what works in place.
-        out = self.section.output(self._called(points, leaf.clone()))
+        # A leaf itself is refused by what works in place.
+        out = self.section.output(self._called(points, leaf.clone() if self._writes else leaf))
         if not out.requires_grad:
             return Rows(None, False)
         if out.numel() != grad_output.size:
@@ -225,7 +225,8 @@ class Copies:
 
     def _flat(self, points: Array, y: Any) -> Array:
         out, copies = self.section.output(y), len(points)
-        if self.stacked and (out.dim() == 0 or out.shape[0] % copies or out.numel() != copies * self.size):
+        apart = out.dim() > 0 and out.shape[0] % copies == 0 and out.numel() == copies * self.size
+        if self.stacked and copies > 1 and not apart:
             raise self.wrong(f"returned {self.section.of!r} of shape {list(out.shape)}")
         if out.numel() != copies * self.size:
             raise self.wrong(f"returned {self.section.of!r} in several shapes")

@@ -11,11 +11,11 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from ..failure import Failure, FunctionFailed, failure_of
+from ..failure import Failure, FunctionFailed, failure_of, returned
 from ..noise import EPSILON, Array
 from ..section import Section
 from ..tolerance import chosen
-from .copies import Indices
+from .line import Line
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,21 @@ class Every:
 
     def line(self, name: str) -> Line:
         """All outputs along that line."""
-        return Line(self, name)
+        direction = self.direction(name)
+
+        def forward(points: Array) -> Array:
+            return np.stack([self.moved(name, point[0] * direction) for point in points])
+
+        def willing(points: Array) -> Array:
+            rows = []
+            for point in points:
+                try:
+                    rows.append(self.moved(name, point[0] * direction))
+                except FunctionFailed:
+                    rows.append(np.full(self.size, np.nan))
+            return np.stack(rows)
+
+        return Line(forward, willing)
 
     def weight(self, place: int, out: torch.Tensor) -> torch.Tensor:
         """The weights of one output, as its grad_output."""
@@ -87,8 +101,8 @@ class Every:
         outputs = y if isinstance(y, tuple) else (y,)
         wanted = len(section.op.outputs)
         if len(outputs) < wanted or not all(isinstance(each, torch.Tensor) for each in outputs[:wanted]):
-            found = type(y).__name__ if len(outputs) == 1 else f"{len(outputs)} outputs"
-            said = f"forward returned {found} where {wanted} tensors were declared"
+            declared = "a tensor was" if wanted == 1 else f"{wanted} tensors were"
+            said = f"forward returned {returned(y, len(outputs))} where {declared} declared."
             raise FunctionFailed(Failure("forward", "WrongShape", said))
         return outputs[:wanted]
 
@@ -105,39 +119,6 @@ class Every:
         shape = next(each.shape for each in section.op.inputs if each.name == name) or (1,)
         flat = torch.from_numpy(values if by is None else values + by)
         return flat.to(section.device, section.dtype).reshape(shape)
-
-
-@dataclass(frozen=True)
-class Line:
-    """All outputs as a function of one number: how far an input is moved along its random line."""
-
-    every: Every
-    name: str
-
-    @property
-    def here(self) -> Array:
-        """Where it is not moved."""
-        return np.zeros(1)
-
-    def forward(self, points: Array) -> Array:
-        """All outputs (points × outputs). Raises ``FunctionFailed``."""
-        along = self.every.direction(self.name)
-        return np.stack([self.every.moved(self.name, point[0] * along) for point in points])
-
-    def willing(self, points: Array) -> Array:
-        """The same, NaN where the Function refuses a point."""
-        size = sum(each.size for each in self.every.weights)
-        rows = []
-        for point in points:
-            try:
-                rows.append(self.forward(point[None]))
-            except FunctionFailed:
-                rows.append(np.full((1, size), np.nan))
-        return np.concatenate(rows)
-
-    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
-        """Some outputs where it is moved by each of the numbers ``t``."""
-        return self.willing(t[:, None])[:, outputs]
 
 
 def numbers(tensor: torch.Tensor) -> Array:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from ..place import listed
 from .influence import Influence, Loss
 
+# Pairs of tensors that are named.
+FEW = 3
 NONE = (
     "For an output that the loss does not use, a Function that calls set_materialize_grads(False) is handed None:"
     " backward has to test for it."
@@ -16,6 +18,24 @@ NONE = (
 def told(influence: Influence, loss: Loss) -> str:
     """Where a gradient arrives, which is dropped, which is unfounded, and what backward raised."""
     return " ".join(_told(influence, loss))
+
+
+def others(influence: Influence, of: str, wrt: str) -> str:
+    """What is wrong with other pairs of tensors than the one shown, empty where nothing is."""
+    wrong = []
+    for loss in influence.losses:
+        if len(loss.outputs) > 1 or influence.surrogate:
+            continue
+        output = loss.outputs[0]
+        if loss.failure and output != of:
+            wrong.append(f"with a loss on {output} backward raises")
+        for name, link, right in zip(influence.inputs, loss.links[0], loss.right, strict=False):
+            if (output, name) != (of, wrt) and (link == "dropped" or right is False):
+                wrong.append(f"{output} by {name} is {'dropped' if link == 'dropped' else 'wrong'}")
+    if not wrong:
+        return ""
+    some = [*wrong[:FEW], f"{len(wrong) - FEW} more"] if len(wrong) > FEW else wrong
+    return f"Not right for other tensors: {listed(some)}; see below which input reaches which output."
 
 
 def called(influence: Influence, loss: Loss) -> str:

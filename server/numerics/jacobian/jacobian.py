@@ -25,7 +25,7 @@ from .statuses import Judged, judged
 # seconds, at so many calls for each row and column.
 SIDES = (64, 16, 4, 1)
 BUDGET = 1.5
-FORWARDS, BACKWARDS, PROBES = 12, 2, 85
+FORWARDS, BACKWARDS, PROBES = 12, 2, 121
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class Jacobian:
 
     ``returned`` is None where nothing goes back; ``none`` says that backward returned None. ``numerical`` is judged
     against forward, ``meant`` against the surrogate if there is one. ``elsewhere`` speaks of all of a Jacobian that is
-    larger than the block. ``slow`` says that the block is small because a call takes so long, ``integer`` is the dtype of an output that no gradient can come from.
+    larger than the block. ``slow`` says that the block is small because a call takes so long, ``integer`` is the
+    dtype of an output that no gradient can come from.
     """
 
     section: Section
@@ -139,13 +140,20 @@ def held_at(section: Section, at: float | None) -> Section:
         return section
     flat, name = _flat(section), section.wrt
     inputs = tuple(
-        (each, (*held[:flat], at, *held[flat + 1 :]) if each == name else held) for each, held in section.inputs
+        (each, (*values[:flat], at, *values[flat + 1 :]) if each == name else values) for each, values in section.inputs
     )
     return replace(
         section,
         inputs=inputs,
-        parameters=tuple((each, at if each == name else held) for each, held in section.parameters),
+        parameters=tuple((each, at if each == name else value) for each, value in section.parameters),
     )
+
+
+def held(section: Section) -> float:
+    """Where ``wrt`` itself is held."""
+    if section.sweeps_parameter:
+        return float(dict(section.parameters)[section.wrt])
+    return dict(section.inputs)[section.wrt][_flat(section)]
 
 
 def _flat(section: Section) -> int:

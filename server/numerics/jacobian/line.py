@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,9 @@ from numpy.typing import NDArray
 from ..differences import BOUNDS, Kind, Slopes
 from ..noise import Array
 from .copies import Indices
-from .slopes import Ground, Map, drawn, slopes
+from .slopes import Ground, drawn, slopes
+
+Ask = Callable[[Array], Array]
 
 # Slopes along a line are compared to this share of what they are made of.
 ALIKE = 1e-6
@@ -18,10 +22,14 @@ ALIKE = 1e-6
 
 @dataclass(frozen=True)
 class Line:
-    """The outputs of ``copies`` as a function of one number: how far all elements are moved in a ``direction``."""
+    """Outputs as a function of one number: how far an input is moved along a line through all of its elements.
 
-    copies: Map
-    direction: Array
+    ``asked`` and ``asked_willing`` give all outputs (points × outputs) for such numbers, one a row; the first raises
+    ``FunctionFailed``, and of the second those are NaN that the Function refuses.
+    """
+
+    asked: Ask
+    asked_willing: Ask
 
     @property
     def here(self) -> Array:
@@ -30,11 +38,11 @@ class Line:
 
     def forward(self, points: Array) -> Array:
         """All outputs (points × outputs). Raises ``FunctionFailed``."""
-        return self.copies.forward(self.copies.here + points * self.direction)
+        return self.asked(points)
 
     def willing(self, points: Array) -> Array:
         """The same, NaN where the Function refuses a point."""
-        return self.copies.willing(self.copies.here + points * self.direction)
+        return self.asked_willing(points)
 
     def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
         """Some outputs where all is moved by each of the numbers ``t``."""
@@ -53,7 +61,9 @@ def straight(ground: Ground, rows: Indices, columns: Indices, found: Slopes) -> 
     direction = np.zeros(ground.copies.here.size)
     direction[columns[smooth]] = drawn(columns.size, 3)[smooth]
     share, y = direction[columns], ground.y
-    along = Ground(Line(ground.copies, direction), ground.span, y, ground.noise, ground.precision)
+    copies = ground.copies
+    moved = Line(*(partial(_beside, ask, copies.here, direction) for ask in (copies.forward, copies.willing)))
+    along = Ground(moved, ground.span, y, ground.noise, ground.precision)
     line = slopes(along, rows, np.zeros(1, np.intp))
     made = np.where(smooth, value * share, 0.0)
     doubt = np.where(smooth, error * np.abs(share), 0.0).sum(axis=1) + line.error
@@ -61,3 +71,7 @@ def straight(ground: Ground, rows: Indices, columns: Indices, found: Slopes) -> 
     return (line.kind == Kind.SMOOTH) & (
         off <= BOUNDS * doubt + ALIKE * (np.abs(made).sum(axis=1) + np.abs(line.value))
     )
+
+
+def _beside(ask: Ask, here: Array, direction: Array, points: Array) -> Array:
+    return ask(here + points * direction)

@@ -17,7 +17,12 @@ from .pattern import told
 from .scan import Elsewhere
 
 RIGHT = (Status.AGREES, Status.SUBGRADIENT)
-NAMES = {Kind.KINK: "kink", Kind.JUMP: "jump", Kind.EDGE: "edge of the domain", Kind.NONFINITE: "cell without a value"}
+NAMES = {
+    Kind.KINK: ("kink", "kinks"),
+    Kind.JUMP: ("jump", "jumps"),
+    Kind.EDGE: ("cell at the edge of the domain", "cells at the edge of the domain"),
+    Kind.NONFINITE: ("cell without a finite value", "cells without a finite value"),
+}
 
 
 @dataclass(frozen=True)
@@ -139,20 +144,13 @@ def _most(jacobian: Jacobian) -> str:
 def _open(jacobian: Jacobian) -> Iterator[str]:
     """The cells in which differences have no single number to show."""
     kinds = jacobian.numerical.slopes.kind
-    found = [(int((kinds == kind).sum()), name) for kind, name in NAMES.items()]
+    found = [(int((kinds == kind).sum()), names) for kind, names in NAMES.items()]
     vague = int((jacobian.numerical.where(Status.UNDECIDED) & np.isin(kinds, (Kind.SMOOTH, Kind.UNRESOLVED))).sum())
-    parts = [f"{count} {_plural(name, count)}" for count, name in found if count]
+    parts = [f"{count} {names[count > 1]}" for count, names in found if count]
     if vague and jacobian.steady and jacobian.returned is not None:
         parts.append(f"{vague} undecided {'cell' if vague == 1 else 'cells'}")
     if parts:
-        yield f"Marked {'is' if len(parts) == 1 and parts[0].startswith('1 ') else 'are'} {listed(parts)}."
-
-
-def _plural(name: str, count: int) -> str:
-    if count == 1:
-        return name
-    first, *rest = name.split(" ")
-    return " ".join((f"{first}s", *rest))
+        yield f"Marked: {listed(parts)}."
 
 
 def _elsewhere(jacobian: Jacobian) -> Iterator[str]:

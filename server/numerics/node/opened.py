@@ -85,6 +85,30 @@ class Opened:
     returned_list: bool
 
 
+@dataclass(frozen=True)
+class _Called:
+    """The arguments and outputs of a Function by what they are, and by where they lie; of several the first."""
+
+    by_identity: dict[int, str]
+    by_storage: dict[int, str]
+
+    @classmethod
+    def of(cls, record: Applied, outputs: tuple[Output, ...]) -> _Called:
+        named = [*zip(record.names, record.arguments, strict=False)]
+        named += [(each.name, value) for each, value in zip(outputs, record.outputs, strict=True)]
+        named.reverse()  # the first has the last word
+        return cls({id(value): name for name, value in named}, {_storage(value): name for name, value in named})
+
+    def identity(self, tensor: torch.Tensor) -> str:
+        """The argument or output that a tensor is."""
+        return self.by_identity.get(id(tensor), "")
+
+    def memory(self, tensor: torch.Tensor) -> str:
+        """The argument or output in whose memory a tensor lies."""
+        mine = _storage(tensor)
+        return self.by_storage.get(mine, "") if mine else ""
+
+
 def opened(call: Traced, tried: tuple[tuple[str, bool | None], ...]) -> tuple[Opened, ...]:
     """The last Functions of a call in the order in which they were called, those of its graph, or else the first.
 
@@ -104,8 +128,7 @@ def opened(call: Traced, tried: tuple[tuple[str, bool | None], ...]) -> tuple[Op
 def _opened(call: Traced, record: Applied, used: list[bool | None]) -> Opened:
     function = function_of(record.node)
     outputs = tuple(_outputs(call, record))
-    called = [*zip(record.names, record.arguments, strict=False)]
-    called += [(each.name, value) for each, value in zip(outputs, record.outputs, strict=True)]
+    called = _Called.of(record, outputs)
     return Opened(
         name=cut(function.__name__),
         node=cut(type(record.node).__name__),
@@ -123,7 +146,7 @@ def _opened(call: Traced, record: Applied, used: list[bool | None]) -> Opened:
 
 
 def _arguments(call: Traced, record: Applied) -> Iterator[Argument]:
-    needed = list(record.node.needs_input_grad)
+    needed, dirty = list(record.node.needs_input_grad), {id(each) for each in record.dirty}
     # The graph has an edge for every argument that is a tensor, and for no other.
     delivered = iter(call.flowed.get(record.node, ()))
     for place, (name, value) in enumerate(zip(record.names, record.arguments, strict=False)):
@@ -131,15 +154,16 @@ def _arguments(call: Traced, record: Applied) -> Iterator[Argument]:
             name=cut(name),
             thing=thing(value),
             tracked=place < len(needed) and bool(needed[place]),
-            dirty=any(each is value for each in record.dirty),
+            dirty=id(value) in dirty,
             returned=record.returned[place] if record.returned and place < len(record.returned) else None,
             delivered=next(delivered, None) if isinstance(value, torch.Tensor) else None,
         )
 
 
 def _outputs(call: Traced, record: Applied) -> Iterator[Output]:
+    still = {id(each) for each in record.silent}
     for place, value in enumerate(record.outputs):
-        silent = any(each is value for each in record.silent)
+        silent = id(value) in still
         silent |= isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex())
         arrived = record.arrived[place] if record.arrived and place < len(record.arrived) else None
         yield Output(output_name(call, record, place), thing(value), silent, arrived)
@@ -154,31 +178,20 @@ def output_name(call: Traced, record: Applied, place: int) -> str:
     return f"output {place}" if len(record.outputs) > 1 else "output"
 
 
-def _saved(called: list[tuple[str, Any]], record: Applied, used: list[bool | None]) -> Iterator[Saved]:
+def _saved(called: _Called, record: Applied, used: list[bool | None]) -> Iterator[Saved]:
     for place, tensor in enumerate(record.saved):
         if tensor is None:
             yield Saved("None", None, "", None)
             continue
-        name, shares = _identity(called, tensor), _memory(called, tensor)
+        name, shares = called.identity(tensor), called.memory(tensor)
         yield Saved(name, thing(tensor), shares, used[place] if place < len(used) else None)
 
 
-def _attributes(called: list[tuple[str, Any]], record: Applied) -> Iterator[Attribute]:
+def _attributes(called: _Called, record: Applied) -> Iterator[Attribute]:
     for name, value in list(vars(record.node).items())[:MOST_ATTRIBUTES]:
         inside = [value] if isinstance(value, torch.Tensor) else tensors_in(value)
-        roles = dict.fromkeys(filter(None, (_identity(called, each) for each in inside)))
+        roles = dict.fromkeys(filter(None, (called.identity(each) for each in inside)))
         yield Attribute(cut(str(name)), thing(value), cut(", ".join(roles)))
-
-
-def _identity(called: list[tuple[str, Any]], tensor: torch.Tensor) -> str:
-    """The argument or output that a tensor is."""
-    return next((name for name, value in called if value is tensor), "")
-
-
-def _memory(called: list[tuple[str, Any]], tensor: torch.Tensor) -> str:
-    """The argument or output in whose memory a tensor lies."""
-    mine = _storage(tensor)
-    return next((name for name, value in called if mine and _storage(value) == mine), "")
 
 
 def _storage(value: Any) -> int:

@@ -16,6 +16,8 @@ from .witness import Applied
 
 # Constants of one Function that are written out, and characters of each.
 LINES, LINE = 4, 28
+# Edges of one node that are drawn each by itself.
+EDGES = 24
 SUFFIX = re.compile(r"Backward\d*$")
 
 Kind = Literal["input", "constant", "function", "step", "output", "more"]
@@ -117,21 +119,35 @@ def _constants(sketch: _Sketch, record: Applied, place: int) -> None:
 def _edges(sketch: _Sketch, call: Traced, node: Any, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
     """Draw what a node goes back to; returns the inputs that it does."""
     reached, flowed = set(), call.flowed.get(node)
+    rest: dict[tuple[str, str], list[tuple[Back, str]]] = {}
+    drawn = 0
     for place, (before, _) in enumerate(node.next_functions):
         if before is None:
             continue
         came = flowed[place] if flowed is not None and place < len(flowed) else None
         back: Back = "nothing" if flowed is None else "none" if came is None else "gradient"
         label = _short(came) if came is not None else ""
-        if before in call.gates:
+        known = before in call.gates or before in places
+        drawn += known
+        if not known or drawn > EDGES:
+            what = "a leaf of its own" if is_leaf(before) else "more"
+            rest.setdefault((what, cut(type(before).__name__)), []).append((back, label))
+        elif before in call.gates:
             reached.add(call.gates[before])
             sketch.edge(inputs[call.gates[before]], places[node], back, label)
-        elif before in places:
-            sketch.edge(places[before], places[node], back, label)
         else:
-            what = "a leaf of its own" if is_leaf(before) else "more"
-            sketch.edge(sketch.vertex("more", what, node=cut(type(before).__name__)), places[node], back, label)
+            sketch.edge(places[before], places[node], back, label)
+    _rest(sketch, rest, places[node])
     return reached
+
+
+def _rest(sketch: _Sketch, rest: dict[tuple[str, str], list[tuple[Back, str]]], place: int) -> None:
+    """What a node goes back to beyond the picture, one vertex for all of a kind."""
+    for (what, node), found in rest.items():
+        several = {"more": f"{len(found)} more", "a leaf of its own": f"{len(found)} leaves"}[what]
+        back, label = next((each for each in found if each[0] == "gradient"), found[0])
+        vertex = sketch.vertex("more", what if len(found) == 1 else several, node=node)
+        sketch.edge(vertex, place, back, label)
 
 
 def _outputs(sketch: _Sketch, call: Traced, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:

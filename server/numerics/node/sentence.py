@@ -25,7 +25,7 @@ def sentence(call: Traced, functions: Sequence[Opened]) -> str:
     parts = []
     if functions:
         main = _main(call, functions)
-        parts = [f"Behind {of} stands {main.node}: the ctx of forward, which backward is given again."]
+        parts = [f"Behind {of} stands {main.node}: forward's ctx, handed to backward again."]
         parts += [_kept(main), *_passed(call, main)]
         count = sum(isinstance(node, BackwardCFunction) for node in call.nodes)
         if count > len(functions):
@@ -74,7 +74,7 @@ def _called(one: Saved) -> str:
 def _memory(kept: Sequence[Saved]) -> str:
     own = sum(each.thing.size for each in kept if each.thing and not each.shares)
     if not own:
-        return ", in memory that is there anyway"
+        return ", sharing memory with the inputs and outputs, so at no cost"
     return f", {own} of them in memory of its own" if any(each.shares for each in kept) else ""
 
 

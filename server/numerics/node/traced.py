@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..failure import Failure, FunctionFailed, failure_of
+from ..failure import returned as in_words
 from ..layout import Handed, cotangent, dense
 from ..saved import leaf_of
 from ..section import Section
@@ -61,8 +62,8 @@ def traced(section: Section, t: float, grad_output: float) -> Traced:
         raise failure_of(error, section.op, "forward") from error
     outputs = dict(zip(section.op.outputs, _flat(returned), strict=False))
     if not isinstance(outputs.get(section.of), torch.Tensor):
-        found = type(returned).__name__ if len(_flat(returned)) == 1 else f"{len(_flat(returned))} outputs"
-        said = f"forward returned {found} where a tensor {section.of!r} was declared"
+        found = in_words(returned, len(_flat(returned)))
+        said = f"forward returned {found} where a tensor {section.of!r} was declared."
         raise FunctionFailed(Failure("forward", "WrongShape", said))
     call = Traced(section, witness, given, gates, outputs)
     _walk(call)
@@ -104,7 +105,7 @@ def _pull(call: Traced, leaves: dict[str, torch.Tensor], grad_output: float) -> 
     try:
         given = cotangent(out.detach(), grad_output, 1, section.of_index, dense)
     except (IndexError, RuntimeError) as error:
-        said = f"forward returned {section.of!r} of shape {list(out.shape)}: it has no such element"
+        said = f"forward returned {section.of!r} of shape {list(out.shape)}: it has no such element."
         raise FunctionFailed(Failure("forward", "WrongShape", said)) from error
     call.handed = thing(given)
     root: torch.Tensor = Handed.apply(out, given)  # type: ignore[no-untyped-call]

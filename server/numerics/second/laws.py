@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..finding import Finding
 from ..linearity import Linearity
 from ..noise import largest
-from ..section import Returned, Section
+from ..returned import Returned
+from ..section import Section
 from ..trial import ROUNDED
 
 

@@ -37,7 +37,7 @@ def pairs(section: Section, grad_output: float) -> tuple[Pair, ...]:
     Nothing is raised: of a pair at which the Function fails nothing is known.
     """
     inputs = section.op.inputs
-    if sum(math.prod(each.shape) for each in inputs) > FEW or grad_output == 0:
+    if not paired(section, grad_output):
         return ()
     elements = [
         (each.name, index if math.prod(each.shape) != 1 else (), each.domain)
@@ -50,6 +50,12 @@ def pairs(section: Section, grad_output: float) -> tuple[Pair, ...]:
         across = replace(section, wrt=second, wrt_index=other, stacked=())
         found.append(Pair((first, one), (second, other), _tested(along, across, x, y, grad_output)))
     return tuple(found)
+
+
+def paired(section: Section, grad_output: float) -> int:
+    """How many pairs there are to test, 0 where there are too many elements."""
+    elements = sum(math.prod(each.shape) for each in section.op.inputs)
+    return math.comb(elements, 2) if elements <= FEW and grad_output != 0 else 0
 
 
 def _tested(

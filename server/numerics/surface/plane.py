@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..failure import FunctionFailed, failure_of
 from ..layout import Handed, cotangent, dense
-from ..section import BATCH_ELEMENTS, Array, Index, Section
+from ..section import Array, Index, Section, at_once
+from ..spared import NOTHING, spared
 
 # A tensor of more elements than these is large.
 LARGE = 1024
@@ -62,31 +63,29 @@ class Plane:
         """The output element at every point (s, t), both 1-D, as float64. Raises ``FunctionFailed``."""
         if not self.stacked:
             return self._by_lines(s, t, lambda line, x: line.forward(x))
-        found = np.empty(s.size)
+
+        def ask(part: slice) -> Array:
+            copies = part.stop - part.start
+            return _numpy(self.along.element(self._called(self._arguments(s[part], t[part]), copies), copies))
+
         with torch.no_grad():
-            for part in self._chunks(s.size):
-                out = self._called(self._arguments(s[part], t[part]), s[part].size)
-                found[part] = _numpy(self.along.element(out, s[part].size))
-        return found
+            return np.concatenate(spared(ask, self._chunks(s.size), NOTHING))
 
     def backward(self, s: Array, t: Array, grad_output: float) -> Field:
         """The output element and both ``grad_input`` at every point (s, t). Raises ``FunctionFailed``."""
         if not self.stacked:
             return self._backward_by_lines(s, t, grad_output)
-        values, gradients, none = np.empty(s.size), np.zeros((2, s.size)), np.zeros(2, bool)
-        carried = False
-        for part in self._chunks(s.size):
+
+        def ask(part: slice) -> Field:
             leaves, out = self._tracked(s[part], t[part])
-            values[part] = _numpy(self.along.element(out, s[part].size))
+            values = _numpy(self.along.element(out, part.stop - part.start))
             if not out.requires_grad:
-                continue
-            carried = True
-            for row, found in enumerate(self._pulled(leaves, out, grad_output, s[part].size)):
-                none[row] |= found is None
-                gradients[row, part] = 0.0 if found is None else found
-        if not carried:
-            return Field(values, None, None)
-        return Field(values, gradients[0], gradients[1], (bool(none[0]), bool(none[1])))
+                return Field(values, None, None)
+            found = list(self._pulled(leaves, out, grad_output, values.size))
+            first, second = (np.zeros(values.size) if each is None else each for each in found)
+            return Field(values, first, second, (found[0] is None, found[1] is None))
+
+        return _joined(spared(ask, self._chunks(s.size), Field(NOTHING, NOTHING, NOTHING)))
 
     def _tracked(self, s: Array, t: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
         """The swept tensors as leaves of the graph, and the output; one that works in place is given copies of them."""
@@ -159,8 +158,8 @@ class Plane:
         return next(each.shape for each in self.along.op.inputs if each.name == name) or (1,)
 
     def _chunks(self, count: int) -> Iterator[slice]:
-        size = max(1, BATCH_ELEMENTS // max(math.prod(self._shape(name)) for name in self.stacked))
-        return (slice(first, first + size) for first in range(0, count, size))
+        size = at_once(max(math.prod(self._shape(name)) for name in self.stacked))
+        return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
     def output_size(self, s: Array, t: Array) -> int:
         """How many elements the output has when it is evaluated for all points in one call."""
@@ -193,6 +192,18 @@ class Plane:
         for value, at in _groups(there):
             found[at] = ask(_held(swept, held, value), here[at])
         return found
+
+
+def _joined(parts: list[Field]) -> Field:
+    values = np.concatenate([each.values for each in parts])
+    carried = [each for each in parts if each.first is not None and each.values is not NOTHING]
+    if not carried:
+        return Field(values, None, None)
+    first, second = (
+        np.concatenate([np.zeros(each.values.size) if each.both[row] is None else each.both[row] for each in parts])
+        for row in range(2)
+    )
+    return Field(values, first, second, (any(each.none[0] for each in parts), any(each.none[1] for each in parts)))
 
 
 def _groups(values: Array) -> Iterator[tuple[float, NDArray[np.intp]]]:

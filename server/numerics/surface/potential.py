@@ -13,7 +13,8 @@ from .circulation import ACROSS, Cells, Field, Mask, around, lattice, parts, tur
 
 # So many cells in each direction, or so few where points are dear.
 CELLS, CELLS_DEAR = 48, 8
-# Of the cells that seem to turn so many are looked at closer.
+# Of the cells that seem to turn so many are looked at closer, or one where there are fewer cells than these a side.
+CELLS_FEW = 4
 MOST, MOST_DEAR = 192, 4
 # The cells begin so far inside the plane, so that none of their edges lies on a line that means something.
 OFF = (0.0382, 0.0295)
@@ -70,7 +71,8 @@ def potential(field: Field, x: Array, y: Array, dear: bool, count: int | None = 
             cells = cells.without(some).joined(around(field, *parts(cells, some, PARTS), precision))
     known = _known(cells)
     suspect = known & (np.abs(cells.circulation) > cells.allowed)
-    some = _chosen(cells, np.flatnonzero(suspect), MOST_DEAR if dear else MOST)
+    most = MOST_DEAR if dear else MOST
+    some = _chosen(cells, np.flatnonzero(suspect), most if count >= CELLS_FEW else 1)
     real = some[turning(field, cells, some, precision, dear)] if some.size else some
     judged = float(cells.area[known].sum() / whole)
     if not judged:

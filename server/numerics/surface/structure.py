@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..failure import FunctionFailed
 from ..noise import largest
 from ..section import Array, Section
-from ..structure import GOLDEN, LAST_PLACES, WITNESSES, arranged
+from ..structure import COPIES, GOLDEN, LAST_PLACES, arranged, witnesses_of
 from .plane import Plane
 
 
@@ -44,20 +44,24 @@ def structure(plane: Plane) -> str:
 
 
 def _bears(together: Plane, alone: Plane, s: Array, t: Array, grad_output: float) -> bool:
-    witnesses = np.unique((WITNESSES * s.size).astype(np.intp))
+    witnesses = witnesses_of(alone.along, s.size)
     try:
         wanted = _said(alone, s[witnesses], t[witnesses], grad_output)
         size = witnesses.size * alone.along.output_size(s[witnesses[:1]])
         # An outer product of all copies may hold the right elements too, and ever more of the wrong ones.
         if together.output_size(s[witnesses], t[witnesses]) != size:
             return False
+        same = together.forward(np.full(COPIES, s[0]), np.full(COPIES, t[0]))
         found = _said(together, s, t, grad_output)
     except FunctionFailed:
         return False
-    return all(_agree(together.along, a, b, witnesses) for a, b in zip(found, wanted, strict=True))
+    section = together.along
+    return _agree(section, same, np.full(COPIES, same[0]), slice(None)) and all(
+        _agree(section, a, b, witnesses) for a, b in zip(found, wanted, strict=True)
+    )
 
 
-def _agree(section: Section, found: Array | None, wanted: Array | None, at: NDArray[np.intp]) -> bool:
+def _agree(section: Section, found: Array | None, wanted: Array | None, at: NDArray[np.intp] | slice) -> bool:
     """Equal, but for the last places of the dtype in which vectorised and scalar code may differ."""
     if found is None or wanted is None:
         return found is wanted

@@ -69,10 +69,17 @@ class Surface:
 
 @np.errstate(all="ignore")
 def surface(
-    along: Section, across: Section, x: Array, y: Array, grad_output: float, step: float | None = None
+    along: Section,
+    across: Section,
+    x: Array,
+    y: Array,
+    grad_output: float,
+    step: float | None = None,
+    cells: int | None = None,
 ) -> Surface:
     """Look at the plane of two sections of one op at the points ``x`` × ``y``; ``step`` is the widest difference.
 
+    ``cells`` a side are what the potential test looks at, chosen if None; with 0 it is left out.
     Raises ``FunctionFailed`` where forward fails; a failing backward is reported in ``failure``.
     """
     plane = plane_of(along, across, x, y, grad_output)
@@ -92,6 +99,7 @@ def surface(
     )
     known = first.returned is not None and second.returned is not None
     there = known and steady and not failure and grad_output != 0
+    tested = there and cells != 0
     return Surface(
         x=x,
         y=y,
@@ -99,7 +107,7 @@ def surface(
         first=first,
         second=second,
         ridges=ridges(ground, slopes),
-        potential=potential(partial(pair, reference, grad_output), x, y, reference.dear) if there else None,
+        potential=potential(partial(pair, reference, grad_output), x, y, reference.dear, cells) if tested else None,
         steady=steady,
         swapped=there and _swapped(first, second, ground, grad_output, along.dtype),
         surrogate=steady and not failure and _of_surrogate(ground, field, grad_output, along.dtype, step),

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .document import columns_of
-from .frames import Frame
-from .order import Nouns, nouns
-from .typography import number, telling
+from ..document import columns_of
+from ..frames import Frame
+from ..nearest import nearest
+from ..order import Nouns, nouns
+from ..typography import number, telling
 
 FEW = 0.5  # of the x: where two dtypes have less in common, it is said how many
 MOST = 3  # stretches that are named one by one
@@ -91,8 +92,12 @@ class _Told:
         """That one of them depends on grad_output in a way that the other does not."""
         holds = [header["linearity"]["holds"] for header in self.headers]
         if sorted(map(str, holds)) == ["False", "True"]:
-            one, other = self.names if holds[1] else self.names[::-1]
-            yield f"backward of {one} is not linear in grad_output, that of {other} is: flip the sign, and see."
+            broken = holds.index(False)
+            one, other = self.names[broken], self.names[1 - broken]
+            laws = {each["law"]: each["sentence"] for each in self.headers[broken]["linearity"]["findings"]}
+            if "odd" in laws:
+                laws["odd"] = f"{self.nouns.backward} is not linear in grad_output: flip the sign, and see."
+            yield f"For {one}, and not for {other}, {laws.get('odd') or next(iter(laws.values()))}"
 
     def verdicts(self) -> str:
         words = [header["verdict"]["word"] for header in self.headers]
@@ -158,12 +163,21 @@ class _Told:
         return End(at, at == x)
 
     def _example(self, found: Found, where: str, verb: str) -> str:
-        """What stands at one of the rows that differ most: the one whose x is shortest to write."""
+        """What stands at one of the rows that differ most: the one whose x is shortest to write, well inside."""
+        ends = [end for stretch in self._stretches(found) for end in stretch]
+        outside = {self._x(end.x) for end in ends if not end.included}
         apart = [row for row, differs in zip(found.rows, found.apart, strict=True) if differs]
+        apart = [row for row in apart if self._x(row[0]) not in outside] or apart
         finite = [row for row in apart if math.isfinite(row[1] - row[2])]
         most = max((abs(one - other) for _, one, other in finite), default=0.0)
         widest = [row for row in finite if abs(row[1] - row[2]) >= TIED * most] or apart
-        x, *values = min(widest, key=lambda row: (row[0] in self.marks, len(self._x(row[0]))))
+        edges = [end.x for end in ends]
+
+        def clumsiness(row: Row) -> tuple[bool, int, float]:
+            within = abs(row[0] - edges[nearest(edges, row[0])])
+            return row[0] in self.marks or not within, len(self._x(row[0])), -within
+
+        x, *values = min(widest, key=clumsiness)
         told = [_value(each) for each in values]
         if told[0] == told[1]:
             told = [number(each, 10) for each in values]

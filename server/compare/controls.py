@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .address import default, extents, texts
-from .compare_address import SIDES, Op, Pair, Words
+from ..address import default, extents, texts
+from .address import SIDES, Op, Pair, Words
 
 FIRST, HELD, ELEMENT, SENT, PRECISION = "first", "held", "element", "sent", "precision"
 GRAD_OUTPUTS = (-3.0, 3.0)
@@ -99,7 +99,7 @@ def _declared(op: Op, dtypes: tuple[str, ...]) -> Iterator[Control]:
         choices = ("true", "false") if kind == "switch" else tuple(each["choices"])
         yield Control(name, kind, usual[name], FIRST, each["description"], spans.get(name), choices)
     yield from _elements(op, usual)
-    for each in op["inputs"]:
+    for each in (each for each in op["inputs"] if each["values"]):
         name, columns = each["name"], each["shape"][-1] if each["shape"] else 1
         kind, extent = ("list", None) if each["shape"] else ("float", spans[name])
         yield Control(name, kind, usual[name], HELD, _held(each), extent, columns=columns)

@@ -8,10 +8,11 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from .address import Address, bounds, defaults, texts
-from .number import LARGEST, BadQuery, shown, write
-from .query import LONGEST, TRACKER, LongQuery, read
-from .question import Question
+from ..address import Address, bounds, defaults, texts
+from ..number import LARGEST, BadQuery, shown, write
+from ..query import LONGEST, TRACKER, LongQuery, read
+from ..question import Question
+from ..swept import suggestion
 
 Op = dict[str, Any]
 Words = dict[str, str]
@@ -175,6 +176,4 @@ def _known(word: str, allowed: list[str]) -> None:
     if word in allowed:
         return
     allowed = list(dict.fromkeys(allowed))
-    close = get_close_matches(word[:80], allowed, 1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    raise BadQuery(f"{shown(word)!r} is no name of this address; {hint}Allowed: {', '.join(allowed)}.")
+    raise BadQuery(f"{shown(word)!r} is no name of this address{suggestion(word, allowed)}")

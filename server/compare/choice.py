@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
-from .compare_address import SIDES, Op, Words, check, named
-from .number import BadQuery
-from .social import Social
+from ..number import BadQuery
+from ..shelves import shelved
+from ..social import Social
+from .address import SIDES, Op, Words, check, named
 
 TITLE = "Two Functions side by side"
 SAID = "Choose two Functions, or one twice: their curves stand side by side, on the same axes, under the same controls."
@@ -33,11 +33,10 @@ def choice(ops: Mapping[str, Op], given: Words, base: str) -> dict[str, Any]:
     if not chosen and (over := [word for word in given if word not in SIDES]):
         raise BadQuery(f"{over[0]} is for two ops, and none is named; choose them with left=… and right=….")
     check(chosen, given)
-    groups = groupby(sorted(ops.values(), key=lambda op: op["group"]), key=lambda op: op["group"])
     return {
         "title": TITLE,
         "said": SAID,
-        "groups": [(group, list(members)) for group, members in groups],
+        "groups": shelved(list(ops.values())),
         "chosen": {side: given.get(side, "") for side in SIDES},
         "kept": dict(_kept(chosen, given)),
         "suggested": list(_suggested(ops, chosen)),

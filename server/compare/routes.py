@@ -1,4 +1,4 @@
-"""The addresses of a pair: its page, its numbers, and the page on which two ops are chosen."""
+"""The routes of a pair: its page, its numbers, and the page on which two ops are chosen."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from .compare_address import SIDES, Words, named, read_pair, split
-from .compare_choice import choice
-from .compare_page import Both, page
-from .number import BadQuery
-from .reply import fingerprint, kept, passing, reply, reply_large
-from .site import Site
+from ..number import BadQuery
+from ..reply import fingerprint, kept, passing, reply, reply_large
+from ..site import Site
+from .address import SIDES, Words, named, read_pair, split
+from .choice import choice
+from .page import Both, page
 
 PATIENCE = 1.0  # seconds that the page waits for its figures, before it is sent without
 

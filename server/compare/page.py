@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from . import compare_words
-from .address import LAYOUTS, Address, canonical, curves_only, plain
-from .compare_address import RANGE, SIDES, Op, Pair, Words, shortest
-from .compare_address import canonical as address_of
-from .compare_controls import controls
-from .compare_source import listings
-from .engine import Answer
-from .number import write
-from .packed import packed, script
-from .picture import shared, still
-from .query import DTYPES
-from .social import Social
-from .typography import typographic
+from ..address import LAYOUTS, Address, canonical, curves_only, plain
+from ..engine import Answer
+from ..number import write
+from ..packed import packed, script
+from ..picture import shared, still
+from ..query import DTYPES
+from ..social import Social
+from ..typography import typographic
+from . import words as sentences
+from .address import RANGE, SIDES, Op, Pair, Words, shortest
+from .address import canonical as address_of
+from .controls import controls
+from .source import listings
 
 ITSELF = ("the left one", "the right one")
 PLAIN = (*RANGE, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty when nothing is said
@@ -57,11 +57,7 @@ class Both:
     def words(self) -> list[str]:
         """What differs, in sentences; none before both are measured."""
         left, right = (op["title"] for op in self.ops)
-        return (
-            []
-            if self.answers is None
-            else compare_words.said(*self.answers, ITSELF if left == right else (left, right))
-        )
+        return [] if self.answers is None else sentences.said(*self.answers, ITSELF if left == right else (left, right))
 
     def alone(self, side: int) -> str:
         """The address of one of the two by itself."""
