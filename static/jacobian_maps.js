@@ -16,7 +16,7 @@ const DEEP = 0.72; // from here on a colour needs light type
 /** Where things are on a canvas `width` wide: {maps, high, wide, tall, height}, in pixels. */
 function arrange(block, width, rem, measure) {
   const names = Object.keys(TITLES);
-  const widest = Math.max(...block.rows.map(measure)) + PAD * rem;
+  const widest = Math.max(...block.rows.map(measure)) + 1.7 * PAD * rem; // and beside the ring of the focus
   const labels = Math.min(widest, 0.4 * width);
   const beside = width >= WIDE * rem;
   const room = beside ? (width - labels - 2 * GAP * rem) / 3 : width - labels;

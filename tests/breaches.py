@@ -1037,3 +1037,15 @@ class HidesAHook(F):
     @staticmethod
     def backward(ctx, grad_output):
         return 2 * grad_output
+
+
+@breach("CTX-TENSOR", "warning")
+class DeepOnCtx(F):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.cache = {"kept": {"twice": [2 * x]}}
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output

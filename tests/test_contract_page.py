@@ -73,6 +73,7 @@ def test_the_badges_say_why_and_compile_is_tried_when_asked(page: Page) -> None:
     badges.locator("summary").click()
     expect(badges.locator("dl")).to_contain_text("Write jvp as a staticmethod.")
     page.get_by_label("try torch.compile").check()
+    expect(badges.locator(".badge", has_text="compile")).to_have_text("compile compiling…")
     expect(page.locator("html")).to_have_attribute(
         "data-companion", "/ops/exp?view=contract&compile=true", timeout=20_000
     )

@@ -115,6 +115,23 @@ def test_what_is_returned_stands_beside_what_is_delivered():
     assert one.once
 
 
+class Shadowing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.register_hook = 1
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+
+
+def test_an_attribute_of_ctx_that_hides_one_of_the_node_is_no_hindrance():
+    ((function,), said) = seen(Op(Shadowing, "a test", "tests", "", "", (Input("x"),)))[1:]
+    assert function.name == "Shadowing"
+    assert said.endswith(".")
+
+
 def test_none_for_an_input_is_told_from_a_gradient_of_zero():
     picture, (one,), said = seen("replace_grad")
     assert edges(picture)["x_forward", "ReplaceGrad"] == "none"

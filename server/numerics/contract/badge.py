@@ -21,6 +21,9 @@ class Badge:
 
 def raised(error: BaseException) -> str:
     """The kind of an exception and the first sentence of what it says, without the full stop."""
-    lines = str(error)[: 4 * LONGEST].strip().splitlines() or [""]
+    try:
+        lines = str(error)[: 4 * LONGEST].strip().splitlines() or [""]
+    except Exception:  # noqa: BLE001 an exception may be a Function's own
+        lines = [""]
     said, kind = lines[0].split(". ")[0].rstrip(".:"), type(error).__name__[:LONGEST]
     return f"{kind}: {said if len(said) <= LONGEST else said[: LONGEST - 1] + '…'}" if said else kind

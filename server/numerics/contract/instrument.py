@@ -14,6 +14,8 @@ from .call import flat
 from .record import Backward, Forward, Kept, Record
 
 Function = type[torch.autograd.Function]
+# Lists in lists in …: so deep tensors are looked for.
+DEEPEST = 4
 
 
 def instrumented(function: Function) -> tuple[Function, Record]:
@@ -148,13 +150,13 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple | list) else ()
 
 
-def _tensors(value: Any) -> list[torch.Tensor]:
-    """The tensors in an attribute: itself, or what lies in a list, tuple or dict."""
+def _tensors(value: Any, deep: int = DEEPEST) -> list[torch.Tensor]:
+    """The tensors in an attribute: itself, or what lies in a list, tuple or dict, or in one of those inside it."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, dict):
         value = tuple(value.values())
-    return [each for each in _sequence(value) if isinstance(each, torch.Tensor)]
+    return [tensor for each in _sequence(value) for tensor in _tensors(each, deep - 1)] if deep else []
 
 
 def dtype_of(tensor: torch.Tensor) -> str:

@@ -111,7 +111,7 @@ LATE = (
         "LATE-READ",
         "Numbers read at backward time",
         FUNCTION,
-        "backward reads no number from its class or module.",
+        "backward reads no number of its class or module by name.",
         late_read,
         ("backward", "steady"),
     ),

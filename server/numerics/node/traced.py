@@ -101,7 +101,8 @@ def _pull(call: Traced, leaves: dict[str, torch.Tensor], grad_output: float) -> 
         if record is not None and record.arrived is None:  # on a GPU backward runs in a thread of its own, unheard
             record.arrived = tuple(map(thing, arrived))
 
-    hooks = [node.register_hook(partial(heard, node)) for node in call.nodes]
+    # A Function may have named an attribute of its ctx, which is the node, `register_hook`.
+    hooks = [type(node).register_hook(node, partial(heard, node)) for node in call.nodes]
     try:
         given = cotangent(out.detach(), grad_output, 1, section.of_index, dense)
     except (IndexError, RuntimeError) as error:
