@@ -204,7 +204,7 @@ def settle(
     jump = jump_left | jump_right
     for quotient, side, run, present in ((to_right, right, ahead, has_right), (to_left, left, behind, has_left)):
         # A rise of some last places stays the same too, however short the step: the lanes of a processor differ so.
-        heard = np.abs(quotient[-1] * run[-1]) > HEARD * rounding
+        heard = np.abs(quotient[-1] * run[-1]) > HEARD * precision * np.abs(y)
         vertical = _grows(quotient) & heard & present & ~jump
         side[vertical] = np.copysign(np.inf, quotient[-1][vertical])
         kind[vertical & (kind != Kind.EDGE)] = Kind.KINK
