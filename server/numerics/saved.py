@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from torch.autograd.function import BackwardCFunction
 
+from .nodes import nodes
 from .noise import Array
 from .section import Section
 
@@ -66,14 +66,7 @@ class Graph:
 
     def nodes(self) -> Iterator[Any]:
         """The nodes of Functions written in Python, nearest to the outputs first."""
-        left, seen = [out.grad_fn for out in self.outputs.values()], set()
-        while left:
-            node = left.pop(0)
-            if node is not None and node not in seen:
-                seen.add(node)
-                left += [before for before, _ in node.next_functions]
-                if isinstance(node, BackwardCFunction):
-                    yield node
+        return nodes(self.outputs.values())
 
     def gradients(self) -> list[torch.Tensor | None]:
         """The gradients of all inputs for an irregular ``grad_output`` of every output. Raises what backward raises."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import torch
-from torch.autograd.function import BackwardCFunction
 
 from ..linearity import Linearity
+from ..nodes import nodes
 from ..section import Section
 from .call import Call, Gradients, Ran, Tensors
 from .instrument import Function, instrumented
@@ -75,7 +74,7 @@ class Examined:
         """The user's class: the one that the op names, or where it calls another one, the last of those."""
         named = self.section.op.function
         try:
-            called = [type(node)._forward_cls for node in nodes(self.call.run())]
+            called = [type(node)._forward_cls for node in nodes(self.call.run().outputs.values())]
         except (Exception, TookTooLong):  # noqa: BLE001 what fails is told of the first call
             return named
         return named if named in called or not called else called[0]
@@ -116,7 +115,7 @@ class Examined:
             ran = call.run()
         except (Exception, TookTooLong) as error:  # noqa: BLE001 a result
             return First(record, None, {}, {}, (), "forward", error)
-        for node in nodes(ran):
+        for node in nodes(ran.outputs.values()):
             if issubclass(type(node)._forward_cls, self.function):
                 # An attribute of ctx may have the name of a method of the node.
                 type(node).register_hook(node, lambda found, _: delivered.extend(found) if not delivered else None)
@@ -177,18 +176,6 @@ DOUBLE = (torch.float64, torch.complex128)
 ROUNDING, ROUNDING_IN_FLOAT = 1e-6, 1e-3
 # What these are raised for spoils every comparison of two calls.
 UNSTEADY = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}
-
-
-def nodes(ran: Ran) -> Iterator[Any]:
-    """The nodes of Functions written in Python, nearest to the outputs first."""
-    left, seen = [out.grad_fn for out in ran.outputs.values()], set[Any]()
-    while left:
-        node = left.pop(0)
-        if node is not None and node not in seen:
-            seen.add(node)
-            left += [before for before, _ in node.next_functions]
-            if isinstance(node, BackwardCFunction):
-                yield node
 
 
 def close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from ..nodes import nodes
 from ..place import listed
 from ..saved import unused_saved
 from .call import Gradients
 from .differing import differing, farthest
 from .documents import EXTENDING, MECHANICS, SAVE
-from .examined import Examined, close, nodes
+from .examined import Examined, close
 from .probe import Found, Probe
 from .record import Kept
 
@@ -69,7 +70,7 @@ def ctx_cycle(at: Examined) -> Iterator[Found]:
 
 def _left_behind(at: Examined) -> weakref.ref[object] | None:
     ran = at.call.run()
-    own = [node for node in nodes(ran) if type(node)._forward_cls is at.function]
+    own = [node for node in nodes(ran.outputs.values()) if type(node)._forward_cls is at.function]
     return weakref.ref(own[0]) if own else None
 
 
