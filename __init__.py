@@ -1,3 +1,24 @@
 """Gradloupe, a loupe for gradients: see what a custom ``torch.autograd.Function`` computes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .server.notebook import check, look
+
 __version__ = "0.1.0"
+__all__ = ["__version__", "check", "look"]
+
+
+def __getattr__(name: str) -> Any:
+    """``check`` and ``look`` load torch, so they are there when they are asked for."""
+    if name in ("check", "look"):
+        from .server import notebook
+
+        return getattr(notebook, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,50 +1,162 @@
-"""``gradloupe``, or ``python -m gradloupe``: serve the gallery until Ctrl-C."""
+"""``gradloupe``, or ``python -m gradloupe``: serve the gallery and the visitor's own Functions, or report on these."""
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
 import sys
 from contextlib import suppress
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NoReturn
 
 from . import __version__
+from .server.own.target import BadTarget, target_of
 from .server.process import WorkerProcess
 from .server.settings import Settings, settings
+from .server.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .server.library import Door
+
+PORTS = 100  # that are tried one after the other where nobody asked for one
+INTERRUPTED = 130
+EXPOSED = """\
+gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
+{targets}, and run these Functions with values of their choice, with your rights. To be the only one, leave --host out,
+and reach it from another machine through ssh:  ssh -L {port}:127.0.0.1:{port} {machine}
+"""
 
 
 def main() -> None:
-    """Bind, start the worker, then import the web: torch loads in the one process while the other gets ready."""
+    """Bind, start the workers, then import the web: torch loads in one process while the other gets ready."""
     # Started in the background by a shell, a process would ignore Ctrl-C until uvicorn listens to it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     chosen = settings(sys.argv[1:], os.environ, __version__)
+    problem = _problem(chosen.targets)
+    if chosen.reports:
+        _report(chosen, problem)
+    if problem:
+        _end(problem)
     try:
-        listener = _listener(chosen.host, chosen.port)
-    except (OSError, OverflowError) as problem:
-        raise SystemExit(f"gradloupe cannot listen on {chosen.host}, port {chosen.port}: {problem}.") from None
+        listener = _listener(chosen)
+    except (OSError, OverflowError) as refused:
+        raise SystemExit(f"gradloupe cannot listen on {chosen.host}, port {chosen.port}: {refused}.") from None
     try:
-        process = WorkerProcess(chosen.deadline)
-    except OSError as problem:
-        raise SystemExit(f"gradloupe cannot start its worker process: {problem}.") from None
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(chosen.host, chosen.host)  # noqa: S104 - shown, not bound
-    port = listener.getsockname()[1]
-    print(f"Gradloupe is at http://{f'[{host}]' if ':' in host else host}:{port} (Ctrl-C ends it)", flush=True)
+        door = _door(chosen)
+    except OSError as refused:
+        raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
     with suppress(KeyboardInterrupt):
-        _serve(listener, process, chosen)
+        _greet(chosen, listener)
+        _serve(listener, door, chosen)
 
 
-def _serve(listener: socket.socket, process: WorkerProcess, chosen: Settings) -> None:
+def _door(chosen: Settings) -> Callable[[], Door]:
+    """What the pages ask, its first worker on its way; it is made when that works."""
+    if chosen.targets:
+        from .server.library import Library
+        from .server.live.loads import Loads
+
+        own = Loads(_work(chosen))
+        return lambda: Library(own, Work(deadline=chosen.deadline))
+    process = WorkerProcess(_work(chosen))
+
+    def alone() -> Door:
+        from .server.engine import Engine
+
+        return Engine(process)
+
+    return alone
+
+
+def _work(chosen: Settings) -> Work:
+    return Work(chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
+
+
+def _problem(targets: tuple[str, ...]) -> str:
+    """What is wrong with the targets, as far as can be told without importing them."""
+    try:
+        for each in targets:
+            target_of(each)
+    except BadTarget as bad:
+        return str(bad)
+    return ""
+
+
+def _report(chosen: Settings, problem: str) -> NoReturn:
+    """Examine the targets, without any server, and end with the exit code."""
+    try:
+        process = None if problem else WorkerProcess(_work(chosen))
+    except OSError as refused:
+        raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
+    from .server.report.check import check, unloaded
+
+    try:
+        code = unloaded(problem, chosen) if process is None else check(process, chosen)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:  # who reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    raise SystemExit(code)
+
+
+def _end(sentence: str) -> NoReturn:
+    sys.stderr.write(f"gradloupe: {sentence}\n")
+    raise SystemExit(2)
+
+
+def _greet(chosen: Settings, listener: socket.socket) -> None:
+    """Say where it is, and to whom it listens."""
+    address, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(chosen.host, chosen.host)  # noqa: S104 - shown, not bound
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    if chosen.targets and not ip_address(address.partition("%")[0]).is_loopback:
+        whose, machine = ", ".join(chosen.targets), socket.gethostname()
+        sys.stderr.write(EXPOSED.format(host=chosen.host, port=port, targets=whose, machine=machine))
+    if not chosen.targets:
+        print(f"Gradloupe is at {url} (Ctrl-C ends it)", flush=True)
+    else:
+        url = f"{url}/own#token={chosen.token}"
+        taken = f"port {chosen.port} is taken; " if chosen.port not in (0, port) else ""
+        print(f"Gradloupe shows {', '.join(chosen.targets)} at {url} ({taken}Ctrl-C ends it)", flush=True)
+    if chosen.open:
+        from threading import Thread
+
+        Thread(target=_open, args=(url,), daemon=True).start()
+
+
+def _open(url: str) -> None:
+    """Open the browser; it waits for the page as we get ready."""
+    import webbrowser
+
+    if not webbrowser.open(url):
+        sys.stderr.write("gradloupe: no browser could be opened; open the address above in one.\n")
+
+
+def _serve(listener: socket.socket, opened: Callable[[], Door], chosen: Settings) -> None:
     import uvicorn
 
     from .server.app import create_app
-    from .server.engine import Engine
+    from .server.library import Library
     from .server.log import logging_of
     from .server.patience import patient
     from .server.visitors import Limits, Visitors
 
+    door = opened()
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            if isinstance(door, Library):
+                door.own.end()  # tabs that follow the files would wait for more, and we for them
+            await super().shutdown(sockets)
+
     visitors = Visitors(Limits(requests_per_peer=chosen.requests_per_peer))
     config = uvicorn.Config(
-        create_app(Engine(process), chosen, visitors),
+        create_app(door, chosen, visitors),
         http=patient(visitors),
         h11_max_incomplete_event_size=2 * visitors.limits.head,
         ws="none",
@@ -56,12 +168,23 @@ def _serve(listener: socket.socket, process: WorkerProcess, chosen: Settings) ->
         forwarded_allow_ips=chosen.forwarded_allow_ips,
         timeout_graceful_shutdown=5,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    Server(config).run(sockets=[listener])
 
 
-def _listener(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=2048)
+def _listener(chosen: Settings) -> socket.socket:
+    """The socket; on another port than the chosen one only where that is taken and nobody asked for it."""
+    ports = range(chosen.port, min(chosen.port + PORTS, 65536)) if chosen.next_port else [chosen.port]
+    family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
+    taken: OSError | None = None
+    for port in ports:
+        try:
+            return socket.create_server((chosen.host, port), family=family, backlog=2048)
+        except OSError as refused:
+            taken = taken or refused
+            if refused.errno != errno.EADDRINUSE:
+                break
+    assert taken is not None
+    raise taken
 
 
 if __name__ == "__main__":

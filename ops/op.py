@@ -38,6 +38,7 @@ RESERVED = frozenset(
             "width",
             "sliders",
             "format",
+            "recipe",
             "token",
         ),
     )
@@ -112,7 +113,7 @@ class Op:
     derivative ``backward`` is meant to be; it is called like ``call``, and given ``grad_output`` as a
     keyword if it names it. ``broken`` says what is wrong with a specimen, and ``check`` names the check of
     the contract that finds it. ``wrt`` and ``of`` name the elements looked at first, such as ``"weight[0,1]"``;
-    ``descent`` is the gradient descent shown first.
+    ``descent`` is the gradient descent shown first; ``dtype`` is what is computed in at first, by its name.
 
     Raises ``BadDeclaration`` when a name is reserved or doubled, or a default lies out of its bounds.
     """
@@ -133,6 +134,7 @@ class Op:
     wrt: str = ""
     of: str = ""
     descent: Descent | None = None
+    dtype: Literal["float64", "float32"] = "float64"
     reference: str = ""
     name: str = ""
 
@@ -209,7 +211,10 @@ class Op:
 
     @property
     def source(self) -> str:
-        """The source that runs: the file of a gallery op but for its imports and declaration, else the class."""
+        """The source that runs: the file of a gallery op but for its imports and declaration, else the class.
+
+        Empty where Python has none to show, as of what is written in C.
+        """
         return self._written[1]
 
     @property
@@ -219,9 +224,12 @@ class Op:
 
     @cached_property
     def _written(self) -> tuple[int, str]:
-        module = sys.modules[self.function.__module__]
-        if getattr(getattr(module, "op", None), "function", None) is not self.function:
-            lines, first = inspect.getsourcelines(self.function)
+        module = sys.modules.get(self.function.__module__)
+        if module is None or getattr(getattr(module, "op", None), "function", None) is not self.function:
+            try:
+                lines, first = inspect.getsourcelines(self.function)
+            except (OSError, TypeError):
+                return 1, ""
             return first, "".join(lines)
         text = inspect.getsource(module)
         written = (ast.ClassDef, ast.FunctionDef, ast.Assign)

@@ -91,6 +91,8 @@ def default(op: dict[str, Any], wrt: Element | None = None) -> Address:
             count=COUNT,
             parameters={each["name"]: each["default"] for each in op["parameters"]},
             inputs={each["name"]: tuple(map(float, each["values"])) for each in op["inputs"]},
+            dtype=op["dtype"],
+            recipe=op["usual_recipe"],
         )
     )
 
@@ -157,6 +159,7 @@ def texts(address: Address) -> dict[str, str]:
         "wrt2": "" if asked.wrt2 is None else str(asked.wrt2),
         "start2": "" if asked.start2 is None else write(asked.start2),
         "stop2": "" if asked.stop2 is None else write(asked.stop2),
+        "recipe": asked.recipe,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..ops import OPS, Input, Op
+from ..ops import Input, Op
 from .blank import blank
 from .columns import Columns, columns
 from .header import header
@@ -35,12 +35,11 @@ def device() -> dict[str, Any]:
 
 
 @np.errstate(all="ignore")  # what overflows is no accident but a gap with its reason
-def answer(question: Question) -> tuple[dict[str, Any], Columns]:
-    """What one view of a section shows: the header, and its columns of float64 (status: uint8).
+def answer(question: Question, op: Op) -> tuple[dict[str, Any], Columns]:
+    """What one view of a section of ``op`` shows: the header, and its columns of float64 (status: uint8).
 
     Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer.
     """
-    op = OPS[question.op]
     place, notes = place_for(question, devices())
     _check_grad_output(question)
     _check_range(question)

@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .engine import Answer, Engine, EngineBusy
+from .denial import EngineBusy, NoOp
+from .engine import Answer
+from .library import Door
 from .question import Question
 from .reply import fingerprint
 
@@ -29,7 +31,7 @@ class Flight:
 class Answers:
     """What the engine says, by op, device and question. A failure is not kept: it may go better the next time."""
 
-    def __init__(self, engine: Engine, kept: int = KEPT) -> None:
+    def __init__(self, engine: Door, kept: int = KEPT) -> None:
         self._engine = engine
         self._room = kept
         self._kept: OrderedDict[str, Answer] = OrderedDict()
@@ -93,9 +95,8 @@ class Answers:
             raise EngineBusy from None
         finally:
             del self._flights[key]
-        now = (await self._engine.catalogue()).get(question.op, {})
         # Meanwhile the worker may have been replaced by one that has loaded other code.
-        if answer.header["failure"] is None and now.get("digest") == digest:
+        if answer.header["failure"] is None and await present(self._engine, question.op) == digest:
             self._keep(key, answer)
         return answer
 
@@ -105,6 +106,14 @@ class Answers:
         while self._room < 0:
             _, oldest = self._kept.popitem(last=False)
             self._room += _size(oldest)
+
+
+async def present(engine: Door, name: str) -> str:
+    """The digest of the code that is loaded now for this op, empty where there is none."""
+    try:
+        return str((await engine.stub(name))["digest"])
+    except NoOp:
+        return ""
 
 
 def _key(op: dict[str, Any], device: dict[str, Any], question: Question) -> str:

@@ -12,17 +12,19 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 
 from .. import __version__
-from . import compare, discovery, oembed, scrape, sections
+from . import as_test, compare, discovery, oembed, own_page, scrape, sections
 from .bodies import Bodies
 from .description import ABOUT, WAIT, documents, problems, shapes
-from .engine import Engine
+from .guard import Guard
 from .hosts import Hosts
+from .library import Door, Library
+from .live import events
 from .log import Log
 from .metrics import Collector, Metrics
 from .number import BadQuery
 from .problems import Problems
 from .reply import fingerprint, passing, reply
-from .security import SecurityHeaders
+from .security import AT_HOME, SecurityHeaders
 from .settings import Settings
 from .site import Site
 from .social import of_gallery
@@ -44,7 +46,7 @@ class Gradloupe(FastAPI):
         return super().openapi()
 
 
-def create_app(engine: Engine, settings: Settings = USUAL, visitors: Visitors | None = None) -> FastAPI:
+def create_app(engine: Door, settings: Settings = USUAL, visitors: Visitors | None = None) -> FastAPI:
     """The application in front of a spawned engine, which it connects, and closes when it ends.
 
     ``visitors`` are those who will be connected, to be counted.
@@ -59,6 +61,7 @@ def create_app(engine: Engine, settings: Settings = USUAL, visitors: Visitors | 
             yield
         finally:
             await site.thumbnails.close()
+            await site.own_thumbnails.close()
             await site.rasterizer.close()
             await engine.close()
             if log is not None:
@@ -76,15 +79,20 @@ def create_app(engine: Engine, settings: Settings = USUAL, visitors: Visitors | 
     app.state.site = site
     app.state.bodies = bodies
     app.state.collector = Collector(metrics, site, bodies, visitors)
+    app.include_router(as_test.router)
     app.include_router(sections.router)
     app.include_router(compare.router)
     app.include_router(oembed.router)
+    app.include_router(own_page.router)
+    app.include_router(events.router)
     app.include_router(discovery.router)
     app.include_router(scrape.router)
     app.include_router(router)
+    if settings.targets:
+        app.add_middleware(Guard, token=settings.token, framed=settings.frame_ancestors not in AT_HOME)
     app.add_middleware(Hosts, settings=settings)
     app.add_middleware(Watch, metrics=metrics, log=log)
-    app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors)
+    app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, own=bool(settings.targets))
     Problems(site.pages).install(app)
     return app
 
@@ -97,9 +105,12 @@ async def gallery(request: Request) -> Response:
         return passing(request, site.pages.waiting("The gallery", "/healthz?wait=1"), "text/html")
     ops, device = await site.engine.catalogue(), await site.engine.device()
     social = of_gallery(site.base(request), site.settings.public)
-    drawn = await site.thumbnails.of(ops)
-    body = site.pages.gallery(ops, drawn, device, social)
-    if any(each["word"] == MEASURING for each in drawn.values()):
+    mine, theirs = ({name: op for name, op in ops.items() if op["own"] is own} for own in (True, False))
+    drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
+    own = site.engine.own if isinstance(site.engine, Library) else None
+    trouble, generation = (own.trouble, own.generation) if own else (None, 0)
+    body = site.pages.gallery(ops, drawn, device, social, trouble, ", ".join(site.settings.targets), generation)
+    if trouble or any(each["word"] == MEASURING for each in drawn.values()):
         return passing(request, body, "text/html")
     return reply(request, body, "text/html", fingerprint(body))
 

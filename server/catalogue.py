@@ -67,6 +67,15 @@ def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
         "reference": op.reference,
         "source": op.source,
         "digest": _digest(op),
+        "own": False,
+        "declared": True,
+        "recipe": "",
+        "usual_recipe": "",
+        "assumed": [],
+        "dtype": op.dtype,
+        "block": "",
+        "first_line": op.first_line,
+        "file": f"ops/{op.name}.py",
         "inputs": [_input(each) for each in op.inputs],
         "parameters": [_parameter(each) for each in op.parameters],
         "outputs": [{"name": name, "shape": list(shape)} for name, shape in outputs],
@@ -108,6 +117,9 @@ def _elements(name: str, shape: tuple[int, ...]) -> Iterator[str]:
 
 
 def _digest(op: Op) -> str:
-    file = inspect.getsourcefile(op.function)  # it may lie outside of ops/
-    text = Path(file).read_text(encoding="utf-8") if file else op.source
+    try:
+        file = inspect.getsourcefile(op.function)  # it may lie outside of ops/
+        text = Path(file).read_text(encoding="utf-8", errors="replace") if file else op.source
+    except (TypeError, OSError):  # it is written in C, or its file has gone since it was loaded
+        text = op.source
     return hashlib.sha256(f"{op.name}\0{text}\0{build()}".encode()).hexdigest()[:16]

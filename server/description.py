@@ -65,6 +65,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "hide": ({"type": "string"}, f"what is left out, separated by commas: {', '.join(PARTS)}"),
     "width": (_or_empty(_pixels(WIDTHS)), "of a picture, in pixels"),
     "height": (_or_empty(_pixels(HEIGHTS)), "of a picture or an embed, in pixels"),
+    "recipe": ({"type": "string"}, "how a Function of your own is called, as in `x: float64[7]; k = 2`"),
     "sliders": ({"type": "string"}, "what stays live in the `.html` file, with how many values: `min:9,grad_output:3`"),
     "view": ({"type": "string", "enum": list(VIEWS), "default": VIEWS[0]}, "which of the documents"),
     "wrt2": ({"type": "string"}, "what the view `surface` sweeps beside `wrt`; the next element by default"),

@@ -13,7 +13,7 @@ from .site import Site
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 # Every section has its numbers, its table and its file, and there is no end of sections; the pictures go with links.
 ENDLESS = (
-    *("/ops/*.json", "/ops/*.csv", "/ops/*.html", "/ops/*.svg"),
+    *("/ops/*.json", "/ops/*.csv", "/ops/*.html", "/ops/*.svg", "/ops/*.py"),
     *("/compare.json", "/openapi.json", "/healthz", "/metrics"),
 )
 

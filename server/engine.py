@@ -3,85 +3,80 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
+from .denial import OUTCOMES, BadQuestion, EngineBusy, EngineFault, NoOp, Unsolved
 from .frames import Frame
-from .life import LOADING, Life
 from .loss import Lost, explained
 from .process import WorkerProcess
 from .question import Question
+from .succession import Succession
+from .unsolved import unsolved
+from .work import Work
 
-STARTS = 3  # workers in a row that may end while they load
-PAUSE = 1.0  # seconds until a worker that could not be started is tried again
 QUEUE = 64
+REMEMBERED = 512  # descriptions of a visitor's Functions, each under one recipe
 
 Answer = Frame
 Catalogue = dict[str, dict[str, Any]]
-
-
-class BadQuestion(Exception):
-    """The op cannot be asked that; the message says why and what can be asked."""
-
-
-class EngineBusy(Exception):
-    """More questions wait than can be answered in time."""
-
-
-class EngineBroken(Exception):
-    """The ops cannot be loaded; the message says which and why."""
-
-
-class EngineFault(Exception):
-    """A fault of Gradloupe itself, in the worker, whose log has the traceback."""
-
-
-OUTCOMES = {BadQuestion: "refused", EngineBusy: "busy", EngineBroken: "broken", EngineFault: "fault"}
 
 
 class Engine:
     """Holds one worker process. Everything is awaited in the one event loop that called ``connect``."""
 
     def __init__(self, process: WorkerProcess) -> None:
-        self._deadline = process.deadline
-        self._life = Life(process)
-        self._hello: dict[str, Any] = {}
-        self.broken = ""  # the sentence that says why there are no answers
+        self._workers = Succession(process)
+        self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
+        self._before: dict[tuple[str, str], str] = {}
         self._waiting = 0
+        self._idle = asyncio.Event()  # nobody waits
         self._turn = asyncio.Lock()
-        self._change = asyncio.Condition()  # of the worker that listens, or of `broken`
         self.outcomes: Counter[str] = Counter()  # of the questions
-        self.restarts = 0
 
     @classmethod
-    def spawn(cls, deadline: float = 10.0) -> Engine:
-        """Start the worker; it loads torch while the caller goes on. ``deadline`` is seconds for one question."""
-        return cls(WorkerProcess(deadline))
+    def spawn(cls, work: Work | None = None) -> Engine:
+        """Start the worker, by default that of the gallery; it loads torch while the caller goes on."""
+        return cls(WorkerProcess(work or Work()))
 
     async def connect(self) -> None:
         """Listen to the worker from now on."""
-        self._living = asyncio.create_task(self._live())
+        self._living = asyncio.create_task(self._workers.last())
 
     async def close(self) -> None:
         """End the worker and leave nothing behind."""
         self._living.cancel()
         with suppress(asyncio.CancelledError):
             await self._living
-        await self._life.close()
+        await self._workers.close()
+
+    @property
+    def work(self) -> Work:
+        """What its workers are for."""
+        return self._workers.work
+
+    @property
+    def broken(self) -> str:
+        """The sentence that says why there are no answers; empty while there are."""
+        return self._workers.broken
+
+    @property
+    def restarts(self) -> int:
+        """How many workers were replaced."""
+        return self._workers.restarts
 
     @property
     def ready(self) -> bool:
         """Whether a worker listens and has loaded its ops."""
-        return self._life.listens and not self.broken
+        return self._workers.life.listens and not self.broken
 
     @property
     def starting(self) -> bool:
         """Whether the ops are not known yet; later, while a worker is replaced, they are."""
-        return not self._hello and not self.broken
+        return not self._workers.hello and not self.broken
 
     @property
     def waiting(self) -> int:
@@ -91,23 +86,88 @@ class Engine:
     @property
     def worker(self) -> int:
         """The number of the process that there is now."""
-        return self._life.pid
+        return self._workers.life.pid
+
+    @property
+    def trouble(self) -> dict[str, Any] | None:
+        """Why the ops could not be loaded, where in the visitor's file; None while nothing is broken."""
+        if not self.broken:
+            return None
+        nowhere: dict[str, Any] = {"kind": "", "file": "", "line": None, "excerpt": [], "traceback": ""}
+        return {**nowhere, **self._workers.greeting.get("trouble", {}), "sentence": self.broken}
+
+    @property
+    def files(self) -> list[str]:
+        """The visitor's files that the last worker has read, as absolute paths."""
+        return list(self._workers.greeting.get("files", ()))
 
     async def wait_ready(self) -> None:
         """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
         async with self._place():
-            await self._listening()
+            await self._workers.listening()
+
+    async def idle(self) -> None:
+        """Return when nobody waits for an answer."""
+        if self._waiting:
+            await self._idle.wait()
 
     async def catalogue(self) -> Catalogue:
         """What there is to ask about, by op name."""
         await self._known()
-        catalogue: Catalogue = self._hello["catalogue"]
+        catalogue: Catalogue = self._workers.hello["catalogue"]
         return catalogue
+
+    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+        """One op, whole; a visitor's own as it is called by ``recipe``, or as inference finds, where that is empty.
+
+        Raises ``NoOp``, ``Unsolved``, ``BadQuestion`` for a recipe that cannot be, and what ``answer`` raises.
+        """
+        known = await self.stub(name)
+        if not known.get("own"):
+            return known
+        key = (known["digest"], name, recipe)
+        if key not in self._described:
+            told = await self._told("describe", known, recipe)
+            self._described[key] = told
+            while len(self._described) > REMEMBERED:
+                self._described.popitem(last=False)
+        self._described.move_to_end(key)
+        told = self._described[key]
+        if "unsolved" in told:
+            raise Unsolved(told["unsolved"])
+        described: dict[str, Any] = told["op"]
+        return described
+
+    @property
+    def recipes(self) -> dict[tuple[str, str], str]:
+        """What each Function is called by, or was when that worked last, under each recipe that was asked for."""
+        told = {key: each["op"]["recipe"] for key, each in self._described.items() if "op" in each}
+        now = {(name, asked): used for (_, name, asked), used in told.items() if used}
+        return dict(list({**self._before, **now}.items())[-REMEMBERED:])
+
+    def inherit(self, recipes: dict[tuple[str, str], str]) -> None:
+        """Know what worked before the file was saved."""
+        self._before = recipes
+
+    async def test(self, name: str, recipe: str = "") -> str:
+        """The op as a test file for pytest; raises what ``op`` raises."""
+        known = await self.stub(name)
+        told = await self._told("test", known, recipe)
+        if "unsolved" in told:
+            raise Unsolved(told["unsolved"])
+        return str(told["test"])
+
+    async def stub(self, name: str) -> dict[str, Any]:
+        """What is known of an op without calling it; raises ``NoOp``."""
+        known = (await self.catalogue()).get(name)
+        if known is None:
+            raise NoOp(name)
+        return known
 
     async def device(self) -> dict[str, Any]:
         """The devices of this machine and the release of torch."""
         await self._known()
-        device: dict[str, Any] = self._hello["device"]
+        device: dict[str, Any] = self._workers.hello["device"]
         return device
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
@@ -127,7 +187,21 @@ class Engine:
         return frame
 
     async def _answered(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
-        asked = asdict(question)
+        try:
+            before = self._before.get((question.op, question.recipe), "")
+            return await self._asked({"question": asdict(question) | ({"before": before} if before else {})}, gone)
+        except Lost as lost:
+            return explained(lost, question, await self.stub(question.op), await self.device())
+
+    async def _told(self, what: str, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
+        before = self._before.get((stub["name"], recipe), "")
+        try:
+            return (await self._asked({what: {"op": stub["name"], "recipe": recipe, "before": before}}, None)).header
+        except Lost as lost:
+            return {"unsolved": unsolved(lost, stub, recipe)}
+
+    async def _asked(self, asked: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
+        """What the worker says; raises ``Lost`` where it did not survive the question."""
         async with self._place():
             waited = self._turn.locked()
             async with self._turn:
@@ -136,97 +210,35 @@ class Engine:
                 try:
                     frame = await self._exchange(asked)
                 except Lost as lost:
-                    frame = await self._again(asked, lost, question)
+                    if lost.ours:
+                        raise
+                    # To ask twice changes nothing, and the worker may have been ended by something else.
+                    frame = await self._exchange(asked)
         if "bad" in frame.header:
             raise BadQuestion(frame.header["bad"])
         return frame
-
-    async def _again(self, asked: dict[str, Any], lost: Lost, question: Question) -> Frame:
-        # To ask twice changes nothing, and the worker may have been ended by something else. A deadline is ours.
-        if not lost.late:
-            try:
-                return await self._exchange(asked)
-            except Lost as again:
-                lost = again
-        return explained(lost, question, (await self.catalogue())[question.op], await self.device())
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
         if self._waiting >= QUEUE:
             raise EngineBusy
         self._waiting += 1
+        self._idle.clear()
         try:
             yield
         except asyncio.CancelledError:  # the server is ending, and its time to finish is over
             raise EngineBusy from None
         finally:
             self._waiting -= 1
+            if not self._waiting:
+                self._idle.set()
 
     async def _known(self) -> None:
-        if self.broken or not self._hello:
+        if self.broken or not self._workers.hello:
             await self.wait_ready()
 
-    async def _listening(self) -> Life:
-        async with self._change:
-            await self._change.wait_for(lambda: self._life.listens or self.broken)
-        if self.broken:
-            raise EngineBroken(self.broken)
-        return self._life
-
     async def _exchange(self, asked: dict[str, Any]) -> Frame:
-        frame = await (await self._listening()).ask(asked)
+        frame = await (await self._workers.listening()).ask(asked)
         if "fault" in frame.header:
             raise EngineFault(frame.header["fault"])
         return frame
-
-    async def _live(self) -> None:
-        """Attend to one worker after the other, until the ops are known to be broken."""
-        try:
-            starts = 0
-            while not self.broken:
-                ended = await self._attend(self._life)
-                starts = 0 if self._life.greeted else starts + 1
-                if starts == STARTS:
-                    why = f"The worker process ended ({ended}) {STARTS} times while it was loading; see the log."
-                    self.broken = self.broken or why
-                if not self.broken:
-                    await self._replace()
-        except Exception as problem:
-            logging.getLogger("uvicorn.error").exception("no worker is attended to any more")
-            self.broken = (
-                f"A fault of Gradloupe itself ({type(problem).__name__}: {problem}); see the log, and restart it."
-            )
-        await self._tell()
-
-    async def _attend(self, life: Life) -> str:
-        """Greet the worker, wait for its end, and say how that came."""
-        try:
-            hello = await life.begin()
-        except Lost as lost:
-            if lost.late:
-                self.broken = f"The ops were not loaded after {LOADING:g} s; a file in ops/ may compute for ever."
-        else:
-            self.broken = hello.get("broken", "")
-            if life.greeted:
-                self._hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
-            await self._tell()
-        assert life.ended is not None
-        return await life.ended
-
-    async def _replace(self) -> None:
-        """Start the next worker, as soon as the system lets us."""
-        while True:
-            try:
-                self._life = Life(WorkerProcess(self._deadline))
-                self.restarts += 1
-            except OSError as problem:
-                self.broken = f"No worker process can be started ({problem}); that is tried again every second."
-                await self._tell()
-                await asyncio.sleep(PAUSE)
-            else:
-                self.broken = ""
-                return
-
-    async def _tell(self) -> None:
-        async with self._change:
-            self._change.notify_all()

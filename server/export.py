@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
-import orjson
-
-from .address import Address, canonical, defaults, texts
+from .address import Address, canonical
 from .answers import Answers, Gone
 from .assets import Assets
-from .bundle import Bundle, bundle
-from .engine import Answer, EngineBusy
+from .bundle import Bundle
+from .denial import EngineBusy
+from .engine import Answer
 from .number import BadQuery
 from .packed import packed
 from .pages import Pages, View
 from .pool import Pool, expected
+from .single import parts, single
 from .sliders import Axis, at, axes, number, sample, sections
 
 LARGEST = 32 * 2**20  # bytes of answers in one file
@@ -27,10 +27,6 @@ PAUSE = 0.1  # seconds until a question is asked again that there was no room fo
 TOGETHER = 2  # files in the making
 WEIGHED = 4  # files whose size is being found out
 SAMPLES = 64  # sections from which the size of a file is told
-SHEETS = (
-    *("style", "marks", "op", "verdict", "source", "figure", "still", "controls", "values", "narrow"),
-    *("highlight", "contrast", "export"),
-)
 
 
 class Exports:
@@ -77,8 +73,7 @@ class Exports:
 
     def _whole(self) -> Bundle:
         if self._bundle is None:
-            library = self._assets.plotly("curves").rpartition("/")[2]
-            self._bundle = bundle(self._assets, "export.js", library, [f"{sheet}.css" for sheet in SHEETS])
+            self._bundle = parts(self._assets)
         return self._bundle
 
     def _weigh(self, view: View, grid: tuple[Axis, ...]) -> tuple[int, int]:
@@ -88,10 +83,8 @@ class Exports:
         fixed = sum(len(text.encode()) for text in whole.values())
         return len(self._write(view, grid, Pool(), bare)), fixed
 
-    def _write(self, view: View, grid: tuple[Axis, ...], pool: Pool, parts: Bundle | None = None) -> bytes:
-        listed = [_described(view.op, view.address, axis) for axis in grid]
-        answers = f'{{"axes":{orjson.dumps(listed).decode()},{pool.json()}}}'
-        return self._pages.export(view, listed, answers.replace("<", "\\u003c"), parts or self._whole())
+    def _write(self, view: View, grid: tuple[Axis, ...], pool: Pool, bare: Bundle | None = None) -> bytes:
+        return single(self._pages, view, grid, pool, bare or self._whole())
 
 
 @dataclass
@@ -159,10 +152,3 @@ def _check_size(data: int) -> None:
             f"sliders: the file would hold about {data / 2**20:.0f} MB of answers; at most {LARGEST >> 20} MB are"
             " allowed, so give fewer values, or lower count."
         )
-
-
-def _described(op: dict[str, Any], address: Address, axis: Axis) -> dict[str, Any]:
-    """An axis for the page: the text of each value, as addresses have it, and of the ``usual`` one, which they omit."""
-    values = [texts(at(address, {axis.name: value}))[axis.name] for value in axis.values]
-    usual = defaults(op, address.question.wrt)[axis.name]
-    return {"name": axis.name, "kind": axis.kind, "values": values, "at": axis.at, "usual": usual}

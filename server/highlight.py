@@ -10,11 +10,19 @@ LIGHT, DARK = "default", "github-dark"  # without a contrast that axe finds too 
 
 
 @lru_cache(maxsize=256)
-def highlight(source: str) -> Markup:
-    """``<pre class="source">``, each line in a ``<span>`` with the id ``L1``, ``L2`` and so on."""
-    lines = [f'<span class="line" id="L{number}">{line}</span>' for number, line in enumerate(painted(source), 1)]
+def highlight(source: str, first: int = 1) -> Markup:
+    """``<pre class="source">``, each line in a ``<span>`` with the id ``L1``, ``L2`` and so on.
+
+    ``first`` is the number that its first line bears in its file; the ids count from 1 all the same.
+    """
+    numbers = [f' data-line="{first + i}"' if first > 1 else "" for i in range(len(painted(source)))]
+    lines = [
+        f'<span class="line" id="L{i}"{number}>{line}</span>'
+        for i, (line, number) in enumerate(zip(painted(source), numbers, strict=True), 1)
+    ]
     text = "\n".join(lines)
-    return Markup(f'<pre class="source" tabindex="0"><code>{text}</code></pre>')  # noqa: S704 - pygments has escaped it
+    begins = f' data-first="{first}"' if first > 1 else ""
+    return Markup(f'<pre class="source" tabindex="0"{begins}><code>{text}</code></pre>')  # noqa: S704 - escaped by pygments
 
 
 @lru_cache(maxsize=256)

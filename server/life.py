@@ -6,11 +6,15 @@ import asyncio
 from typing import Any
 
 from .channel import Channel
+from .fault import Fault
 from .frames import BadFrame, Frame, pack
-from .loss import Lost
+from .loss import COPIES, Limit, Lost
+from .memory import takes_more
 from .process import WorkerProcess
 
-LOADING = 120.0  # seconds for `import torch` and the ops, on a cold disk
+PULSE = 0.1  # seconds between two looks at the memory of a worker that computes
+PATIENCE, LOOK = 0.2, 0.02  # seconds for a worker to say where it is, and between two looks whether it has
+UNBORN = 120.0  # seconds for `import torch` on a cold disk
 
 
 class Life:
@@ -31,7 +35,7 @@ class Life:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The number of the process, 0 as long as it is not known."""
         return self._process.pid
 
     async def begin(self) -> dict[str, Any]:
@@ -41,7 +45,10 @@ class Life:
             lambda: Channel(self._hear), sock=self._process.channel
         )
         self.ended = asyncio.create_task(self._end(self._transport, channel))
-        hello = (await self._within(LOADING, reply)).header
+        loading = self._process.work.loading
+        await self._born({reply, self.ended}, max(loading, UNBORN))
+        left = loading if self.pid else 0.0
+        hello = (await self._within(left, f"time of {loading:g} s to load (--loading)", reply)).header
         self.greeted = "broken" not in hello
         return hello
 
@@ -50,7 +57,8 @@ class Life:
         assert self._transport is not None
         reply = self._expect()
         self._transport.write(pack(Frame(asked)))
-        return await self._within(self._process.deadline, reply)
+        deadline = self._process.deadline
+        return await self._within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
 
     async def close(self) -> None:
         """End the process now."""
@@ -60,15 +68,25 @@ class Life:
         self._process.kill()
         self._process.reap()
 
+    async def _born(self, either: set[asyncio.Future[Any]], seconds: float) -> None:
+        """Wait until the process is there: where torch is loaded first, that is nobody's fault."""
+        now = asyncio.get_running_loop().time
+        until = now() + seconds
+        while not self.pid and not any(each.done() for each in either) and now() < until:
+            await asyncio.wait(either, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
+
     def _expect(self) -> asyncio.Future[Frame]:
         self._reply = asyncio.get_running_loop().create_future()
         return self._reply
 
-    async def _within(self, seconds: float, reply: asyncio.Future[Frame]) -> Frame:
+    async def _within(self, seconds: float, called: str, reply: asyncio.Future[Frame]) -> Frame:
+        """The reply; raises ``Lost`` where the worker ends before, or is ended at a limit."""
         assert self.ended is not None
         either: set[asyncio.Future[Any]] = {reply, self.ended}
         try:
-            await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            limit = await self._met(either, Limit("Timeout", called), seconds)
+            if limit is not None:
+                await self._locate(either)
         finally:
             if not (reply.done() or self.ended.done()):  # a late answer must not be taken for that of the next question
                 self._killed = True
@@ -76,8 +94,35 @@ class Life:
         if reply.done():
             return reply.result()
         if self.ended.done():
-            raise Lost(self.ended.result())
-        raise Lost(f"no answer after {seconds:g} s", late=True)
+            limit = COPIES if self._process.copied else None
+            raise Lost(self.ended.result(), limit, self._process.faults())
+        raise Lost("signal 9, SIGKILL", limit, self._process.faults())
+
+    async def _met(self, either: set[asyncio.Future[Any]], time: Limit, seconds: float) -> Limit | None:
+        """The limit that is met before anything of this happens: that of time, or that of memory."""
+        now, most = asyncio.get_running_loop().time, self._process.work.memory
+        until = now() + seconds
+        while (left := until - now()) > 0:
+            pulse = min(left, PULSE) if most else left
+            done, _ = await asyncio.wait(either, timeout=pulse, return_when=asyncio.FIRST_COMPLETED)
+            if done:
+                return None
+            if most and await asyncio.to_thread(takes_more, self._process.pid, most):
+                return Limit("Memory", f"memory limit of {most} MiB (--memory)")
+        return time
+
+    async def _locate(self, either: set[asyncio.Future[Any]]) -> None:
+        """Wait until the worker has written where it is, as long as that may take."""
+        self._process.locate()
+        before: tuple[Fault, ...] = ()
+        now = asyncio.get_running_loop().time
+        until = now() + PATIENCE
+        while now() < until:
+            done, _ = await asyncio.wait(either, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
+            found = self._process.faults()
+            if done or (found and found == before):
+                return
+            before = found
 
     async def _end(self, transport: asyncio.Transport, channel: Channel) -> str:
         await channel.closed

@@ -14,10 +14,11 @@ from xml.etree import ElementTree
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from .address import Address, canonical, curves_only, plain
+from .denial import NoOp
 from .description import problems
 from .number import BadQuery, shown
 from .picture import PREVIEW
-from .query import HEIGHTS, WIDTHS, read
+from .query import HEIGHTS, WIDTHS, read, recipe_in
 from .reply import fingerprint, reply
 from .site import Site
 
@@ -73,10 +74,11 @@ async def oembed(request: Request) -> Response:
     wanted = wanted_by(request.scope["query_string"].decode("latin-1"))
     base = site.base(request)
     name, query = place(wanted.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
-    ops, device = await site.engine.catalogue(), await site.engine.device()
-    if name not in ops:
-        raise HTTPException(404, f"There is no op {shown(name)!r}; the gallery at {base}/ shows them all.")
-    told = rich(base, ops[name], curves_only(read(ops[name], device, query)), wanted)
+    try:
+        op = await site.engine.op(name, recipe_in(query))
+    except NoOp:
+        raise HTTPException(404, f"There is no op {shown(name)!r}; the gallery at {base}/ shows them all.") from None
+    told = rich(base, op, curves_only(read(op, await site.engine.device(), query)), wanted)
     body = xml(told) if wanted.format == "xml" else json.dumps(told, ensure_ascii=False).encode()
     return reply(request, body, MEDIA_TYPES[wanted.format], fingerprint(body))
 

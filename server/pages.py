@@ -10,20 +10,22 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from .address import Address, canonical, defaults, extents, texts
+from .address import Address, canonical, curves_only, defaults, extents, plain, texts
 from .assets import Assets
 from .beyond import beyond
 from .bundle import Bundle
 from .engine import Answer
+from .example_inputs import example_inputs
 from .highlight import highlight
 from .keywords import keywords
 from .legend import legend
+from .live.declaration import declaration
 from .mathml import mathml
 from .modules import needed
 from .order import retold
 from .packed import packed, script
 from .picture import PREVIEW, SIZE, still
-from .prose import prose
+from .prose import inline, prose
 from .query import HEIGHTS, VALUES, WIDTHS
 from .shelves import NOTES, shelved, tour
 from .social import Social, of_section
@@ -55,7 +57,8 @@ class View:
 class Pages:
     """Every page as bytes of HTML."""
 
-    def __init__(self, assets: Assets) -> None:
+    def __init__(self, assets: Assets, own: bool = False, framed: bool = True) -> None:
+        """``own``: it shows a visitor's own Functions; ``framed``: pages elsewhere may embed figures."""
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -63,10 +66,13 @@ class Pages:
             auto_reload=False,
         )
         self._environment.globals |= {
+            "own": own,
+            "embeddable": framed,
             "static": assets.address,
             "plotly": assets.plotly,
             "mathml": mathml,
             "prose": prose,
+            "inline": inline,
             "highlight": highlight,
             "sparkline": sparkline,
             "keywords": keywords,
@@ -75,6 +81,7 @@ class Pages:
             "legend": legend,
             "retold": retold,
             "coded": coded,
+            "declaration": declaration,
             "typeset": typeset,
             "summary": summary,
             "kinks": kinks,
@@ -85,11 +92,23 @@ class Pages:
         }
 
     def gallery(
-        self, ops: dict[str, dict[str, Any]], thumbnails: dict[str, Any], device: dict[str, Any], social: Social
+        self,
+        ops: dict[str, dict[str, Any]],
+        thumbnails: dict[str, Any],
+        device: dict[str, Any],
+        social: Social,
+        trouble: dict[str, Any] | None = None,
+        file: str = "",
+        generation: int = 0,
     ) -> bytes:
-        """All ops by their groups, each with its small curves, and the tour through them."""
+        """All ops by their groups, each with its small curves, and the tour through them.
+
+        ``trouble`` is that of the visitor's own ``file``, whose Functions may be missing or old; ``generation`` says
+        which load it was.
+        """
         cards = [op | {"thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()]
-        said = {"torch": device["torch"], "device": _name(device), "social": social}
+        said = {"torch": device["torch"], "device": _name(device), "social": social, "trouble": trouble}
+        said |= {"file": file, "generation": generation}
         return self._render("gallery.html", {"groups": shelved(cards), "notes": NOTES, "tour": tour(ops), **said})
 
     def op(self, view: View) -> bytes:
@@ -117,6 +136,15 @@ class Pages:
         """What stands there until torch is loaded; ``address_json`` answers when it is. ``framed``: in another page."""
         return self._render("waiting.html", {"title": title, "address_json": address_json, "framed": framed})
 
+    def trouble(self, trouble: dict[str, Any], file: str, generation: int) -> bytes:
+        """Why the visitor's ``file`` cannot be loaded, while there is nothing of it to show; followed from there on."""
+        return self._render("trouble.html", {"trouble": trouble, "file": file, "generation": generation})
+
+    def unsolved(self, told: dict[str, Any]) -> bytes:
+        """A visitor's Function that cannot be called yet: why, and how to say what it takes."""
+        examples = example_inputs(told["title"], told["recipe"], told["argument"])
+        return self._render("unsolved.html", {"op": told, "examples": examples})
+
     def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
         """Why there is no such page; ``op`` is one that there is, ``place`` the first word of the path."""
         said = {"framed": place == "embed", "paired": place == "compare"}
@@ -143,6 +171,7 @@ def _context(view: View, place: str = "/ops/{name}") -> dict[str, Any]:
         "address": canonical(op, address),
         "elsewhere": lambda span: canonical(op, _ranged(address, span), place),
         "figure": view.figure,
+        "usually_called": canonical(op, _called(address, op["usual_recipe"])),
         "hide": address.hide,
         "theme": address.theme,
         "device": view.device,
@@ -152,6 +181,11 @@ def _context(view: View, place: str = "/ops/{name}") -> dict[str, Any]:
         "packed": "" if document is None else script(document),
         "still": "" if answer is None else still(answer, address.layout),
     }
+
+
+def _called(address: Address, recipe: str) -> Address:
+    """The curves of this address under another recipe, in no dress."""
+    return replace(plain(curves_only(address)), question=replace(curves_only(address).question, recipe=recipe))
 
 
 def _ranged(address: Address, span: tuple[float, float]) -> Address:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from .engine import BadQuestion, EngineBroken, EngineBusy
+from .denial import BadQuestion, EngineBroken, EngineBusy, NoOp, Unsolved
 from .number import BadQuery
 from .pages import Pages
 from .query import LongQuery
@@ -15,7 +15,7 @@ from .refusal import problem
 from .reply import passing
 from .security import DATA, of
 
-STATUS = {LongQuery: 414, BadQuery: 422, BadQuestion: 422, EngineBusy: 503, EngineBroken: 503}
+STATUS = {LongQuery: 414, BadQuery: 422, BadQuestion: 422, Unsolved: 422, NoOp: 404, EngineBusy: 503, EngineBroken: 503}
 RETRY_AFTER = 1  # seconds
 BUSY = "More questions are waiting than can be answered soon; ask again in a second."
 FAULT = "A fault of Gradloupe itself, not of the Function or the address; the log of the server has the details."
@@ -41,7 +41,8 @@ class Problems:
         assert isinstance(problem, HTTPException)
         detail = problem.detail
         if problem.status_code == 405:
-            detail = f"{request.method} is not allowed here; use GET."
+            use = "POST" if "POST" in (problem.headers or {}).get("Allow", "") else "GET"
+            detail = f"{request.method} is not allowed here; use {use}."
         elif detail == HTTPStatus.NOT_FOUND.phrase:
             detail = "There is nothing at this address; the gallery is at / and the description of the API at /docs."
         response = self._response(request, problem.status_code, detail)

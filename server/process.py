@@ -2,65 +2,143 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 
-PACKAGE = __package__.rpartition(".")[0]
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+from . import nursery
+from .fault import TOO_MANY, Fault, faults
+from .interpreter import ONE_THREAD, PACKAGE, python
+from .work import Work
+
+FORKS = sys.platform == "linux"  # elsewhere the libraries under torch do not survive it
+WHERE = signal.SIGUSR2  # asks a worker to note where it is
+LONGEST = 2**20  # bytes that are read of what it has noted
 
 
 class WorkerProcess:
-    """Runs ``server/worker.py`` in a session of its own, so that Ctrl-C in the terminal reaches only the server.
+    """A worker in a session of its own, so that Ctrl-C in the terminal reaches only the server.
 
-    ``deadline`` is how many seconds a question may take. Raises ``OSError`` where no process can be started.
+    It is forked from a process that has imported torch, or started by itself where that cannot be. Raises ``OSError``
+    where no process can be started.
     """
 
-    def __init__(self, deadline: float) -> None:
-        self.deadline = deadline
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self._notes = _nameless_file()
         self.channel, theirs = socket.socketpair()
         with theirs:
             try:
-                self._child = subprocess.Popen(  # noqa: S603
-                    [*python(), "-m", f"{PACKAGE}.server.worker", str(theirs.fileno()), str(deadline)],
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    env=os.environ | ONE_THREAD,
-                    start_new_session=True,
-                )
+                self._child = _started(work, theirs.fileno(), self._notes, self._hang_up)
             except OSError:
-                self.channel.close()
+                self._close()
                 raise
 
     @property
+    def deadline(self) -> float:
+        """How many seconds a question may take."""
+        return self.work.deadline
+
+    @property
     def pid(self) -> int:
-        """Its number."""
-        return self._child.pid
+        """Its number; 0 until it is known, which may take as long as torch loads."""
+        return self._child.number
 
     def kill(self) -> None:
         """End the process and whatever it has started, now."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.kill()
+
+    def locate(self) -> None:
+        """Have it note where it is; ``faults`` tells it soon after."""
+        self._child.signal(WHERE)
+
+    def faults(self) -> tuple[Fault, ...]:
+        """The calls under way when it ended or was located, innermost first; none if it could not say."""
+        return faults(self._noted())
+
+    @property
+    def copied(self) -> bool:
+        """Whether it has ended itself because it was copied (``os.fork``) again and again."""
+        return TOO_MANY in self._noted()
 
     def reap(self) -> str:
         """Wait for the end, kill what lingers after the channel has closed, and say how the end came."""
-        with suppress(subprocess.TimeoutExpired):
-            self._child.wait(1)
-        self.kill()
-        code = self._child.wait()
-        self.channel.close()
+        code = self._child.wait(1)
+        if code is None:
+            self.kill()
+            code = self._child.wait()
+        self._close()
+        assert code is not None
         if code >= 0:
             return f"exit code {code}"
         with suppress(ValueError):
             return f"signal {-code}, {signal.Signals(-code).name}"
         return f"signal {-code}"
 
+    def _hang_up(self) -> None:
+        # What it has started, and is out of reach, may still hold its end of the channel.
+        with suppress(OSError):
+            self.channel.shutdown(socket.SHUT_RDWR)
 
-def python() -> list[str]:
-    """The command that finds this package after ``-m``, and no stranger's modules."""
-    # `-m` puts the working directory in front of the path, where a stranger's `torch.py` may lie.
-    found_here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) == os.getcwd()
-    return [sys.executable] if found_here else [sys.executable, "-P"]
+    def _noted(self) -> str:
+        if self._notes < 0:
+            return self._last_noted
+        with suppress(OSError):
+            return os.pread(self._notes, LONGEST, 0).decode("ascii", "replace")
+        return ""
+
+    def _close(self) -> None:
+        self._last_noted, notes = self._noted(), self._notes
+        self._notes = -1
+        self.channel.close()
+        if notes >= 0:
+            os.close(notes)
+
+
+class _Spawned:
+    """A worker that was started by itself, and loads torch by itself; as ``nursery.Birth``."""
+
+    def __init__(self, work: Work, channel: int, notes: int) -> None:
+        self._child = subprocess.Popen(  # noqa: S603
+            [*python(), "-m", f"{PACKAGE}.server.worker", str(channel), str(notes), json.dumps(asdict(work))],
+            pass_fds=[channel, notes],
+            stdin=subprocess.DEVNULL,
+            env=os.environ | ONE_THREAD,
+            start_new_session=True,
+        )
+        self.number = self._child.pid
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.number, signal.SIGKILL)
+
+    def signal(self, sign: signal.Signals) -> None:
+        self._child.send_signal(sign)
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(seconds)
+            self.kill()  # what it has left behind
+        return self._child.returncode
+
+
+def _started(work: Work, channel: int, notes: int, hang_up: Callable[[], None]) -> nursery.Birth | _Spawned:
+    if FORKS:
+        with suppress(OSError):
+            return nursery.ask(work, channel, notes, hang_up)
+    return _Spawned(work, channel, notes)
+
+
+def _nameless_file() -> int:
+    if sys.platform == "linux":
+        return os.memfd_create("gradloupe")
+    from tempfile import TemporaryFile
+
+    with TemporaryFile() as file:
+        return os.dup(file.fileno())

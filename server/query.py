@@ -43,6 +43,7 @@ NAMES = (
         "width",
         "height",
         "sliders",
+        "recipe",
     ),
 )
 ORDERS = ("1", "2")
@@ -57,9 +58,17 @@ class LongQuery(BadQuery):
     """The query string is longer than any question needs."""
 
 
+def recipe_in(query: str) -> str:
+    """How the query says that a visitor's own Function is called, empty where it says nothing; raises ``BadQuery``."""
+    _check_length(query)
+    return dict(parse_qsl(query)).get("recipe", "")
+
+
 def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
     """What the query string asks of ``op``; raises ``BadQuery``."""
     given = _pairs(op, query)
+    if given.get("recipe") and not op["own"]:
+        raise BadQuery(f"recipe is for Functions of your own; {op['name']} declares how it is called, so leave it out.")
     wrt = element("wrt", given["wrt"], sweepable(op)) if "wrt" in given else None
     usual = default(op, wrt)
     asked = usual.question
@@ -83,6 +92,7 @@ def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
         compile=_choice("compile", given.get("compile", "false"), ("true", "false")) == "true",
         lr=_rate(given["lr"]) if given.get("lr") else None,
         steps=read_int("steps", given["steps"], *STEPS) if given.get("steps") else None,
+        recipe=op["recipe"],
         goal=tuple(read_float("goal", each) for each in _texts(given["goal"])) if given.get("goal") else None,
     )
     if any(given.get(name) for name in ("wrt2", "start2", "stop2")) or question.view == "surface":
@@ -109,8 +119,7 @@ def _named(declared: Iterable[dict[str, Any]], given: dict[str, str]) -> list[di
 
 
 def _pairs(op: dict[str, Any], query: str) -> dict[str, str]:
-    if len(query) > LONGEST:
-        raise LongQuery(f"The query has {len(query)} bytes; at most {LONGEST} are allowed, so leave defaults out.")
+    _check_length(query)
     names = [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(NAMES)
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
@@ -122,6 +131,11 @@ def _pairs(op: dict[str, Any], query: str) -> dict[str, str]:
             raise BadQuery(f"{name} is given twice; give it once.")
         given[name] = text
     return given
+
+
+def _check_length(query: str) -> None:
+    if len(query) > LONGEST:
+        raise LongQuery(f"The query has {len(query)} bytes; at most {LONGEST} are allowed, so leave defaults out.")
 
 
 def _choice(name: str, text: str, choices: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ class Question:
     ``descent`` starts at it, and goes down with learning rate ``lr`` for so many ``steps`` to the ``goal``: one
     number for all of the output, or as many as it has; None where it is to be chosen.
     ``surface`` sweeps ``wrt2`` too, from ``start2`` to ``stop2``; None for another view, or where there is no second.
+    ``recipe`` says how a visitor's own Function is called; empty for an op of the gallery, which has one way.
     """
 
     op: str
@@ -58,6 +59,7 @@ class Question:
     wrt2: Element | None = None
     start2: float | None = None
     stop2: float | None = None
+    recipe: str = ""
 
     @property
     def place(self) -> float:

@@ -6,8 +6,8 @@ import asyncio
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 
-from .engine import EngineBusy, EngineFault
-from .process import PACKAGE, python
+from .denial import EngineBusy, EngineFault
+from .interpreter import PACKAGE, python
 from .raster import PREFIX
 
 QUEUE = 8  # pictures that are drawn one after the other; the largest take a second

@@ -199,6 +199,7 @@ class Asked:
     order: int
     parameters: dict[str, bool | int | float | str]
     inputs: dict[str, list[float]]
+    recipe: str
     dtype: str
     device: Place
     notes: list[str]

@@ -6,21 +6,22 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from . import picture
 from .address import Address, canonical, curves_only, plain
+from .answers import present
+from .denial import Unsolved
 from .description import NAME, QUERY, documents, pages, pictures, problems
 from .document import document
 from .engine import Answer
 from .number import shown
 from .pages import Pages, View
-from .query import read
+from .query import read, recipe_in
 from .rasterizer import Rasterizer
 from .reply import fingerprint, kept, passing, reply, reply_large
 from .site import Site
@@ -155,9 +156,14 @@ async def embed(request: Request) -> Response:
 
 async def _asked(request: Request) -> tuple[Site, dict[str, Any], dict[str, Any], Address]:
     site = Site.serving(request)
+    op, query = await _op(site, request), _query(request)
     device = await site.engine.device()
-    op = await _op(site, request.path_params["name"])
-    return site, op, device, read(op, device, _query(request))
+    return site, op, device, read(op, device, query)
+
+
+async def _op(site: Site, request: Request) -> dict[str, Any]:
+    """The op that the path names, called as the query says."""
+    return await site.op(request.path_params["name"], recipe_in(_query(request)))
 
 
 async def _page(request: Request, render: Render) -> Response:
@@ -165,8 +171,11 @@ async def _page(request: Request, render: Render) -> Response:
     if site.engine.starting:
         numbers_of = f"/ops/{quote(name)}.json" + (f"?{query}" if query else "")
         return passing(request, site.pages.waiting(shown(name), numbers_of, render is Pages.embed), "text/html")
+    try:
+        op = await _op(site, request)
+    except Unsolved as unsolved:
+        return passing(request, site.pages.unsolved(unsolved.told), "text/html")
     device = await site.engine.device()
-    op = await _op(site, name)
     address = read(op, device, query)
     base, public = site.base(request), site.settings.public
     kind = f"{render.__name__} {base} {public} {site.assets.digest}"
@@ -178,15 +187,13 @@ async def _page(request: Request, render: Render) -> Response:
     answer = await site.answers.soon(op, device, figure.question, PATIENCE[render])
     body = render(site.pages, View(op, device, address, canonical(op, plain(figure)), answer, base, public))
     # A failure may go better the next time; or the worker was replaced by one that has loaded other code.
-    passes = answer is None or answer.header["failure"] is not None or op != await _op(site, name)
+    passes = answer is None or answer.header["failure"] is not None or not await _stays(site, op)
     return passing(request, body, "text/html") if passes else reply(request, body, "text/html", mark)
 
 
 async def _section(request: Request, media_type: str, write: Write, of: Callable[[Address], Address]) -> Response:
-    site = Site.serving(request)
-    device = await site.engine.device()
-    op = await _op(site, request.path_params["name"])
-    address = of(read(op, device, _query(request)))
+    site, op, device, address = await _asked(request)
+    address = of(address)
     shortest = canonical(op, address)
     known = kept(request, _mark(site, op, device, shortest, media_type), media_type)
     if known is not None:
@@ -196,7 +203,7 @@ async def _section(request: Request, media_type: str, write: Write, of: Callable
     if answer.header["failure"] is not None:  # it may go better the next time
         return passing(request, body, media_type)
     # Meanwhile the worker may have been replaced by one that has loaded other code.
-    op, device = await _op(site, op["name"]), await site.engine.device()
+    op, device = await _op(site, request), await site.engine.device()
     return await reply_large(request, body, media_type, _mark(site, op, device, shortest, media_type))
 
 
@@ -222,24 +229,11 @@ def _pictured(address: Address) -> Address:
 
 async def _stays(site: Site, op: dict[str, Any]) -> bool:
     """Whether the worker was not replaced meanwhile by one that has loaded other code."""
-    return bool((await _op(site, op["name"]))["digest"] == op["digest"])
+    return await present(site.engine, op["name"]) == op["digest"]
 
 
 def _mark(site: Site, op: dict[str, Any], device: dict[str, Any], address: str, media_type: str) -> str:
     return fingerprint(site.build, op["digest"], address, repr(device), media_type)
-
-
-async def _op(site: Site, name: str) -> dict[str, Any]:
-    ops = await site.engine.catalogue()
-    if name in ops:
-        return ops[name]
-    stem, _, ending = name.rpartition(".")
-    if stem in ops:
-        allowed = ".json, .csv, .svg, .png and .html"
-        raise HTTPException(404, f"There is no format {shown(ending)!r}; allowed are {allowed} after /ops/{stem}.")
-    close = get_close_matches(name[:80], ops, 1)
-    hint = f"did you mean {close[0]}? The gallery at / shows them all." if close else "the gallery at / shows them all."
-    raise HTTPException(404, f"There is no op {shown(name)!r}; {hint}")
 
 
 def _query(request: Request) -> str:

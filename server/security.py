@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,29 +36,39 @@ SHARED = FRAMED | {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "retry-after",  # a figure in a sandbox is elsewhere, too
 }
-DATA = (".json", ".csv", ".svg", ".png")
+DATA = (".json", ".csv", ".svg", ".png", ".py")
+EVERYBODYS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server, whatever it shows
+AT_HOME = ("'self'", "'none'")  # who may embed the figures of a server that keeps them to itself
 
 
 class SecurityHeaders:
-    """Adds the headers of its path to every response, and answers HEAD like GET (the server drops the body)."""
+    """Adds the headers of its path to every response, and answers HEAD like GET (the server drops the body).
 
-    def __init__(self, app: ASGIApp, frame_ancestors: str) -> None:
+    ``own`` says that a visitor's own Functions are served: no page of another site may read any of it.
+    """
+
+    def __init__(self, app: ASGIApp, frame_ancestors: str, own: bool = False) -> None:
         self.app = app
+        self._own = own
         # The word for everybody leaves out pages that were opened from a disk; to say nothing admits them, too.
         framed = "" if frame_ancestors == "*" else f"; frame-ancestors {frame_ancestors}"
         self._picture = PICTURE + framed
-        self._figure = HEADERS | FRAMED | {"content-security-policy": SOURCES + framed}
-        del self._figure["cross-origin-opener-policy"]
+        at_home = own and frame_ancestors in AT_HOME
+        self._figure = HEADERS | ({} if at_home else FRAMED) | {"content-security-policy": SOURCES + framed}
+        if not at_home:
+            del self._figure["cross-origin-opener-policy"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        added = self._figure if scope["path"].startswith("/embed/") else of(scope["path"])
+        added = self._added(scope["path"])
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                for name in SHARED.keys() - added.keys() if self._own else ():
+                    del headers[name]
                 headers.update(added)
                 # A 304 says nothing of its kind, and what it says of the policy replaces what the picture said.
                 if scope["path"].endswith(".svg") and message["status"] in (200, 304):
@@ -68,6 +80,11 @@ class SecurityHeaders:
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET", "asked": "HEAD"}
         await self.app(scope, receive, send_with_headers)
+
+    def _added(self, path: str) -> dict[str, str]:
+        if path.startswith("/embed/"):
+            return self._figure
+        return HEADERS if self._own and not EVERYBODYS.match(path) else of(path)
 
 
 def of(path: str) -> dict[str, str]:

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import argparse
-import re
+import secrets
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_network
-from math import isfinite
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
-LOGS = ("off", "text", "json")
+from .options import FORMATS, GROUPS, LOGS, OPTIONS, BadSetting, listed, names, switch
+
 DEADLINE = 10.0  # seconds a Function may take for one section
+LOADING = 120.0  # and its file for being imported
 REQUESTS = 64  # of one address, answered at once
 PUBLIC = {"deadline": 5.0, "requests_per_peer": 32}  # where strangers ask; 32 fill half the queue of the engine
+OWN = {"memory": 4096, "loading": 30.0, "frame_ancestors": "'self'", "next_port": True}  # of the visitor's Functions
+EXAMPLES = """\
+examples:
+  gradloupe                                      the gallery
+  gradloupe my_ops.py                            every Function of a file, live: save it, and the curves move
+  gradloupe my_package.kernels:FusedSwish        one Function, or a plain function of tensors, of a module
+  gradloupe my_ops.py --check                    no server: a table, and exit code 1 where something differs
+  gradloupe my_ops.py --check --format junit     the same for a CI server
+  gradloupe my_ops.py --save-html report.html    the same as a page to keep or to send
+
+Every option may also be given in the environment: --port as GRADLOUPE_PORT, and so on.
+"""
 KUBERNETES = "tcp://"  # what it writes into GRADLOUPE_PORT where a service is called gradloupe
-SOURCE = re.compile(
-    r"\*|'self'|'none'|https?:|(https?://)?(?!(?:self|none)$)(\*\.)?[a-z0-9.-]+(:(\d{1,5}|\*))?", re.IGNORECASE
-)
-NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How one server is run.
+    """How gradloupe is run.
 
     ``url`` is the public address without a slash at the end, or empty; ``names`` are further host names it answers to;
     ``forwarded_allow_ips`` are the proxies whose word on the client is taken.
+
+    ``targets`` are the files and modules with the visitor's own Functions, and without them there is the gallery
+    alone. Their workers may hold ``memory`` MiB (0: no bound), and take ``loading`` seconds to import them; ``token``
+    is needed for what changes something. ``next_port`` says whether another port will do where that one is taken.
+    With ``check`` or ``save_html``, the file of a page, nothing is served; what the Functions named in ``allow``
+    differ by is no fault then.
     """
 
     host: str = "127.0.0.1"
@@ -42,25 +55,27 @@ class Settings:
     requests_per_peer: int = REQUESTS
     forwarded_allow_ips: str = ""
     cache: int = 64
+    targets: tuple[str, ...] = ()
+    memory: int = 0
+    loading: float = LOADING
+    token: str = ""
+    open: bool = False
+    check: bool = False
+    format: str = FORMATS[0]
+    save_html: str = ""
+    allow: tuple[str, ...] = ()
+    next_port: bool = False
 
-
-class BadSetting(ValueError):
-    """What is wrong with a setting, as the end of a sentence that its name begins."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One setting as text: its reader, and what ``--help`` says of it."""
-
-    read: Callable[[str], Any]
-    help: str
-    metavar: str
+    @property
+    def reports(self) -> bool:
+        """Whether the Functions are reported on, and nothing is served."""
+        return self.check or bool(self.save_html)
 
 
 def settings(arguments: Sequence[str], environment: Mapping[str, str], version: str) -> Settings:
     """The settings in these words and this environment; ends the process with a sentence when there are none."""
-    given = vars(_parser(version).parse_args(arguments))
-    chosen: dict[str, Any] = {}
+    given = vars(_parser(version).parse_intermixed_args(arguments))
+    chosen: dict[str, Any] = {"targets": tuple(dict.fromkeys(given["targets"]))}
     for name, option in OPTIONS.items():
         variable = f"GRADLOUPE_{name.upper()}"
         where, text = f"--{name.replace('_', '-')}", given[name]
@@ -74,8 +89,21 @@ def settings(arguments: Sequence[str], environment: Mapping[str, str], version: 
             _end(f"{where} {problem}, not {text!r}.")
     if chosen.get("public"):
         chosen = PUBLIC | chosen
+    if chosen["targets"]:
+        chosen = OWN | {"token": secrets.token_hex(16), "next_port": "port" not in chosen} | chosen
     chosen["names"] = chosen.pop("name", ())
+    _check(Settings(**chosen), given)
     return Settings(**chosen)
+
+
+def _check(chosen: Settings, given: Mapping[str, Any]) -> None:
+    """End the process where options are given that do not go together."""
+    if chosen.reports and not chosen.targets:
+        said = "--check" if chosen.check else "--save-html"
+        _end(f"{said} needs the file or module to look at, like gradloupe my_ops.py {said}.")
+    for name in ("format", "allow"):
+        if given[name] is not None and not chosen.check:
+            _end(f"--{name} is for --check, which reports in the terminal; add it, or leave --{name} out.")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -91,18 +119,29 @@ def _end(sentence: str) -> NoReturn:
 def _parser(version: str) -> argparse.ArgumentParser:
     parser = _Parser(
         "gradloupe",
-        description="A loupe for gradients, in the browser.",
-        epilog="Every option may also be given in the environment: --port as GRADLOUPE_PORT, and so on.",
+        usage="gradloupe [TARGET ...] [options]",
+        description="A loupe for gradients: see what custom torch.autograd.Functions compute,\n"
+        "in the browser, in the terminal (--check) or as a page (--save-html).",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument_group("What is looked at").add_argument(
+        "targets",
+        nargs="*",
+        metavar="TARGET",
+        help="a file (my_ops.py) or module (package.module) with Functions of your own; :Name after it is one of them."
+        " Without any there is the gallery",
+    )
+    groups = {title: parser.add_argument_group(title) for title in GROUPS}
     for name, option in OPTIONS.items():
-        flag = f"--{name.replace('_', '-')}"
-        if option.read is _switch:
-            parser.add_argument(flag, action="store_const", const="1", help=option.help)
-        elif option.read is _names:
-            parser.add_argument(flag, action=_Listed, help=option.help, metavar=option.metavar)
+        flag, group = f"--{name.replace('_', '-')}", groups[option.group]
+        if option.read is switch:
+            group.add_argument(flag, action="store_const", const="1", help=option.help)
+        elif option.read in (names, listed):
+            group.add_argument(flag, action=_Listed, help=option.help, metavar=option.metavar)
         else:
-            parser.add_argument(flag, help=option.help, metavar=option.metavar)
+            group.add_argument(flag, help=option.help, metavar=option.metavar)
     parser.add_argument("--version", action="version", version=version)
     return parser
 
@@ -111,95 +150,3 @@ class _Listed(argparse.Action):
     def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
         before = getattr(namespace, self.dest)
         setattr(namespace, self.dest, values if before is None else f"{before} {values}")
-
-
-def _host(text: str) -> str:
-    return text
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if re.fullmatch("[0-9]{1,9}", text) is None or not least <= int(text) <= most:
-            raise BadSetting(f"must be a whole number from {least} to {most}")
-        return int(text)
-
-    return read
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not (isfinite(seconds) and 0 < seconds <= 3600):
-        raise BadSetting("must be a number of seconds above 0, and 3600 at most")
-    return seconds
-
-
-def _url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        named, _ = parts.hostname, parts.port
-    except ValueError:
-        raise BadSetting("must be the address people use, like https://gradloupe.example.org") from None
-    extra = (parts.path.strip("/"), parts.query, parts.fragment, parts.username)
-    if parts.scheme not in ("http", "https") or not named or any(extra) or re.search(r'[\s"<>\\]', text):
-        raise BadSetting("must be the address people use, like https://gradloupe.example.org, without a path")
-    return f"{parts.scheme}://{parts.netloc.lower()}"
-
-
-def _names(text: str) -> tuple[str, ...]:
-    names = tuple(name.lower().rstrip(".") for name in re.split(r"[\s,]+", text) if name)
-    if not names or not all(NAME.fullmatch(name) for name in names):
-        raise BadSetting("must be a host name like loupe.example.org, or *.example.org, without scheme and port")
-    return names
-
-
-def _sources(text: str) -> str:
-    sources = text.split()
-    if not sources or not all(SOURCE.fullmatch(source) for source in sources):
-        raise BadSetting("must be *, 'none', or who may embed, like \"'self' https://school.example\"")
-    return " ".join(sources)
-
-
-def _switch(text: str) -> bool:
-    switches = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    if text.lower() not in switches:
-        raise BadSetting("must be 1 or 0")
-    return switches[text.lower()]
-
-
-def _log(text: str) -> str:
-    if text not in LOGS:
-        raise BadSetting(f"must be one of {', '.join(LOGS)}")
-    return text
-
-
-def _proxies(text: str) -> str:
-    proxies = [each.strip() for each in text.split(",") if each.strip()]
-    for each in proxies:
-        try:
-            if each != "*":
-                ip_network(each)
-        except ValueError:
-            raise BadSetting("must be addresses or networks of proxies, like 127.0.0.1,10.0.0.0/8, or *") from None
-    return ",".join(proxies)
-
-
-OPTIONS = {
-    "host": Option(_host, "the address to listen on (default: 127.0.0.1)", "ADDRESS"),
-    "port": Option(_whole(0, 65535), "the port; 0 takes a free one (default: 8000)", "N"),
-    "deadline": Option(_seconds, "how long a Function may take for one section (default: 10; 5 with --public)", "S"),
-    "url": Option(_url, "the address people use, for links that leave the site", "URL"),
-    "name": Option(_names, "another host name it answers to; may be repeated", "NAME"),
-    "frame_ancestors": Option(_sources, "who may embed its figures (default: *, everybody)", "SOURCES"),
-    "public": Option(_switch, "strangers ask: a shorter deadline, and no metrics for them", ""),
-    "log": Option(_log, "a line for each request: off, text or json (default: off)", "FORM"),
-    "requests_per_peer": Option(
-        _whole(0, 65535),
-        "requests of one address answered at once; 0: no bound (default: 64; 32 with --public)",
-        "N",
-    ),
-    "forwarded_allow_ips": Option(_proxies, "proxies that are believed who asks (default: none)", "ADDRESSES"),
-    "cache": Option(_whole(0, 65536), "MiB of answers kept as they were sent (default: 64)", "MIB"),
-}

@@ -40,7 +40,7 @@ def shapes(op: Op) -> list[Shape]:
     try:
         with torch.no_grad():
             y = op(*held, *(each.default for each in op.parameters))
-    except Exception:  # noqa: BLE001 that it fails is shown when the op is looked at
+    except (Exception, SystemExit):  # noqa: BLE001 that it fails is shown when the op is looked at
         y = ()
     outputs = y if isinstance(y, tuple) else (y,)
     known = [tuple(out.shape) if isinstance(out, torch.Tensor) and out.numel() > 1 else () for out in outputs]

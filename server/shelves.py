@@ -79,8 +79,15 @@ def tour(ops: Mapping[str, Any]) -> tuple[Stop, ...]:
 
 
 def shelved(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The cards by group: those of a group that is not known come first, for they are the visitor's own."""
-    order = sorted(cards, key=lambda op: (_place(GROUPS, op["group"]), op["group"], -_rank(op), op["title"].lower()))
+    """The cards by group: those of a group that is not known come first, for they are the visitor's own.
+
+    They stand in the order of her file, the others by their titles.
+    """
+
+    def place(op: dict[str, Any]) -> tuple[int, str, int, str]:
+        return _place(GROUPS, op["group"]), op["group"], -_rank(op), "" if op.get("own") else op["title"].lower()
+
+    order = sorted(cards, key=place)
     return [(group, list(members)) for group, members in groupby(order, key=lambda op: str(op["group"]))]
 
 

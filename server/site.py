@@ -2,55 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
-from fastapi import Request
+from fastapi import HTTPException, Request
 
 from .. import __version__
 from .answers import Answers
 from .assets import Assets
-from .engine import Engine
+from .denial import NoOp
 from .export import Exports
+from .library import Door
+from .number import shown
 from .pages import TEMPLATES, Pages
 from .rasterizer import Rasterizer
 from .reply import fingerprint
+from .security import AT_HOME
 from .settings import Settings
-from .thumbnails import Thumbnails
+from .thumbnails import OWN, Thumbnails
 
 
 @dataclass(frozen=True)
 class Site:
     """One running server."""
 
-    engine: Engine
+    engine: Door
     answers: Answers
     exports: Exports
     assets: Assets
     pages: Pages
     thumbnails: Thumbnails
+    own_thumbnails: Thumbnails
     rasterizer: Rasterizer
     build: str
     settings: Settings
 
     @classmethod
-    def of(cls, engine: Engine, settings: Settings) -> Site:
+    def of(cls, engine: Door, settings: Settings) -> Site:
         """Everything that stands on this engine."""
         assets = Assets()
         files = (*Path(__file__).parent.rglob("*.py"), *TEMPLATES.rglob("*.html"))
         sources = [path.read_bytes() for path in sorted(files)]
         build = fingerprint(__version__, *sources)
-        answers, pages = Answers(engine), Pages(assets)
+        answers = Answers(engine)
+        own = bool(settings.targets)
+        pages = Pages(assets, own, not own or settings.frame_ancestors not in AT_HOME)
         exports = Exports(answers, pages, assets)
-        thumbnails, rasterizer = Thumbnails(engine), Rasterizer()
-        return cls(engine, answers, exports, assets, pages, thumbnails, rasterizer, build, settings)
+        drawers = Thumbnails(engine), Thumbnails(engine, altogether=OWN)
+        return cls(engine, answers, exports, assets, pages, *drawers, Rasterizer(), build, settings)
 
     def base(self, request: Request) -> str:
         """Where this site is, without a slash at the end, as whoever asks sees it."""
         return self.settings.url or f"{request.url.scheme}://{request.url.netloc}"
+
+    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+        """The op of that name, whole; a name that there is not is a 404. Raises what ``Engine.op`` raises."""
+        try:
+            return await self.engine.op(name, recipe)
+        except NoOp:
+            raise HTTPException(404, missing(name, await self.engine.catalogue())) from None
 
     @classmethod
     def serving(cls, request: Request) -> Site:
         """The one that answers this request."""
         site: Site = request.app.state.site
         return site
+
+
+def missing(name: str, ops: Collection[str]) -> str:
+    """The sentence about an op that there is not: what is near it, and where all of them are."""
+    stem, _, ending = name.rpartition(".")
+    if stem in ops:
+        allowed = ".json, .csv, .svg, .png, .html and .py"
+        return f"There is no format {shown(ending)!r}; allowed are {allowed} after /ops/{stem}."
+    close = get_close_matches(name[:80], ops, 1)
+    hint = f"did you mean {close[0]}? The gallery at / shows them all." if close else "the gallery at / shows them all."
+    return f"There is no op {shown(name)!r}; {hint}"

@@ -10,13 +10,15 @@ from time import monotonic
 from typing import Any
 
 from .address import default
-from .engine import BadQuestion, Engine, EngineBusy, EngineFault
+from .denial import BadQuestion, EngineBusy, EngineFault, NoOp, Unsolved
+from .library import Door
 
 POINTS = 81
 CURVES = ("x", "forward", "analytical")
-MEASURING = "measuring"
+MEASURING, UNSOLVED = "measuring", "not called yet"
 # Seconds a page waits for the next card, so that one Function that hangs holds up none, and for all of them.
 NEXT, ALL = 2.0, 10.0
+OWN = 0.8  # the latter for a visitor's own, which may be many, and whose arguments must be found first
 
 Op = dict[str, Any]
 
@@ -32,13 +34,15 @@ class Thumbnail:
 class Thumbnails:
     """Asks the engine once for each op and keeps what it says; the loss of a worker, only for ``patience`` seconds.
 
-    Whoever wants them waits while they come, ``following`` seconds for each; the rest is asked for in the background.
+    Whoever wants them waits while they come, ``following`` seconds for each and ``altogether`` for them; the rest is
+    asked for in the background.
     """
 
-    def __init__(self, engine: Engine, patience: float = 60.0, following: float = NEXT) -> None:
+    def __init__(self, engine: Door, patience: float = 60.0, following: float = NEXT, altogether: float = ALL) -> None:
         self._engine = engine
         self._patience = patience
         self._following = following
+        self._altogether = altogether
         self._kept: dict[str, Thumbnail] = {}
         self._due: dict[str, Op] = {}  # by digest, what is asked for
         self._drawing: asyncio.Task[None] | None = None
@@ -67,7 +71,7 @@ class Thumbnails:
             self._came = monotonic()
             self._drawing = asyncio.create_task(self._draw_all())
             self._drawing.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asked may be gone
-        until = monotonic() + ALL
+        until = monotonic() + self._altogether
         while self._drawing is not None and wanted.keys() & self._due.keys():
             seconds = min(until, self._came + self._following) - monotonic()
             if seconds <= 0:
@@ -85,8 +89,11 @@ class Thumbnails:
 
     async def _draw(self, op: Op) -> Thumbnail:
         try:
-            answer = await self._engine.answer(replace(default(op).question, count=POINTS))
-        except (BadQuestion, EngineFault):  # the op's own page says what is wrong
+            whole = await self._engine.op(op["name"])
+            answer = await self._engine.answer(replace(default(whole).question, count=POINTS))
+        except Unsolved as unsolved:
+            return Thumbnail(_without_curves(UNSOLVED) | {"said": unsolved.told["sentence"]})
+        except (BadQuestion, EngineFault, NoOp):  # the op's own page says what is wrong
             return self._failed()
         failure = answer.header["failure"]
         if failure is not None and failure["phase"] == "worker":

@@ -16,11 +16,17 @@ export function parse(usual, search, ranged) {
   return { ...ranged(usual, given.wrt ?? usual.wrt), ...given };
 }
 
+/** A value as the server writes it: what need not be escaped stays readable. */
+const written = (text) =>
+  encodeURIComponent(text)
+    .replace(/%2C|%3A|%3B|%5B|%5D/g, decodeURIComponent)
+    .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+
 /** The query of `state`, "" where everything is as by default. */
 export function query(usual, state) {
   const said = Object.keys(usual)
     .filter((name) => (state[name] ?? "") !== "" && state[name] !== usual[name])
-    .map((name) => `${name}=${encodeURIComponent(state[name]).replace(/%2C|%3A|%5B|%5D/g, decodeURIComponent)}`);
+    .map((name) => `${name}=${written(state[name])}`);
   return said.length > 0 ? `?${said.join("&")}` : "";
 }
 

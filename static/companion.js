@@ -33,7 +33,7 @@ const REST = 2; // while a slider is dragged the page rests for so many times as
 /**
  * `source` answers addresses; `place()` is what the main figure has drawn, as `plot.state()` tells it, null before that;
  * `put(name, text, live)` sets one control and `move(values)` several, as a hand would. Returns {follow, align, close,
- * state}.
+ * expire, state}.
  */
 export function companion(section, { source, place, put, move, drawn }) {
   const find = (name) => section.querySelector(`#companion-${name}`);
@@ -225,5 +225,8 @@ export function companion(section, { source, place, put, move, drawn }) {
     delete document.documentElement.dataset.companion;
     forget();
   }
-  return { follow, align, close, state };
+  /** The same address has another answer by now. */
+  const expire = () => (asked = "");
+
+  return { follow, align, close, expire, state };
 }

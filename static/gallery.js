@@ -1,10 +1,14 @@
-// Search: cards that do not speak of every word typed step back, and groups without cards with them.
+// Search: cards that do not speak of every word typed step back, and groups without cards with them. Cards that are
+// still measured are asked for again until they are there.
+
+const SOON = 1000; // milliseconds, and twice as many after each time that nothing has come
+const LATEST = 16000;
 
 const box = document.querySelector("#search");
-const cards = [...document.querySelectorAll(".card")];
+const all = () => [...document.querySelectorAll(".card")];
 const groups = [...document.querySelectorAll(".group")];
 const guides = [...document.querySelectorAll(".tour, .jump")];
-const spoken = new Map(cards.map((card) => [card, told(card)]));
+const spoken = new Map(all().map((card) => [card, told(card)]));
 const nothing = document.querySelector("#nothing");
 const count = document.querySelector("#found");
 
@@ -16,6 +20,7 @@ function told(card) {
 
 function filter() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const cards = all();
   for (const card of cards) card.hidden = !words.every((word) => spoken.get(card).includes(word));
   for (const group of groups) group.hidden = !group.querySelector(".card:not([hidden])");
   for (const guide of guides) guide.hidden = words.length > 0;
@@ -26,6 +31,33 @@ function filter() {
   history.replaceState(null, "", words.length > 0 ? `/?search=${encodeURIComponent(box.value.trim())}` : "/");
   const named = (card) => words.every((word) => card.querySelector("h3").textContent.toLowerCase().includes(word));
   return found.find(named) ?? found[0];
+}
+
+/** Put the cards that are measured by now in the place of those that were not. */
+async function measured(later) {
+  const waiting = [...document.querySelectorAll(".card.measuring")];
+  if (waiting.length === 0) return;
+  const fresh = document.hidden ? null : await asked();
+  const come = waiting.map((card) => [card, fresh?.getElementById(card.id)]).filter(([, now]) => now?.matches(":not(.measuring)"));
+  for (const [card, now] of come) {
+    const focused = card.contains(document.activeElement);
+    card.replaceWith(now);
+    spoken.set(now, told(now));
+    if (focused) now.querySelector("a").focus({ preventScroll: true });
+  }
+  if (come.length > 0 && box.value) filter();
+  const next = come.length > 0 ? SOON : Math.min(2 * later, LATEST);
+  setTimeout(measured, next, next);
+}
+
+/** The page as it is now; null while the server does not answer. */
+async function asked() {
+  try {
+    const response = await fetch("/", { headers: { Accept: "text/html" } });
+    return new DOMParser().parseFromString(await response.text(), "text/html");
+  } catch {
+    return null;
+  }
 }
 
 box.addEventListener("input", filter);
@@ -45,3 +77,4 @@ addEventListener("keydown", (event) => {
 
 box.value = new URLSearchParams(location.search).get("search") ?? "";
 if (box.value) filter();
+measured(SOON);

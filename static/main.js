@@ -1,7 +1,9 @@
 // The page of one op: a live section, and around it what only this page has.
 
 import { joined } from "./address.js";
+import { testing } from "./as_test.js";
 import { companion } from "./companion.js";
+import { copying } from "./copied.js";
 import { prose } from "./number.js";
 import { retold } from "./order.js";
 import { painted } from "./painted.js";
@@ -59,7 +61,7 @@ function pointed(said, here) {
   const { pathname } = location;
   if (location.search !== here) history.replaceState(null, "", pathname + here);
   for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
-  find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&")}`;
+  find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
 }
 
 /** Open the companion figure for the section that is drawn, or close it. */
@@ -104,6 +106,8 @@ find("#copy").addEventListener("click", async ({ target }) => {
   setTimeout(() => (target.textContent = "Copy link"), 1500);
 });
 find("#copy").hidden = !navigator.clipboard;
+copying();
+testing(find("#as-test"), find("#pytest"));
 const sound = listener(figure);
 sharer({
   dialog: find("#sharing"),
@@ -115,3 +119,4 @@ sharer({
 });
 drawing().catch(() => {}); // whoever draws says that it is not there
 figure.start();
+if (find("#following")) import("./refresh.js").then(({ refreshing }) => refreshing(figure, closer));

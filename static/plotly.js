@@ -19,10 +19,10 @@ export const roomy = ({ l, r, t, b }, { width, height }) => width - l - r >= LEA
 const PLACES = { curves: "plotlyCurves", maps: "plotlyMaps" };
 const loading = new Map();
 
-/** The Plotly that draws "curves" or "maps", loaded once; one that is in the page already serves for both. */
+/** The Plotly that draws "curves" or "maps", loaded once; one that is in the page, or packed into it, serves for both. */
 export function library(kind) {
   const address = document.documentElement.dataset[PLACES[kind]];
-  if (!address) return Promise.resolve(window.Plotly);
+  if (!address) return Promise.resolve(window.plotlyUnpacked ?? window.Plotly);
   if (!loading.has(address)) loading.set(address, load(address));
   return loading.get(address);
 }

@@ -8,8 +8,10 @@ export function pointing() {
     for (const marked of document.querySelectorAll(".source .pointed")) marked.classList.remove("pointed");
   };
 
+  /** The ids count from 1, the numbers that are seen from where the source begins in its file. */
   function link(number) {
-    const to = Object.assign(element("a", `line ${number}`), { href: `#L${number}` });
+    const first = Number(document.querySelector(".source")?.dataset.first ?? 1);
+    const to = Object.assign(element("a", `line ${number + first - 1}`), { href: `#L${number}` });
     to.addEventListener("click", (event) => {
       event.preventDefault();
       const line = document.getElementById(`L${number}`);

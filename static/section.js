@@ -27,6 +27,7 @@ export function section({ source, load, search, pointed, answered, drawn, looked
 
   let state = parse(first, search, ranged);
   let asked = "";
+  let waited = ""; // the address that was asked last, until there is word of it
   let dragging = false;
   const usual = () => ranged(first, state.wrt);
   const parts = (more) => parted(usual(), { ...state, ...more });
@@ -71,6 +72,7 @@ export function section({ source, load, search, pointed, answered, drawn, looked
     const said = parts().section;
     point(said);
     asked = `${path}.json${said}`;
+    waited = asked;
     ask(asked);
   }
 
@@ -86,7 +88,7 @@ export function section({ source, load, search, pointed, answered, drawn, looked
   }
 
   function show(answer, address) {
-    complain("");
+    complain("", address);
     page.dataset.order = answer.order;
     if (address === asked) point(answer.address.slice(path.length)); // the shortest one
     tell(answer);
@@ -98,7 +100,8 @@ export function section({ source, load, search, pointed, answered, drawn, looked
     plot.draw(answer, state.layout, held).catch((error) => complain(unshown(error)));
   }
 
-  function complain(sentence, _, wrong = false) {
+  function complain(sentence, address, wrong = false) {
+    if (address === waited) waited = "";
     const trouble = find("#trouble");
     if (trouble.textContent !== prose(sentence)) trouble.textContent = prose(sentence);
     blame(form, sentence);
@@ -143,9 +146,16 @@ export function section({ source, load, search, pointed, answered, drawn, looked
     go();
   }
 
+  /** The same address has another answer by now: show `given`, unless one is awaited, or ask. */
+  function again(given) {
+    if (!given || waited) return go();
+    asked = `${path}.json${parts().section}`;
+    return show(JSON.parse(given), asked);
+  }
+
   /** What an address says, by name. */
   const saidBy = (address) => parse(first, address.split("?")[1] ?? "", ranged);
 
   onPaletteChange(plot.redraw);
-  return { path, saidBy, plot, trace, put, move, start, visit, parts, state: () => state, dragging: () => dragging };
+  return { path, saidBy, plot, trace, put, move, start, visit, again, parts, state: () => state, dragging: () => dragging };
 }

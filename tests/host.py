@@ -14,11 +14,15 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
 @dataclass
 class Host:
-    """Where it answers, the HTML of its pages by path, and whose scripts and frames they admit."""
+    """Where it answers, the HTML of its pages by path, and whose scripts and frames they admit.
+
+    One that is not ``strict`` admits everything, its own inline scripts too.
+    """
 
     url: str
     pages: dict[str, str] = field(default_factory=dict)
     friends: list[str] = field(default_factory=list)
+    strict: bool = True
 
     @property
     def policy(self) -> str:
@@ -27,15 +31,16 @@ class Host:
 
 
 @contextmanager
-def hosting(*friends: str) -> Iterator[Host]:
-    """A site that trusts these servers, and nothing inline."""
+def hosting(*friends: str, strict: bool = True) -> Iterator[Host]:
+    """A site that trusts these servers, and nothing inline; or, not being ``strict``, one that does what it likes."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             page = host.pages.get(self.path)
             self.send_response(404 if page is None else 200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Security-Policy", host.policy)
+            if host.strict:
+                self.send_header("Content-Security-Policy", host.policy)
             self.end_headers()
             self.wfile.write((page or "").encode())
 
@@ -43,7 +48,7 @@ def hosting(*friends: str) -> Iterator[Host]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        host = Host(f"http://127.0.0.1:{server.server_port}", friends=list(friends))
+        host = Host(f"http://127.0.0.1:{server.server_port}", friends=list(friends), strict=strict)
         thread = Thread(target=server.serve_forever)
         thread.start()
         yield host

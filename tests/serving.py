@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import IO
 
 import httpx2
@@ -33,8 +34,21 @@ class Server:
     def wait_until_ready(self) -> None:
         assert self.get("/healthz?wait=1").json() == {"status": "ready"}
 
+    def zygote(self) -> int:
+        """The process that its workers are copies of."""
+        (zygote,) = children(self.process.pid, "server.zygote")
+        return zygote
+
+    def workers(self) -> list[int]:
+        """Those that there are at this moment."""
+        return [worker for zygote in children(self.process.pid, "server.zygote") for worker in children(zygote)]
+
     def worker(self) -> int:
-        (worker,) = children(self.process.pid, "server.worker")
+        """The one worker of a server that serves only the gallery, as soon as there is one."""
+        until = monotonic() + 20
+        while not (found := self.workers()) and monotonic() < until:
+            pass
+        (worker,) = found
         return worker
 
 
@@ -79,11 +93,20 @@ def copy_of_the_house(folder: Path) -> Path:
 
 
 def children(pid: int, module: str = "") -> list[int]:
-    """The processes that this one has started; of ours, those that run ``module``."""
-    command = ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="]
+    """The processes that this one has started and that still run; of ours, those that run ``module``."""
+    command = ["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
-    return [int(child) for child, parent, *arguments in rows if int(parent) == pid and module in "".join(arguments)]
+    rows = [line.split(maxsplit=3) for line in listed.splitlines()]
+    return [
+        int(child)
+        for child, parent, state, *arguments in rows
+        if int(parent) == pid and state[0] != "Z" and module in "".join(arguments)
+    ]
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that is below it."""
+    return [pid, *(below for child in children(pid) for below in family(child))]
 
 
 @contextmanager

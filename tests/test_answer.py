@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from asking import answer
 from looks import written
 from seeds import SEEDS
 
 from gradloupe.ops import OPS
-from gradloupe.server.answer import BadQuestion, answer, device, place_for
+from gradloupe.server.answer import BadQuestion, device, place_for
 from gradloupe.server.catalogue import catalogue, parsed
 from gradloupe.server.numerics.hardware import Device
 from gradloupe.server.question import Element, Question

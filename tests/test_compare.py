@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asking import answer
 
 from gradloupe.ops import OPS
-from gradloupe.server.answer import answer, device
+from gradloupe.server.answer import device
 from gradloupe.server.catalogue import catalogue
 from gradloupe.server.compare.address import SIDES, Pair, canonical, named, read_pair, split
 from gradloupe.server.compare.choice import SUGGESTED, choice

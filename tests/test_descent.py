@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from asking import answer
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.answer import answer
 from gradloupe.server.catalogue import parsed
 from gradloupe.server.numerics.descent.descent import MOST_ELEMENTS, TooLarge, descend
 from gradloupe.server.numerics.descent.downhill import downhill

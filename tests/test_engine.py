@@ -45,14 +45,27 @@ def test_a_function_that_prints_disturbs_neither_the_answers_nor_the_log(newcome
     assert "{}" not in (folder / "log").read_text()
 
 
-@pytest.mark.parametrize(("deed", "kind"), [("segfault", "SIGSEGV"), ("exit", "exit code 3"), ("hang", "Timeout")])
+@pytest.mark.parametrize(
+    ("deed", "kind", "line"),
+    [
+        ("segfault", "SIGSEGV", "ctypes.string_at(0)"),
+        ("exit", "exit code 3", "sys.exit(3)"),
+        ("leave", "exit code 4", "os._exit(4)"),
+        ("hang", "Timeout", "time.sleep(60)"),
+        ("match", "Timeout", 're.match("(a*)*b", "a" * 60)'),
+    ],
+)
 def test_a_function_that_ends_its_process_is_explained_and_the_server_goes_on(
-    newcomer: Server, deed: str, kind: str
+    newcomer: Server, deed: str, kind: str, line: str
 ) -> None:
     response = newcomer.get(f"/ops/misbehaving.json?deed={deed}")
     answer = response.json()
     assert response.status_code == 200
     assert (answer["failure"]["phase"], answer["failure"]["kind"]) == ("worker", kind)
+    written = [text.strip() for text in MISBEHAVING.splitlines()]
+    shown = written[written.index("FORKS, STARTED = [], []") :]  # without the imports
+    assert shown[answer["failure"]["line"] - 1] == line
+    assert f"last line: misbehaving.py, line {written.index(line) + 1}, in forward;" in answer["failure"]["sentence"]
     assert answer["verdict"]["word"] == "failed"
     assert "misbehaving" in answer["verdict"]["sentence"]
     assert answer["failure"]["sentence"] == answer["verdict"]["sentence"]

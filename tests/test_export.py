@@ -25,10 +25,12 @@ from serving import serving
 from gradloupe.server.address import Address, default
 from gradloupe.server.answers import Answers
 from gradloupe.server.assets import Assets
-from gradloupe.server.engine import Engine, EngineBusy
-from gradloupe.server.export import SHEETS, TOGETHER, WEIGHED, Exports
+from gradloupe.server.denial import EngineBusy
+from gradloupe.server.engine import Engine
+from gradloupe.server.export import TOGETHER, WEIGHED, Exports
 from gradloupe.server.number import BadQuery
 from gradloupe.server.pages import Pages
+from gradloupe.server.single import SHEETS
 
 CLAMP = "/ops/clamp_with_grad.html?sliders=min:7,grad_output:3"
 
@@ -159,7 +161,7 @@ def test_a_file_shows_its_figure_without_javascript(browser: Browser, clamp: Pat
 
 def test_a_file_has_the_styles_of_the_page_and_fits_a_phone(browser: Browser, server: str, clamp: Path) -> None:
     linked = re.findall(r'<link rel="stylesheet" href="[^"]*/(\w+)\.css">', got(server, "/ops/clamp_with_grad").text)
-    assert set(linked) - {"companion", "share"} <= set(SHEETS)
+    assert set(linked) - {"companion", "copied", "share"} <= set(SHEETS)
     with from_disk(browser, clamp) as page:
         page.set_viewport_size({"width": 360, "height": 740})
         shows(page, "/ops/clamp_with_grad")

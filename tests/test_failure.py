@@ -1,10 +1,10 @@
 """A Function that fails is a result: what it raised, in which half, at which line of the source shown."""
 
 import torch
+from asking import answer
 from looks import look, op_of
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.answer import answer
 from gradloupe.server.question import Element, Question
 
 

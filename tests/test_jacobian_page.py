@@ -10,13 +10,13 @@ from typing import Any
 import httpx2
 import numpy as np
 import pytest
+from asking import answer
 from axe_playwright_python.sync_playwright import Axe
 from browsing import alone, shows
 from jacobians import BLOCKS, FORGETFUL, HALF_SOFTMAX
 from playwright.sync_api import Browser, FloatRect, Page, expect
 from serving import Server, copy_of_the_house, serving
 
-from gradloupe.server.answer import answer
 from gradloupe.server.catalogue import parsed
 from gradloupe.server.question import Question
 

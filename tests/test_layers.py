@@ -12,12 +12,44 @@ import pytest
 
 HOUSE = Path(__file__).parents[1]
 STANDARD = set(sys.stdlib_module_names)
-BEHIND_THE_DOOR = {f"server.{name}" for name in ("answer", "build", "catalogue", "columns", "shapes", "worker")}
+BEHIND_THE_DOOR = {
+    f"server.{name}"
+    for name in (
+        *("answer", "build", "catalogue", "collection", "columns", "confinement", "copies", "offspring"),
+        *("service", "shapes", "worker", "zygote"),
+    )
+}
 VIEWS = {path.stem for path in (HOUSE / "server" / "views").glob("*.py")} - {"__init__"}
 BEHIND_THE_DOOR |= {"server.views"} | {f"server.views.{name}" for name in VIEWS}
 # What both sides of the channel know: plain data and how it travels.
-SHARED = {f"server.{name}" for name in ("address", "blank", "frames", "header", "number", "question")}
-DOOR = {f"server.{name}" for name in ("channel", "engine", "life", "loss", "process")}
+SHARED = {
+    f"server.{name}"
+    for name in (
+        "address",
+        "blank",
+        "denial",
+        "fault",
+        "frames",
+        "header",
+        "interpreter",
+        "number",
+        "own.target",
+        "question",
+        "work",
+    )
+}
+BEHIND_THE_DOOR |= {
+    f"server.own.{path.stem}"
+    for path in (HOUSE / "server" / "own").glob("*.py")
+    if path.stem not in ("__init__", "target")
+} | {"server.own"}
+DOOR = {
+    f"server.{name}"
+    for name in (
+        *("channel", "engine", "life", "loss", "memory", "nursery", "process", "succession", "unloaded"),
+        "unsolved",
+    )
+}
 # The ops that are about code which autograd cannot see.
 ABOUT_NUMPY = {"ops.bessel_j0", "ops.lambert_w", "ops.numpy_cube"}
 WEB = {
@@ -30,8 +62,10 @@ WEB = {
     "orjson",
     "prometheus_client",
     "pygments",
+    "rich",
     "starlette",
     "uvicorn",
+    "watchfiles",
 }
 
 
@@ -74,9 +108,15 @@ def allowed_for(name: str) -> set[str]:
         return STANDARD | SHARED
     if name == "server.raster":
         return STANDARD | {"resvg_py"}
+    if name == "server.memory":
+        return STANDARD | {"psutil"}
     if name in DOOR:
         return STANDARD | SHARED | DOOR
-    web = {each for each in MODULES if each.startswith("server")} - numerics - BEHIND_THE_DOOR
+    # In a notebook there is one process: what looks at a Function there stands on both sides of the door.
+    notebook = {each for each in MODULES if each.startswith("server.notebook")}
+    if name in notebook:
+        return STANDARD | WEB | {"torch", "numpy"} | set(MODULES)
+    web = {each for each in MODULES if each.startswith("server")} - numerics - BEHIND_THE_DOOR - notebook
     return STANDARD | WEB | web
 
 

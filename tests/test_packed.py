@@ -7,10 +7,10 @@ import math
 from typing import Any
 
 import pytest
+from asking import answer
 from seeds import SEEDS
 
 from gradloupe.server.address import canonical, default
-from gradloupe.server.answer import answer
 from gradloupe.server.catalogue import catalogue
 from gradloupe.server.document import document
 from gradloupe.server.frames import Frame, pack, unpack

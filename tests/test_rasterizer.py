@@ -16,7 +16,7 @@ from pictured import address, document, frame
 from serving import Server, children, serving, to_the_last, witnessed
 from wire import connected, read, send
 
-from gradloupe.server.engine import EngineBusy, EngineFault
+from gradloupe.server.denial import EngineBusy, EngineFault
 from gradloupe.server.picture import png
 from gradloupe.server.rasterizer import QUEUE, Rasterizer
 

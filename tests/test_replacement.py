@@ -13,7 +13,7 @@ import pytest
 from misbehaving import MISBEHAVING
 from serving import Server, copy_of_the_house, serving
 
-from gradloupe.server.engine import STARTS
+from gradloupe.server.succession import STARTS
 
 BORROWED = sysconfig.get_path("purelib")
 
@@ -60,7 +60,7 @@ def test_a_worker_that_cannot_be_started_is_said_and_tried_again(house: Path) ->
     with serving(python=str(python), path=f"{house.parent}:{BORROWED}", cwd=house.parent) as server:
         server.wait_until_ready()
         python.unlink()
-        os.kill(server.worker(), signal.SIGKILL)
+        os.kill(server.zygote(), signal.SIGKILL)
         assert any(server.get("/healthz?wait=1").status_code == 503 for _ in range(5000))
         for address in ("/healthz?wait=1", "/ops/exp.json", "/"):
             refused = server.get(address)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from serving import HERE, serving
 
-from gradloupe.server.settings import OPTIONS, Settings, settings
+from gradloupe.server.options import OPTIONS
+from gradloupe.server.settings import Settings, settings
 
 
 def chosen(line: str = "", **environment: str) -> Settings:
@@ -52,6 +59,28 @@ def test_strangers_get_less_unless_the_operator_says_how_much() -> None:
     assert chosen(GRADLOUPE_PUBLIC="0") == Settings()
 
 
+def test_whoever_brings_functions_of_her_own_is_served_alone() -> None:
+    own = chosen("my_ops.py pkg.kernels:Swish my_ops.py")
+    assert own.targets == ("my_ops.py", "pkg.kernels:Swish")
+    assert (own.memory, own.loading, own.frame_ancestors, own.next_port) == (4096, 30.0, "'self'", True)
+    assert re.fullmatch("[0-9a-f]{32}", own.token)
+    assert own.token != chosen("my_ops.py").token
+    said = {"GRADLOUPE_PORT": "81", "GRADLOUPE_TOKEN": "a-token-of-mine", "GRADLOUPE_FRAME_ANCESTORS": "*"}
+    asked = chosen("my_ops.py --memory 0 --loading 5", **said)
+    assert (asked.memory, asked.loading, asked.frame_ancestors, asked.next_port) == (0, 5.0, "*", False)
+    assert (asked.port, asked.token) == (81, "a-token-of-mine")
+
+
+def test_a_report_is_asked_for_with_its_form_and_what_it_allows() -> None:
+    asked = chosen("--check a.py --format junit --allow One --allow Two,Three b.py --save-html out.html")
+    assert (asked.targets, asked.format, asked.save_html) == (("a.py", "b.py"), "junit", "out.html")
+    assert asked.allow == ("One", "Two", "Three")
+    assert asked.reports
+    assert chosen("a.py --save-html out.html").reports
+    assert not chosen("a.py").reports
+    assert chosen("a.py", GRADLOUPE_CHECK="1", GRADLOUPE_FORMAT="json").format == "json"
+
+
 MISTAKES = """
     --port 80x | --port -1 | --port 65536 | --port ９ | --deadline 0 | --deadline nan | --deadline inf | --deadline soon
     --url ftp://a.example | --url a.example | --url https://a.example/path | --url https://u:p@a.example
@@ -59,7 +88,9 @@ MISTAKES = """
     --name http://a.example | --name a.example:80 | --name -a | --name , | --name a..b
     --frame-ancestors x;y | --frame-ancestors self | --frame-ancestors javascript: | --frame-ancestors https://a/b
     --log loud | --requests-per-peer many | --forwarded-allow-ips proxy | --cache 1.5 | --frobnicate | --port
-    --fram * | stray.py
+    --fram * | --check | --save-html a.html | --format json | --allow Foo | --memory 1.5 | --loading never
+    --memory 10 | --memory 511 | --memory -1 | --memory 99999999
+    --token short | --save-html /
 """
 
 
@@ -110,3 +141,100 @@ def test_the_public_address_is_what_pages_say_they_are_at() -> None:
     with serving("--url", "https://loupe.example.org") as server:
         server.wait_until_ready()
         assert "https://loupe.example.org/ops/exp" in server.get("/ops/exp").text
+
+
+OWN = """import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a Function of a visitor's."""
+    (tmp_path / "my_ops.py").write_text(OWN)
+    return tmp_path
+
+
+@contextmanager
+def started(folder: Path, *arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process, and the line that it has printed; it is ended with Ctrl-C."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "gradloupe", *arguments],
+        cwd=folder,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """What it has said on stderr when Ctrl-C has ended it."""
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=20)[1]
+
+
+def test_the_line_says_what_is_shown_and_where_with_a_token(folder: Path) -> None:
+    with started(folder, "my_ops.py", "--port", "0") as (process, line):
+        where = r"http://127\.0\.0\.1:\d+/own#token=[0-9a-f]{32}"
+        assert re.fullmatch(rf"Gradloupe shows my_ops\.py at {where} \(Ctrl-C ends it\)\n", line)
+        assert ended(process) == ""
+        assert process.returncode == 0
+
+
+def test_where_the_usual_port_is_taken_the_next_free_one_is_and_that_is_said(folder: Path) -> None:
+    with started(folder, "my_ops.py") as (_, first), started(folder, "my_ops.py") as (_, second):
+        ports = [int(found[1]) for line in (first, second) if (found := re.search(r":(\d+)/own#", line))]
+        assert ports[1] > ports[0] >= 8000
+        assert "(port 8000 is taken; Ctrl-C ends it)" in second
+
+
+def test_a_port_that_was_asked_for_is_taken_or_none(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "gradloupe", "my_ops.py", "--port", port]
+        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"gradloupe cannot listen on 127.0.0.1, port {port}: ")
+
+
+def test_who_listens_to_everybody_is_told_what_everybody_can_do(folder: Path) -> None:
+    with started(folder, "my_ops.py", "--port", "0", "--host", "0.0.0.0") as (process, line):  # noqa: S104
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/own#", line)
+        assert found is not None
+        said = " ".join(ended(process).split())
+    assert said.startswith("gradloupe: it listens on 0.0.0.0, not on this machine alone.")
+    assert "can read the source of my_ops.py, and run these Functions with values of their choice" in said
+    assert f"ssh -L {found[1]}:127.0.0.1:{found[1]} " in said
+
+
+@pytest.mark.parametrize("target", ["nowhere.py", "no_such_package.kernels", ".", "my_ops.py:"])
+def test_a_target_that_is_not_there_ends_it_with_a_sentence(folder: Path, target: str) -> None:
+    command = [sys.executable, "-m", "gradloupe", target]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert re.fullmatch(r"gradloupe: [^\n]+[.?]\n", ran.stderr)
+
+
+def test_the_browser_is_opened_at_the_address_that_is_printed(folder: Path) -> None:
+    os.mkfifo(folder / "asked")
+    browser = folder / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {folder}/asked\n')
+    browser.chmod(0o755)
+    with started(folder, "my_ops.py", "--port", "0", "--open", BROWSER=f"{browser} %s") as (_, line):
+        assert (folder / "asked").read_text().strip() in line.split()

@@ -19,10 +19,10 @@ FAULT = """
 _without_fault = answer
 
 
-def answer(question):
-    if question.op == "exp":
+def answer(question, op):
+    if op.name == "exp":
         raise RuntimeError("a fault of Gradloupe's own")
-    return _without_fault(question)
+    return _without_fault(question, op)
 """
 
 

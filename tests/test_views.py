@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import numpy as np
 import pytest
+from asking import answer
 from looks import op_of, written
 from misbehaving import MISBEHAVING
 from pydantic import TypeAdapter
@@ -28,7 +29,6 @@ from gradloupe.server import (
     surface_schema,
     view_schema,
 )
-from gradloupe.server.answer import answer
 from gradloupe.server.blank import blank
 from gradloupe.server.catalogue import parsed
 from gradloupe.server.document import COLUMNS

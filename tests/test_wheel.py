@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import sysconfig
 import venv
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from serving import copy_of_the_house, serving
 
 HERE = Path(__file__).parents[1]
+DOUBLE = """import torch
+from ops.slope import SLOPE
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return SLOPE * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return SLOPE * grad_output
+"""
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +71,61 @@ def test_the_wheel_is_the_one_that_runs(installed: Path, tmp_path: Path) -> None
 def test_the_command_says_its_version(installed: Path) -> None:
     ran = subprocess.run([installed.with_name("gradloupe"), "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() in (HERE / "__init__.py").read_text()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Somebody's repository, whose packages are called like our folders, with a Function that needs one of them."""
+    files = {
+        "ops/__init__.py": "",
+        "ops/slope.py": "SLOPE = 2.0\n",
+        "server/__init__.py": "raise SystemExit('nobody asked for this one')\n",
+        "kernels/__init__.py": "",
+        "kernels/fused.py": DOUBLE.replace("from ops.slope", "from .slope"),
+        "kernels/slope.py": "SLOPE = 2.0\n",
+        "my_ops.py": DOUBLE,
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("target", ["my_ops.py", "kernels/fused.py", "kernels.fused", "kernels.fused:Double"])
+def test_a_check_of_the_wheel_finds_what_stands_in_a_repository(installed: Path, repository: Path, target: str) -> None:
+    command = [installed.with_name("gradloupe"), target, "--check", "--format", "json"]
+    ran = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    found = json.loads(ran.stdout)
+    assert [(each["name"], each["word"]) for each in found["functions"]] == [("Double", "matches")], ran.stderr
+    assert ran.returncode == 0
+
+
+def test_the_wheel_reports_in_every_form(installed: Path, repository: Path) -> None:
+    command = [installed.with_name("gradloupe"), "my_ops.py", "--check", "--save-html", "report.html"]
+    text = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True).stdout
+    assert re.search(r"Double .* matches", text)
+    assert "<svg" in (repository / "report.html").read_text()
+    junit = [*command[:3], "--format", "junit"]
+    told = subprocess.run(junit, cwd=repository, capture_output=True, text=True, check=True).stdout
+    assert ElementTree.fromstring(told).get("failures") == "0"  # noqa: S314 - our own
+
+
+def test_the_wheel_shows_the_functions_of_a_repository(installed: Path, repository: Path) -> None:
+    with serving("my_ops.py", python=str(installed), cwd=repository) as printed:
+        server = replace(printed, url=printed.url.partition("/own#")[0])
+        assert server.get("/own?wait=1").headers["location"] == "/ops/Double"
+        page = server.get("/ops/Double")
+        assert "class Double" in re.sub("<[^>]*>", "", page.text)
+        assert server.get("/ops/Double.json").json()["verdict"]["word"] == "matches"
+
+
+def test_the_wheel_looks_and_checks_in_a_script(installed: Path, repository: Path) -> None:
+    program = (
+        "import gradloupe; from my_ops import Double;"
+        "print(gradloupe.check(Double).word, len(gradloupe.look(Double, x=(-3, 3)).page))"
+    )
+    ran = subprocess.run([installed, "-c", program], cwd=repository, capture_output=True, text=True, check=True)
+    word, size = ran.stdout.split()
+    assert word == "matches"
+    assert int(size) > 100_000

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
+from ..answers import present
 from ..number import BadQuery
 from ..reply import fingerprint, kept, passing, reply, reply_large
 from ..site import Site
@@ -77,7 +78,7 @@ def _given(request: Request) -> Words:
 
 async def _asked(site: Site, given: Words) -> Both:
     ops, device = await site.engine.catalogue(), await site.engine.device()
-    chosen = named(ops, given)
+    chosen = {side: await site.op(op["name"]) for side, op in named(ops, given).items()}
     for side in SIDES:
         if side not in chosen:
             raise BadQuery(f"{side} is missing; name an op there, such as {side}={next(iter(ops))}.")
@@ -89,8 +90,7 @@ async def _lasts(site: Site, both: Both) -> bool:
     """Whether the answers are there, nothing failed that may go better, and no other code was loaded meanwhile."""
     if both.answers is None or any(answer.header["failure"] for answer in both.answers):
         return False
-    ops = await site.engine.catalogue()
-    return all(ops.get(op["name"], {}).get("digest") == op["digest"] for op in both.ops)
+    return all([await present(site.engine, op["name"]) == op["digest"] for op in both.ops])
 
 
 def _mark(site: Site, both: Both, device: dict[str, Any], kind: str) -> str:

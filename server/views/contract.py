@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..columns import Columns
-from ..numerics.contract.contract import contract
+from ..numerics.contract.contract import NO_FUNCTION, contract
 from ..numerics.contract.finding import LEVELS, Check
 from ..numerics.section import Section
 from ..question import Question
@@ -45,6 +45,8 @@ def _reach(section: Section, question: Question) -> tuple[float, float] | None:
 
 def _sentence(checks: list[Check]) -> str:
     """How many rows there are of each level, and what the gravest is about."""
+    if [each.id for each in checks] == [NO_FUNCTION]:
+        return checks[0].seen
     count = Counter(each.level for each in checks)
     told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in LEVELS[:-1] if count[level]]
     right = f"{count['fine']} check{'s' * (count['fine'] != 1)} found right"

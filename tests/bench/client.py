@@ -41,7 +41,8 @@ class Client:
 
     def spent(self) -> tuple[float, float]:
         """Seconds of CPU of the web process and of its worker, so far."""
-        (worker,) = children(self.pid, "server.worker")
+        (zygote,) = children(self.pid, "server.zygote")
+        (worker,) = children(zygote)
         return _cpu(self.pid), _cpu(worker)
 
     def cost(self, ask: Callable[[], Reply], times: int, status: int = 200) -> tuple[float, float]:

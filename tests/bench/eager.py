@@ -9,6 +9,7 @@ from typing import Any
 import torch  # noqa: F401
 import uvicorn
 
+from gradloupe.ops import OPS
 from gradloupe.server import answer
 from gradloupe.server.app import create_app
 from gradloupe.server.catalogue import catalogue
@@ -38,7 +39,7 @@ class EagerEngine:
         return self._device
 
     async def answer(self, question: Question, gone: object = None) -> Frame:
-        header, columns = answer.answer(question)
+        header, columns = answer.answer(question, OPS[question.op])
         return Frame(header, {name: memoryview(column) for name, column in columns.items()})
 
 

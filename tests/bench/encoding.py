@@ -16,6 +16,7 @@ from report import Report, Table, Target
 from serving import Server, serving
 from tab import chromium
 
+from gradloupe.ops import OPS
 from gradloupe.server import answer
 from gradloupe.server.address import default
 from gradloupe.server.catalogue import catalogue
@@ -107,7 +108,7 @@ def _sent(op: str, browser: Browser) -> dict[str, Sent]:
 
 def _answer(op: str) -> Frame:
     question = default(next(each for each in catalogue() if each["name"] == op)).question
-    header, columns = answer.answer(replace(question, count=COUNT))
+    header, columns = answer.answer(replace(question, count=COUNT), OPS[question.op])
     return Frame(header, {name: memoryview(column) for name, column in columns.items()})
 
 

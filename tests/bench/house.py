@@ -17,7 +17,7 @@ from typing import IO
 from urllib.error import URLError
 
 from memory import Memory, of_family
-from serving import children
+from serving import family
 
 TICK = os.sysconf("SC_CLK_TCK")
 PATIENCE = 60.0  # seconds
@@ -42,8 +42,8 @@ class House:
             pass
 
     def spent(self) -> float:
-        """Seconds of CPU of the process, its children and of threads that have ended."""
-        return sum(map(_cpu, (self.pid, *children(self.pid))))
+        """Seconds of CPU of the process, of all below it and of threads that have ended."""
+        return sum(map(_cpu, family(self.pid)))
 
     def memory(self) -> Memory:
         """Of the process and its children."""

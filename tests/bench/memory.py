@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from serving import children
+from serving import family
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ def of_process(pid: int) -> Memory:
 
 
 def of_family(pid: int) -> Memory:
-    """The memory of a process and its children."""
-    return sum((of_process(child) for child in children(pid)), of_process(pid))
+    """The memory of a process and of all that is below it."""
+    return sum((of_process(each) for each in family(pid)), Memory(0.0, 0.0))
 
 
 def of_torch_alone() -> Memory:

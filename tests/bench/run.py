@@ -11,7 +11,7 @@ from pathlib import Path
 
 from report import Target, summary
 
-from gradloupe.server.process import ONE_THREAD
+from gradloupe.server.interpreter import ONE_THREAD
 
 SUBJECTS = {
     "speed": "T1: y, both gradients and the error bound, against the least any program needs",
@@ -26,6 +26,7 @@ SUBJECTS = {
     "cost": "the full verdict, against its floor and against gradcheck",
     "contract": "the contract X-ray: seconds an op, breaches and keepers",
     "jacobian": "T13: whole Jacobians, against functional.jacobian and gradcheck",
+    "inference": "calls inferred for Functions that nobody declared: found, swept, judged rightly",
     "request": "T2: CPU time of one request",
     "encoding": "T3, T4, T5: JSON, its bytes, and caches",
     "weight": "what our pages weigh, and how they come up",
@@ -34,6 +35,7 @@ SUBJECTS = {
     "frameworks": "T16, T17: the same page in Dash, Streamlit and Gradio",
     "soak": "ten minutes of mixed traffic: errors and memory (SOAK=60 for one minute)",
     "start": "T14, T15, T18: start and memory",
+    "workers": "a new worker, copied and started by itself; the boundary per request; 100 killed workers",
 }
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
+from ....ops import Op
 from ..failure import Failure, failure_of
 from ..section import Section
 from . import badged
@@ -23,6 +25,7 @@ from .points import COPIES, runs
 from .randomness import undisturbed
 from .raw import raw
 
+NO_FUNCTION = "NO-FUNCTION"
 # Seconds for finding numbers to call with, for the badges, and for all with torch.compile, which alone takes five.
 BEGIN, BADGES, COMPILING = 1.5, 1.5, 8.5
 
@@ -50,6 +53,8 @@ def contract(section: Section, reach: tuple[float, float] | None = None, compile
     ``compiled`` says so. A Function that does not come back is interrupted, and the whole takes no more than about
     8.5 seconds. What it prints is dropped.
     """
+    if not _is_function(section.op.function):
+        return Contract((no_function(section.op),), (), ())
     section = section.at(torch.float64, "cpu")
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
     until = time.monotonic() + COMPILING
@@ -59,6 +64,20 @@ def contract(section: Section, reach: tuple[float, float] | None = None, compile
         rows = checks(at)
         given = badges(at.section, at.call, until if compiled else min(until, time.monotonic() + BADGES), compiled)
         return Contract((*rows, *badged.rows(at, given)), given, raw(at), _tried(at), _failure(at))
+
+
+def _is_function(function: Any) -> bool:
+    return isinstance(function, type) and issubclass(function, torch.autograd.Function)
+
+
+def no_function(op: Op) -> Check:
+    """The one row for a plain function of tensors in whose graph there is no Function."""
+    name = getattr(op.function, "__name__", op.title)
+    seen = (
+        f"{name} calls no torch.autograd.Function: torch itself derives its gradient, and there is no contract to hold."
+    )
+    advice = "Name a class that derives from torch.autograd.Function, or a function that calls one."
+    return Check(NO_FUNCTION, "How it is written", "note", "A Function to look into", seen, advice=advice)
 
 
 def _call(section: Section, reach: tuple[float, float] | None) -> Call:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
 import torch
+
+from ..inference.bound import Bound
 
 # Functions that call functions that call …: so deep a Function is looked for.
 DEEPEST = 4
@@ -29,6 +32,9 @@ def _instead(value: Any, old: Any, new: Any, deep: int) -> Any:
     if isinstance(value, functools.partial):
         inside = _instead(value.func, old, new, deep)
         return None if inside is None else functools.partial(inside, *value.args, **value.keywords)
+    if isinstance(value, Bound):
+        inside = _instead(value.function, old, new, deep)
+        return None if inside is None else replace(value, function=inside)
     if isinstance(value, MethodType) and isinstance(value.__self__, type):
         return getattr(new, value.__name__, None) if value.__self__ is old else None
     if isinstance(value, MethodType) or (deep and isinstance(value, torch.nn.Module)):

@@ -1,0 +1,40 @@
+"""The address of an op as a test for pytest."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from .description import NAME, problems
+from .query import recipe_in
+from .reply import fingerprint, kept, passing, reply
+from .site import Site
+
+router = APIRouter()
+RECIPE = {
+    "name": "recipe",
+    "in": "query",
+    "schema": {"type": "string"},
+    "description": "how a Function of your own is called",
+}
+
+
+@router.get(
+    "/ops/{name}.py",
+    tags=["sections"],
+    summary="An op as a test for pytest",
+    responses={200: {"content": {"text/x-python": {"schema": {"type": "string"}}}}, **problems(404, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, RECIPE]},
+)
+async def test(request: Request) -> Response:
+    """A file that runs as it is: it holds backward against what is measured here, and against gradcheck."""
+    site, recipe = Site.serving(request), recipe_in(request.scope["query_string"].decode("latin-1"))
+    op = await site.op(request.path_params["name"], recipe)
+    mark = fingerprint(site.build, op["digest"], op["recipe"], "text/x-python")
+    known = kept(request, mark, "text/x-python")
+    if known is not None:
+        return known
+    body = (await site.engine.test(op["name"], recipe)).encode()
+    if (await site.op(op["name"], recipe))["digest"] == op["digest"]:
+        return reply(request, body, "text/x-python", mark)
+    return passing(request, body, "text/x-python")

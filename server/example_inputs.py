@@ -1,0 +1,54 @@
+"""A recipe as ``example_inputs`` that can be pasted into the visitor's file: text in, text out, nothing is called."""
+
+from __future__ import annotations
+
+import re
+
+TENSOR = re.compile(r"(\w+)\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
+VALUE = re.compile(r"(\w+)\s*=(?!=)\s*(.+)", re.DOTALL)
+# Everything up to a semicolon that stands in no string.
+PIECES = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^;\n])+""")
+LONGEST = 88  # characters of a line
+READ = 2000  # characters of a recipe
+OPEN = "..."
+USUAL = "x: float64[7]"  # where nothing is known
+WORDS = {"identity": "lambda x: x", "inf": 'float("inf")', "-inf": 'float("-inf")', "nan": 'float("nan")'}
+
+
+def example_inputs(name: str, recipe: str, culprit: str = "") -> str:
+    """The lines that give the class ``name`` the arguments of ``recipe``, with ``...`` for what is to be filled in.
+
+    That is the argument ``culprit``, of which nothing is known, and what cannot be read in the recipe.
+    """
+    pieces = [piece.strip() for piece in PIECES.findall((recipe or USUAL)[:READ]) if piece.strip()]
+    arguments = [_expression(piece, culprit) for piece in pieces]
+    short = f'example_inputs = {{"{name}": ({", ".join(arguments)}{"," * (len(arguments) == 1)})}}'
+    if len(short) <= LONGEST:
+        return short
+    lines = "".join(f"        {each},\n" for each in arguments)
+    return f'example_inputs = {{\n    "{name}": (\n{lines}    ),\n}}'
+
+
+def _expression(piece: str, culprit: str) -> str:
+    tensor, value = TENSOR.fullmatch(piece), VALUE.fullmatch(piece)
+    named = tensor or value
+    if named is None or named[1] == culprit:
+        return OPEN
+    if tensor:
+        return _tensor(tensor[2], ", ".join(re.findall(r"\d+", tensor[3])) or "()", tensor[4])
+    return WORDS.get(named[2], named[2])
+
+
+def _tensor(dtype: str, shape: str, words: str) -> str:
+    """A tensor of this dtype, its shape as numbers with commas, or ``()``."""
+    if dtype == "bool":
+        return f"torch.rand({shape}) < 0.5"
+    if "int" in dtype:
+        below = re.search(r"<\s*(\d+)", words)
+        within = shape if shape == "()" else f"({shape},)"
+        return f"torch.randint({below[1] if below else 2}, {within}, dtype=torch.{dtype})"
+    if "spd" in words:
+        return f"torch.eye({shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape})"
+    if "positive" in words:
+        return f"torch.rand({shape}, dtype=torch.{dtype}) + 0.5"
+    return f"torch.randn({shape}, dtype=torch.{dtype})"

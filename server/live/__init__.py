@@ -1,0 +1,1 @@
+"""How the curves follow the files: a watcher, a load for each save, and events for the pages."""

@@ -1,0 +1,198 @@
+"""The visitor's files, loaded anew whenever they are saved; what was loaded well stays until the next that is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Coroutine, Iterable
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Any
+
+from ..denial import EngineBroken, EngineBusy
+from ..engine import Engine
+from ..process import WorkerProcess
+from ..work import Work
+from .absence import absence, files_of, unstarted
+from .retired import Retired
+from .stamp import young
+from .watcher import Watcher
+
+HELD = 0.15  # seconds after a save in which its trouble is not told: it may be half of a save
+AFTER = 0.06  # seconds in which a save that spoilt a load is noticed
+SLOW = 0.4  # seconds after which it is said that a load takes its time
+COARSE = 0.05  # seconds by which the clock of a file system may be behind
+
+
+class Loads:
+    """Loads the targets of ``work``, one worker for each load. Raises ``OSError`` where no process can be started.
+
+    ``engine`` has what was last loaded well, before that the newest load; ``trouble`` is that of the newest load, and
+    ``generation`` the number of loads that have come to an end.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._own = files_of(work.targets)
+        self._watcher = Watcher(self._own)
+        self._began = time.time()
+        self.engine = Engine(WorkerProcess(work))
+        self.trouble: dict[str, Any] | None = None
+        self.generation = 0
+        self._good = False
+        self._loading = False
+        self._digests: dict[str, str] = {}
+        self._newest: Engine | None = self.engine  # of the load under way
+        self._retired = Retired()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ended = False
+        self._told = 0  # how many times the state was another
+        self._change = asyncio.Condition()  # of that number
+
+    async def connect(self) -> None:
+        """Listen to the first worker, and to what happens to the files, from now on."""
+        await self.engine.connect()
+        self._start(self._load(self.engine, self._watcher.stirs, self._began))
+        self._start(self._follow())
+
+    def end(self) -> None:
+        """Tell all who hear of changes that there will be no more."""
+        self._ended = True
+        self._start(self._tell())
+
+    async def close(self) -> None:
+        """End all workers and leave nothing behind."""
+        self._ended = True
+        newest, self._newest = self._newest, None
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.engine.close()
+        if newest is not None and newest is not self.engine:
+            await newest.close()
+        await self._retired.close()
+
+    async def reload(self) -> None:
+        """Load what the files hold now; returns when that, or what was saved meanwhile, is there or in trouble."""
+        await self._begin()
+        async with self._change:
+            await self._change.wait_for(lambda: self._newest is None or self._ended)
+
+    def state(self) -> dict[str, Any]:
+        """What a page has to know: ``generation``, ``trouble``, ``digests`` by name, the name of the ``first`` op.
+
+        ``loading`` says that a load takes its time. Digests and first op are those of the last good load.
+        """
+        return {
+            "generation": self.generation,
+            "trouble": self.trouble,
+            "digests": self._digests,
+            "first": next(iter(self._digests), None),
+            "loading": self._loading,
+        }
+
+    async def changes(self) -> AsyncGenerator[dict[str, Any], None]:
+        """The state now, and whenever it is another; until ``end``."""
+        while not self._ended:
+            told = self._told
+            yield self.state()
+            await self._news(told)
+
+    async def _follow(self) -> None:
+        async with aclosing(self._watcher.saves()) as saves:
+            async for gone in saves:
+                missing = [path for path in gone if path in self._own]
+                if missing:
+                    self._dismiss()
+                    self.trouble = absence(missing, self._good)
+                    await self._finish()
+                else:
+                    await self._begin()
+
+    async def _begin(self) -> None:
+        """Start a load; the one under way, if there is one, is of no interest any more."""
+        self._dismiss()
+        stirs, now = self._watcher.stirs, time.time()
+        try:
+            engine = Engine(WorkerProcess(self._work))
+        except OSError as problem:
+            self.trouble = unstarted(problem)
+            await self._finish()
+            return
+        await engine.connect()
+        self._newest = engine
+        self._start(self._load(engine, stirs, now))
+
+    def _dismiss(self) -> None:
+        newest, self._newest = self._newest, None
+        if newest is not None and newest is not self.engine:
+            self._retired.add(newest)
+
+    async def _load(self, engine: Engine, stirs: int, began: float) -> None:
+        """See a load through: it is shown, or its trouble told, unless a newer one has begun."""
+        greeting = asyncio.create_task(_greeting(engine))
+        await asyncio.wait({greeting}, timeout=SLOW)
+        if not greeting.done() and self._newest is engine:
+            self._loading = True
+            await self._tell()
+        await greeting
+        known = {} if engine.broken else await engine.catalogue()
+        if engine.broken or self._digests.keys() - known.keys():
+            await asyncio.sleep(max(AFTER, began + HELD - time.time()))
+            if self._newest is engine and self._watcher.stirs != stirs:  # it has read half of what was to be saved
+                await self._begin()
+        if self._newest is engine:
+            self._accept(engine, {name: op["digest"] for name, op in known.items()})
+            fresh = self._watch(engine, began)
+            await self._finish()
+            if fresh or self._watcher.stirs != stirs:
+                await self._begin()
+
+    def _accept(self, engine: Engine, digests: dict[str, str]) -> None:
+        """Show this load; one that failed only while there is no better."""
+        self.trouble = engine.trouble
+        if engine.broken and self._good:
+            self._retired.add(engine)
+            return
+        if engine is not self.engine:
+            engine.inherit(self.engine.recipes)
+            self._retired.add(self.engine)
+        self.engine, self._digests, self._good = engine, digests, not engine.broken
+
+    def _watch(self, engine: Engine, began: float) -> bool:
+        """Follow the files of this load; whether one of which nothing was known has been saved since it began."""
+        files = _paths(engine.files)
+        fresh = any(young(path, began - COARSE) for path in files - self._watcher.files)
+        kept = self._watcher.files if engine.broken else set(self._own)
+        self._watcher.follow(files | kept, wide=bool(engine.broken))
+        return fresh
+
+    async def _finish(self) -> None:
+        self._newest, self._loading = None, False
+        self.generation += 1
+        await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._change:
+            self._told += 1
+            self._change.notify_all()
+
+    async def _news(self, known: int) -> None:
+        """Return when more has been told than was known."""
+        async with self._change:
+            await self._change.wait_for(lambda: self._told > known)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _greeting(engine: Engine) -> None:
+    """Return when the engine's worker has greeted, well or not."""
+    with suppress(EngineBroken, EngineBusy):
+        await engine.wait_ready()
+
+
+def _paths(files: Iterable[str]) -> set[Path]:
+    return {Path(each) for each in files}

@@ -1,0 +1,68 @@
+"""What files hold, in few characters; and, for a quick look, when they were last written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+Stamp = dict[Path, str]
+
+GONE = ""
+UNREADABLE = "unreadable"
+EMPTY = hashlib.blake2b(digest_size=12).hexdigest()
+
+
+def stamp(files: Iterable[Path], wide: bool) -> Stamp:
+    """A digest of what each file holds, ``GONE`` for what is not there; ``wide``: of the modules beside them, too."""
+    files = set(files)
+    others = dict(_beside(files)) if wide else {}
+    return others | {path: _digest(path) for path in files}
+
+
+def looks(files: Iterable[Path], wide: bool) -> Stamp:
+    """The same, but of size and time only: the same looks stand for the same contents, if nothing has stirred."""
+    files = set(files)
+    return (dict(_beside(files)) if wide else {}) | {path: _look(path) for path in files}
+
+
+def empty(digest: str) -> bool:
+    """Whether that is the digest of a file with nothing in it."""
+    return digest == EMPTY
+
+
+def young(path: Path, since: float) -> bool:
+    """Whether the file was written after that time, in seconds since 1970."""
+    with suppress(OSError):
+        return path.stat().st_mtime > since
+    return False
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        return GONE
+    except OSError:
+        return UNREADABLE
+
+
+def _beside(files: set[Path]) -> Iterator[tuple[Path, str]]:
+    """The other modules and packages in the folders of these files."""
+    for folder in {path.parent for path in files}:
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                path = Path(entry.path)
+                package = not entry.name.startswith((".", "__")) and entry.is_dir()
+                if path not in files and (entry.name.endswith(".py") or package):
+                    yield path, _look(path)
+
+
+def _look(path: Path) -> str:
+    try:
+        told = path.stat()
+    except OSError:
+        return GONE
+    return f"{told.st_mtime_ns} {told.st_size} {told.st_ino}"

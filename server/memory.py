@@ -1,0 +1,38 @@
+"""How much memory a worker takes, with everything that it has started."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from psutil import Process
+
+MIB = 2**20
+
+
+def takes_more(pid: int, most: int) -> bool:
+    """Whether a process and those below it take more than so many MiB of resident memory.
+
+    What they share counts once, where the system says it.
+    """
+    import psutil  # not before somebody has to wait
+
+    try:
+        first = psutil.Process(pid)
+        family = [first, *first.children(recursive=True)]
+    except psutil.Error:
+        return False
+    if sum(_of(each, whole=True) for each in family) <= most * MIB:
+        return False
+    return len(family) == 1 or sum(_of(each, whole=False) for each in family) > most * MIB
+
+
+def _of(process: Process, whole: bool) -> int:
+    """Bytes of one process, or of what is shared only its share; 0 when it has just ended."""
+    import psutil
+
+    with suppress(psutil.Error):
+        found = process.memory_info() if whole else process.memory_full_info()
+        return int(found.rss if whole else getattr(found, "pss", found.rss))
+    return 0

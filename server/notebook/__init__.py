@@ -1,0 +1,62 @@
+"""In a notebook, or any other program: the verdict on a Function and its figure, with no server and no worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..checked import Checked
+from .untouched import untouched
+
+__all__ = ["check", "look"]
+
+
+def check(
+    function: Any,
+    recipe: str = "",
+    *,
+    x: tuple[float, float] | None = None,
+    wrt: str = "",
+    of: str = "",
+    example_inputs: Any = None,
+    **parameters: Any,
+) -> Checked:
+    """What Gradloupe finds of a Function: the verdict on its curves, and the contract X-ray. Raises nothing.
+
+    ``function`` is a ``torch.autograd.Function``, a plain function of tensors, or an ``Op``. It is called as the
+    ``recipe`` says (``"x: float64[7]; k = 2"``), or with ``example_inputs``, or as is found out. ``x`` is the interval
+    that the input is swept over, ``wrt`` the element that is swept (``"weight[0,1]"``), ``of`` that of the output;
+    where none of them is given, the other inputs are swept too. ``parameters`` are values of parameters, of inputs,
+    and of what the address of a page may hold, such as ``grad_output=-1``, ``dtype="float32"`` or ``order=2``.
+
+    It runs in this process, whose random numbers, default dtype, threads and modes are afterwards what they were.
+    Whatever goes wrong is a word of the result (``unsolved``, ``failed``) and a sentence.
+    """
+    with untouched():
+        from .subject import Wanted
+        from .verdict import verdict
+
+        return verdict(function, Wanted(recipe, x, wrt, of, example_inputs, parameters)).checked
+
+
+def look(
+    function: Any,
+    recipe: str = "",
+    *,
+    x: tuple[float, float] | None = None,
+    wrt: str = "",
+    of: str = "",
+    example_inputs: Any = None,
+    height: int | None = None,
+    **parameters: Any,
+) -> Any:
+    """The live figure of a Function, and the verdict, for the cell of a notebook; ``save(path)`` keeps it as a page.
+
+    The figure needs no server: its sliders are those of the parameters and of ``grad_output``, with as many values as
+    have room in about 2 MB. ``height`` is in pixels. All else is as in ``check``; a Function that cannot be called is
+    shown as what was found of it.
+    """
+    with untouched():
+        from .figure import figure
+        from .subject import Wanted
+
+        return figure(function, Wanted(recipe, x, wrt, of, example_inputs, parameters), height)

@@ -1,0 +1,125 @@
+"""The live figure of a Function as a frame in the cell of a notebook: a page of its own that needs no server."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from ..address import Address, canonical
+from ..answer import device
+from ..assets import Assets
+from ..bundle import Bundle, smaller
+from ..checked import Checked
+from ..frames import Frame
+from ..packed import packed
+from ..pages import Pages, View
+from ..pool import Pool
+from ..pool import parts as parts_of
+from ..report.found import Found
+from ..single import parts, single
+from ..sliders import Axis, at, axes, number, sections
+from ..whole import write
+from .subject import Subject, Wanted
+from .verdict import called, examined
+
+HEIGHT = 800  # pixels
+HIDDEN = ("source", "reading")  # parts for which a cell has no room
+ROOM = 1_000_000  # bytes of answers; the page around them is as much again, with the full plotly.js twice
+PATIENCE = 6.0  # seconds for all that the sliders need
+COUNTS = (9, 7, 5, 3)  # values of a slider, as many as there is room and time for
+MOST = 3  # sliders
+GRAD_OUTPUT = 3
+FRAME = Markup(
+    '<iframe srcdoc="{}" title="{}" width="100%" height="{}" sandbox="allow-scripts" loading="lazy"'
+    ' style="border:0;display:block"></iframe>'
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Look:
+    """A figure to show: ``checked`` is what was found, ``page`` its HTML, empty where nothing could be drawn."""
+
+    checked: Checked
+    page: bytes = b""
+    height: int = HEIGHT
+
+    def __repr__(self) -> str:
+        return repr(self.checked)
+
+    def _repr_html_(self) -> str:
+        if not self.page:
+            return self.checked._repr_html_()
+        title = f"{self.checked.name}, a live figure"
+        return str(FRAME.format(self.page.decode(), title, self.height))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page, which works from a disk; returns where it is. Raises ``OSError``.
+
+        Raises ``ValueError`` where there is no figure, because the Function could not be called.
+        """
+        if not self.page:
+            raise ValueError(f"There is no figure to save. {self.checked.sentence}")
+        write(Path(path), self.page)
+        return Path(path)
+
+
+def figure(function: Any, wanted: Wanted, height: int | None) -> Look:
+    """What ``gradloupe.look`` returns; raises nothing that a Function raises."""
+    there = called(function, wanted)
+    if isinstance(there, Found):
+        return Look(there.checked)
+    found = examined(there, wanted)
+    if found.curves is None or not found.curves.columns:
+        return Look(found.checked)
+    return Look(found.checked, _page(there, wanted.address(there.told), found.curves), height or HEIGHT)
+
+
+def _page(there: Subject, address: Address, curves: Frame) -> bytes:
+    """The page, with as many answers as there is room and time for."""
+    began, op = time.monotonic(), there.told
+    present = at(address, {})
+    each = sum(map(len, parts_of(_document(there, present)).values()))
+    seconds = time.monotonic() - began
+    most = min(ROOM // each, int(PATIENCE / seconds))
+    address, grid = next(_grids(op, address, most))
+    pool = Pool()
+    for section in sections(address, grid):
+        pool.add(_document(there, section))
+    view = View(op, device(), replace(address, hide=HIDDEN), canonical(op, present), curves, "")
+    pages, bundle = _kept()
+    return single(pages, view, grid, pool, bundle)
+
+
+def _grids(op: dict[str, Any], address: Address, most: int) -> Iterator[tuple[Address, tuple[Axis, ...]]]:
+    """The address with sliders, and their axes: the richest choice first that makes so many sections; none at last."""
+    kinds = {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
+    for controls in range(min(MOST, len(kinds)), -1, -1):
+        for count in COUNTS:
+            numeric = ("float", "int")
+            chosen = tuple((name, count if kinds[name] in numeric else 0) for name in list(kinds)[:controls])
+            sliding = replace(address, sliders=(*chosen, ("grad_output", GRAD_OUTPUT)))
+            if math.prod(max(2, values) for _, values in sliding.sliders) <= most:
+                grid = axes(op, sliding)
+                if number(grid) <= most:
+                    yield sliding, grid
+    yield replace(address, sliders=()), ()
+
+
+def _document(there: Subject, section: Address) -> dict[str, Any]:
+    return packed(there.frame(section.question), canonical(there.told, section))
+
+
+@cache
+def _kept() -> tuple[Pages, Bundle]:
+    assets = Assets()
+    return Pages(assets), smaller(parts(assets))

@@ -1,0 +1,168 @@
+"""What is looked at: an op of whatever was given, its description, and which of its sections is wanted."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import torch
+
+from ...ops import Op
+from ..address import Address, default, spelled
+from ..answer import answer, device
+from ..catalogue import described
+from ..denial import BadQuestion
+from ..frames import Frame
+from ..number import BadQuery, write
+from ..numerics.inference.infer import infer
+from ..numerics.inference.made import op_of
+from ..numerics.inference.parse import parse
+from ..numerics.inference.recipe import BadRecipe, Recipe
+from ..numerics.inference.signature import signature_of
+from ..own.lines import File
+from ..own.overrides import override
+from ..query import read
+from ..question import Question
+from ..shapes import shapes
+
+GROUP = "here"
+TENSORS = (torch.Tensor, list, tuple)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a Function is to be called, and which section is wanted, as ``check`` has it."""
+
+    recipe: str = ""
+    x: tuple[float, float] | None = None
+    wrt: str = ""
+    of: str = ""
+    example_inputs: Any = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def somewhere(self) -> bool:
+        """Whether anything is said of the section."""
+        return bool(self.x is not None or self.wrt or self.of or self.parameters)
+
+    def address(self, op: dict[str, Any]) -> Address:
+        """The section of a described op; raises ``BadQuestion``."""
+        if not self.somewhere:
+            return default(op)
+        try:
+            return read(op, device(), urlencode(self._said()))
+        except BadQuery as problem:
+            raise BadQuestion(str(problem)) from None
+
+    def _said(self) -> dict[str, str]:
+        said = {name: _text(name, value) for name, value in self.parameters.items()}
+        said |= {name: text for name, text in (("wrt", self.wrt), ("of", self.of)) if text}
+        if self.x is None:
+            return said
+        if not isinstance(self.x, list | tuple) or len(self.x) != 2:
+            raise BadQuestion(f"x={self.x!r} is no interval; give its two ends, like x=(-3, 3).")
+        return said | {"start": _text("x", self.x[0]), "stop": _text("x", self.x[1])}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An op, and its description; answers as an engine does, here and now."""
+
+    op_: Op
+    told: dict[str, Any]
+
+    async def stub(self, name: str) -> dict[str, Any]:
+        """What is known of it."""
+        return self.told
+
+    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+        """What is known of it."""
+        return self.told
+
+    async def answer(self, question: Question) -> Frame:
+        """One view of a section of it."""
+        return self.frame(question)
+
+    def frame(self, question: Question) -> Frame:
+        """The same; raises ``BadQuestion``."""
+        header, columns = answer(question, self.op_)
+        return Frame(header, {name: column.data for name, column in columns.items()})
+
+
+def name_of(function: Any) -> str:
+    """What a Function is called."""
+    named = function.name or function.function.__qualname__ if isinstance(function, Op) else function
+    return named if isinstance(named, str) else str(getattr(named, "__qualname__", type(named).__name__))
+
+
+def subject(function: Any, wanted: Wanted) -> Subject:
+    """The op of a Function; raises ``NotInferred``, ``BadRecipe``, and whatever the Function may raise."""
+    name = name_of(function)
+    recipe: Recipe | None
+    assumed: tuple[tuple[str, str], ...] = ()
+    if isinstance(function, Op):
+        if wanted.recipe or wanted.example_inputs is not None:
+            raise BadRecipe("An Op declares itself how it is called; change its inputs, or give its Function instead.")
+        op, recipe = replace(function, name=name), None
+    else:
+        recipe, given, assumed = _recipe(function, wanted)
+        op = op_of(function, recipe, name, name.rpartition(".")[2], GROUP, given)
+    file, first, source = _written(op)
+    vars(op)["_written"] = (first or 1, source)  # a class of a cell is found by the lines that IPython keeps
+    text = recipe.text() if recipe else ""
+    told = described(op, shapes(op)) | {
+        "own": recipe is not None,
+        "declared": recipe is None,
+        "recipe": text,
+        "usual_recipe": text,
+        "assumed": [list(each) for each in assumed],
+        "source": source,
+        "first_line": first or 1,
+        "file": file,
+        "group": GROUP,
+    }
+    return Subject(op, told)
+
+
+def _recipe(function: Any, wanted: Wanted) -> tuple[Recipe, dict[str, torch.Tensor], tuple[tuple[str, str], ...]]:
+    """The recipe that is given, declared or found out, tensors to use as they are, and what was assumed."""
+    names = signature_of(function).names
+    if wanted.recipe:
+        return parse(wanted.recipe, names), {}, ()
+    examples = {} if wanted.example_inputs is None else {"example_inputs": wanted.example_inputs}
+    declared = override(function, names, examples, alone=True)
+    if declared is not None:
+        return declared.recipe, declared.given, ()
+    guess = infer(function)
+    return guess.recipe, {}, guess.because
+
+
+def _written(op: Op) -> tuple[str, int, str]:
+    """The file, empty for a cell, the first line and the lines of the source."""
+    function = inspect.unwrap(op.function)
+    methods = list(vars(function).values()) if isinstance(function, type) else [function]
+    codes = (getattr(getattr(each, "__func__", each), "__code__", None) for each in methods)
+    code = next((each for each in codes if each is not None), None)
+    if code is None:
+        return "", 0, ""
+    try:
+        written = File(code.co_filename)
+        lines = written.place(function)
+    except (SyntaxError, ValueError):  # a cell of magic
+        return "", 0, ""
+    file = os.path.relpath(code.co_filename) if os.path.exists(code.co_filename) else ""
+    return file, lines.first, written.text(lines)
+
+
+def _text(name: str, value: Any) -> str:
+    """A value as addresses have it; raises ``BadQuestion``."""
+    if isinstance(value, TENSORS) or hasattr(value, "tolist"):
+        flat = torch.as_tensor(value).detach().reshape(-1).tolist()
+        return ",".join(write(float(each)) for each in flat)
+    if isinstance(value, bool | int | float | str):
+        return spelled(value)
+    raise BadQuestion(f"{name}={value!r} cannot be asked for; give a number, a word, or the numbers of a tensor.")

@@ -1,0 +1,123 @@
+"""One Function and one recipe, called again and again with something changed."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from ..contract.nowhere import silenced
+from ..contract.randomness import reseed, undisturbed
+from ..layout import Handed
+from .bound import applied, flattened
+from .recipe import Recipe, TensorArgument
+
+SEED = 1234
+Tensors = list[torch.Tensor | None]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """``values`` are the arguments by name, tensors without grad; nothing is tried any more after ``until``."""
+
+    function: Callable[..., Any]
+    recipe: Recipe
+    values: dict[str, Any]
+    seed: int = SEED
+    until: float = field(default_factory=lambda: time.monotonic() + 10)
+
+    @classmethod
+    def at(
+        cls, function: Callable[..., Any], recipe: Recipe, given: Mapping[str, torch.Tensor] | None = None
+    ) -> Attempt:
+        """The call of a recipe, with what is ``given`` in place of what the recipe fills."""
+        built = recipe.build(given=given)
+        named = {each.name: value for each, value in zip(recipe.arguments, built, strict=True)}
+        plain = {name: one.detach() if isinstance(one, torch.Tensor) else one for name, one in named.items()}
+        return cls(function, recipe, plain)
+
+    @property
+    def late(self) -> bool:
+        """Whether its time is over."""
+        return time.monotonic() > self.until
+
+    def within(self, seconds: float) -> Attempt:
+        """The same with no more time than this, nor more than it had."""
+        return replace(self, until=min(self.until, time.monotonic() + seconds))
+
+    def changed(self, values: Mapping[str, Any]) -> Attempt:
+        """The same with other values."""
+        return replace(self, values={**self.values, **values})
+
+    def called(self, track: bool = False) -> tuple[dict[str, torch.Tensor], Any]:
+        """The leaves by name, and what was returned. Raises whatever the Function raises."""
+        leaves: dict[str, torch.Tensor] = {}
+        arguments: list[Any] = []
+        for each in self.recipe.arguments:
+            value = self.values[each.name]
+            if isinstance(value, torch.Tensor):
+                value = value.clone()
+                if track and isinstance(each, TensorArgument) and each.grad:
+                    leaves[each.name] = value.requires_grad_()
+                    value = value * 1
+            arguments.append(value)
+        reseed(self.seed)
+        with torch.set_grad_enabled(track):
+            return leaves, flattened(applied(self.function)(*arguments))
+
+    def outputs(self) -> Tensors | None:
+        """The floating outputs in double precision, None in the place of any other; None for all if the call fails."""
+        try:
+            _, returned = self.called()
+        except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
+            return None
+        return [plain(each) for each in several(returned)]
+
+    def pulled(self, output: int, grad_output: torch.Tensor) -> dict[str, torch.Tensor] | None:
+        """What backward delivers to each tensor that requires grad, zeros for None; None if anything fails."""
+        try:
+            leaves, returned = self.called(track=True)
+            out = several(returned)[output]
+            root: torch.Tensor = Handed.apply(out, grad_output.to(out))  # type: ignore[no-untyped-call]
+            found = torch.autograd.grad(root, list(leaves.values()), allow_unused=True)
+        except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
+            return None
+        return {
+            name: torch.zeros_like(leaf) if gradient is None else gradient.to_dense().detach()
+            for (name, leaf), gradient in zip(leaves.items(), found, strict=True)
+        }
+
+    def tensor(self, name: str) -> torch.Tensor:
+        """The tensor of this name."""
+        value: torch.Tensor = self.values[name]
+        return value
+
+    def moved(self, name: str, index: tuple[int, ...], number: float) -> Attempt:
+        """The same with one element of a tensor set to a number."""
+        tensor = self.tensor(name).clone()
+        tensor[index] = number
+        return self.changed({name: tensor})
+
+
+def several(returned: Any) -> tuple[Any, ...]:
+    """What was returned, one after another."""
+    return returned if isinstance(returned, tuple) else (returned,)
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Whatever is called inside, nothing is printed or warned of, and no random numbers are drawn from anybody's."""
+    with undisturbed(), warnings.catch_warnings(action="ignore"), silenced():
+        yield
+
+
+def plain(out: Any) -> torch.Tensor | None:
+    """A floating output as a tensor of float64 on the CPU."""
+    if isinstance(out, torch.Tensor) and out.is_floating_point() and out.layout == torch.strided:
+        return out.detach().to("cpu", torch.float64)
+    return None

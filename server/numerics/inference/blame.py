@@ -1,0 +1,219 @@
+"""Which arguments an error is about: those that stand in the expression that raised it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+import torch
+
+OURS = __name__.rpartition(".")[0]
+Names = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Blame:
+    """The places of the arguments that an ``error`` is about, and the ``expression`` of the user's that raised it.
+
+    ``own`` says that the user's code raises it itself, with raise or assert; ``always`` that it comes to that raise
+    whatever it is given.
+    """
+
+    error: BaseException
+    places: Names
+    expression: str = ""
+    backward: bool = False
+    own: bool = False
+    always: bool = False
+
+    @property
+    def message(self) -> str:
+        """What was raised, on one line."""
+        text = " ".join(str(self.error).split())
+        kind = type(self.error).__name__
+        return text if kind == "Unfit" else f"{kind}: {text}" if text else kind
+
+
+def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> Blame:
+    """The arguments, by their names and what was given for them, that stand where an error was raised."""
+    found, expression, backward, own = frozenset[int](), "", False, False
+    always, straight = False, True
+    carried: dict[str, Names] | None = None
+    for frame, node in _frames(error.__traceback__):
+        backward = backward or frame.f_code.co_name in ("backward", "vjp")
+        known = _standing(frame, names, given, carried)
+        own = always = False
+        straight = straight and _comes_here(frame)
+        if node is None:
+            continue
+        own = isinstance(node.body[0], ast.Raise | ast.Assert)
+        always = straight and isinstance(node.body[0], ast.Raise)
+        node = ast.Module([*node.body, *_tests(frame)], []) if own else node
+        here = frozenset[int]().union(*(known.get(name, frozenset()) for name in _names(node)))
+        expression = " ".join(ast.unparse(node.body[0]).split())
+        found = here or found
+        carried = _passed(node, known, here)
+    return Blame(error, found, expression, backward, own, always)
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, ast.Module | None]]:
+    """The frames of strangers' code, outermost first, each with the expression it stood at."""
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if strange(frame):
+            yield frame, _expression(frame.f_code, traceback.tb_lasti)
+        traceback = traceback.tb_next
+
+
+def strange(frame: FrameType) -> bool:
+    """Whether it is of strangers' code, neither torch's nor ours."""
+    module = str(frame.f_globals.get("__name__", ""))
+    return not module.startswith(OURS) and module.split(".")[0] != "torch"
+
+
+def _comes_here(frame: FrameType) -> bool:
+    """Whether a function comes to the line where it stands whatever it is given: nothing is asked on the way."""
+    forks = ast.If | ast.For | ast.While | ast.Try | ast.Match
+    tree, line = _tree(frame.f_code), frame.f_lineno
+    inside = any(isinstance(each, forks) and each.lineno <= line <= (each.end_lineno or 0) for each in tree)
+    before = any(isinstance(each, ast.Return) and each.lineno < line for each in tree)
+    return bool(tree) and not inside and not before
+
+
+def _expression(code: CodeType, lasti: int) -> ast.Module | None:
+    """The expression or statement that was being computed."""
+    positions = list(code.co_positions())
+    if lasti < 0 or lasti // 2 >= len(positions):
+        return None
+    first, last, start, end = positions[lasti // 2]
+    if first is None or last is None or start is None or end is None:
+        return None
+    lines = [linecache.getline(code.co_filename, line).encode() for line in range(first, last + 1)]
+    if not lines or not all(lines):
+        return None
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][start:]
+    text = b"".join(lines).decode(errors="replace").strip()
+    for attempt in (text, f"({text})", f"{text}\n    pass"):
+        try:
+            tree = ast.parse(attempt)
+            if tree.body:
+                return tree
+        except (SyntaxError, ValueError):
+            continue
+    return None
+
+
+def _standing(
+    frame: FrameType, names: Sequence[str], given: Sequence[Any], carried: dict[str, Names] | None
+) -> dict[str, Names]:
+    """For each local name the arguments it comes from: by being one, by its name, or by what it was made of."""
+    known: dict[str, Names] = {}
+    carried = _received(frame.f_code, carried)
+    objects = {id(one): place for place, one in enumerate(given) if isinstance(one, torch.Tensor | list | dict | tuple)}
+    for name, value in frame.f_locals.items():
+        place = objects.get(id(value))
+        if place is not None and not (isinstance(value, tuple) and not value):
+            known[name] = frozenset([place])
+        elif name in carried:
+            known[name] = carried[name]
+        elif name in names and frame.f_code.co_name in ("forward", "backward", "setup_context", "vjp"):
+            known[name] = frozenset([list(names).index(name)])
+    starred = [place for place, name in enumerate(names) if re.sub(r"\d+$", "", name) in ("args", "inputs", "tensors")]
+    for name in ("args", "inputs", "tensors"):
+        if starred and name in frame.f_locals:
+            known.setdefault(name, frozenset(starred))
+    for place, name in enumerate(names):
+        known.setdefault(f".{name}", frozenset([place]))
+    return _derived(frame, known)
+
+
+def _received(code: CodeType, carried: dict[str, Names] | None) -> dict[str, Names]:
+    """What the parameters of a function were given, by their names."""
+    if carried is None:
+        return {}
+    names = code.co_varnames[: code.co_argcount]
+    names = names[1:] if names[:1] and names[0] in ("self", "cls", "ctx") else names
+    found = {name: carried.get(name, carried.get(f"#{place}", frozenset())) for place, name in enumerate(names)}
+    return {name: places for name, places in found.items() if places}
+
+
+def _derived(frame: FrameType, known: dict[str, Names]) -> dict[str, Names]:
+    """Add the names that were assigned from those known, in the order of the lines up to the error."""
+    for node in _assignments(frame.f_code):
+        if node.lineno > frame.f_lineno:
+            break
+        value = node.iter if isinstance(node, ast.For) else node.value
+        here = frozenset[int]().union(*(known.get(name, frozenset()) for name in (_names(value) if value else ())))
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in (each for some in targets for each in ast.walk(some) if isinstance(each, ast.Name)):
+            if here and not (target.id in known and known[target.id] <= here):
+                known[target.id] = (
+                    known.get(target.id, frozenset()) | here if len(known.get(target.id, ())) != 1 else known[target.id]
+                )
+    return known
+
+
+@lru_cache(maxsize=256)
+def _tree(code: CodeType) -> tuple[ast.AST, ...]:
+    """All of a function, with line numbers of its file."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+        ast.increment_lineno(tree, max(first, 1) - 1)
+    except (OSError, TypeError, SyntaxError, ValueError, IndexError):
+        return ()
+    return tuple(ast.walk(tree))
+
+
+@lru_cache(maxsize=256)
+def _assignments(code: CodeType) -> tuple[Any, ...]:
+    """The assignments in a function, in the order of its lines."""
+    kinds = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For
+    return tuple(sorted((node for node in _tree(code) if isinstance(node, kinds)), key=lambda node: node.lineno))
+
+
+def _tests(frame: FrameType) -> list[ast.stmt]:
+    """What was asked on the way to the line where a frame stands."""
+    inside = [
+        node
+        for node in _tree(frame.f_code)
+        if isinstance(node, ast.If) and node.lineno <= frame.f_lineno <= (node.end_lineno or 0)
+    ]
+    return [ast.Expr(node.test) for node in inside]
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            yield each.id
+        elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in ("ctx", "self"):
+            yield f".{each.attr}"
+
+
+def _passed(node: ast.AST, known: dict[str, Names], here: Names) -> dict[str, Names] | None:
+    """What the function that is being called is given, by the names of its parameters; "*" for those not known."""
+    call = (
+        node.body[0].value
+        if isinstance(node, ast.Module) and node.body and isinstance(node.body[0], ast.Expr)
+        else None
+    )
+    if not isinstance(call, ast.Call):
+        return None
+    passed = {
+        each.arg: frozenset[int]().union(*(known.get(name, frozenset()) for name in _names(each.value)))
+        for each in call.keywords
+        if each.arg
+    }
+    for place, each in enumerate(call.args):
+        passed[f"#{place}"] = frozenset[int]().union(*(known.get(name, frozenset()) for name in _names(each)))
+    passed["*"] = here
+    return passed

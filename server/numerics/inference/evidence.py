@@ -1,0 +1,86 @@
+"""What was found out about one argument: what speaks for each kind of thing it may be, and for each shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Evidence:
+    """The evidence about one argument, collected by a reader of its Function's source.
+
+    ``weights`` says how much speaks for each kind (tensor, index, mask, number, whole, dim, flag, text, sequence,
+    callable, dtype, device, object, nothing), ``reasons`` the strongest reason for it, in words that follow "because".
+    ``ranks`` are the numbers of dimensions it is said to have, of which it has at least ``least``; those
+    ``supposed`` it may have. ``strings`` and ``numbers`` are what it is compared with, ``length`` how many are unpacked
+    from it, ``arity`` how many arguments it is called with, ``used`` the methods that do anything with it.
+    """
+
+    name: str
+    weights: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, tuple[float, str]] = field(default_factory=dict)
+    strings: list[str] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    supposed: list[int] = field(default_factory=list)
+    least: int = 0
+    rank_reason: str = ""
+    length: int = 0
+    square: bool = False
+    even: bool = False
+    differentiable: bool | None = None
+    members: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    arity: int = 1
+
+    def speaks(self, kind: str, weight: float, reason: str) -> None:
+        """Count something that speaks for a kind."""
+        self.weights[kind] = self.weight(kind) + weight
+        if weight > self.reasons.get(kind, (0.0, ""))[0]:
+            self.reasons[kind] = (weight, reason)
+
+    def weight(self, kind: str) -> float:
+        """How much speaks for a kind."""
+        return self.weights.get(kind, 0.0)
+
+    def why(self, kind: str) -> str:
+        """The strongest reason for a kind; "" if there is none."""
+        return self.reasons.get(kind, (0.0, ""))[1]
+
+    def has_rank(self, rank: int, reason: str, sure: bool = True) -> None:
+        """It has this number of dimensions; or, if that is not ``sure``, it may have."""
+        found = self.ranks if sure else self.supposed
+        if rank not in found and 0 <= rank <= 6:
+            found.append(rank)
+            self.rank_reason = self.rank_reason or reason
+
+    def at_least(self, rank: int, reason: str) -> None:
+        """It has this number of dimensions or more."""
+        if self.least < rank <= 6:
+            self.least = rank
+            if rank > 1:
+                self.rank_reason = reason
+
+
+@dataclass
+class Relations:
+    """What is known about several tensors at once: dimensions of equal size, and what was unpacked into which name.
+
+    A dimension is an argument's name and its place, negative from the end. ``fixed`` dimensions have the size that is
+    asked for, and others are at ``least`` so long.
+    """
+
+    equal: list[tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=list)
+    kernels: list[tuple[str, int]] = field(default_factory=list)
+    fixed: dict[tuple[str, int], int] = field(default_factory=dict)
+    least: dict[tuple[str, int], int] = field(default_factory=dict)
+    alike: list[tuple[str, str]] = field(default_factory=list)
+
+    def reach(self, place: tuple[str, int], size: int) -> None:
+        """A dimension is at least so long."""
+        self.least[place] = max(size, self.least.get(place, 0))
+
+    def tie(self, one: tuple[str, int], other: tuple[str, int]) -> None:
+        """Two dimensions have the same size."""
+        if one != other and (one, other) not in self.equal:
+            self.equal.append((one, other))

@@ -1,0 +1,128 @@
+"""The sentence for a Function that no recipe was found for: which argument is to blame, and how to give it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from .blame import Blame
+from .incurable import incurable, standing
+from .ladder import Step
+from .recipe import NotInferred
+from .search import Search, missing
+from .signature import not_static
+from .trials import Outcome, tried
+
+MOST_TOLD, LONGEST = 5, 160
+Failures = list[tuple[Step, Outcome, Blame]]
+KINDS = {
+    **{"tensor": "a tensor", "index": "an index", "mask": "a mask", "number": "a number", "whole": "a whole number"},
+    **{"flag": "True or False", "text": "a string", "callable": "something to call", "sequence": "a tuple or a list"},
+    **{"nothing": "may be None", "dtype": "a dtype", "device": "a device", "dim": "a dimension", "object": "an object"},
+}
+
+
+def not_inferred(function: Any, search: Search) -> NotInferred:
+    """Why nothing was found, from all that failed: the sentence, the argument, a recipe to edit, and some trials."""
+    failures = sorted(search.failures, key=lambda each: (not each[1].forward, each[0].cost))
+    parameters = tuple((each.name, _found_out(search, each.name)) for each in search.gathered.arguments)
+    if not failures:
+        argument = next((each.name for each in search.gathered.arguments), "")
+        sentence = (
+            f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_way(argument, '')}."
+        )
+        return NotInferred(sentence, argument, f"{argument}: float64[7]", (), parameters)
+    argument = _argument(search, failures)
+    recipe = failures[0][0].recipe.text()
+    sentence, error = _sentence(function, search, failures, argument, recipe), None
+    own = [each for each in failures if incurable(each[2]) and not _unbound(function, search, each[2])]
+    if own:
+        step, outcome, _ = own[0]
+        error = tried(search.signature.call, step.recipe).error  # once more, for its traceback
+        if error is not None and not isinstance(error, ImportError):
+            sentence = f"{_raiser(search, outcome)} {raised(error)}, whatever it is called with; mend it."
+            argument, recipe = "", step.recipe.text()
+    return NotInferred(sentence, argument, recipe, _told(failures), parameters, error)
+
+
+def raised(error: BaseException) -> str:
+    """What was raised and where, such as ``raises ValueError: no (my_ops.py, line 12)``."""
+    if isinstance(error, SystemExit):
+        return f"ends the program ({', '.join(filter(None, ('sys.exit', standing(error))))})"
+    said, place = _short(Blame(error, frozenset()).message), standing(error)
+    return f"raises {said.rstrip('.')}" + (f" ({place})" if place else "")
+
+
+def _raiser(search: Search, outcome: Outcome) -> str:
+    if search.signature.plain:
+        return "backward of it" if outcome.forward else "it"
+    return "backward" if outcome.forward else "forward"
+
+
+def _unbound(function: Any, search: Search, blamed: Blame) -> bool:
+    alone = not search.signature.plain and not_static(function)
+    return alone and "Backward' object has no attribute" in blamed.message
+
+
+def _sentence(function: Any, search: Search, failures: Failures, argument: str, recipe: str) -> str:
+    name, (_, outcome, blamed) = search.signature.name, failures[0]
+    where, said = _raiser(search, outcome), _short(blamed.message)
+    if _unbound(function, search, blamed):
+        return (
+            f"forward of {name} is no static method, and reads what only an object of the class has: {said}; decorate "
+            "it with @staticmethod, and take what __init__ took as arguments of forward."
+        )
+    if missing(blamed):
+        return (
+            f"{name} cannot run on this machine, whatever it is given: {where} raises {said}; set up what it asks for, "
+            f"or {_way(argument, recipe)}."
+        )
+    thing = search.an_object(blamed)
+    if thing:
+        members = ", ".join(f"{thing}.{each}" for each in dict.fromkeys(search.gathered.of(thing).members))
+        return (
+            f"{thing!r} has to be an object ({_short(members)} is read from it), which no recipe can write down; put "
+            f"`example_inputs = {{{name!r}: (...)}}` with what you would pass into the module."
+        )
+    what = f"No value was found for {argument!r}" if argument else "No arguments were found"
+    return (
+        f"{what} with which {name} works: after {search.trials} trials {where} still raises {said}; "
+        f"{_way(argument, recipe)}."
+    )
+
+
+def _way(argument: str, recipe: str) -> str:
+    example = recipe if 0 < len(recipe) < LONGEST else f"x: float64[7]; {argument or 'k'} = 2"
+    return (
+        f"write a recipe such as `{example}` into the field, with what you would pass, or a line `Gradloupe: ...` with "
+        "it into its docstring"
+    )
+
+
+def _told(failures: Failures) -> tuple[tuple[str, str], ...]:
+    """A few trials that failed, each in another way."""
+    told: dict[str, str] = {}
+    for step, _, blamed in failures:
+        told.setdefault(_short(blamed.message), step.recipe.text())
+    return tuple((recipe, message) for message, recipe in list(told.items())[:MOST_TOLD])
+
+
+def _argument(search: Search, failures: Failures) -> str:
+    """The argument that most of the likeliest failures are blamed on."""
+    blamed = Counter[str]()
+    for place, (_, _, each) in enumerate(failures[:40]):
+        for index in each.places:
+            blamed[search.gathered.arguments[index].name] += 1 / (1 + place) / len(each.places)  # type: ignore[assignment]
+    return blamed.most_common(1)[0][0] if blamed else ""
+
+
+def _found_out(search: Search, name: str) -> str:
+    known = search.gathered.of(name)
+    if not known.weights:
+        return "nothing was found out about it"
+    kind = max(known.weights, key=lambda each: known.weights[each])
+    return f"{KINDS.get(kind, kind)}, because {known.why(kind) or 'of its name'}"
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"

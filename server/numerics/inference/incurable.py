@@ -1,0 +1,44 @@
+"""Errors of a Function's own code that come whatever it is called with."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from pathlib import PurePath
+from types import TracebackType
+
+import torch
+
+from .blame import Blame, strange
+
+# Of a tensor, a module and a ctx it is known what they have. What is given as a tensor may have to be another object,
+# but then nothing of a tensor is spelled nearly so.
+UNKNOWN = re.compile(r"^'(?:Tensor|Parameter)' object has no attribute '(\w+)'")
+MISSPELLED = re.compile(r"^(?:'\w+Backward' object|module '[\w.]+'|type object '\w+') has no attribute '")
+OF_A_TENSOR = tuple(dir(torch.Tensor))
+
+
+def incurable(blamed: Blame) -> bool:
+    """Whether an error is one that no argument cures: of what is written, not of what is given."""
+    error = blamed.error
+    if isinstance(error, UnboundLocalError):
+        return not blamed.places
+    if isinstance(error, AttributeError):
+        said = str(error)
+        unknown = UNKNOWN.match(said)
+        return bool(MISSPELLED.match(said) or (unknown and (not blamed.places or _nearly_known(unknown[1]))))
+    return isinstance(error, NameError | SyntaxError | ImportError | SystemExit) or blamed.always
+
+
+def standing(error: BaseException) -> str:
+    """Where it was raised in code that is neither torch's nor ours, such as ``my_ops.py, line 12``; "" if nowhere."""
+    found, traceback = "", error.__traceback__
+    while isinstance(traceback, TracebackType):
+        if strange(traceback.tb_frame):
+            found = f"{PurePath(traceback.tb_frame.f_code.co_filename).name}, line {traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return found
+
+
+def _nearly_known(name: str) -> bool:
+    return bool(get_close_matches(name, [each for each in OF_A_TENSOR if each[0] == name[0]], 1, 0.75))

@@ -1,0 +1,158 @@
+"""The rungs of the ladder: recipes to try, the likeliest first, those that must fail again put off."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from . import words
+from .blame import Blame
+from .candidates import Choice, choices, constant
+from .cheapest import cheapest
+from .forms import forms
+from .gathered import Gathered
+from .recipe import Constant, Fill, Recipe, TensorArgument
+from .signature import MISSING
+
+# So much dearer is a recipe that has in it what has failed before.
+AGAIN = 3.0
+MOST_COMBINATIONS = 400
+Part = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A recipe to try, how unlikely it is, and the reason for what each argument is given."""
+
+    cost: float
+    recipe: Recipe
+    because: dict[str, str] = field(default_factory=dict)
+
+
+class Ladder:
+    """All steps for what was ``gathered``, made as they are needed."""
+
+    def __init__(self, gathered: Gathered) -> None:
+        self.gathered = gathered
+        arguments = gathered.arguments
+        self._options = [choices(each, gathered.of(each.name), not place) for place, each in enumerate(arguments)]
+        self._combinations = self._combined()
+        self._upcoming = next(self._combinations, None)
+        self._heap: list[tuple[float, int, Step]] = []
+        self._seen: set[str] = set()
+        self._failed: set[frozenset[Part]] = set()
+        self._count = 0
+
+    @property
+    def passes(self) -> range:
+        """How many arguments a call may pass."""
+        arguments = self.gathered.arguments
+        least = max((place + 1 for place, each in enumerate(arguments) if each.default is MISSING), default=0)
+        return range(max(1, least), len(arguments) + 1)
+
+    def next(self) -> Step | None:
+        """The likeliest step that is left; None if there is none."""
+        while True:
+            while self._upcoming is not None and (not self._heap or self._upcoming[0] <= self._heap[0][0]):
+                self._expand(*self._upcoming)
+                self._upcoming = next(self._combinations, None)
+            if not self._heap:
+                return None
+            cost, _, step = heapq.heappop(self._heap)
+            if cost > step.cost or not self._must_fail(step):
+                return replace(step, cost=cost)
+            self._put(step.cost + AGAIN, step)
+
+    def push(self, step: Step) -> None:
+        """Add a step, unless its recipe has been there."""
+        text = step.recipe.text()
+        if text not in self._seen and step.recipe.inputs:
+            self._seen.add(text)
+            self._put(step.cost, step)
+
+    def learn(self, step: Step, blamed: Blame) -> None:
+        """What has failed will fail again: the arguments to blame as they are, or any of their types."""
+        places = [place for place in blamed.places if place < len(step.recipe.arguments)]
+        if places and len(places) < len(step.recipe.arguments):
+            typed = isinstance(blamed.error, TypeError | AttributeError) and not blamed.own
+            parts = _types(step.recipe) if typed else _parts(step.recipe)
+            self._failed.add(frozenset(part for part in parts if part[0] in places))
+
+    def _put(self, cost: float, step: Step) -> None:
+        self._count += 1
+        heapq.heappush(self._heap, (cost, self._count, step))
+
+    def _must_fail(self, step: Step) -> bool:
+        parts = {*_parts(step.recipe), *_types(step.recipe)}
+        return any(each <= parts for each in self._failed)
+
+    def _combined(self) -> Iterator[tuple[float, tuple[Choice, ...]]]:
+        """What all arguments together may be given, the likeliest first."""
+        if all(self._options[: self.passes.start]):
+            given = [each or [Choice("nothing", 9.0, "", None)] for each in self._options]
+            yield from cheapest([[(one.cost, one) for one in each] for each in given], MOST_COMBINATIONS)
+
+    def _expand(self, cost: float, combination: tuple[Choice, ...]) -> None:
+        tensors = [place for place, each in enumerate(combination) if each.is_tensor]
+        for count, more in self._counts(combination):
+            inside = [place for place in tensors if place < count]
+            if not any(combination[place].kind == "tensor" for place in inside):
+                continue
+            known = [self.gathered.of(self.gathered.arguments[place].name) for place in inside]
+            for form in forms(known, [combination[place].kind for place in inside], self.gathered.notes.relations):
+                shapes = dict(zip(inside, form.shapes, strict=True))
+                self.push(self._step(cost + more + form.cost, combination[:count], shapes))
+
+    def _counts(self, combination: Sequence[Choice]) -> Iterator[tuple[int, float]]:
+        """How many arguments are passed: as many as backward returns gradients for, all, or none of the defaults."""
+        least, most = self.passes.start, len(combination)
+        told = [place + 1 for place, each in enumerate(combination) if each.kind != "default" or each.value is not None]
+        last = max([least, *told])
+        unwritable = next((place for place, each in enumerate(self._options) if not each), most)
+        returned = self.gathered.count
+        counts = [returned] if returned is not None and returned in self.passes and returned < last else []
+        counts += [min(last, max(unwritable, least)), least]
+        for step, count in enumerate(dict.fromkeys(counts)):
+            yield count, 0.5 * step
+
+    def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> Step:
+        given: list[TensorArgument | Constant] = []
+        for place, choice in enumerate(combination):
+            name = self.gathered.arguments[place].name
+            if choice.is_tensor:
+                given.append(self._tensor(name, choice, shapes[place], place))
+            else:
+                given.append(constant(name, choice.value))
+        if not Recipe(tuple(given)).inputs:
+            first, tensor = next(
+                (place, each) for place, each in enumerate(given) if isinstance(each, TensorArgument) and each.floating
+            )
+            given[first] = replace(tensor, grad=True)
+        because = {each.name: choice.because for each, choice in zip(given, combination, strict=True)}
+        return Step(cost, Recipe(tuple(given)), because)
+
+    def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument:
+        known = self.gathered.of(name)
+        if choice.kind == "index":
+            return TensorArgument(name, shape, "int64", "index", 2)
+        if choice.kind == "mask":
+            return TensorArgument(name, shape, "bool")
+        fill: Fill = "spd" if known.square and len(shape) >= 2 and shape[-1] == shape[-2] else "normal"
+        if place and words.POSITIVE.search(name.lower()):
+            fill = "positive"
+        return TensorArgument(name, shape, "float64", fill, grad=known.differentiable is not False)
+
+
+def _parts(recipe: Recipe) -> list[Part]:
+    return [
+        (place, each.text if isinstance(each, TensorArgument) else each.written)
+        for place, each in enumerate(recipe.arguments)
+    ]
+
+
+def _types(recipe: Recipe) -> list[Part]:
+    return [
+        (place, f"a tensor of {each.dtype}" if isinstance(each, TensorArgument) else f"a {type(each.value).__name__}")
+        for place, each in enumerate(recipe.arguments)
+    ]

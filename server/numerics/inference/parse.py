@@ -1,0 +1,177 @@
+"""The grammar of a recipe, in one place: ``x: float64[7]; k = 2; index: int64[7] < 3``."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from .recipe import OBJECT, BadRecipe, Constant, Recipe, TensorArgument
+
+MOST_TEXT, MOST_ARGUMENTS, MOST_ELEMENTS, MOST_DIMENSIONS = 2000, 32, 16_384, 8
+
+FLOATS = ("float64", "float32", "float16", "bfloat16")
+INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
+DTYPES = (*FLOATS, *INTEGERS, "bool")
+EXAMPLE = "write for example x: float64[7]; k = 2"
+
+
+def identity(x: Any) -> Any:
+    """Return what is given: the plainest callable a recipe can name."""
+    return x
+
+
+FUNCTIONS = ("tanh", "abs", "exp", "sin", "relu", "sigmoid")
+KINDS = (*DTYPES, "complex64", "complex128")
+# All that a recipe may name besides literals: nothing in it is ever evaluated.
+MENU: dict[str, Any] = {
+    "identity": identity,
+    **{f"torch.{name}": getattr(torch, name) for name in (*FUNCTIONS, *KINDS)},
+    **{name: float(name) for name in ("inf", "-inf", "nan")},
+}
+
+NAME = r"[^\W\d]\w*"
+TENSOR = re.compile(rf"({NAME})\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
+VALUE = re.compile(rf"({NAME})\s*=(?!=)\s*(.*)", re.DOTALL)
+# Everything up to a semicolon or the end of a line that stands in no string.
+PIECES = re.compile(r"""(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[^;\n])+""")
+
+
+def parse(text: str, names: Sequence[str] | None = None, objects: Mapping[str, Any] | None = None) -> Recipe:
+    """The recipe written in a line of text, its arguments in the order of ``names``, which are those of ``forward``.
+
+    ``names`` may end with ``*args``, which allows ``args0``, ``args1`` and so on. Without ``names`` any name is
+    allowed, and the order is that of the text. ``objects`` are what ``name = <object>`` stands for. Raises
+    ``BadRecipe``.
+    """
+    if len(text) > MOST_TEXT:
+        raise BadRecipe(f"The recipe has {len(text)} characters, and at most {MOST_TEXT} are read; say less.")
+    pieces = [piece.strip() for piece in PIECES.findall(text) if piece.strip()]
+    if len(pieces) > MOST_ARGUMENTS:
+        raise BadRecipe(f"The recipe has {len(pieces)} arguments, and at most {MOST_ARGUMENTS} are allowed.")
+    arguments = {}
+    for each in (_argument(piece, objects or {}) for piece in pieces):
+        if each.name in arguments:
+            raise BadRecipe(f"The recipe gives {each.name!r} twice; give every argument once.")
+        arguments[each.name] = each
+    if not any(isinstance(each, TensorArgument) and each.grad for each in arguments.values()):
+        raise BadRecipe(f"The recipe has no floating tensor that can be swept, and needs one; {EXAMPLE}.")
+    return Recipe(tuple(arguments.values() if names is None else _ordered(arguments, names)))
+
+
+def _ordered(
+    arguments: dict[str, TensorArgument | Constant], names: Sequence[str]
+) -> Iterator[TensorArgument | Constant]:
+    """The arguments in the order of ``forward``; raises ``BadRecipe`` for one it does not take, or a gap."""
+    rest = [name[1:] for name in names if name.startswith("*")]
+    order = [name for name in names if not name.startswith("*")]
+    order += [f"{name}{place}" for name in rest for place in range(MOST_ARGUMENTS)]
+    for name in arguments:
+        if name not in order:
+            takes = ", ".join([each for each in names if not each.startswith("*")] + [f"{each}0 ..." for each in rest])
+            raise BadRecipe(f"{name!r} is no argument of forward, which takes {takes}; name one of those.")
+    last = max(order.index(name) for name in arguments)
+    for name in order[: last + 1]:
+        if name not in arguments:
+            raise BadRecipe(
+                f"The recipe leaves out {name!r}, which stands before {order[last]!r}; say {name} = ... too."
+            )
+        yield arguments[name]
+
+
+def _argument(piece: str, objects: Mapping[str, Any]) -> TensorArgument | Constant:
+    tensor = TENSOR.fullmatch(piece)
+    if tensor:
+        return _tensor(piece, *tensor.groups())
+    value = VALUE.fullmatch(piece)
+    if value:
+        return _constant(value[1], value[2].strip(), objects)
+    raise BadRecipe(
+        f"{_shown(piece)} is no argument of a recipe, which is `name: dtype[shape]` or `name = value`; {EXAMPLE}."
+    )
+
+
+def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> TensorArgument:
+    if dtype not in DTYPES:
+        raise BadRecipe(f"{dtype!r} is no dtype of a recipe, which are {', '.join(DTYPES)}; {EXAMPLE}.")
+    shape = _shape(piece, dimensions)
+    fill, below, grad = "normal", 2, True
+    for word in re.findall(r"<\s*\d+|\S+", words):
+        if word[0] == "<" and dtype in INTEGERS and word[1:]:
+            below = _below(piece, word)
+        elif word in ("positive", "spd") and dtype in FLOATS and fill == "normal":
+            fill = word
+        elif word == "nograd":
+            grad = False
+        else:
+            raise BadRecipe(f"{_shown(word)} cannot stand in {_shown(piece)}; {_words(dtype)}.")
+    if fill == "spd" and (len(shape) < 2 or shape[-1] != shape[-2]):
+        raise BadRecipe(f"{_shown(piece)} is not square, as spd has to be; write for example {name}: {dtype}[4,4] spd.")
+    return TensorArgument(name, shape, dtype, fill, below, grad)  # type: ignore[arg-type]
+
+
+def _words(dtype: str) -> str:
+    if dtype in FLOATS:
+        return f"allowed behind a shape are positive, spd and nograd, for example x: {dtype}[7] positive"
+    return f"allowed is x: {dtype}[7]" + " or x: int64[7] < 3" * (dtype in INTEGERS)
+
+
+def _below(piece: str, word: str) -> int:
+    below = int(word[1:])
+    if not 1 <= below <= MOST_ELEMENTS:
+        raise BadRecipe(
+            f"The bound in {_shown(piece)} has to lie from 1 to {MOST_ELEMENTS}, as in index: int64[7] < 3."
+        )
+    return below
+
+
+def _shape(piece: str, text: str) -> tuple[int, ...]:
+    numbers = [each.strip() for each in text.split(",")] if text.strip() else []
+    if numbers and not numbers[-1]:
+        numbers.pop()
+    if not all(each.isdecimal() and len(each) < 9 for each in numbers):
+        raise BadRecipe(f"The shape in {_shown(piece)} has to be whole numbers between commas, as in x: float64[2,3].")
+    shape = tuple(map(int, numbers))
+    if len(shape) > MOST_DIMENSIONS or math.prod(shape) > MOST_ELEMENTS:
+        raise BadRecipe(
+            f"{_shown(piece)} has {len(shape)} dimensions and {math.prod(shape)} elements, and at most "
+            f"{MOST_DIMENSIONS} and {MOST_ELEMENTS} are allowed; make it smaller."
+        )
+    return shape
+
+
+def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
+    if text == OBJECT and name in objects:
+        return Constant(name, objects[name], OBJECT)
+    if text in MENU:
+        return Constant(name, MENU[text], text if text.startswith(("torch.", "identity")) else "")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        value = ...
+    if not plain(value):
+        raise BadRecipe(
+            f"{_shown(f'{name} = {text}')} is no value of a recipe, which are a number, True, False, a 'string', None, "
+            f"a tuple, list or dict of those, or one of {', '.join(MENU)}; write for example {name} = 2."
+        )
+    return Constant(name, value)
+
+
+def plain(value: object) -> bool:
+    """Whether a value can be written as a literal: a number, bool, string, None, or a tuple, list or dict of those."""
+    if isinstance(value, (tuple, list)):
+        return all(map(plain, value))
+    if isinstance(value, dict):
+        return all(plain(each) for item in value.items() for each in item)
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")

@@ -1,0 +1,203 @@
+"""A reader of a Function's source: notes what is done with each argument, under all its names."""
+
+from __future__ import annotations
+
+import ast
+
+from .called import Called
+from .conditions import Conditions
+from .evidence import Evidence
+from .naming import Notebook, quoted, whole
+from .source import Written
+from .vocabulary import ON_MAPPINGS, ON_STRINGS, ON_TENSORS, PLAIN, RANKS, SQUARE
+
+
+class Reader(Conditions):
+    """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
+
+    def __init__(
+        self, source: Written, notes: Notebook, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
+    ) -> None:
+        super().__init__(source, notes, of, ctx)
+        self.where, self.depth, self.required = where, depth, False
+        self.calls = Called(self)
+
+    def read(self) -> None:
+        """Read it all."""
+        for each in self.source.statements:
+            self.visit(each)
+
+    # Statements.
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self._kept(node.targets, node.value)
+        for target in node.targets:
+            self._counts(target, node.value)
+            self.bind(target, node.value)
+            if isinstance(target, ast.Subscript):
+                self.visit(target)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._kept([node.target], node.value)
+            self.bind(node.target, node.value)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self.bind(node.target, node.value)
+
+    def visit_For(self, node: ast.For) -> None:
+        self.say(node.iter, "sequence", 3, node.iter, f"{self.where} goes through it with for")
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        self.test(node.test, refused=any(isinstance(each, ast.Raise) for each in node.body))
+        for each in (*node.body, *node.orelse):
+            self.visit(each)
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self.test(node.test)
+        self.visit(node.body)
+        self.visit(node.orelse)
+
+    def visit_While(self, node: ast.While) -> None:
+        self.test(node.test)
+        self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        self.test(node.test, refused=True)
+
+    # Expressions.
+
+    def visit_Name(self, node: ast.Name) -> None:
+        found = self.evidence(node)
+        if found and isinstance(node.ctx, ast.Load):
+            found.used.add(self.where)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        kept = self.evidence(node)
+        if kept and self.is_ctx(node.value):
+            kept.used.add(self.where)
+        found = self.evidence(node.value)
+        if found:
+            self._member(found, node)
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.calls.read(node)
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "save_for_backward"):
+            self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        found = self.evidence(node.value)
+        if found:
+            self._indexed(found, node)
+        where = self.dimension(node)
+        if where and where[0] in self.notes.arguments:
+            place = where[1]
+            least = place + 1 if place >= 0 else -place
+            self.notes.arguments[where[0]].at_least(least, f"{self.where} asks for `{quoted(node)}`")
+        table = self.resolved(node.value)
+        if isinstance(table, dict) and self.subject(node.slice):
+            self.chosen(node.slice, [each for each in table if isinstance(each, str)])
+        self.generic_visit(node)
+
+    def visit_Slice(self, node: ast.Slice) -> None:
+        for each in (node.lower, node.upper, node.step):
+            self.say(each, "whole", 4, node, "it bounds a slice")
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if isinstance(node.op, ast.MatMult):
+            self.calls.product(node.left, node.right, node)
+        if isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
+            self.say(node.right, "whole", 3, node)
+        if isinstance(node.op, ast.LShift):
+            self.say(node.right, "whole", 4, node)
+        if isinstance(node.op, ast.FloorDiv | ast.Mod):
+            self.say(node.right, "whole", 1.5, node)
+            self._even(node.left)
+        if isinstance(node.op, ast.BitAnd | ast.BitOr):
+            self.say(node.left, "mask", 1, node)
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.Invert):
+            self.say(node.operand, "mask", 4, node)
+        self.generic_visit(node)
+
+    def visit_Starred(self, node: ast.Starred) -> None:
+        self.say(node.value, "sequence", 3, node)
+        self.generic_visit(node)
+
+    # What is noted.
+
+    def _kept(self, targets: list[ast.expr], value: ast.expr) -> None:
+        """An argument that is only put aside, on ctx, is not used by it."""
+        aside = len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self.is_ctx(targets[0].value)
+        if aside and self.subject(value):
+            self.say(value, "number", 0.5, value, f"it is kept as an attribute of {self.ctx}")
+        else:
+            self.visit(value)
+
+    def _counts(self, target: ast.expr, value: ast.expr) -> None:
+        if not isinstance(target, ast.Tuple | ast.List):
+            return
+        more = sum(isinstance(each, ast.Starred) for each in target.elts)
+        count, shaped, found = len(target.elts) - more, self.shaped(value), self.evidence(value)
+        what = f"unpacked into {count}{' or more' if more else ''} in {self.where}"
+        if shaped and shaped in self.notes.arguments:
+            known = self.notes.arguments[shaped]
+            known.at_least(count, f"its shape is {what}") if more else known.has_rank(count, f"its shape is {what}")
+        elif found and not self.items(value):
+            found.speaks("sequence", 4, f"it is {what}")
+            found.length = found.length or count
+
+    def _member(self, found: Evidence, node: ast.Attribute) -> None:
+        reason = f"{self.where} uses `{quoted(node)}`"
+        if node.attr in ON_TENSORS:
+            found.speaks("tensor", 4, reason)
+            found.square = found.square or node.attr in SQUARE
+            rank = RANKS.get(node.attr, {}).get(0, 2 if node.attr == "T" else 0)
+            if rank:
+                found.has_rank(rank, reason)
+        elif node.attr in ON_STRINGS:
+            found.speaks("text", 3, reason)
+        elif node.attr in ON_MAPPINGS:
+            found.speaks("object", 2, reason)
+        elif node.attr not in PLAIN:
+            found.speaks("object", 3, reason)
+            found.members.append(node.attr)
+
+    def _indexed(self, found: Evidence, node: ast.Subscript) -> None:
+        reason = f"{self.where} indexes `{quoted(node)}`"
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        taken = [each for each in parts if not (isinstance(each, ast.Constant) and each.value in (None, ...))]
+        if isinstance(node.slice, ast.Tuple):
+            found.speaks("tensor", 4, reason)
+            found.at_least(len(taken), reason)
+        elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            found.speaks("object", 3, reason)
+        elif isinstance(node.slice, ast.Slice):
+            found.speaks("tensor", 0.5, reason)
+        else:
+            found.speaks("sequence", 1.5, reason)
+            found.length = max(found.length, (whole(node.slice) or 0) + 1)
+        dots = any(
+            isinstance(each, ast.Constant) and each.value is ... for each in parts[: len(parts) - len(taken) + 1]
+        )
+        for place, each in enumerate(taken):
+            self.say(each, "index", 1.5, node, f"`{quoted(node)}` picks with it")
+            self._reaches(found.name, place - len(taken) if dots else place, each)
+
+    def _reaches(self, name: str, place: int, part: ast.expr) -> None:
+        """How long a dimension has to be for what is picked from it."""
+        last = whole(part.upper) if isinstance(part, ast.Slice) else whole(part)
+        least = (last or 0) + (not isinstance(part, ast.Slice))
+        if last is not None and 1 < least < 20 and last >= 0:
+            self.notes.relations.reach((name, place), least)
+
+    def _even(self, node: ast.expr) -> None:
+        where = self.dimension(node)
+        if where and where[0] in self.notes.arguments:
+            self.notes.arguments[where[0]].even = True

@@ -1,0 +1,73 @@
+"""The source of a stranger's function as a tree, with what its names mean."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Written:
+    """A function as it stands in its file: ``tree`` without its class, and its ``parameters`` in order.
+
+    ``bound`` says that the first of them is filled in by Python: a class method's class.
+    """
+
+    tree: ast.FunctionDef | ast.Lambda
+    bound: bool
+    namespace: Mapping[str, Any] = field(hash=False, compare=False)
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names that a call fills by position."""
+        taken = self.tree.args
+        names = [each.arg for each in (*taken.posonlyargs, *taken.args)]
+        return names[self.bound :]
+
+    @property
+    def statements(self) -> list[Any]:
+        """What it does, one after another."""
+        return self.tree.body if isinstance(self.tree, ast.FunctionDef) else [self.tree.body]
+
+
+def written(function: Any) -> Written | None:
+    """The source of a Python function or method, or None where there is none to be read."""
+    try:
+        plain = inspect.unwrap(function)
+    except ValueError:
+        plain = function
+    bound = isinstance(plain, MethodType)
+    plain = getattr(plain, "__func__", plain)
+    plain = inspect.unwrap(plain) if callable(plain) else plain
+    if not isinstance(plain, FunctionType):
+        return None
+    tree = _tree(plain.__code__)
+    if tree is None:
+        return None
+    closed = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=False)
+    return Written(tree, bound, ChainMap({name: _inside(cell) for name, cell in closed}, plain.__globals__))
+
+
+@lru_cache(maxsize=512)
+def _tree(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
+    try:
+        lines, _ = inspect.getsourcelines(code)
+        parsed = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError, ValueError, IndexError):
+        return None
+    kinds = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
+    return next((node for node in ast.walk(parsed) if isinstance(node, kinds)), None)
+
+
+def _inside(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None

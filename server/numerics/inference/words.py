@@ -1,0 +1,65 @@
+"""What the name of an argument suggests: that it is a tensor, or which number it may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+TENSOR = re.compile(
+    r"^(x\w?|y\w?|z|u|v|w|h|i|q|k|inp(ut)?s?_?\w?|input_?(tensor|img)?_?|\w*tensor\w?|data|\w*feat(ure)?s?|\w*logits?|scores?|"
+    r"\w*weights?|[A-Z]\w?|img|\w*images?|activations?|values?|theta|a|b|re|im|pred(iction)?s?|v_mem|grad(_\w+)?|bias|"
+    r"probs?|\w*emb\w*|quer(y|ies)|keys?|t|mat(rix)?\w?|vec(tor)?\w?|points?|xyz\w?|mu|mean|log_?var|running_\w+|hidden|"
+    r"state|cell|source|src|output|real|imag|coords?|positions?|signal|audio|residual)$"
+)
+INDEX = re.compile(
+    r"(^|_)(targets?|labels?|idx|ind(ices|ex)?|tgt|assign\w*|segments?|batch|ids?|neighbou?rs?|classes)(_\w+)?$"
+)
+MASK = re.compile(r"(^|_)(mask|cond(ition)?|valid)s?(_|$)")
+POSITIVE = re.compile(
+    r"(scale|sigma|std|var(iance)?|temp(erature)?|tau|step_?size|lengthscale|gamma|delta|probs?|weight_sum)$"
+)
+CHANNELS = re.compile(r"(^|_)(bias|gamma|beta|running_\w+|mean|var|scale|zero_?point|step_?size|alpha)s?(_|$)")
+ONE = re.compile(
+    r"(^|_)(scale|alpha|step_?size|threshold|temp\w*|tau|beta|lamb\w*|slope|delta|sigma|gamma|n?bits?)(_|$)"
+)
+WEIGHT = re.compile(r"(weights?|kernel|filters?)$|^[wW]$")
+IMAGE = re.compile(r"(^|_)(img|images?|rgb|pixels?)\d*(_|$)")
+
+# For each pattern the numbers tried, the likeliest first.
+SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
+    (r"dtype", ()),
+    (r"(^|_)seed(_|$)", (0, 1)),
+    (r"(^|_)device", ("cpu",)),
+    (r"eps|tiny|jitter", (1e-5,)),
+    (r"bits?(_|$)|nbit|precision|numbits|bit_?width", (4, 8)),
+    (r"q_?min|qn$|n_val|min_?int|neg(ative)?_?(bound|lim\w*)", (-4, -1.0)),
+    (r"q_?max|qp$|p_val|max_?int|pos(itive)?_?(bound|lim\w*)", (3, 1.0)),
+    (r"(^|_)(min|low(er)?|lb|left|lo|minimum|a_?min)(_|$|val|bound)", (-1.0, 0, -1)),
+    (r"(^|_)(max|high|upper|ub|clip\w*|hi|right|bound|maximum|a_?max)(_|$|val|bound|norm)", (1.0, 2, 1)),
+    (r"(^|_)(dims?|axis|axes)(_|$)", (-1, 1, 0)),
+    (r"n_?iters?|num_?iter\w*|max_?iter\w*|n_?steps?$|num_?steps", (10, 3)),
+    (r"thre?s?h?(old)?|vth|v_th", (0.5, 1.0)),
+    (r"slope|leak|negative", (0.2, 0.1)),
+    (r"kernel(_?size)?|ks(ize)?$|window", (3, 2)),
+    (r"pad(ding)?", (1, 0)),
+    (r"stride|dilation|groups?$|(^|_)(up|down)\w*", (1, 2)),
+    (r"num_?class\w*|n_?class\w*|num_?embed\w*|vocab\w*|num_?segments?|num_?experts", (3, 5)),
+    (
+        r"(^|_)(k|top_?k|n|m|num|count|size|rank|levels?|idx|index|len(gth)?|chunks?|heads?|groups?|n_\w+|num_\w+)(_|$)",
+        (2, 3, 1),
+    ),
+    (r"zero_?point|zp|offset|shift|start|begin", (0, 0.0, 1)),
+    (r"^p$|prob|drop|rate|momentum|decay|keep", (0.5, 0.1)),
+    (
+        r"scale|alpha|beta|gamma|lamb|coeff|temp|tau|sigma|std|factor|weight|strength|lr|delta|mu|width|height|const|ratio",
+        (1.0, 0.5, 2),
+    ),
+    (r"shape|size", ((4,), (2, 3), 2)),
+)
+
+
+def suggested(name: str) -> Sequence[Any]:
+    """The numbers that a name suggests, the likeliest first; none if it suggests nothing."""
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return next((values for pattern, values in SUGGESTED if re.search(pattern, plain)), ())

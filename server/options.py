@@ -1,0 +1,193 @@
+"""The options of the command line: how each is read from its text, and what ``--help`` says of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_network
+from math import isfinite
+from typing import Any
+from urllib.parse import urlsplit
+
+LOGS = ("off", "text", "json")
+FORMATS = ("text", "json", "junit")
+OWN, RUN, WHERE, WHO = GROUPS = (
+    "Functions of your own",
+    "How they are run",
+    "Where it is served",
+    "Who may use it",
+)
+LEAST_MEMORY = 512  # MiB; with the X-ray and torch.compile a worker comes to 300
+SOURCE = re.compile(
+    r"\*|'self'|'none'|https?:|(https?://)?(?!(?:self|none)$)(\*\.)?[a-z0-9.-]+(:(\d{1,5}|\*))?", re.IGNORECASE
+)
+NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
+
+
+class BadSetting(ValueError):
+    """What is wrong with a setting, as the end of a sentence that its name begins."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting as text: its reader, and what ``--help`` says of it, in which of its ``GROUPS``."""
+
+    read: Callable[[str], Any]
+    help: str
+    metavar: str
+    group: str = WHERE
+
+
+def host(text: str) -> str:
+    """Any address or name: whether it can be bound is known when it is."""
+    return text
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A reader of whole numbers between two."""
+
+    def read(text: str) -> int:
+        if re.fullmatch("[0-9]{1,9}", text) is None or not least <= int(text) <= most:
+            raise BadSetting(f"must be a whole number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def memory(text: str) -> int:
+    """As much as a worker takes for itself, at least; or no bound."""
+    if re.fullmatch("[0-9]{1,9}", text) is None or not (int(text) == 0 or LEAST_MEMORY <= int(text) <= 2**24):
+        raise BadSetting(f"must be {LEAST_MEMORY} (MiB) or more, since torch alone takes half of that, or 0: no bound")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time of an hour at most."""
+    try:
+        given = float(text)
+    except ValueError:
+        given = -1.0
+    if not (isfinite(given) and 0 < given <= 3600):
+        raise BadSetting("must be a number of seconds above 0, and 3600 at most")
+    return given
+
+
+def url(text: str) -> str:
+    """Scheme and host, without a slash at the end."""
+    try:
+        parts = urlsplit(text)
+        named, _ = parts.hostname, parts.port
+    except ValueError:
+        raise BadSetting("must be the address people use, like https://gradloupe.example.org") from None
+    extra = (parts.path.strip("/"), parts.query, parts.fragment, parts.username)
+    if parts.scheme not in ("http", "https") or not named or any(extra) or re.search(r'[\s"<>\\]', text):
+        raise BadSetting("must be the address people use, like https://gradloupe.example.org, without a path")
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Host names as they are compared."""
+    found = tuple(name.lower().rstrip(".") for name in re.split(r"[\s,]+", text) if name)
+    if not found or not all(NAME.fullmatch(name) for name in found):
+        raise BadSetting("must be a host name like loupe.example.org, or *.example.org, without scheme and port")
+    return found
+
+
+def sources(text: str) -> str:
+    """What may stand after ``frame-ancestors`` in a policy."""
+    found = text.split()
+    if not found or not all(SOURCE.fullmatch(source) for source in found):
+        raise BadSetting("must be *, 'none', or who may embed, like \"'self' https://school.example\"")
+    return " ".join(found)
+
+
+def switch(text: str) -> bool:
+    """On or off."""
+    switches = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if text.lower() not in switches:
+        raise BadSetting("must be 1 or 0")
+    return switches[text.lower()]
+
+
+def one_of(words: tuple[str, ...]) -> Callable[[str], str]:
+    """A reader of one of these words."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise BadSetting(f"must be one of {', '.join(words)}")
+        return text
+
+    return read
+
+
+def token(text: str) -> str:
+    """What can stand in an address as it is."""
+    if re.fullmatch(r"[A-Za-z0-9_-]{8,128}", text) is None:
+        raise BadSetting("must be 8 to 128 letters, digits, - or _")
+    return text
+
+
+def page(text: str) -> str:
+    """The name of a file that can be written."""
+    if not text or text.endswith(("/", os.sep)) or os.path.isdir(text):
+        raise BadSetting("must be the name of a file, like report.html")
+    return text
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Names of Functions, as many as there are."""
+    found = tuple(filter(None, re.split(r"[\s,]+", text)))
+    if not found:
+        raise BadSetting("must be the name of a Function")
+    return found
+
+
+def proxies(text: str) -> str:
+    """Addresses and networks."""
+    found = [each.strip() for each in text.split(",") if each.strip()]
+    for each in found:
+        try:
+            if each != "*":
+                ip_network(each)
+        except ValueError:
+            raise BadSetting("must be addresses or networks of proxies, like 127.0.0.1,10.0.0.0/8, or *") from None
+    return ",".join(found)
+
+
+OPTIONS = {
+    "check": Option(switch, "no server: report on the Functions in the terminal; exit code 1 if one is wrong", "", OWN),
+    "format": Option(one_of(FORMATS), "of that report: text, json or junit (default: text)", "FORM", OWN),
+    "allow": Option(listed, "a Function that may differ without failing the check; may be repeated", "NAME", OWN),
+    "save_html": Option(page, "no server: write the report as one page that needs no other file", "FILE", OWN),
+    "open": Option(switch, "open the browser", "", OWN),
+    "token": Option(token, "what a change is asked for with (default: a new random one)", "TEXT", OWN),
+    "deadline": Option(
+        seconds, "how long a Function may take for one section (default: 10; 5 with --public)", "S", RUN
+    ),
+    "loading": Option(seconds, "how long your file may take to be imported (default: 30; the gallery: 120)", "S", RUN),
+    "memory": Option(
+        memory,
+        f"MiB a worker may hold, {LEAST_MEMORY} at least; 0: no bound (default: 4096 for your own; the gallery: 0)",
+        "MIB",
+        RUN,
+    ),
+    "host": Option(host, "the address to listen on (default: 127.0.0.1)", "ADDRESS"),
+    "port": Option(whole(0, 65535), "the port; 0 takes a free one (default: 8000, or the next with a TARGET)", "N"),
+    "url": Option(url, "the address people use, for links that leave the site", "URL"),
+    "name": Option(names, "another host name it answers to; may be repeated", "NAME"),
+    "log": Option(one_of(LOGS), "a line for each request: off, text or json (default: off)", "FORM"),
+    "cache": Option(whole(0, 65536), "MiB of answers kept as they were sent (default: 64)", "MIB"),
+    "frame_ancestors": Option(
+        sources, "who may embed its figures (default: *, everybody; 'self' with a TARGET)", "SOURCES", WHO
+    ),
+    "public": Option(switch, "strangers ask: a shorter deadline, and no metrics for them", "", WHO),
+    "requests_per_peer": Option(
+        whole(0, 65535),
+        "requests of one address answered at once; 0: no bound (default: 64; 32 with --public)",
+        "N",
+        WHO,
+    ),
+    "forwarded_allow_ips": Option(proxies, "proxies that are believed who asks (default: none)", "ADDRESSES", WHO),
+}

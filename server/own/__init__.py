@@ -1,0 +1,1 @@
+"""The visitor's own Functions: found, imported, and described behind the door."""

@@ -1,0 +1,68 @@
+"""Where in a file the classes and functions stand, read once for all of them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A definition: the line of its ``class`` or ``def``, and those from its first decorator to its end, from 1."""
+
+    line: int
+    first: int
+    last: int
+
+
+NOWHERE = Lines(0, 0, 0)
+
+
+class File:
+    """A source file as it was loaded."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lines = linecache.getlines(path)
+
+    @cached_property
+    def definitions(self) -> dict[str, list[Lines]]:
+        """The places of every class and function by qualified name; more than one where it is defined anew."""
+        found: dict[str, list[Lines]] = {}
+        for name, lines in _definitions(ast.parse("".join(self.lines)), ""):
+            found.setdefault(name, []).append(lines)
+        return found
+
+    def place(self, thing: Any) -> Lines:
+        """Where the class or function is defined; ``NOWHERE`` if it was made while the file ran."""
+        places = self.definitions.get(getattr(thing, "__qualname__", ""), [])
+        inside = _a_line_of(thing)
+        return next((each for each in places if each.first <= inside <= each.last), places[-1] if places else NOWHERE)
+
+    def text(self, lines: Lines) -> str:
+        """What stands there."""
+        return "".join(self.lines[lines.first - 1 : lines.last]) if lines.first else ""
+
+
+def _definitions(node: ast.AST, within: str) -> Iterator[tuple[str, Lines]]:
+    """The names and places of what is defined inside of a node, however it is nested."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
+            yield within + child.name, Lines(child.lineno, first, child.end_lineno or child.lineno)
+            local = "." if isinstance(child, ast.ClassDef) else ".<locals>."
+            yield from _definitions(child, within + child.name + local)
+        elif not isinstance(child, ast.expr):
+            yield from _definitions(child, within)
+
+
+def _a_line_of(thing: Any) -> int:
+    """A line inside of the definition, or 0."""
+    methods = vars(thing).values() if isinstance(thing, type) else [thing]
+    codes = (getattr(inspect.unwrap(getattr(each, "__func__", each)), "__code__", None) for each in methods)
+    return next((code.co_firstlineno for code in codes if code is not None), 0)

@@ -1,0 +1,48 @@
+"""``/own``, where a visitor's own Functions begin: the first of them, or why there is none yet."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.responses import RedirectResponse
+
+from .denial import EngineBusy
+from .library import Library
+from .live.loads import Loads
+from .reply import NO_STORE, passing
+from .site import Site
+
+NONE = (
+    "This server shows the gallery alone, which is at /; started as gradloupe my_ops.py it shows the Functions of"
+    " that file here."
+)
+WAIT = "wait=1"
+
+router = APIRouter()
+
+
+@router.get("/own", include_in_schema=False)
+async def own(request: Request) -> Response:
+    """The way to the first Function; a page that waits while the file is imported, or says why it cannot be."""
+    site = Site.serving(request)
+    if not isinstance(site.engine, Library):
+        raise HTTPException(404, NONE)
+    loads = site.engine.own
+    if request.url.query == WAIT:
+        await _loaded(loads)
+    state = loads.state()
+    if state["first"] is not None:
+        return RedirectResponse(f"/ops/{quote(state['first'])}", 303, {"Cache-Control": NO_STORE})
+    if state["trouble"] is None:
+        return passing(request, site.pages.waiting("Your Functions", f"/own?{WAIT}"), "text/html")
+    file = ", ".join(site.settings.targets)
+    return passing(request, site.pages.trouble(state["trouble"], file, state["generation"]), "text/html")
+
+
+async def _loaded(loads: Loads) -> None:
+    """Return when a load has come to an end; raises ``EngineBusy`` where the server ends before that."""
+    async for state in loads.changes():
+        if state["generation"]:
+            return
+    raise EngineBusy

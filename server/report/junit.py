@@ -1,0 +1,100 @@
+"""The report as JUnit XML, which CI servers read: one suite a target, one case for a gradient and each check."""
+
+from __future__ import annotations
+
+import platform
+import re
+from itertools import groupby
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from ... import __version__
+from ..checked import Checked, Finding
+from .found import Report
+
+# What XML 1.0 has no place for.
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+GRADIENT = "gradient"
+
+
+def junit(report: Report) -> bytes:
+    """The XML of a report; where nothing could be loaded, an error of one case."""
+    root = Element("testsuites", name="gradloupe")
+    for target, found in groupby(report.found, lambda each: each.checked.target):
+        suite = _suite(root, target, report)
+        for each in found:
+            _cases(suite, each.checked)
+    if report.trouble:
+        suite = _suite(root, ", ".join(report.targets), report)
+        case = SubElement(suite, "testcase", classname="gradloupe", name="load", time="0")
+        place = f"{report.trouble['file']}:{report.trouble['line']}" if report.trouble["line"] else ""
+        said = "\n".join(filter(None, (report.trouble["sentence"], place, report.trouble["traceback"])))
+        _outcome(case, "error", report.trouble["sentence"], report.trouble["kind"] or "Trouble", said)
+    for suite in root:
+        _count(suite)
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.get(name, 0)) for suite in root)))
+    root.set("time", f"{report.seconds:.3f}")
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def _suite(root: Element, target: str, report: Report) -> Element:
+    suite = SubElement(root, "testsuite", name=_clean(target))
+    properties = SubElement(suite, "properties")
+    said = {"gradloupe": __version__, "python": platform.python_version(), "torch": report.torch}
+    for name, value in (said | {"device": report.device}).items():
+        SubElement(properties, "property", name=name, value=_clean(value))
+    return suite
+
+
+def _cases(suite: Element, found: Checked) -> None:
+    faults = found.faults
+    ids = dict.fromkeys(each.id for each in found.findings)
+    for id_ in (GRADIENT, *ids):
+        named = {"classname": f"{found.target}.{found.name}", "name": f"{found.name}.{id_}", "time": "0"}
+        case = SubElement(suite, "testcase", {name: _clean(text) for name, text in named.items()})
+        if found.file:
+            case.set("file", _clean(found.file))
+            case.set("line", str(found.line))
+        wrong = [each for each in faults if each.id == id_]
+        for each in wrong[:1]:
+            said = "\n".join(f"{one.sentence}\n{found.place(one.line)}" for one in wrong)
+            kind = found.word if id_ == GRADIENT else "error"
+            _outcome(case, "failure", each.sentence, kind, said)
+        if id_ == GRADIENT:
+            _told(case, found)
+        elif not wrong:
+            _remark(case, [each for each in found.findings if each.id == id_])
+
+
+def _told(case: Element, found: Checked) -> None:
+    """How it was called, and what was found, as text that CI servers show beside a case."""
+    said = [f"{found.word}: {found.sentence}", f"called as {found.recipe}" * bool(found.recipe)]
+    said += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in found.sweeps]
+    said += ["allowed to differ"] * found.allowed
+    SubElement(case, "system-out").text = _clean("\n".join(filter(None, said)))
+
+
+def _remark(case: Element, rows: list[Finding]) -> None:
+    """What was seen, where that is no fault; a check that could not be made was skipped."""
+    said = [f"{each.level}: {each.said}" for each in rows if each.level != "fine"]
+    if rows[0].id == "NOT-LOOKED-AT":
+        SubElement(case, "skipped", message=_clean(rows[0].seen))
+    elif said:
+        SubElement(case, "system-out").text = _clean("\n".join(said))
+
+
+def _outcome(case: Element, kind: str, message: str, word: str, text: str) -> None:
+    SubElement(case, kind, message=_clean(message), type=_clean(word)).text = _clean(text)
+
+
+def _count(suite: Element) -> None:
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", str(len(suite.findall("testcase/error"))))
+    suite.set("time", "0")
+
+
+def _clean(text: str) -> str:
+    return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(text))

@@ -1,0 +1,162 @@
+"""The report in the terminal: a table of all Functions, and below it what is wrong with those that are not right."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import IO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from ..checked import FAULTY, Checked, counted
+from ..typography import number, powers, prose, telling
+from .found import Report
+
+NARROWEST, WIDEST = 100, 160  # columns where the width is not that of a terminal; more only for the table
+COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
+COLOURS |= {"unsolved": "red", "error": "red", "warning": "yellow", "note": "dim"}
+HINT = (
+    "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
+    "op = Op(..., surrogate=...), or pass --allow NAME."
+)
+
+
+def console(stream: IO[str]) -> Console:
+    """What writes to ``stream``: in colours, and as wide as the window, only if that is a terminal."""
+    if stream.isatty():
+        return Console(file=stream, highlight=False)
+    given = os.environ.get("COLUMNS", "")
+    wide = max(NARROWEST, int(given) if given.isascii() and given.isdigit() else 0)
+    return Console(file=stream, highlight=False, width=wide, no_color=True, force_terminal=False, legacy_windows=False)
+
+
+def write(report: Report, out: Console) -> None:
+    """Write the report; outside a terminal without spaces at the ends of lines."""
+    if out.is_terminal:
+        _write(report, out)
+        return
+    with out.capture() as captured:
+        _write(report, out)
+    text = "\n".join(line.rstrip() for line in captured.get().splitlines())
+    out.file.write(f"{text}\n")
+    out.file.flush()
+
+
+def _write(report: Report, out: Console) -> None:
+    if report.trouble:
+        out.print(_trouble(report, out.is_terminal))
+        return
+    table = _table(report, out.is_terminal)
+    natural = Measurement.get(out, out.options.update(width=WIDEST), table).maximum
+    wide = out.width
+    out.width = wide if out.is_terminal else max(wide, natural)
+    out.print(table)
+    out.width = wide
+    out.print()
+    for each in report.faulty:
+        out.print(_wrong(each.checked))
+    out.print(_summary(report))
+
+
+def _table(report: Report, framed: bool) -> Table:
+    table = Table(box=SIMPLE_HEAD if framed else None, padding=(0, 1), pad_edge=framed, header_style="bold")
+    table.add_column("Function", overflow="fold", min_width=12)
+    table.add_column("called with", overflow="fold", style="dim")
+    table.add_column("verdict", min_width=10)
+    table.add_column("where", min_width=16)
+    table.add_column("X-ray", no_wrap=True)
+    for each in report.found:
+        found = each.checked
+        table.add_row(escape(found.name), _called(found), _verdict(found), escape(_where(found)), _xray(found))
+    return table
+
+
+def _called(found: Checked) -> str:
+    return escape(found.recipe) or ("as declared" if found.declared else "")
+
+
+def _verdict(found: Checked) -> Text:
+    said = Text(found.word, COLOURS.get(found.word, ""))
+    if found.word in FAULTY and found.ok:
+        said.append(", a specimen" if found.claim == "broken" else ", allowed", "dim")
+    return said
+
+
+def _where(found: Checked) -> str:
+    swept = found.swept
+    if swept is None:
+        return ""
+    worst = swept.worst if swept.word == "differs" else None
+    if worst is None:
+        return f"{swept.of} by {swept.wrt}"
+    at = f"{swept.wrt} = {number(worst.x)}"
+    backward, slope = _apart(worst.analytical, worst.numerical), _apart(worst.numerical, worst.analytical)
+    return f"{at}: backward {backward}, slope {slope}"
+
+
+def _apart(value: float | None, other: float | None) -> str:
+    """``value`` with the digits that tell it from the other."""
+    if value is None:
+        return "no number"
+    return number(value) if other is None or other == value else telling(value, abs(value - other))
+
+
+def _xray(found: Checked) -> Text:
+    grave = [each for each in found.findings if each.level in ("error", "warning")]
+    said = Text("\n").join(Text(each.id, COLOURS[each.level]) for each in grave)
+    return said if grave else Text(counted(found.findings) or "-" * (not found.findings), COLOURS["note"])
+
+
+def _wrong(found: Checked) -> RenderableType:
+    """The sentences about one Function, each with the place where to look."""
+    said: list[RenderableType] = [Text(found.name, "bold")]
+    for fault in found.faults:
+        head = Text(f"{fault.id}  ", "red" if fault.id != "gradient" else COLOURS.get(found.word, ""))
+        said.append(Padding(head.append(_sentence(fault.sentence), "default"), (0, 0, 0, 2)))
+        if found.file:
+            said.append(Padding(Text(found.place(fault.line), "dim"), (0, 0, 0, 2)))
+    said.append(Text(""))
+    return Group(*said)
+
+
+def _summary(report: Report) -> Text:
+    count = Counter(each.checked.word for each in report.found)
+    words = ", ".join(f"{word} {many}" for word, many in count.most_common())
+    total = len(report.found)
+    said = Text(f"{total} Function{'s' * (total != 1)}: {words}. ")
+    wrong = len(report.faulty)
+    said.append(f"{wrong} to look at." if wrong else "All is well.", "bold red" if wrong else "bold green")
+    said.append(f" torch {report.torch}, {report.seconds:.1f} s.", "dim")
+    if any(_may_be_meant(each.checked) for each in report.faulty):
+        said.append(f"\n{HINT}")
+    return said
+
+
+def _may_be_meant(found: Checked) -> bool:
+    return found.word == "differs" and not found.declared
+
+
+def _trouble(report: Report, framed: bool) -> RenderableType:
+    """Why nothing could be loaded, with the lines around it."""
+    trouble = report.trouble or {}
+    said: list[RenderableType] = [Text(_sentence(trouble["sentence"]), "bold red")]
+    if trouble["excerpt"]:
+        at = f"{trouble['file']}:{trouble['line']}"
+        said.append(Rule(at, style="dim", align="left") if framed else Text(at))
+        said += [_excerpt(line, text, line == trouble["line"]) for line, text in trouble["excerpt"]]
+    return Group(*said)
+
+
+def _excerpt(line: int, text: str, culprit: bool) -> Text:
+    return Text(f"{'>' if culprit else ' '} {line:>4}  {text}", "red" if culprit else "dim", no_wrap=True)
+
+
+def _sentence(text: str) -> str:
+    return powers(prose(text)).replace("\N{NO-BREAK SPACE}", " ")

@@ -1,0 +1,40 @@
+"""The page that is a file of its own: what stands in it, and what its sliders say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from .address import Address, defaults, texts
+from .assets import Assets
+from .bundle import Bundle, bundle
+from .pages import Pages, View
+from .pool import Pool
+from .sliders import Axis, at
+
+ENTRY = "export.js"
+SHEETS = (
+    *("style", "marks", "op", "verdict", "source", "figure", "still", "controls", "values", "narrow"),
+    *("highlight", "contrast", "export"),
+)
+
+
+def parts(assets: Assets) -> Bundle:
+    """What every such page has alike."""
+    library = assets.plotly("curves").rpartition("/")[2]
+    return bundle(assets, ENTRY, library, [f"{sheet}.css" for sheet in SHEETS])
+
+
+def single(pages: Pages, view: View, grid: tuple[Axis, ...], pool: Pool, parts: Bundle) -> bytes:
+    """The page of ``view`` with the answers of ``pool``, one for each place of the sliders, whose axes are ``grid``."""
+    listed = [_described(view.op, view.address, axis) for axis in grid]
+    answers = f'{{"axes":{orjson.dumps(listed).decode()},{pool.json()}}}'
+    return pages.export(view, listed, answers.replace("<", "\\u003c"), parts)
+
+
+def _described(op: dict[str, Any], address: Address, axis: Axis) -> dict[str, Any]:
+    """An axis for the page: the text of each value, as addresses have it, and of the ``usual`` one, which they omit."""
+    values = [texts(at(address, {axis.name: value}))[axis.name] for value in axis.values]
+    usual = defaults(op, address.question.wrt)[axis.name]
+    return {"name": axis.name, "kind": axis.kind, "values": values, "at": axis.at, "usual": usual}

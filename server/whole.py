@@ -1,0 +1,26 @@
+"""A file that is there whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file in the place of any that is there; raises ``OSError``, and leaves that one then as it was."""
+    if path.is_dir():
+        raise IsADirectoryError(None, "it is a folder", str(path))
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise

@@ -1,0 +1,62 @@
+// The page follows the visitor's file: whether it does stands beside the figure, and so does why the file cannot be
+// loaded, with the line at fault; what was drawn last stays.
+
+import { mishap } from "./mishap.js";
+import { stream } from "./stream.js";
+import { token } from "./token.js";
+
+const aside = document.querySelector("#following");
+const [sign, room, button] = [".lamp", ".mishap", "button"].map((each) => aside.querySelector(each));
+const { form, file } = aside.dataset;
+let shown = ""; // the trouble that is
+
+/** Calls `changed(state)` with what the server tells, first with how it is now. */
+export function follow(changed) {
+  stream({
+    told(state) {
+      tell(state);
+      changed(state);
+    },
+    gone: () => say("gone", "The server is gone; this page waits for it"),
+  });
+}
+
+/** Say beside the figure what else there is to say, with `links` to go to; "" for nothing. */
+export function remark(sentence, links = []) {
+  const items = links.map(([text, href]) => {
+    const item = document.createElement("li");
+    item.append(Object.assign(document.createElement("a"), { textContent: text, href }));
+    return item;
+  });
+  const [paragraph, list] = ["p", "ul"].map((each) => aside.querySelector(`.remark ${each}`));
+  if (paragraph.textContent !== sentence) paragraph.textContent = sentence;
+  list.replaceChildren(...items);
+}
+
+function tell({ trouble, loading }) {
+  say(loading ? "loading" : trouble ? "trouble" : "well", loading ? "Loading" : trouble ? "Cannot load" : "Follows", file);
+  const text = JSON.stringify(trouble);
+  if (text === shown) return;
+  shown = text;
+  room?.replaceChildren(...(trouble ? mishap(trouble, Boolean(form)) : []));
+}
+
+/** One word on how it stands, and the file it stands so with. */
+function say(state, words, code = "") {
+  aside.dataset.state = state;
+  sign.replaceChildren(`${words} `, ...(code ? [Object.assign(document.createElement("code"), { textContent: code })] : []));
+}
+
+button.hidden = token() === "";
+button.addEventListener("click", async () => {
+  button.disabled = true;
+  try {
+    const response = await fetch("/reload", { method: "POST", headers: { "X-Gradloupe-Token": token() } });
+    const { detail } = await response.json();
+    remark(response.ok ? "" : (detail ?? `The server answered ${response.status}.`));
+  } catch {
+    remark("The server does not answer. Is it still running?");
+  } finally {
+    button.disabled = false;
+  }
+});

@@ -1,0 +1,15 @@
+"""Questions about ops of the gallery, answered in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradloupe.ops import OPS
+from gradloupe.server import answer as door
+from gradloupe.server.columns import Columns
+from gradloupe.server.question import Question
+
+
+def answer(question: Question) -> tuple[dict[str, Any], Columns]:
+    """What the worker of the gallery answers."""
+    return door.answer(question, OPS[question.op])

@@ -1,0 +1,96 @@
+"""A server that shows the Functions of a file, as somebody who wrote one would start it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+from serving import Server, serving
+
+MY_OPS = '''import torch
+from torch.autograd import Function
+
+
+class Clamp(Function):
+    """A clamp with a mask.
+
+    Between its bounds gradient passes.
+    """
+
+    @staticmethod
+    def forward(ctx, x, low=-1.0, high=1.0):
+        ctx.low, ctx.high = low, high
+        ctx.save_for_backward(x)
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * ((x >= ctx.low) & (x <= ctx.high)), None, None
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x**2 * grad_output
+
+
+class Fused(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if grad_output.abs().max() > 1e12:
+            raise ArithmeticError("it went off")
+        return 2 * grad_output
+
+
+class Configured(Function):
+    """What it does is said in words that nobody guesses."""
+
+    @staticmethod
+    def forward(ctx, x, config):
+        word, _, number = config.partition(" by ")
+        if word != "".join(reversed("elacs")):
+            raise ValueError("config is to be a verb and a number")
+        ctx.factor = float(number)
+        return ctx.factor * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.factor * grad_output, None
+'''
+FUNCTIONS = ("Clamp", "Cube", "Fused", "Configured")
+
+
+@dataclass(frozen=True)
+class Own(Server):
+    """A server of a visitor's own Functions, and the token that it has printed."""
+
+    token: str = ""
+
+    def post(self, address: str, **headers: str) -> httpx2.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return httpx2.post(self.url + address, headers=named, timeout=60)
+
+
+@contextmanager
+def showing(folder: Path, *arguments: str, text: str = MY_OPS) -> Iterator[Own]:
+    """``gradloupe my_ops.py``, started in ``folder``, where the file holds ``text``; its Functions are loaded."""
+    (folder / "my_ops.py").write_text(text)
+    with serving("my_ops.py", *arguments, cwd=folder) as server:
+        url, _, token = server.url.partition("/own#token=")
+        own = Own(url, server.process, token)
+        own.get("/own?wait=1")
+        yield own

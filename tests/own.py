@@ -1,0 +1,98 @@
+"""What a worker says that was started on a visitor's files, in a process of its own."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gradloupe.server.frames import PREFIX, Frame, lengths, pack, unpack
+from gradloupe.server.process import WorkerProcess
+from gradloupe.server.work import Work
+
+SQUARE = '''import torch
+
+
+class Square(torch.autograd.Function):
+    """The square of each element."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+'''
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One that has greeted with ``hello``, which is a sentence under ``broken`` if it could not load the targets."""
+
+    hello: dict[str, Any]
+    channel: socket.socket
+
+    @property
+    def names(self) -> list[str]:
+        """Of the Functions it has found."""
+        return [op["name"] for op in self.hello["catalogue"]]
+
+    @property
+    def trouble(self) -> dict[str, Any]:
+        """Why there are none."""
+        trouble: dict[str, Any] = self.hello["trouble"]
+        return trouble
+
+    def describe(self, name: str, recipe: str = "") -> dict[str, Any]:
+        """What it finds out about one Function: the reply's header."""
+        return self._asked({"describe": {"op": name, "recipe": recipe}})
+
+    def test(self, name: str, recipe: str = "") -> str:
+        """The test file of one Function."""
+        return str(self._asked({"test": {"op": name, "recipe": recipe}})["test"])
+
+    def _asked(self, question: dict[str, Any]) -> dict[str, Any]:
+        self.channel.sendall(pack(Frame(question)))
+        return received(self.channel)
+
+
+@contextmanager
+def worker(*targets: str) -> Iterator[Worker]:
+    """A worker on these targets, started in the folder we are in."""
+    process = WorkerProcess(Work(targets=targets))
+    try:
+        yield Worker(received(process.channel), process.channel)
+    finally:
+        process.kill()
+        process.reap()
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    """The folder with these files in it, named without their ``.py``."""
+    for name, text in files.items():
+        path = folder / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def received(channel: socket.socket) -> dict[str, Any]:
+    """The header of the next frame."""
+    header, payload = lengths(_exactly(channel, PREFIX.size))
+    return unpack(_exactly(channel, header), _exactly(channel, payload)).header
+
+
+def _exactly(channel: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = channel.recv(size - len(data))
+        if not more:
+            raise EOFError("the worker has ended")
+        data += more
+    return data

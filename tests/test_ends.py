@@ -1,0 +1,197 @@
+"""However a worker ends: the answer names how, at which line and at which limit, and the next one is right."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from misbehaving import OWN
+from psutil import NoSuchProcess, Process
+from serving import children
+from visiting import engine_of, question_of
+
+from gradloupe.server import process
+from gradloupe.server.denial import EngineBroken, Unsolved
+
+Answers = list[dict[str, Any]]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of a visitor's, with a Function that does what it is told."""
+    path = tmp_path / "my_ops.py"
+    path.write_text(OWN)
+    return path
+
+
+async def answers(file: Path, *deeds: str, **limits: Any) -> tuple[Answers, list[str]]:
+    """What is answered for each deed in turn, and the lines of the source that is shown."""
+    async with engine_of(file, **limits) as engine:
+        found = []
+        for deed in deeds:
+            question = await question_of(engine, "Misbehaving", parameters={"deed": deed})
+            found.append((await engine.answer(question)).header)
+        return found, (await engine.op("Misbehaving"))["source"].splitlines()
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+@pytest.mark.parametrize(
+    ("deed", "kind", "how", "line"),
+    [
+        ("segfault", "SIGSEGV", "ended with a segmentation fault (SIGSEGV)", "ctypes.string_at(0)"),
+        ("abort", "SIGABRT", "was aborted by a library (SIGABRT)", "os.abort()"),
+        ("exit", "exit code 3", "called exit with code 3", "sys.exit(3)"),
+        ("leave", "exit code 4", "called exit with code 4", "os._exit(4)"),
+        ("loop", "Timeout", "was ended at the deadline of 0.5 s (--deadline)", "while True: pass"),
+        ("sleep", "Timeout", "was ended at the deadline of 0.5 s (--deadline)", "ctypes.CDLL(None).sleep(60)"),
+        ("copy", "Processes", "was ended at the limit of 16 processes started by os.fork", "os.fork()"),
+        ("copies", "Processes", "was ended at the limit of 16 processes started by os.fork", "while True: os.fork()"),
+        ("match", "Timeout", "was ended at the deadline of 0.5 s (--deadline)", 're.match("(a*)*b", "a" * 60)'),
+    ],
+)
+def test_how_and_where_a_worker_ended_is_said(file: Path, deed: str, kind: str, how: str, line: str) -> None:
+    (lost, after), source = run(answers(file, deed, "none", deadline=0.5))
+    failure = lost["failure"]
+    number = 1 + next(n for n, text in enumerate(file.read_text().splitlines()) if text.strip() == line)
+    assert (failure["phase"], failure["kind"]) == ("worker", kind)
+    assert source[failure["line"] - 1].strip() == line
+    assert f"The worker process {how} while it computed Misbehaving" in failure["sentence"]
+    assert f"last line: my_ops.py, line {number}, in forward" in failure["sentence"]
+    assert after["verdict"]["word"] == "matches"
+
+
+def test_a_function_that_eats_memory_is_ended_at_the_limit(file: Path) -> None:
+    (lost, after), source = run(answers(file, "eat", "none", memory=600))
+    assert lost["failure"]["kind"] == "Memory"
+    assert "was ended at the memory limit of 600 MiB (--memory)" in lost["failure"]["sentence"]
+    assert source[lost["failure"]["line"] - 1].strip().startswith("KEPT = ")
+    assert after["verdict"]["word"] == "matches"
+
+
+def test_a_process_that_outlives_the_answer_is_ended_and_said(file: Path) -> None:
+    async def worker_and_notes() -> tuple[list[int], list[int], list[str]]:
+        async with engine_of(file) as engine:
+            question = await question_of(engine, "Misbehaving", parameters={"deed": "start"})
+            before = engine.worker
+            notes = (await engine.answer(question)).header["notes"]
+            return [before, engine.worker], children(engine.worker), notes
+
+    (before, after), left, notes = run(worker_and_notes())
+    assert notes == ["The Function started a process that outlived it; it was ended."]
+    assert before == after
+    assert left == []
+
+
+def test_a_copy_that_comes_back_from_the_function_goes_no_further(file: Path, tmp_path: Path) -> None:
+    """Else it would fork again wherever the Function is called again, and so would its copies."""
+    told = tmp_path / "told"
+    file.write_text(
+        "import os\nimport torch\n\n\nclass Forking(torch.autograd.Function):\n"
+        '    """Forks in every call.\n\n    Gradloupe: x: float64[]\n    """\n\n'
+        "    @staticmethod\n    def forward(ctx, x):\n"
+        f"        with open({str(told)!r}, 'a') as file:\n            print(os.getpid(), file=file)\n"
+        "        os.fork()\n        return 2 * x\n\n"
+        "    @staticmethod\n    def backward(ctx, grad_output):\n        os.fork()\n        return 2 * grad_output\n"
+    )
+
+    async def sentence() -> tuple[str, int]:
+        async with engine_of(file) as engine:
+            await engine.wait_ready()
+            worker = engine.worker
+            with pytest.raises(Unsolved) as unsolved:
+                await engine.op("Forking")
+            return unsolved.value.told["sentence"], worker
+
+    said, worker = run(sentence())
+    line = 1 + file.read_text().splitlines().index("        os.fork()")
+    assert "was ended at the limit of 16 processes started by os.fork while Forking was tried" in said
+    assert f"last line: my_ops.py, line {line}, in forward, which is to wait for what it starts" in said
+    assert set(told.read_text().split()) == {str(worker)}
+
+
+def test_processes_that_are_waited_for_are_no_copies_too_many(file: Path) -> None:
+    """However many there are in all, and though they fork by way of multiprocessing."""
+    file.write_text(
+        "import multiprocessing, os\nimport torch\n\n\nclass Waiting(torch.autograd.Function):\n"
+        '    """Computes elsewhere.\n\n    Gradloupe: x: float64[]\n    """\n\n'
+        "    @staticmethod\n    def forward(ctx, x):\n"
+        "        reading, writing = os.pipe()\n"
+        "        child = multiprocessing.get_context('fork').Process(target=os.write, args=(writing, b'2'))\n"
+        "        child.start()\n        child.join()\n"
+        "        y = x * float(os.read(reading, 1))\n        os.close(reading); os.close(writing)\n        return y\n\n"
+        "    @staticmethod\n    def backward(ctx, grad_output):\n        return 2 * grad_output\n"
+    )
+
+    async def answered() -> dict[str, Any]:
+        async with engine_of(file, deadline=60.0) as engine:
+            return (await engine.answer(await question_of(engine, "Waiting", count=21))).header
+
+    header = run(answered())
+    assert (header["verdict"]["word"], header["notes"]) == ("matches", [])
+
+
+def test_what_a_worker_started_ends_with_it(file: Path, tmp_path: Path) -> None:
+    """Even in a session of its own, and though it holds the worker's end of the channel."""
+    file.write_text(
+        "import os, time\n"
+        "reading, writing = os.pipe()\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    os.setsid(); os.write(writing, b'.'); time.sleep(60)\n"
+        f"open({str(tmp_path / 'child')!r}, 'w').write(str(child))\n"
+        "os.read(reading, 1)\n"
+        "os._exit(5)\n"
+    )
+
+    async def broken() -> str:
+        async with engine_of(file) as engine:
+            with pytest.raises(EngineBroken):
+                await engine.wait_ready()
+            return engine.broken
+
+    assert "called exit with code 5" in run(broken())
+    with suppress(NoSuchProcess):  # gone already
+        Process(int((tmp_path / "child").read_text())).wait(20)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import os\nos._exit(7)\n", "called exit with code 7; last line: my_ops.py, line 2, in <module>"),
+        ("import ctypes\n\nctypes.string_at(0)\n", "segmentation fault (SIGSEGV); last line: my_ops.py, line 3,"),
+        ("while True:\n    pass\n", "was ended at the time of 0.5 s to load (--loading); last line: my_ops.py, line "),
+        ("\nkept = [bytes([1]) * 2**23 for _ in range(1000)]\n", "memory limit of 600 MiB (--memory); last line: my"),
+    ],
+)
+def test_an_import_that_ends_its_process_is_explained_with_its_line(file: Path, text: str, said: str) -> None:
+    file.write_text(text)
+
+    async def broken() -> tuple[str, Any]:
+        async with engine_of(file, loading=0.5 if "while" in text else 60.0, memory=600) as engine:
+            with pytest.raises(EngineBroken):
+                await engine.wait_ready()
+            return engine.broken, engine.trouble
+
+    sentence, trouble = run(broken())
+    assert said in sentence
+    assert trouble["file"] == "my_ops.py"
+    assert [trouble["line"], text.splitlines()[trouble["line"] - 1]] in trouble["excerpt"]
+
+
+def test_a_worker_started_by_itself_is_no_other(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a process that has loaded torch cannot be copied."""
+    monkeypatch.setattr(process, "FORKS", False)
+    before = children(os.getpid(), "server.zygote")
+    (well, lost, after), source = run(answers(file, "none", "segfault", "none"))
+    assert children(os.getpid(), "server.zygote") == before
+    assert well["verdict"]["word"] == after["verdict"]["word"] == "matches"
+    assert lost["failure"]["kind"] == "SIGSEGV"
+    assert source[lost["failure"]["line"] - 1].strip() == "ctypes.string_at(0)"

@@ -1,0 +1,528 @@
+"""From nothing but a Function: arguments it works with, why, and what is said where there are none."""
+
+from __future__ import annotations
+
+import random
+import sys
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from torch.autograd import Function
+
+from gradloupe.ops import OPS
+from gradloupe.server.numerics.inference.infer import Guess, NotInferred, infer
+
+MODES = {"soft": 1.0, "hard": 2.0}
+
+
+def found(function: Any) -> str:
+    """The recipe that is inferred, as text."""
+    return infer(function).recipe.text()
+
+
+def because(guess: Guess, name: str) -> str:
+    return dict(guess.because)[name]
+
+
+class Plain(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.saved_tensors[0].exp()
+
+
+class Scaled(Function):
+    @staticmethod
+    def forward(ctx: Any, first: Any, second: Any) -> Any:
+        ctx.second = second
+        return first * second
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.second, None
+
+
+class OnlyBackward(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, alpha: Any) -> Any:
+        ctx.alpha = alpha
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return -ctx.alpha * g, None
+
+
+class Annotated(Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, flip: bool, power: int, mode: str) -> Any:
+        ctx.save_for_backward(x)
+        ctx.power = power
+        if mode not in ("plain", "other"):
+            raise ValueError(mode)
+        return (-x if flip else x) ** power
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * ctx.power * x ** (ctx.power - 1), None, None, None
+
+
+class Setup(Function):
+    @staticmethod
+    def forward(x: Any, bound: float = 0.5) -> Any:
+        return x.clamp(-bound, bound)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        x, bound = inputs
+        ctx.save_for_backward(x)
+        ctx.bound = bound
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * (ctx.saved_tensors[0].abs() <= ctx.bound), None
+
+
+class OfClass(Function):
+    @classmethod
+    def forward(cls, self: Any, x: Any) -> Any:
+        self.save_for_backward(x)
+        return cls.square(x)
+
+    @staticmethod
+    def square(x: Any) -> Any:
+        return x * x
+
+    @classmethod
+    def backward(cls, self: Any, g: Any) -> Any:
+        return 2 * g * self.saved_tensors[0]
+
+
+class Starred(Function):
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:
+        a, b, k = args
+        ctx.save_for_backward(a, b)
+        ctx.k = k
+        return a * b * k
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, b = ctx.saved_tensors
+        return g * b * ctx.k, g * a * ctx.k, None
+
+
+class Image(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        n, c, h, w = x.shape
+        ctx.size = (n, c, h, w)
+        return x.reshape(n, c, h * w).sum(-1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g[..., None, None].expand(ctx.size)
+
+
+class Product(Function):
+    @staticmethod
+    def forward(ctx: Any, left: Any, right: Any) -> Any:
+        ctx.save_for_backward(left, right)
+        return left @ right.t()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        left, right = ctx.saved_tensors
+        return g @ right, g.t() @ left
+
+
+class Summed(Function):
+    @staticmethod
+    def forward(ctx: Any, q: Any, k: Any) -> Any:
+        ctx.save_for_backward(q, k)
+        return torch.einsum("bhqd,bhkd->bhqk", q, k)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        q, k = ctx.saved_tensors
+        return torch.einsum("bhqk,bhkd->bhqd", g, k), torch.einsum("bhqk,bhqd->bhkd", g, q)
+
+
+class Asserted(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        _, columns = a.shape
+        assert b.shape == (columns, 1)
+        ctx.save_for_backward(a, b)
+        return a.mm(b)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, b = ctx.saved_tensors
+        return g.mm(b.t()), a.t().mm(g)
+
+
+class Gathered(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, which: Any) -> Any:
+        ctx.save_for_backward(x, which)
+        return x.gather(0, which)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, which = ctx.saved_tensors
+        return torch.zeros_like(x).scatter_add(0, which, g), None
+
+
+class Masked(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, keep: Any) -> Any:
+        ctx.save_for_backward(keep)
+        return x.masked_fill(~keep, 0.0)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.saved_tensors[0], None
+
+
+class Mode(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, how: Any) -> Any:
+        ctx.k = MODES[how]
+        return x * ctx.k
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.k, None
+
+
+class Called(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, f: Any) -> Any:
+        with torch.enable_grad():
+            ctx.x = x.detach().requires_grad_()
+            ctx.y = f(ctx.x)
+        return ctx.y.detach()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return torch.autograd.grad(ctx.y, ctx.x, g, retain_graph=True)[0], None
+
+
+class Padded(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, pads: Any) -> Any:
+        left, right = pads
+        ctx.pads = pads
+        return torch.nn.functional.pad(x, (left, right))
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        left, right = ctx.pads
+        return g[..., left : g.shape[-1] - right], None
+
+
+class Bits(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, bits: Any) -> Any:
+        levels = 2**bits - 1
+        return torch.round(x * levels) / levels
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g, None
+
+
+class Sliced(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, m: Any) -> Any:
+        ctx.m = m
+        return torch.cat([x[:, :m] * 2, x[:, m:]], dim=1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return torch.cat([g[:, : ctx.m] * 2, g[:, ctx.m :]], dim=1), None
+
+
+class Logarithm(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.log()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g / ctx.saved_tensors[0]
+
+
+class Inverse(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Any) -> Any:
+        inverse = torch.inverse(a)
+        ctx.save_for_backward(inverse)
+        return inverse
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (inverse,) = ctx.saved_tensors
+        return -inverse.t() @ g @ inverse.t()
+
+
+class Single(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        if x.dtype != torch.float32:
+            raise TypeError(f"expected float32, got {x.dtype}")
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2
+
+
+class Omitted(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, k: float = 3.0) -> Any:
+        ctx.k = k
+        return x * k
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.k
+
+
+class Quaternion(Function):
+    @staticmethod
+    def forward(ctx: Any, q: Any) -> Any:
+        ctx.save_for_backward(q)
+        return q[..., 3:4] * q[..., :3]
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (q,) = ctx.saved_tensors
+        return torch.cat([g * q[..., 3:4], (g * q[..., :3]).sum(-1, keepdim=True)], -1)
+
+
+class InPlace(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.mark_dirty(x)
+        return x.mul_(3)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 3
+
+
+class Legacy(Function):
+    def __init__(self, slope: float) -> None:
+        self.slope = slope
+
+    def forward(self, x: Any) -> Any:
+        return x * self.slope
+
+    def backward(self, g: Any) -> Any:
+        return g * self.slope
+
+
+class NoBackward(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+
+class Configured(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, config: Any) -> Any:
+        return x * config.gain + config.offset
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g, None
+
+
+class Riddle(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, riddle: Any) -> Any:
+        if str(riddle)[::-1] != "sesame":
+            raise LookupError(f"not {riddle}")
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2, None
+
+
+class Exits(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        print("going")
+        sys.exit(3)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g
+
+
+class Meddler(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        torch.manual_seed(7)
+        random.seed(7)
+        warnings.warn("look out", UserWarning, stacklevel=1)
+        return x * torch.rand(())
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g
+
+
+class CountedWrong(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, k: Any) -> Any:
+        ctx.k = k
+        return x * k
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.k
+
+
+class Slow(Function):
+    calls = 0
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        Slow.calls += 1
+        ctx.save_for_backward(x)
+        total = x
+        for _ in range(20_000):
+            total = total + x * 0.001
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 21
+
+
+def hypotenuse(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a * a + b * b).sqrt()
+
+
+RECIPES: tuple[tuple[Any, str], ...] = (
+    (Plain, "x: float64[7]"),
+    (Scaled, "first: float64[7]; second = 1.0"),
+    (OnlyBackward, "x: float64[7]; alpha = 0.5"),
+    (Annotated, "x: float64[7]; flip = False; power = 2; mode = 'plain'"),
+    (Setup, "x: float64[7]; bound = 0.5"),
+    (OfClass, "x: float64[7]"),
+    (Starred, "args0: float64[7]; args1: float64[7]; args2 = 1.0"),
+    (Image, "x: float64[2,4,6,6]"),
+    (Product, "left: float64[3,4]; right: float64[5,4]"),
+    (Summed, "q: float64[2,4,6,6]; k: float64[2,4,6,6]"),
+    (Asserted, "a: float64[3,4]; b: float64[4,1]"),
+    (Gathered, "x: float64[7]; which: int64[7] < 2"),
+    (Masked, "x: float64[7]; keep: bool[7]"),
+    (Mode, "x: float64[7]; how = 'soft'"),
+    (Called, "x: float64[7]; f = torch.tanh"),
+    (Padded, "x: float64[7]; pads = (1, 1)"),
+    (Bits, "x: float64[7]; bits = 4"),
+    (Sliced, "x: float64[3,4]; m = 2"),
+    (Logarithm, "x: float64[7] positive"),
+    (Inverse, "a: float64[4,4] spd"),
+    (Single, "x: float32[7]"),
+    (Omitted, "x: float64[7]"),
+    (Quaternion, "q: float64[4]"),
+    (InPlace, "x: float64[7]"),
+    (hypotenuse, "a: float64[7]; b: float64[7]"),
+)
+
+
+@pytest.mark.parametrize(("function", "recipe"), RECIPES, ids=lambda each: getattr(each, "__name__", ""))
+def test_a_recipe_is_found(function: Any, recipe: str) -> None:
+    assert found(function) == recipe
+
+
+def test_every_assumption_has_its_reason() -> None:
+    assert because(infer(Scaled), "second") == "backward returns None for it"
+    assert "4" in because(infer(Image), "x")
+    assert because(infer(Setup), "bound") == "it is the default"
+    assert because(infer(Annotated), "power") == "its annotation is int"
+    assert because(infer(Single), "x").startswith("otherwise forward raises TypeError: expected float32")
+    assert [name for name, _ in infer(Annotated).because] == ["x", "flip", "power", "mode"]
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_every_op_of_the_gallery_is_found_without_its_declaration(name: str) -> None:
+    guess = infer(OPS[name].function)
+    assert guess.recipe.inputs
+    assert sum(each is not None for each, _ in guess.recipe.leaves()) == len(guess.recipe.inputs)
+
+
+def test_gradients_that_torch_refuses_are_told_beside_the_recipe() -> None:
+    guess = infer(CountedWrong)
+    assert guess.recipe.text() == "x: float64[7]; k = 2"
+    assert "incorrect number of gradients (expected 2, got 1)" in guess.trouble
+
+
+def test_a_slow_function_is_not_called_again_and_again() -> None:
+    assert infer(Slow, budget=0.5).recipe.text() == "x: float64[7]"
+    assert Slow.calls == 1
+
+
+def test_what_a_function_changes_is_put_back(capsys: pytest.CaptureFixture[str]) -> None:
+    torch.manual_seed(1)
+    random.seed(1)
+    before = (torch.get_rng_state(), random.getstate(), torch.get_default_dtype(), torch.is_grad_enabled())
+    infer(Meddler)
+    after = (torch.get_rng_state(), random.getstate(), torch.get_default_dtype(), torch.is_grad_enabled())
+    assert torch.equal(before[0], after[0])
+    assert before[1:] == after[1:]
+    assert capsys.readouterr().out == ""
+
+
+def test_a_function_that_exits_is_told_of_like_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(NotInferred, match=r"sys\.exit"):
+        infer(Exits)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_argument_that_could_not_be_guessed_is_named() -> None:
+    with pytest.raises(NotInferred) as raised:
+        infer(Riddle, budget=1.0)
+    error = raised.value
+    assert error.argument == "riddle"
+    assert "No value was found for 'riddle'" in error.sentence
+    assert "write a recipe such as `x: float64[7]; riddle = " in error.sentence
+    assert error.recipe.startswith("x: float64[7]; riddle = ")
+    assert 1 <= len(error.tried) <= 5
+    assert all("LookupError: not" in message for _, message in error.tried)
+    assert [name for name, _ in error.parameters] == ["x", "riddle"]
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (NoBackward, "NoBackward has no backward"),
+        (Function, "has no forward of its own"),
+        (Legacy, "forward of Legacy is no static method"),
+        (Configured, "'config' has to be an object (config.gain, config.offset is read from it)"),
+        (lambda: torch.ones(3), "takes no argument"),
+        (dict, "is a class, but no torch.autograd.Function"),
+    ],
+    ids=("no backward", "no forward", "not static", "an object", "no argument", "no Function"),
+)
+def test_what_cannot_be_called_is_said_in_a_sentence_with_the_fix(function: Any, words: str) -> None:
+    with pytest.raises(NotInferred) as raised:
+        infer(function, budget=1.0)
+    assert words in raised.value.sentence
+    assert ";" in raised.value.sentence or "Write" in raised.value.sentence

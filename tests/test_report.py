@@ -1,0 +1,357 @@
+"""The report on a file of Functions, as it is asked for in a terminal, by a CI server and as a page."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import POLICY
+from playwright.sync_api import Browser, Page, expect
+
+from gradloupe.server.checked import Checked, Finding, Swept, Worst
+from gradloupe.server.report import text
+from gradloupe.server.report.document import document
+from gradloupe.server.report.examined import NOWHERE
+from gradloupe.server.report.found import Found, Report
+from gradloupe.server.report.junit import junit
+from gradloupe.server.report.page import page
+
+GOOD = '''
+class Cube(torch.autograd.Function):
+    """A cube."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * grad_output
+'''
+STRAIGHT = '''
+class Through(torch.autograd.Function):
+    """Rounds, and lets the gradient through."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return torch.round(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+'''
+BAD = '''
+class Product(torch.autograd.Function):
+    """A product, right by one input and wrong by the other."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x, factor)
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, factor = ctx.saved_tensors
+        return grad_output * factor, 2 * grad_output * x
+
+
+class Crash(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if grad_output.sum() < 0:
+            os.kill(os.getpid(), 11)
+        return 2 * grad_output
+
+
+class Riddle(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, riddle):
+        return riddle.answer_that_no_tensor_has
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+'''
+NAMES = ["Cube", "Through", "Product", "Crash", "Riddle"]
+BOXES = re.compile("[\u2500-\u257f\x1b]")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of Functions good and bad, one of good ones, and one that cannot be read."""
+    folder = tmp_path_factory.mktemp("visitor")
+    (folder / "my_ops.py").write_text(f"import os\n\nimport torch\n\n{GOOD}\n{STRAIGHT}\n{BAD}")
+    (folder / "fine.py").write_text(f"import torch\n\n{GOOD}\n{STRAIGHT}")
+    (folder / "broken.py").write_text("import torch\n\ndef forward(:\n    pass\n")
+    return folder
+
+
+def ran(folder: Path, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gradloupe", *line.split()]
+    clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
+    return subprocess.run(
+        command, cwd=folder, env=clean | environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def parsed(report: str | bytes) -> ElementTree.Element:
+    return ElementTree.fromstring(report)  # noqa: S314 - our own
+
+
+@pytest.fixture(scope="module")
+def said(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The report of the bad file through a pipe, its page written too."""
+    return ran(folder, "my_ops.py --check --save-html report.html")
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> dict[str, Any]:
+    """The same as JSON."""
+    process = ran(folder, "my_ops.py --check --format json")
+    assert (process.returncode, process.stderr) == (1, "")
+    report: dict[str, Any] = json.loads(process.stdout)
+    return report
+
+
+def test_the_table_has_a_line_for_every_function(said: subprocess.CompletedProcess[str]) -> None:
+    assert said.returncode == 1
+    rows = said.stdout.split("\n\n")[0].splitlines()
+    assert [row.split()[0] for row in rows] == ["Function", *NAMES]
+    words = dict(zip(NAMES, ("matches", "differs", "differs", "lost", "unsolved"), strict=True))
+    for row in rows[1:]:
+        assert f" {words[row.split()[0]]}" in row
+    assert "x: float64[7]; factor: float64[7]" in rows[3]
+    assert "GRADIENT" in rows[3]
+
+
+def test_below_the_table_stands_what_is_wrong_and_where(said: subprocess.CompletedProcess[str]) -> None:
+    below = said.stdout.split("\n\n", 1)[1]
+    assert "\nCube" not in below
+    assert re.search(r"^Product\n  gradient  backward does not return the derivative", below, re.MULTILINE)
+    assert re.search(r"^  my_ops.py:\d+$", below, re.MULTILINE)
+    assert "SIGSEGV" in below
+    assert "'riddle'" in below
+    assert "pass --allow NAME" in below
+    assert "5 Functions: " in below
+    assert "4 to look at." in below
+
+
+def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_bar(said: subprocess.CompletedProcess[str]) -> None:
+    assert not BOXES.search(said.stdout)
+    assert [line for line in said.stdout.splitlines() if line != line.rstrip()] == []
+    assert said.stderr == "Wrote report.html: 5 Functions, 4 to look at.\n"
+
+
+def test_the_document_says_everything_of_every_function(folder: Path, told: dict[str, Any]) -> None:
+    assert (told["schema"], told["ok"], told["exit_code"], told["trouble"]) == (1, False, 1, None)
+    assert told["targets"] == ["my_ops.py"]
+    assert told["versions"].keys() == {"gradloupe", "python", "torch"}
+    found = {each["name"]: each for each in told["functions"]}
+    assert list(found) == NAMES
+    assert [name for name, each in found.items() if each["ok"]] == ["Cube"]
+    product = found["Product"]
+    assert (product["word"], product["recipe"]) == ("differs", "x: float64[7]; factor: float64[7]")
+    assert sorted(each["word"] for each in product["sweeps"]) == ["differs", "matches"]
+    assert product["worst"]["analytical"] == pytest.approx(2 * product["worst"]["numerical"])
+    assert {each["id"] for each in product["faults"]} == {"gradient", "GRADIENT"}
+    lines = (folder / "my_ops.py").read_text().splitlines()
+    for fault in product["faults"]:
+        assert fault["file"] == "my_ops.py"
+        assert "def backward" in lines[fault["line"] - 1] or "2 * grad_output" in lines[fault["line"] - 1]
+    assert found["Crash"]["word"] == "lost"
+    assert found["Riddle"]["tried"]
+
+
+def test_junit_has_a_case_for_the_gradient_and_for_each_check(folder: Path) -> None:
+    process = ran(folder, "my_ops.py --check --format junit")
+    assert process.returncode == 1
+    root = parsed(process.stdout)
+    (suite,) = root
+    assert suite.get("name") == "my_ops.py"
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert int(suite.get("tests", 0)) == len(cases) == int(root.get("tests", 0))
+    assert {f"{name}.gradient" for name in NAMES} <= cases.keys()
+    failed = {name for name, case in cases.items() if case.find("failure") is not None}
+    assert failed == {*(f"{name}.gradient" for name in NAMES[1:]), "Product.GRADIENT", "Through.GRADIENT"}
+    failure = cases["Product.gradient"].find("failure")
+    assert failure is not None
+    assert re.search(r"my_ops.py:\d+", failure.text or "")
+    assert cases["Cube.NO-BACKWARD"].find("failure") is None
+    assert {each.get("name") for each in suite.iter("property")} == {"gradloupe", "python", "torch", "device"}
+
+
+def test_what_is_allowed_to_differ_does_not_fail_the_run(folder: Path) -> None:
+    process = ran(folder, "fine.py --check --allow Through")
+    assert process.returncode == 0
+    assert "differs, allowed" in process.stdout
+    assert "All is well." in process.stdout
+
+
+def test_a_name_that_is_allowed_must_be_that_of_a_function(folder: Path) -> None:
+    process = ran(folder, "fine.py --check --allow Trough")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == "gradloupe: --allow Trough names no Function that was found; there are Cube, Through.\n"
+
+
+def test_a_page_is_written_without_a_check_and_that_is_no_failure(folder: Path) -> None:
+    process = ran(folder, "fine.py --save-html fine.html")
+    assert (process.returncode, process.stdout) == (0, "")
+    assert process.stderr == "Wrote fine.html: 2 Functions, 1 to look at.\n"
+    assert "Cube" in (folder / "fine.html").read_text()
+    assert [each.name for each in folder.iterdir() if each.name.startswith(".fine")] == []
+
+
+@pytest.mark.parametrize("form", ["text", "json", "junit"])
+def test_what_cannot_be_loaded_is_told_in_every_form(folder: Path, form: str) -> None:
+    process = ran(folder, f"broken.py --check --format {form}")
+    assert process.returncode == 2
+    if form == "json":
+        trouble = json.loads(process.stdout)["trouble"]
+        assert (trouble["kind"], trouble["line"]) == ("SyntaxError", 3)
+        assert "broken.py" in trouble["sentence"]
+    elif form == "junit":
+        errors = [case.find("error") for case in parsed(process.stdout).iter("testcase")]
+        assert [error.get("type") for error in errors if error is not None] == ["SyntaxError"]
+    else:
+        assert re.search(r"^> +3 +def forward\(:$", process.stdout, re.MULTILINE)
+
+
+def test_a_file_that_is_not_there_ends_it_before_any_worker_starts(folder: Path) -> None:
+    process = ran(folder, "nowhere.py --check --format json --save-html nowhere.html")
+    assert process.returncode == 2
+    sentence = json.loads(process.stdout)["trouble"]["sentence"]
+    assert "nowhere.py" in sentence
+    assert process.stderr == f"gradloupe: {sentence}\n"
+    assert "nowhere.py" in (folder / "nowhere.html").read_text()
+
+
+def test_a_page_is_not_written_over_a_folder(folder: Path) -> None:
+    (folder / "kept").mkdir()
+    process = ran(folder, "fine.py --save-html kept")
+    assert process.returncode == 2
+    assert process.stderr.startswith("gradloupe: --save-html must be the name of a file")
+    assert (folder / "kept").is_dir()
+
+
+@pytest.mark.parametrize("place", ["import", "call"])
+def test_ctrl_c_ends_a_check_wherever_it_is(tmp_path: Path, place: str) -> None:
+    os.mkfifo(tmp_path / "begun")
+    hang = [f"open({str(tmp_path / 'begun')!r}, 'w').close()", "while True: pass"]
+    inside = "\n".join(f"        {line}" for line in hang)
+    code = GOOD.replace("        return x**3", inside) if place == "call" else "\n".join(hang)
+    (tmp_path / "slow.py").write_text(f"import torch\n{code}\n")
+    command = [sys.executable, "-m", "gradloupe", "slow.py", "--check"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        (tmp_path / "begun").read_text()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20) == ("", "")
+    assert process.returncode == 130
+
+
+SWEPT = Swept(
+    "x", "y", -3.0, 3.0, "differs", "backward is wrong.", worst=Worst(1.0, 2.0, 3.0, 0.0), line=12, fault=True
+)
+FINDING = Finding("GRADIENT", "What backward returns", "error", "The gradient", "It is 2, not 3.", line=12)
+WRONG = Checked(
+    "Wrong[red]", "differs", "backward is wrong.", "x: float64[7]", (SWEPT,), (FINDING,), file="my.py", line=3
+)
+
+
+def on_a_terminal(report: Report) -> str:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as stream:
+        text.write(report, text.console(stream))
+    with os.fdopen(ours, "rb", closefd=True) as terminal:
+        read = terminal.read1(65536)
+    return read.decode()
+
+
+def test_a_terminal_is_written_to_in_colours_unless_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    report = Report(("my.py",), (Found(WRONG, {}),), torch="2")
+    assert "\x1b[31mdiffers" in on_a_terminal(report)
+    assert "Wrong[red]" in on_a_terminal(report)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[31m" not in on_a_terminal(report)
+
+
+def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = replace(WRONG, sweeps=(replace(SWEPT, sentence="word " * 60),))
+    for given, wide in (("40", 100), ("140", 140)):
+        monkeypatch.setenv("COLUMNS", given)
+        stream = io.StringIO()
+        text.write(Report(("my.py",), (Found(long, {}),)), text.console(stream))
+        assert wide - 10 < max(map(len, stream.getvalue().splitlines())) <= wide
+
+
+def test_what_xml_has_no_place_for_is_replaced() -> None:
+    found = Found(replace(WRONG, sentence="a\x00b", name="<&>"), {})
+    trouble = {**NOWHERE, "sentence": "no \x1b here", "kind": "E"}
+    for report in (Report(("a",), (found,)), Report(("a",), (), trouble)):
+        assert parsed(junit(report)).get("name") == "gradloupe"
+        assert json.loads(document(report))["schema"] == 1
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Browser, folder: Path, said: subprocess.CompletedProcess[str]) -> Iterator[Page]:
+    """The page of the bad file, from a disk; it may ask for nothing, and nothing may go wrong."""
+    context = browser.new_context(offline=True, color_scheme="dark", java_script_enabled=True)
+    context.add_init_script(POLICY)
+    page, complaints, asked = context.new_page(), list[str](), list[str]()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((folder / "report.html").as_uri())
+    yield page
+    assert complaints == []
+    assert {url.partition(",")[0] for url in asked[1:]} <= {"data:image/svg+xml;base64"}
+    context.close()
+
+
+def test_the_page_shows_every_function_with_its_word_its_picture_and_its_source(opened: Page) -> None:
+    assert opened.locator("script").count() == 0
+    expect(opened.locator(".contents li a")).to_have_text(NAMES)
+    first = opened.locator(".contents li").nth(2)
+    expect(first).to_contain_text("differs")
+    first.get_by_role("link").click()
+    product = opened.locator("article.function").nth(2)
+    expect(product).to_be_in_viewport()
+    expect(product.locator(".verdict")).to_contain_text("does not return the derivative")
+    assert product.locator("img").evaluate("i => i.complete && i.naturalWidth") == 920
+    expect(product.locator(".source .failed").first).to_be_attached()
+    expect(opened.locator("article.function img")).to_have_count(3)
+
+
+def test_the_page_fits_a_telephone_and_every_reader(opened: Page) -> None:
+    for scheme in ("light", "dark"):
+        opened.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found = Axe().run(opened).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    opened.set_viewport_size({"width": 360, "height": 640})
+    assert opened.evaluate("document.documentElement.scrollWidth") == 360
+    opened.set_viewport_size({"width": 1280, "height": 860})
+
+
+def test_the_page_escapes_what_a_visitor_writes() -> None:
+    evil = "<script>alert(1)</script>"
+    found = Found(replace(WRONG, name=evil, sentence=evil, recipe=evil), {"source": evil, "doc": evil})
+    assert b"<script" not in page(Report((evil,), (found,), torch="2", device="cpu"))

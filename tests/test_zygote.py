@@ -1,0 +1,174 @@
+"""Workers are copies of a process that has torch already: made in no time, and each for itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from psutil import STATUS_ZOMBIE, Process, wait_procs
+from serving import children, serving
+from visiting import engine_of, kill_zygotes, question_of
+
+from gradloupe.server import process
+from gradloupe.server.denial import EngineBroken
+from gradloupe.server.process import WorkerProcess
+from gradloupe.server.work import Work
+
+TELLING = '''
+import os, sys
+import torch
+
+
+class Telling(torch.autograd.Function):
+    """Says in its message where it is.
+
+    Gradloupe: x: float64[]
+    """
+
+    @staticmethod
+    def forward(ctx, x):
+        if x.abs().max() > 50:
+            raise ValueError(f"{os.getcwd()} {os.environ.get('TOLD')} {torch.get_num_threads()}")
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+'''
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+async def seconds(*targets: Path) -> float:
+    """How long a worker takes to greet."""
+    began = time.perf_counter()
+    async with engine_of(*targets) as engine:
+        await engine.wait_ready()
+        return time.perf_counter() - began
+
+
+def test_the_process_that_is_copied_has_one_thread_and_has_touched_no_device() -> None:
+    program = (
+        "from gradloupe.server import zygote\n"
+        "zygote.load(*zygote.MODULES, zygote.LATER)\n"
+        "import os, sys, torch\n"
+        "loaded = 'gradloupe.server.worker' in sys.modules\n"
+        "print(len(os.listdir('/proc/self/task')), torch.cuda.is_initialized(), loaded)"
+    )
+    environment = os.environ | process.ONE_THREAD
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert ran.stdout.split() == ["1", "False", "True"]
+
+
+def test_a_copy_greets_in_a_quarter_of_the_time_of_a_process_that_loads_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    run(seconds())  # the first has to load it
+    copied = min(run(seconds()) for _ in range(3))
+    monkeypatch.setattr(process, "FORKS", False)
+    assert copied < run(seconds()) / 4
+
+
+def test_all_workers_come_from_one_process_and_leave_nothing_in_it(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(TELLING)
+
+    async def zygotes() -> list[int]:
+        async with engine_of() as gallery, engine_of(tmp_path / "my_ops.py") as own:
+            await gallery.wait_ready()
+            await own.wait_ready()
+            parents = {Process(each.worker).ppid() for each in (gallery, own)}
+            assert gallery.worker != own.worker
+        return list(parents)
+
+    (zygote,) = run(zygotes())
+    assert wait_procs(Process(zygote).children(), timeout=20)[1] == []
+    assert [each for each in Process(zygote).children() if each.status() == STATUS_ZOMBIE] == []
+
+
+def test_a_worker_lives_where_the_server_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_ops.py").write_text(TELLING)
+
+    async def message() -> str:
+        async with engine_of(tmp_path / "my_ops.py") as engine:
+            question = await question_of(engine, "Telling", start=-60.0, stop=60.0)
+            said: str = (await engine.answer(question)).header["failure"]["message"]
+            return said
+
+    for folder, told in ((tmp_path, "this"), (tmp_path.parent, "that")):
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("TOLD", told)
+        assert run(message()) == f"{folder} {told} 1"
+
+
+def test_where_python_itself_is_told_something_else_another_process_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def parent() -> int:
+        async with engine_of() as engine:
+            await engine.wait_ready()
+            return Process(engine.worker).ppid()
+
+    first = run(parent())
+    assert run(parent()) == first
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    second = run(parent())
+    assert second != first
+    wait_procs([Process(first)] if first in children(os.getpid()) else [], timeout=20)
+    assert first not in children(os.getpid(), "server.zygote")
+
+
+def test_a_worker_that_is_closed_before_torch_is_there_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore::UserWarning")  # so that it is a fresh one
+    before = set(children(os.getpid(), "server.zygote"))
+    worker = WorkerProcess(Work())
+    (zygote,) = set(children(os.getpid(), "server.zygote")) - before
+    assert worker.pid == 0
+    worker.kill()
+    assert worker.reap() == "signal 9, SIGKILL"
+    assert wait_procs([Process(zygote)] if zygote in children(os.getpid()) else [], timeout=20)[1] == []
+
+
+def test_whoever_waits_for_the_process_that_was_killed_gets_a_worker_all_the_same() -> None:
+    async def ready() -> bool:
+        async with engine_of() as engine:
+            kill_zygotes()
+            await engine.wait_ready()
+            return engine.ready
+
+    kill_zygotes()
+    assert run(ready())
+
+
+def test_no_copy_is_made_of_a_strangers_modules(tmp_path: Path) -> None:
+    for name in ("torch", "numpy", "ops", "server"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a stranger')\n")
+    with serving(cwd=tmp_path) as server:
+        server.wait_until_ready()
+
+
+def test_a_signal_for_the_terminal_does_not_reach_the_workers() -> None:
+    with serving() as server:
+        server.wait_until_ready()
+        worker = server.worker()
+        assert os.getsid(worker) == worker
+        assert os.getsid(server.zygote()) == server.zygote()
+        os.kill(worker, signal.SIGINT)
+        assert server.get("/ops/exp.json").json()["verdict"]["word"] == "matches"
+
+
+def test_a_file_that_ends_its_process_while_it_loads_is_tried_once(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(f"open({str(tmp_path / 'tries')!r}, 'a').write('.')\nimport os\nos._exit(1)\n")
+
+    async def broken() -> None:
+        async with engine_of(tmp_path / "my_ops.py") as engine:
+            with pytest.raises(EngineBroken, match="called exit with code 1"):
+                await engine.wait_ready()
+
+    run(broken())
+    assert (tmp_path / "tries").read_text() == "."
