@@ -35,6 +35,7 @@ def main() -> None:
     """Bind, start the workers, then import the web: torch loads in one process while the other gets ready."""
     # Started in the background by a shell, a process would ignore Ctrl-C until uvicorn listens to it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    _open_what_is_closed()
     chosen = settings(sys.argv[1:], os.environ, __version__)
     problem = _problem(chosen.targets)
     if chosen.reports:
@@ -52,6 +53,13 @@ def main() -> None:
     with suppress(KeyboardInterrupt):
         _greet(chosen, listener)
         _serve(listener, door, chosen)
+
+
+def _open_what_is_closed() -> None:
+    """Where the standard streams are closed, what would be said there is said to nobody."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - until the end
 
 
 def _door(chosen: Settings) -> Callable[[], Door]:

@@ -27,13 +27,13 @@ def catalogue() -> list[dict[str, Any]]:
     return [described(op, shapes[name]) for name, op in OPS.items()]
 
 
-def described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
-    """One op with outputs of these shapes, as plain data; raises ``BadDeclaration``."""
+def described(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
+    """One op with outputs of these shapes, as plain data; raises ``BadDeclaration``, which names its ``file``."""
     try:
         return _described(op, shapes)
     except Exception as problem:
         why = f"{type(problem).__name__}: {problem}".rstrip(": ")
-        raise BadDeclaration(f"ops/{op.name}.py declares what cannot be described: {why}") from problem
+        raise BadDeclaration(f"{file or f'ops/{op.name}.py'} declares what cannot be described: {why}") from problem
 
 
 def parsed(element: str) -> Element:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ LEVELS = ("error", "warning", "note", "fine")
 FAULTY = ("differs", "failed", "lost", "unsolved")
 # Of the X-ray's errors: those that it excuses itself where an Op declares what backward follows instead of forward.
 DIFFERING = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
+VERDICT = "gradient"  # stands for the verdict where the X-ray has ids
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Swept:
     """The verdict on one section: the derivative of the element ``of`` by ``wrt`` between ``start`` and ``stop``.
 
     ``word`` is that of the page, or ``lost`` where the worker did not survive; ``line`` is one of the file, or None.
-    ``fault`` says whether it makes a check fail.
+    ``fault`` says whether it makes a check fail; ``beyond`` what there is to say of the x out of sight.
     """
 
     wrt: str
@@ -43,6 +44,7 @@ class Swept:
     worst: Worst | None = None
     line: int | None = None
     fault: bool = False
+    beyond: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,9 @@ class Checked:
     ``word``, ``sentence``, ``worst`` and ``intervals`` are those of the gravest of ``sweeps``, of which the first is
     what its page shows; ``unsolved`` where no call of it was found. ``recipe`` is how it was called, and ``assumed``
     what was assumed for that, by argument. ``file`` and ``line`` are where it is written, empty and 0 if that is not
-    known, and ``target`` is what it was found in. What is ``allowed`` to differ is no fault, nor is what is declared to
-    be broken, nor that a surrogate differs by another input than the one that it is looked at by.
+    known, and ``target`` is what it was found in. Where it is ``allowed`` to differ that is no fault, nor are the
+    checks ``forgiven``, nor is what is declared to be broken, nor that a surrogate differs by another input than the
+    one that it is looked at by.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Checked:
     claim: str = "exact"
     declared: bool = False
     allowed: bool = False
+    forgiven: tuple[str, ...] = ()
 
     @property
     def swept(self) -> Swept | None:
@@ -114,6 +118,16 @@ class Checked:
         return self.swept.intervals if self.swept else ()
 
     @property
+    def beyond(self) -> tuple[str, ...]:
+        """What there is to say of the x out of sight wherever only those in sight match."""
+        return tuple(each.beyond for each in self.sweeps if each.word == "matches here" and each.beyond)
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """The same, but for what the verdict's sentence says."""
+        return tuple(each for each in self.beyond if each not in self.sentence)
+
+    @property
     def faults(self) -> tuple[Fault, ...]:
         """What makes a check of it fail, the verdict first."""
         return tuple(self._faults())
@@ -127,13 +141,17 @@ class Checked:
         if self.claim == "broken":
             return
         if not self.sweeps:
-            yield Fault("gradient", self.sentence, self.line or None)
+            yield Fault(VERDICT, self.sentence, self.line or None)
         for each in self.sweeps:
             if each.fault and not (self.allowed and each.word == "differs"):
-                yield Fault("gradient", " ".join(filter(None, (each.sentence, each.explanation))), each.line)
+                yield Fault(VERDICT, " ".join(filter(None, (each.sentence, each.explanation))), each.line)
         for finding in self.findings:
-            if finding.level == "error" and not (self.allowed and finding.id in DIFFERING):
+            if finding.level == "error" and not self.forgives(finding):
                 yield Fault(finding.id, f"{finding.title}: {finding.said}", finding.line)
+
+    def forgives(self, finding: Finding) -> bool:
+        """Whether a finding is no fault because it is allowed."""
+        return finding.id in self.forgiven
 
     def place(self, line: int | None) -> str:
         """The file, and a line of it; empty where it was not written in one."""
@@ -166,17 +184,22 @@ def checked(
     op: Mapping[str, Any],
     curves: Sequence[Mapping[str, Any]],
     contract: Mapping[str, Any] | None,
-    allowed: bool = False,
+    allowed: Collection[str] = (),
 ) -> Checked:
-    """What the headers of ``curves``, the usual one first, and of the ``contract`` say of an op that is described."""
+    """What the headers of ``curves``, the usual one first, and of the ``contract`` say of an op that is described.
+
+    ``allowed`` are the ids of what is no fault: ``gradient``, and checks of the X-ray.
+    """
     sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
     told = gravest(sweeps)
     assert told is not None
     findings = tuple(_finding(op, each) for each in contract["checks"]) if contract else ()
     assumed = tuple((name, because) for name, because in op["assumed"])
     recipe = op["recipe"] or op["usual_recipe"]
+    forgiven = tuple(sorted({*allowed} - {VERDICT}))
     place = (op["group"], op["file"], op["first_line"], op["claim"], op["declared"])
-    return Checked(op["name"], told.word, told.sentence, recipe, sweeps, findings, assumed, *place, allowed)
+    said = (op["name"], told.word, told.sentence, recipe, sweeps, findings, assumed)
+    return Checked(*said, *place, VERDICT in allowed, forgiven)
 
 
 def uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> Checked:
@@ -189,7 +212,7 @@ def uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> 
 def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swept:
     verdict, failure = header["verdict"], header["failure"]
     word = "lost" if failure and failure["phase"] == "worker" else verdict["word"]
-    explanation, worst = verdict["explanation"], verdict["worst"]
+    explanation, worst, wide = verdict["explanation"], verdict["worst"], header.get("wide")
     return Swept(
         wrt=header["wrt"],
         of=header["of"],
@@ -202,6 +225,7 @@ def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swe
         worst=Worst(**worst) if worst else None,
         line=_line(op, failure["line"] if failure else _backward(op["source"])),
         fault=word in FAULTY and not (number and word == "differs" and op["claim"] == "surrogate"),
+        beyond=wide["sentence"] if wide else "",
     )
 
 

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from .copies import Copies
 from .fault import OURS, TOO_MANY, Fault, written
-from .offspring import end_children
+from .offspring import CAME_BACK, end_children
 
 # What Linux calls them: the signal a process gets when its parent ends, and that orphans below it become its children.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -87,7 +87,7 @@ def _not_further() -> None:
 
     def returns(frame: FrameType, event: str, _: object) -> None:
         if frame is inner and event == "return":
-            os._exit(0)
+            os._exit(CAME_BACK)
 
     sys.setprofile(returns)
 

@@ -19,6 +19,7 @@ from .unsolved import unsolved
 from .work import Work
 
 QUEUE = 64
+AGAIN = 60.0  # seconds until a Function whose worker was lost is tried again
 REMEMBERED = 512  # descriptions of a visitor's Functions, each under one recipe
 
 Answer = Frame
@@ -129,6 +130,8 @@ class Engine:
         if key not in self._described:
             told = await self._told("describe", known, recipe)
             self._described[key] = told
+            if told.get("lost"):  # it may go better after a while
+                asyncio.get_running_loop().call_later(AGAIN, self._described.pop, key, None)
             while len(self._described) > REMEMBERED:
                 self._described.popitem(last=False)
         self._described.move_to_end(key)
@@ -198,7 +201,7 @@ class Engine:
         try:
             return (await self._asked({what: {"op": stub["name"], "recipe": recipe, "before": before}}, None)).header
         except Lost as lost:
-            return {"unsolved": unsolved(lost, stub, recipe)}
+            return {"unsolved": unsolved(lost, stub, recipe), "lost": True}
 
     async def _asked(self, asked: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
         """What the worker says; raises ``Lost`` where it did not survive the question."""

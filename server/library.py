@@ -13,6 +13,7 @@ from .engine import Answer, Catalogue, Engine
 from .live.loads import Loads
 from .process import WorkerProcess
 from .question import Question
+from .succession import PAUSE
 from .work import Work
 
 
@@ -125,7 +126,11 @@ class Library:
         async for state in self.own.changes():  # until the first load has come to an end
             if state["generation"]:
                 break
-        self._gallery = Engine(WorkerProcess(self._work))
+        while self._gallery is None:
+            try:
+                self._gallery = Engine(WorkerProcess(self._work))
+            except OSError:  # too many processes or files at this moment
+                await asyncio.sleep(PAUSE)
         await self._gallery.connect()
         self._there.set()
 

@@ -62,11 +62,12 @@ class Life:
 
     async def close(self) -> None:
         """End the process now."""
-        if self._transport is not None and self.ended is not None:
-            self.ended.cancel()
-            self._transport.close()
         self._process.kill()
-        self._process.reap()
+        if self._transport is None or self.ended is None:
+            await asyncio.to_thread(self._process.reap)
+        else:
+            self._transport.close()
+            await asyncio.shield(self.ended)
 
     async def _born(self, either: set[asyncio.Future[Any]], seconds: float) -> None:
         """Wait until the process is there: where torch is loaded first, that is nobody's fault."""

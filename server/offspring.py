@@ -9,14 +9,15 @@ from collections.abc import Container
 from contextlib import suppress
 from pathlib import Path
 
+CAME_BACK = 113  # exit code of a copy of a worker that has come back from the visitor's code
 LOOK = 0.001  # seconds between two looks whether a process has ended
 
 
 def end_children(spared: Container[int] = (), patience: float = 0.0) -> int:
     """End the children of this process but for the ``spared``, and those of theirs that become its own by that.
 
-    Returns how many of them were running, after so many seconds of ``patience`` for all; 0 where the system does not
-    tell the children of a process.
+    Returns how many of them were running, after so many seconds of ``patience`` for all, or had come back to us; 0
+    where the system does not tell the children of a process.
     """
     ended, until = 0, time.monotonic() + patience
     while strangers := [child for child in children() if child not in spared]:
@@ -38,12 +39,13 @@ def children() -> list[int]:
 
 
 def _end(child: int, until: float) -> bool:
-    """Whether the child had to be ended."""
+    """Whether the child had to be ended, or has been where it came back to us."""
     with suppress(ChildProcessError):
-        while not os.waitpid(child, os.WNOHANG)[0]:
+        while not (found := os.waitpid(child, os.WNOHANG))[0]:
             if time.monotonic() >= until:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 return True
             time.sleep(LOOK)
+        return os.waitstatus_to_exitcode(found[1]) == CAME_BACK
     return False

@@ -159,7 +159,13 @@ def proxies(text: str) -> str:
 OPTIONS = {
     "check": Option(switch, "no server: report on the Functions in the terminal; exit code 1 if one is wrong", "", OWN),
     "format": Option(one_of(FORMATS), "of that report: text, json or junit (default: text)", "FORM", OWN),
-    "allow": Option(listed, "a Function that may differ without failing the check; may be repeated", "NAME", OWN),
+    "allow": Option(
+        listed,
+        "a Function that may differ without failing the check, or NAME:CHECK, one check of it that may fail, such as"
+        " Mine:SECOND-ORDER; may be repeated",
+        "NAME",
+        OWN,
+    ),
     "save_html": Option(page, "no server: write the report as one page that needs no other file", "FILE", OWN),
     "open": Option(switch, "open the browser", "", OWN),
     "token": Option(token, "what a change is asked for with (default: a new random one)", "TEXT", OWN),

@@ -195,16 +195,16 @@ async def _section(request: Request, media_type: str, write: Write, of: Callable
     site, op, device, address = await _asked(request)
     address = of(address)
     shortest = canonical(op, address)
-    known = kept(request, _mark(site, op, device, shortest, media_type), media_type)
+    mark = _mark(site, op, device, shortest, media_type)
+    known = kept(request, mark, media_type)
     if known is not None:
         return known
     answer = await site.answers.of(op, device, address.question, request.is_disconnected)
     body = await write(answer, address, shortest)
-    if answer.header["failure"] is not None:  # it may go better the next time
+    # A failure may go better the next time; or other code was loaded meanwhile, and who knows which of them spoke.
+    if answer.header["failure"] is not None or not await _stays(site, op):
         return passing(request, body, media_type)
-    # Meanwhile the worker may have been replaced by one that has loaded other code.
-    op, device = await _op(site, request), await site.engine.device()
-    return await reply_large(request, body, media_type, _mark(site, op, device, shortest, media_type))
+    return await reply_large(request, body, media_type, mark)
 
 
 async def _json(answer: Answer, _: Address, shortest: str) -> bytes:

@@ -82,7 +82,7 @@ class Succession:
                 self.hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
             await self._tell()
         assert life.ended is not None
-        ended = await life.ended
+        ended = await asyncio.shield(life.ended)  # it goes on when nobody attends to it any more
         return loss or Lost(ended)
 
     async def _replace(self) -> None:

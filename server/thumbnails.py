@@ -10,11 +10,13 @@ from time import monotonic
 from typing import Any
 
 from .address import default
+from .answers import present
 from .denial import BadQuestion, EngineBusy, EngineFault, NoOp, Unsolved
 from .library import Door
 
 POINTS = 81
 CURVES = ("x", "forward", "analytical")
+KEPT = 2048  # small pictures
 MEASURING, UNSOLVED = "measuring", "not called yet"
 # Seconds a page waits for the next card, so that one Function that hangs holds up none, and for all of them.
 NEXT, ALL = 2.0, 10.0
@@ -66,7 +68,7 @@ class Thumbnails:
 
     async def _draw_soon(self, wanted: dict[str, Op]) -> None:
         """Return when all of them are drawn, or it takes too long; raises what ``Engine.answer`` raises."""
-        self._due = wanted | self._due
+        self._due = dict(wanted)  # what was due of code that is no longer there is of no interest
         if self._due and (self._drawing is None or self._drawing.done()):
             self._came = monotonic()
             self._drawing = asyncio.create_task(self._draw_all())
@@ -83,9 +85,16 @@ class Thumbnails:
     async def _draw_all(self) -> None:
         while self._due:
             digest, op = next(iter(self._due.items()))
-            self._kept[digest] = await self._draw(op)
-            del self._due[digest]
+            drawn = await self._draw(op)
+            if await present(self._engine, op["name"]) == digest:
+                self._keep(digest, drawn)
+            self._due.pop(digest, None)
             self._came = monotonic()
+
+    def _keep(self, digest: str, drawn: Thumbnail) -> None:
+        self._kept[digest] = drawn
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
 
     async def _draw(self, op: Op) -> Thumbnail:
         try:

@@ -10,8 +10,12 @@ from pathlib import Path
 
 def write(path: Path, content: bytes) -> None:
     """Write a file in the place of any that is there; raises ``OSError``, and leaves that one then as it was."""
+    path = path.resolve()
     if path.is_dir():
         raise IsADirectoryError(None, "it is a folder", str(path))
+    if path.exists() and not path.is_file():  # a device or a pipe
+        path.write_bytes(content)
+        return
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

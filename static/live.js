@@ -9,6 +9,8 @@ const aside = document.querySelector("#following");
 const [sign, room, button] = [".lamp", ".mishap", "button"].map((each) => aside.querySelector(each));
 const { form, file } = aside.dataset;
 let shown = ""; // the trouble that is
+let standing = null; // as the server has told last
+let failing = null; // what stands there of a file that was loaded, and yet fails
 
 /** Calls `changed(state)` with what the server tells, first with how it is now. */
 export function follow(changed) {
@@ -33,12 +35,23 @@ export function remark(sentence, links = []) {
   list.replaceChildren(...items);
 }
 
-function tell({ trouble, loading }) {
-  say(loading ? "loading" : trouble ? "trouble" : "well", loading ? "Loading" : trouble ? "Cannot load" : "Follows", file);
+/** Say that what was loaded fails: `elements` tell how, as mishap.js makes them; null where it does not any more. */
+export function fails(elements) {
+  if (!elements && !failing) return;
+  failing = elements;
+  shown = "";
+  if (standing) tell(standing);
+}
+
+function tell(state) {
+  standing = state;
+  const { trouble, loading } = state;
+  const words = trouble ? "Cannot load" : failing ? "Fails since the save:" : "Follows";
+  say(loading ? "loading" : trouble || failing ? "trouble" : "well", loading ? "Loading" : words, file);
   const text = JSON.stringify(trouble);
   if (text === shown) return;
   shown = text;
-  room?.replaceChildren(...(trouble ? mishap(trouble, Boolean(form)) : []));
+  room?.replaceChildren(...(trouble ? mishap(trouble, Boolean(form)) : (failing ?? [])));
 }
 
 /** One word on how it stands, and the file it stands so with. */

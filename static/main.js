@@ -26,6 +26,8 @@ const source = fetching();
 const AT = ["step", "jacobian", "node", "descent"]; // the views that look at one place
 const FILES = ["csv", "json", "svg", "png"];
 
+let following = null; // of a visitor's own op
+
 const seen = painted(); // before Plotly is read
 const drawing = () => seen.then(() => library("curves"));
 
@@ -34,6 +36,7 @@ const figure = section({
   load: drawing,
   search: location.search,
   pointed,
+  keeps: (answer) => following?.keeps(answer) ?? false,
   answered(answer) {
     annotate(answer);
     describe(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
@@ -119,4 +122,4 @@ sharer({
 });
 drawing().catch(() => {}); // whoever draws says that it is not there
 figure.start();
-if (find("#following")) import("./refresh.js").then(({ refreshing }) => refreshing(figure, closer));
+if (find("#following")) import("./refresh.js").then(({ refreshing }) => (following = refreshing(figure, closer)));

@@ -12,9 +12,12 @@ export function mishap({ sentence, excerpt, line, traceback }, stays) {
   const told = [element("p", "why", ...said)];
   if (excerpt.length > 0) told.push(lines(excerpt, line));
   if (traceback) told.push(element("details", "", element("summary", "", "Traceback"), preformatted("traceback", traceback)));
-  if (stays) told.push(element("p", "stays", "The curves are those of the last good save."));
+  if (stays) told.push(staying());
   return told;
 }
+
+/** What is said of the curves that stay. */
+export const staying = () => element("p", "stays", "The curves are those of the last good save.");
 
 function lines(excerpt, line) {
   const rows = excerpt.map(([number, text]) => {

@@ -15,10 +15,10 @@ const AFRESH = { wrt2: "", start2: "", stop2: "" }; // what another element swep
 
 /**
  * `source` answers addresses (source.js), `load()` brings Plotly, `search` is the query that is shown first. Called
- * back are `pointed(said, here)` with the query of the section and that of the whole page, `answered(answer)`,
- * `drawn(state)`, `looked(name)` when the companion's own controls change, and `picked(x)`.
+ * back are `pointed(said, here)` with the query of the section and that of the whole page, `keeps(answer)`, whether an
+ * answer without curves leaves those that are drawn, `answered(answer)`, `drawn(state)`, `looked(name)` when the companion's own controls change, and `picked(x)`.
  */
-export function section({ source, load, search, pointed, answered, drawn, looked = () => {}, picked = () => {} }) {
+export function section({ source, load, search, pointed, answered, drawn, keeps = () => false, looked = () => {}, picked = () => {} }) {
   const find = (selector) => document.querySelector(selector);
   const form = find("#controls");
   const page = document.documentElement;
@@ -91,6 +91,7 @@ export function section({ source, load, search, pointed, answered, drawn, looked
     complain("", address);
     page.dataset.order = answer.order;
     if (address === asked) point(answer.address.slice(path.length)); // the shortest one
+    if (plot.state() && keeps(answer)) return;
     tell(answer);
     draw(answer, dragging ? (plot.state()?.ranges ?? null) : null);
     answered(answer);

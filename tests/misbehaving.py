@@ -39,8 +39,6 @@ class Misbehaving(torch.autograd.Function):
             raise type("E" * 9_000_000, (Exception,), {})
         if deed == "fork" and len(FORKS) < 3 and 0 not in FORKS:
             FORKS.append(os.fork())
-        if deed == "copy":
-            os.fork()
         if deed == "copies":
             while True: os.fork()
         if deed == "start" and not STARTED:
@@ -66,8 +64,9 @@ op = Op(
             "deed",
             "none",
             kind="choice",
-            choices=tuple(
-                "none print raise segfault abort exit leave hang loop sleep match eat shout fork copy copies start".split()
+            choices=(
+                *("none", "print", "raise", "shout", "segfault", "abort", "exit", "leave", "hang", "loop", "sleep"),
+                *("match", "eat", "fork", "copies", "start"),
             ),
         ),
     ),

@@ -50,15 +50,13 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
         ("abort", "SIGABRT", "was aborted by a library (SIGABRT)", "os.abort()"),
         ("exit", "exit code 3", "called exit with code 3", "sys.exit(3)"),
         ("leave", "exit code 4", "called exit with code 4", "os._exit(4)"),
-        ("loop", "Timeout", "was ended at the deadline of 0.5 s (--deadline)", "while True: pass"),
-        ("sleep", "Timeout", "was ended at the deadline of 0.5 s (--deadline)", "ctypes.CDLL(None).sleep(60)"),
-        ("copy", "Processes", "was ended at the limit of 16 processes started by os.fork", "os.fork()"),
-        ("copies", "Processes", "was ended at the limit of 16 processes started by os.fork", "while True: os.fork()"),
-        ("match", "Timeout", "was ended at the deadline of 0.5 s (--deadline)", 're.match("(a*)*b", "a" * 60)'),
+        ("loop", "Timeout", "was ended at the deadline of 1 s (--deadline)", "while True: pass"),
+        ("sleep", "Timeout", "was ended at the deadline of 1 s (--deadline)", "ctypes.CDLL(None).sleep(60)"),
+        ("match", "Timeout", "was ended at the deadline of 1 s (--deadline)", 're.match("(a*)*b", "a" * 60)'),
     ],
 )
 def test_how_and_where_a_worker_ended_is_said(file: Path, deed: str, kind: str, how: str, line: str) -> None:
-    (lost, after), source = run(answers(file, deed, "none", deadline=0.5))
+    (lost, after), source = run(answers(file, deed, "none", deadline=1.0 if kind == "Timeout" else 10.0))
     failure = lost["failure"]
     number = 1 + next(n for n, text in enumerate(file.read_text().splitlines()) if text.strip() == line)
     assert (failure["phase"], failure["kind"]) == ("worker", kind)
@@ -90,31 +88,73 @@ def test_a_process_that_outlives_the_answer_is_ended_and_said(file: Path) -> Non
     assert left == []
 
 
-def test_a_copy_that_comes_back_from_the_function_goes_no_further(file: Path, tmp_path: Path) -> None:
-    """Else it would fork again wherever the Function is called again, and so would its copies."""
-    told = tmp_path / "told"
-    file.write_text(
-        "import os\nimport torch\n\n\nclass Forking(torch.autograd.Function):\n"
-        '    """Forks in every call.\n\n    Gradloupe: x: float64[]\n    """\n\n'
-        "    @staticmethod\n    def forward(ctx, x):\n"
-        f"        with open({str(told)!r}, 'a') as file:\n            print(os.getpid(), file=file)\n"
-        "        os.fork()\n        return 2 * x\n\n"
-        "    @staticmethod\n    def backward(ctx, grad_output):\n        os.fork()\n        return 2 * grad_output\n"
-    )
+FORKING = """
+import os
+import torch
 
-    async def sentence() -> tuple[str, int]:
+TOLD, COPIES = open(os.path.join(os.path.dirname(__file__), "told"), "a", 1), []
+
+
+class Forking(torch.autograd.Function):
+    '''Forks in some calls.
+
+    Gradloupe: x: float64[]
+    '''
+
+    @staticmethod
+    def forward(ctx, x):
+        print(os.getpid(), file=TOLD)
+        if len(COPIES) < MOST:
+            COPIES.append(os.fork())
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if len(COPIES) < MOST:
+            COPIES.append(os.fork())
+        return 2 * grad_output
+"""
+
+
+def test_a_copy_that_comes_back_from_the_function_goes_no_further(file: Path, tmp_path: Path) -> None:
+    """Else it would compute on, and be copied wherever the Function is called again."""
+    file.write_text(FORKING.replace("MOST", "7"))
+
+    async def answered() -> tuple[dict[str, Any], int]:
         async with engine_of(file) as engine:
-            await engine.wait_ready()
-            worker = engine.worker
+            frame = await engine.answer(await question_of(engine, "Forking"))
+            return frame.header, engine.worker
+
+    header, worker = run(answered())
+    assert header["verdict"]["word"] == "matches"
+    assert set((tmp_path / "told").read_text().split()) == {str(worker)}
+
+
+def test_copies_that_came_back_are_said(file: Path) -> None:
+    (header,), _ = run(answers(file, "fork"))
+    assert header["notes"] == ["The Function started 3 processes that outlived it; they were ended."]
+    assert header["verdict"]["word"] == "matches"
+
+
+def test_a_function_that_copies_its_process_for_ever_is_ended_after_a_few(file: Path) -> None:
+    (lost, after), source = run(answers(file, "copies", "none"))
+    assert lost["failure"]["kind"] == "Processes"
+    assert "was ended at the limit of 16 processes started by os.fork while it computed" in lost["failure"]["sentence"]
+    assert source[lost["failure"]["line"] - 1].strip() == "while True: os.fork()"
+    assert after["verdict"]["word"] == "matches"
+
+
+def test_copies_while_arguments_are_looked_for_are_said_with_their_line(file: Path) -> None:
+    file.write_text(FORKING.replace("MOST", "17").replace("Gradloupe:", "").replace("if len", "while len"))
+
+    async def sentence() -> str:
+        async with engine_of(file) as engine:
             with pytest.raises(Unsolved) as unsolved:
                 await engine.op("Forking")
-            return unsolved.value.told["sentence"], worker
+            return str(unsolved.value)
 
-    said, worker = run(sentence())
-    line = 1 + file.read_text().splitlines().index("        os.fork()")
-    assert "was ended at the limit of 16 processes started by os.fork while Forking was tried" in said
-    assert f"last line: my_ops.py, line {line}, in forward, which is to wait for what it starts" in said
-    assert set(told.read_text().split()) == {str(worker)}
+    line = 1 + file.read_text().splitlines().index("            COPIES.append(os.fork())")
+    assert f"my_ops.py, line {line}, in forward, which is to wait for what it starts" in run(sentence())
 
 
 def test_processes_that_are_waited_for_are_no_copies_too_many(file: Path) -> None:
@@ -132,7 +172,7 @@ def test_processes_that_are_waited_for_are_no_copies_too_many(file: Path) -> Non
 
     async def answered() -> dict[str, Any]:
         async with engine_of(file, deadline=60.0) as engine:
-            return (await engine.answer(await question_of(engine, "Waiting", count=21))).header
+            return (await engine.answer(await question_of(engine, "Waiting", count=2))).header
 
     header = run(answered())
     assert (header["verdict"]["word"], header["notes"]) == ("matches", [])
@@ -195,3 +235,23 @@ def test_a_worker_started_by_itself_is_no_other(file: Path, monkeypatch: pytest.
     assert well["verdict"]["word"] == after["verdict"]["word"] == "matches"
     assert lost["failure"]["kind"] == "SIGSEGV"
     assert source[lost["failure"]["line"] - 1].strip() == "ctypes.string_at(0)"
+
+
+@pytest.mark.parametrize("recipe", ["", "Gradloupe: x: float64[3]"])
+def test_a_forward_that_ends_the_program_is_named_with_its_line(file: Path, recipe: str) -> None:
+    file.write_text(
+        f"import sys\nimport torch\n\n\nclass Leaving(torch.autograd.Function):\n    '''{recipe}'''\n\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        sys.exit('no licence')\n\n"
+        "    @staticmethod\n    def backward(ctx, grad_output):\n        return grad_output\n"
+    )
+
+    async def sentence() -> str:
+        async with engine_of(file) as engine:
+            with pytest.raises(Unsolved) as unsolved:
+                await engine.op("Leaving")
+            assert engine.restarts == 0
+            return str(unsolved.value)
+
+    said = run(sentence())
+    assert said.startswith("forward ends the program (sys.exit, my_ops.py, line 10)")
+    assert "mend it" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 import warnings
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch.autograd import Function
 
 from gradloupe.ops import OPS
 from gradloupe.server.numerics.inference.infer import Guess, NotInferred, infer
+from gradloupe.server.numerics.inference.made import op_of
 
 MODES = {"soft": 1.0, "hard": 2.0}
 
@@ -397,6 +399,93 @@ class CountedWrong(Function):
         return g * ctx.k
 
 
+class DoReFa(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Any, k: Any) -> Any:
+        if k == 32:
+            out = input
+        elif k == 1:
+            out = torch.sign(input)
+        else:
+            n = float(2**k - 1)
+            out = torch.round(input * n) / n
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g.clone(), None
+
+
+class Doubled(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, given: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g, None
+
+
+class NoMode(Doubled):
+    @staticmethod
+    def forward(ctx: Any, x: Any, mode: Any) -> Any:
+        if mode == "none":
+            return x
+        if mode == "double":
+            return x * 2
+        raise ValueError(mode)
+
+
+class NoScale(Doubled):
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: float = 1.0) -> Any:
+        if scale == 1:
+            return x.clone()
+        return x * 2 * scale
+
+
+class NoDrop(Doubled):
+    @staticmethod
+    def forward(ctx: Any, x: Any, p: Any) -> Any:
+        ctx.p = p
+        return x if p == 0.0 else x * (1 - p)
+
+
+class NotEnabled(Doubled):
+    @staticmethod
+    def forward(ctx: Any, x: Any, enabled: bool = False) -> Any:
+        if not enabled:
+            return x
+        return x * 2
+
+
+class Refused(Doubled):
+    @staticmethod
+    def forward(ctx: Any, x: Any, power: Any) -> Any:
+        if power == 2:
+            raise ValueError("not 2")
+        elif power == 3:
+            return x**3
+        else:
+            raise ValueError("only 3")
+
+
+class Sluggish(Function):
+    seconds = 0.0
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, gain: Any) -> Any:
+        ctx.gain = gain
+        end = time.monotonic() + Sluggish.seconds
+        while time.monotonic() < end:
+            pass
+        return x.abs() * gain
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.gain, None
+
+
 class Slow(Function):
     calls = 0
 
@@ -414,18 +503,30 @@ class Slow(Function):
         return g * 21
 
 
+class Huge(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        if x.shape[-1] < 2**40:
+            raise RuntimeError(f"The size of tensor a ({x.shape[-1]}) must match the size of tensor b ({2**40})")
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g
+
+
 def hypotenuse(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return (a * a + b * b).sqrt()
 
 
 RECIPES: tuple[tuple[Any, str], ...] = (
     (Plain, "x: float64[7]"),
-    (Scaled, "first: float64[7]; second = 1.0"),
+    (Scaled, "first: float64[7]; second = 0.5"),
     (OnlyBackward, "x: float64[7]; alpha = 0.5"),
     (Annotated, "x: float64[7]; flip = False; power = 2; mode = 'plain'"),
     (Setup, "x: float64[7]; bound = 0.5"),
     (OfClass, "x: float64[7]"),
-    (Starred, "args0: float64[7]; args1: float64[7]; args2 = 1.0"),
+    (Starred, "args0: float64[7]; args1: float64[7]; args2 = 0.5"),
     (Image, "x: float64[2,4,6,6]"),
     (Product, "left: float64[3,4]; right: float64[5,4]"),
     (Summed, "q: float64[2,4,6,6]; k: float64[2,4,6,6]"),
@@ -479,6 +580,53 @@ def test_a_slow_function_is_not_called_again_and_again() -> None:
     assert Slow.calls == 1
 
 
+@pytest.mark.parametrize(
+    ("function", "recipe"),
+    [
+        (DoReFa, "input: float64[7]; k = 2"),
+        (NoMode, "x: float64[7]; mode = 'double'"),
+        (NoScale, "x: float64[7]; scale = 0.5"),
+        (NoDrop, "x: float64[7]; p = 0.5"),
+        (NotEnabled, "x: float64[7]; enabled = True"),
+        (Refused, "x: float64[7]; power = 3"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_value_with_which_the_function_does_nothing_is_not_what_it_is_looked_at_with(
+    function: Any, recipe: str
+) -> None:
+    assert found(function) == recipe
+
+
+@pytest.mark.parametrize("name", ["scale", "alpha", "coupling", "coeff", "strength", "c"])
+def test_a_number_that_nobody_knows_is_a_half_for_a_factor_of_one_is_not_seen(name: str) -> None:
+    namespace: dict[str, Any] = {"Function": Function}
+    exec(  # noqa: S102 the argument's name is what is asked about
+        f"class Named(Function):\n"
+        f"    forward = staticmethod(lambda ctx, x, {name}: x * {name})\n"
+        f"    backward = staticmethod(lambda ctx, g: (g, None))",
+        namespace,
+    )
+    assert found(namespace["Named"]) == f"x: float64[7]; {name} = 0.5"
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.05, 5.0), (0.5, 8.0)])
+def test_a_slow_function_is_described_in_time(seconds: float, most: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sluggish, "seconds", seconds)
+    begun = time.monotonic()
+    op = op_of(Sluggish, infer(Sluggish).recipe, "sluggish", "Sluggish", "own")
+    assert time.monotonic() - begun < most
+    assert op.inputs[0].domain == (-3.0, 3.0)
+    (gain,) = op.parameters
+    assert (gain.default, gain.minimum, gain.maximum) == (0.5, -3.0, 3.0)
+
+
+def test_no_error_talks_it_into_huge_tensors() -> None:
+    with pytest.raises(NotInferred, match=str(2**40)) as raised:
+        infer(Huge, budget=1.0)
+    assert all(str(2**40) not in recipe for recipe, _ in raised.value.tried)
+
+
 def test_what_a_function_changes_is_put_back(capsys: pytest.CaptureFixture[str]) -> None:
     torch.manual_seed(1)
     random.seed(1)
@@ -502,7 +650,8 @@ def test_the_argument_that_could_not_be_guessed_is_named() -> None:
     error = raised.value
     assert error.argument == "riddle"
     assert "No value was found for 'riddle'" in error.sentence
-    assert "write a recipe such as `x: float64[7]; riddle = " in error.sentence
+    assert "say how it is called, such as `x: float64[7]; riddle = " in error.sentence
+    assert error.sayable
     assert error.recipe.startswith("x: float64[7]; riddle = ")
     assert 1 <= len(error.tried) <= 5
     assert all("LookupError: not" in message for _, message in error.tried)

@@ -33,6 +33,7 @@ SHARED = {
         "header",
         "interpreter",
         "number",
+        "own.searched",
         "own.target",
         "question",
         "work",
@@ -41,7 +42,7 @@ SHARED = {
 BEHIND_THE_DOOR |= {
     f"server.own.{path.stem}"
     for path in (HOUSE / "server" / "own").glob("*.py")
-    if path.stem not in ("__init__", "target")
+    if path.stem not in ("__init__", "searched", "target")
 } | {"server.own"}
 DOOR = {
     f"server.{name}"
@@ -61,6 +62,7 @@ WEB = {
     "pydantic",
     "orjson",
     "prometheus_client",
+    "psutil",
     "pygments",
     "rich",
     "starlette",

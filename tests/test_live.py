@@ -145,6 +145,66 @@ def test_a_broken_save_shows_the_line_beside_the_last_good_curves_until_it_is_me
     rises(page, 3)
 
 
+FAILS = {
+    "an unknown name": ("return 2 * x", "return 2 * x.clmp(0, 1)", "has no attribute 'clmp' (my_ops.py, line 25)"),
+    "an exit": ("return 2 * x", "raise SystemExit(3)", "my_ops.py, line 25), whatever it is called with"),
+    "shapes": ("return 2 * x", "return x.view(-1, 3)[:, :2] @ torch.ones(5, 2)", "my_ops.py, line 25"),
+    "a hang": ("return 2 * x", "while True: pass", "deadline"),
+}
+
+
+@pytest.mark.parametrize("mistake", FAILS)
+def test_a_save_that_fails_when_it_is_called_leaves_the_curves_and_shows_the_line(
+    page: Page, file: Path, mistake: str
+) -> None:
+    before, after, said = FAILS[mistake]
+    page.goto("/ops/Twice?start=-1&stop=2")
+    shows(page, "/ops/Twice?start=-1&stop=2")
+    follows(page)
+    page.evaluate("() => (window.stays = true)")
+    file.write_text(MINE.replace(before, after))
+    aside = page.locator("#following")
+    expect(aside.locator("mark")).to_have_text(f"        {after}", timeout=30_000)
+    expect(aside.locator("mark")).to_have_attribute("data-line", "25")
+    expect(aside.locator(".why")).to_contain_text(said)
+    expect(aside.locator(".stays")).to_have_text("The curves are those of the last good save.")
+    expect(aside).to_have_attribute("data-state", "trouble")
+    rises(page, 2)
+    assert violations(page) == []
+    file.write_text(THRICE)
+    rises(page, 3)
+    follows(page)
+    expect(aside.locator(".mishap")).to_be_empty()
+    assert page.url.endswith("/ops/Twice?start=-1&stop=2")
+    assert page.evaluate("() => window.stays")
+
+
+@pytest.mark.parametrize("mistake", ["nosuch * grad_output", "grad_output @ torch.ones(2, 3, 4)"])
+def test_a_backward_that_raises_leaves_forward_and_the_line_is_shown(page: Page, file: Path, mistake: str) -> None:
+    file.write_text(MINE.replace("return 2 * grad_output", f"return {mistake}"))
+    expect(page.locator(".source .failed")).to_have_attribute("data-line", "29", timeout=20_000)
+    expect(page.locator("#verdict .sentence")).to_contain_text("backward raised")
+    rises(page, 2)
+    file.write_text(THRICE)
+    rises(page, 3)
+    expect(page.locator("#following .mishap")).to_be_empty()
+
+
+def test_a_fresh_page_of_what_its_own_code_breaks_shows_the_line_and_no_advice_on_recipes(
+    page: Page, file: Path
+) -> None:
+    file.write_text(MINE.replace("return 2 * x", "return 2 * y"))
+    expect(page.locator("#following mark")).to_be_visible(timeout=20_000)
+    page.reload()
+    expect(page.locator("#fault mark")).to_have_attribute("data-line", "25")
+    expect(page.locator("#fault .why")).to_contain_text("whatever it is called with; mend it.")
+    expect(page.get_by_role("heading", name="Or say it in")).to_have_count(0)
+    follows(page)
+    file.write_text(THRICE)
+    shows(page, "/ops/Twice")
+    rises(page, 3)
+
+
 def test_every_tab_follows(page: Page, own: Own, file: Path) -> None:
     with visitor(page.context.browser, own.url) as another:  # type: ignore[arg-type]
         another.goto("/ops/Leaky")

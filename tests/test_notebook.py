@@ -17,7 +17,7 @@ from browsing import POLICY, curves
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 import gradloupe
-from gradloupe.ops import OPS
+from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.checked import Checked
 from gradloupe.server.notebook import figure
 
@@ -136,7 +136,11 @@ MISTAKES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], str]] = {
     "it is no function": (3, (), {}, "int"),
     "a recipe that cannot be read": (Cube, ("x: float63[7]",), {}, "float63"),
     "an argument that there is not": (Cube, ("z: float64[7]",), {}, "'z'"),
-    "a parameter that there is not": (Cube, (), {"steepnes": 1}, "steepnes"),
+    "a parameter that there is not": (Cube, (), {"steepnes": 1}, "Cube has no argument steepnes"),
+    "a parameter like no other": (Scaled, (), {"zz": 3}, "Scaled has no argument zz; it has x, weight, power."),
+    "a parameter of an op": (OPS["exp"], (), {"zz": 1}, "exp has no argument zz; it has "),
+    "a word of an address": (Scaled, (), {"grad_outptu": 1}, "did you mean grad_output? It has x, weight, power."),
+    "a value that forward refuses": (Scaled, (), {"power": "two"}, "raised TypeError"),
     "an element that there is not": (Cube, (), {"wrt": "y[3]"}, "wrt=y[3]"),
     "no interval": (Cube, (), {"x": 3}, "x=3"),
     "an empty interval": (Cube, (), {"x": (1, 1)}, "start"),
@@ -303,3 +307,64 @@ def test_an_exported_notebook_shows_the_verdict_and_the_text(notebook: Page) -> 
     expect(notebook.locator("pre").last).to_contain_text("Bent: differs")
     frame = notebook.locator("iframe")
     assert (frame.get_attribute("sandbox"), frame.get_attribute("height")) == ("allow-scripts", "800")
+
+
+def test_a_class_that_its_module_declares_is_checked_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = Op(Cube, "A declared cube", "", "", "", (Input("x", domain=(-1.0, 1.0)),))
+    assert not gradloupe.check(Cube).declared
+    monkeypatch.setattr(sys.modules[__name__], "declared", declared, raising=False)
+    checked = gradloupe.check(Cube)
+    assert checked.declared
+    assert (checked.sweeps[0].start, checked.sweeps[0].stop) == (-1, 1)
+    assert not gradloupe.check(Cube, "x: float64[3]").declared
+
+
+class Power(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, k: Any, shift: float = 0.0) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return x**k + shift
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return ctx.k * x ** (ctx.k - 1) * grad_output, None, None
+
+
+@pytest.mark.parametrize(("value", "written"), [(3, "k = 3"), (2.5, "k = 2.5"), (np.float64(1.5), "k = 1.5")])
+def test_the_recipe_that_is_told_has_the_values_that_were_used(value: Any, written: str) -> None:
+    for found in (gradloupe.check(Power, k=value), gradloupe.look(Power, k=value).checked):
+        assert found.recipe.startswith(f"x: float64[7]; {written}")
+        assert found.word == "matches"
+        assert f"called as   x: float64[7]; {written}" in repr(found)
+        assert "k" not in dict(found.assumed)
+        assert gradloupe.check(Power, found.recipe).sweeps == found.sweeps
+
+
+def test_values_stand_above_a_recipe_and_are_numbers_of_its_kind() -> None:
+    assert gradloupe.check(Power, "x: float64[3]; k = 0.5", k=2).recipe == "x: float64[3]; k = 2.0"
+    assert gradloupe.check(Power, "x: float64[3]; k = 2", shift=1.5).recipe == "x: float64[3]; k = 2; shift = 1.5"
+    found = gradloupe.check(Power, "x: float64[3]; k = 2", k=3, grad_output=-1.0, x=(0, 1))
+    assert (found.recipe, found.sweeps[0].stop) == ("x: float64[3]; k = 3", 1.0)
+
+
+def test_a_cell_is_told_what_to_write_into_it() -> None:
+    sentence = gradloupe.check(Lock).sentence
+    assert "say how it is called, such as `x: float64[7]; key = " in sentence
+    assert 'recipe="..."' in sentence
+    assert "example_inputs=(...)" in sentence
+    assert "field" not in sentence
+    assert gradloupe.check(Lock, "x: float64[7]; key = 5077").word == "matches"
+
+
+class Lock(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, key: int) -> torch.Tensor:
+        if key * 7 != 35_539:
+            raise LookupError("it does not fit")
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        return grad_output, None

@@ -180,6 +180,59 @@ def test_a_base_without_backward_is_left_out_and_what_was_made_goes_by_its_name(
     assert found("alone.py") == ["Unfinished"]
 
 
+HALF = SQUARE.partition("        (x,)")[0] + "        raise NotImplementedError\n"
+
+
+def test_a_base_that_only_raises_is_left_out_and_alone_it_is_said_what_to_name(here: Path) -> None:
+    derived = "\n\nclass Whole(Square):\n    @staticmethod\n    def backward(ctx, g):\n        return g\n"
+    written(here, {"both": HALF + derived, "base": HALF, "more": "from base import Square" + derived})
+    assert found("both.py") == ["Whole"]
+    assert found("base.py", "more.py") == ["Whole"]
+    assert found("base.py:Square") == ["Square"]
+    with worker("base.py") as loaded:
+        assert "name a class that derives from it" in loaded.trouble["sentence"]
+
+
+def test_a_class_that_is_named_is_taken_as_its_file_declares_it(here: Path) -> None:
+    declared = "\nfrom gradloupe.ops import Input, Op\n\nop = Op(Square, 'A square', '', '', '', (Input('x'),))\n"
+    written(here, {"ste": SQUARE + declared})
+    for target in ("ste.py", "ste.py:Square", "ste:Square"):
+        with worker(target) as loaded:
+            assert [(op["title"], op["declared"]) for op in loaded.hello["catalogue"]] == [("A square", True)]
+            assert described(loaded, "Square")["declared"]
+            assert "from ste import op" in loaded.test("Square")
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "return x.clmp(0)",
+        "return nosuch",
+        "raise ValueError('no')",
+        "sys.exit(3)",
+        "import nosuch",
+        "return eval('1 +')",
+    ],
+)
+def test_what_no_argument_cures_is_told_with_its_line(here: Path, deed: str) -> None:
+    written(here, {"my_ops": RAISES.format(deed=deed)})
+    with worker("my_ops.py") as loaded:
+        for recipe in ("", "x: float64[3]"):
+            trouble = loaded.describe("Raises", recipe)["unsolved"]["trouble"]
+            assert (trouble["file"], trouble["line"]) == ("my_ops.py", 8)
+            assert [8, f"        {deed}"] in trouble["excerpt"]
+            assert "line 8, in forward" in trouble["traceback"]
+
+
+def test_what_worked_before_a_save_is_tried_again(here: Path) -> None:
+    written(here, {"my_ops": RAISES.format(deed="return x.view(-1, 3)[:, :2] @ torch.ones(5, 2)")})
+    asked = {"op": "Raises", "recipe": "", "before": "x: float64[7]"}
+    with worker("my_ops.py") as loaded:
+        told = loaded._asked({"describe": asked})["unsolved"]
+    assert "as before the save" in told["sentence"]
+    assert told["trouble"]["line"] == 8
+
+
 def test_what_is_imported_from_elsewhere_is_taken_only_where_nothing_is_defined(here: Path) -> None:
     written(here, {"helper": SQUARE, "importing": "from helper import Square\n"})
     written(here, {"both": "from helper import Square\n" + SWISH})

@@ -163,3 +163,21 @@ def test_a_class_that_forgot_its_base_and_one_inside_a_function_are_pointed_at(h
     assert "Square has a forward and a backward, so let it inherit from torch.autograd.Function" in refused("bare.py")
     assert "one is inside make" in refused("maker.py")
     assert refused("pack").endswith("defines no torch.autograd.Function; pack.kernels does, so name that.")
+
+
+def test_only_what_the_file_defines_is_suggested(here: Path) -> None:
+    written(here, {"my_ops": "from torch.autograd.function import once_differentiable\n" + SQUARE})
+    assert refused("my_ops.py:Nope").endswith("my_ops.py has no Nope; it has Square.")
+    assert "it has Square" in refused("my_ops.py:once_differentable")
+
+
+def test_a_package_is_searched_for_a_module_that_defines_one(here: Path) -> None:
+    written(here, {"fast/__init__": "", "fast/a": "# Function\n", "fast/deep/__init__": "", "fast/deep/b": SQUARE})
+    assert refused("fast").endswith("fast.deep.b does, so name that.")
+    assert "fast/deep/b.py" in refused("fast/")
+
+
+def test_compiled_files_and_addresses_are_no_files(here: Path) -> None:
+    (here / "my_ops.pyc").write_bytes(b"")
+    assert "name its source, my_ops.py" in refused("my_ops.pyc")
+    assert "name a file on this machine" in refused("http://x.y/z.py")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -22,12 +23,14 @@ from browsing import POLICY
 from playwright.sync_api import Browser, Page, expect
 
 from gradloupe.server.checked import Checked, Finding, Swept, Worst
+from gradloupe.server.process import WorkerProcess
 from gradloupe.server.report import text
 from gradloupe.server.report.document import document
-from gradloupe.server.report.examined import NOWHERE
+from gradloupe.server.report.examined import NOWHERE, examined, helpers
 from gradloupe.server.report.found import Found, Report
 from gradloupe.server.report.junit import junit
 from gradloupe.server.report.page import page
+from gradloupe.server.work import Work
 
 GOOD = '''
 class Cube(torch.autograd.Function):
@@ -91,6 +94,45 @@ class Riddle(torch.autograd.Function):
     def backward(ctx, grad_output):
         return grad_output
 '''
+HERE = '''
+class Here(torch.autograd.Function):
+    """A parabola whose gradient is cut off out of sight."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x * x * weight
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return 2 * grad_output * x.clamp(-5, 5) * weight, grad_output * x * x
+
+
+class Kept(torch.autograd.Function):
+    """The exponential function, kept where autograd does not see it."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.exp = x.exp()
+        return ctx.exp.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.exp
+
+
+class Lock(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, key):
+        if key * 7 != 35_539:
+            raise LookupError("it does not fit")
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+'''
 NAMES = ["Cube", "Through", "Product", "Crash", "Riddle"]
 BOXES = re.compile("[\u2500-\u257f\x1b]")
 
@@ -101,6 +143,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("visitor")
     (folder / "my_ops.py").write_text(f"import os\n\nimport torch\n\n{GOOD}\n{STRAIGHT}\n{BAD}")
     (folder / "fine.py").write_text(f"import torch\n\n{GOOD}\n{STRAIGHT}")
+    (folder / "here.py").write_text(f"import torch\n\n{HERE}")
+    many = "\n".join(GOOD.replace("Cube", f"Cube{number}") for number in range(20))
+    (folder / "many.py").write_text(f"import os\nimport torch\n\n{many}\n{BAD}")
     (folder / "broken.py").write_text("import torch\n\ndef forward(:\n    pass\n")
     return folder
 
@@ -210,6 +255,78 @@ def test_a_name_that_is_allowed_must_be_that_of_a_function(folder: Path) -> None
     process = ran(folder, "fine.py --check --allow Trough")
     assert (process.returncode, process.stdout) == (2, "")
     assert process.stderr == "gradloupe: --allow Trough names no Function that was found; there are Cube, Through.\n"
+
+
+def test_where_it_differs_out_of_sight_is_told_though_that_is_no_fault(folder: Path) -> None:
+    process = ran(folder, "here.py:Here --check --save-html here.html")
+    assert process.returncode == 0
+    assert re.search(r"^Here\n  matches here  Beyond this range backward differs", process.stdout, re.MULTILINE)
+    page = (folder / "here.html").read_text()
+    assert page.count("Beyond this range backward differs") == 1
+    root = parsed(ran(folder, "here.py:Here --check --format junit").stdout)
+    said = next(case.findtext("system-out", "") for case in root.iter("testcase"))
+    assert said.count("Beyond this range backward differs") == 1
+    (found,) = json.loads(ran(folder, "here.py:Here --check --format json").stdout)["functions"]
+    assert found["ok"]
+    assert found["sweeps"][0]["beyond"].startswith("Beyond this range backward differs")
+
+
+def test_one_check_of_one_function_is_forgiven(folder: Path) -> None:
+    process = ran(folder, "here.py:Kept --check")
+    assert process.returncode == 1
+    assert "--allow\nKept:SECOND-ORDER." in process.stdout
+    process = ran(folder, "here.py:Kept --check --allow Kept:SECOND-ORDER")
+    assert process.returncode == 0
+    assert "SECOND-ORDER, allowed" in process.stdout
+    process = ran(folder, "my_ops.py:Product --check --allow Product:GRADIENT --format json")
+    assert process.returncode == 1
+    assert [each["id"] for each in json.loads(process.stdout)["functions"][0]["faults"]] == ["gradient"]
+    process = ran(folder, "here.py:Kept --check --allow Kept:SECOND-ODER")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert "--allow Kept:SECOND-ODER names no check of Kept; there are gradient, " in process.stderr
+    assert "Name:" not in ran(folder, "--help").stderr
+    assert "NAME:CHECK" in ran(folder, "--help").stdout
+
+
+def test_who_is_told_that_no_call_was_found_can_write_one_into_the_file(folder: Path) -> None:
+    process = ran(folder, "here.py:Lock --check --format junit")
+    message = next(each.get("message", "") for each in parsed(process.stdout).iter("failure"))
+    assert "say how it is called, such as `x: float64[7]; key = " in message
+    assert "Write that as a line `Gradloupe: ...` into its docstring" in message
+    assert "example_inputs" in message
+    assert "field" not in message
+
+
+def test_many_functions_are_shared_by_workers_and_told_in_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    names = [*(f"Cube{number}" for number in range(20)), *NAMES[2:]]
+    monkeypatch.setattr(sys.modules[examined.__module__], "helpers", lambda count: 2 if count == len(names) else 0)
+    heard = list[tuple[int, int, str]]()
+    process = WorkerProcess(Work(targets=("many.py",)))
+    report = asyncio.run(examined(process, ["Product"], lambda *told: heard.append(told), drawn=False))
+    assert [each.checked.name for each in report.found] == names
+    assert [each.checked.word for each in report.found] == ["matches"] * 20 + ["differs", "lost", "unsolved"]
+    assert [each.checked.name for each in report.faulty] == ["Crash", "Riddle"]
+    assert {name for _, _, name in heard} == set(names)
+    assert all(each.curves is None for each in report.found)
+
+
+def test_what_a_helper_cannot_load_is_examined_by_the_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    once = "import os\nos.rename('fresh', 'stale')\nimport torch\n"
+    (folder / "once.py").write_text(f"{once}{GOOD}{STRAIGHT}")
+    (folder / "fresh").touch()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys.modules[examined.__module__], "helpers", lambda count: 1)
+    process = WorkerProcess(Work(targets=("once.py",)))
+    report = asyncio.run(examined(process, (), lambda *told: None))
+    assert [each.checked.word for each in report.found] == ["matches", "differs"]
+    assert all(each.curves for each in report.found)
+
+
+def test_a_few_functions_have_one_worker_and_no_more_than_four_have_many() -> None:
+    assert helpers(8) == 0
+    assert 0 <= helpers(9) <= 1
+    assert 0 <= helpers(10_000) <= 3
 
 
 def test_a_page_is_written_without_a_check_and_that_is_no_failure(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncGenerator, Coroutine, Iterable
 from contextlib import aclosing, suppress
@@ -64,12 +65,13 @@ class Loads:
         """End all workers and leave nothing behind."""
         self._ended = True
         newest, self._newest = self._newest, None
-        for task in self._tasks:
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.engine.close()
+        await self.engine.close()  # whoever waits for it is told, and can end
         if newest is not None and newest is not self.engine:
             await newest.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._retired.close()
 
     async def reload(self) -> None:
@@ -185,7 +187,12 @@ class Loads:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logging.getLogger("uvicorn.error").error("the files are not followed", exc_info=task.exception())
 
 
 async def _greeting(engine: Engine) -> None:

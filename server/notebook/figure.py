@@ -78,10 +78,10 @@ def figure(function: Any, wanted: Wanted, height: int | None) -> Look:
     there = called(function, wanted)
     if isinstance(there, Found):
         return Look(there.checked)
-    found = examined(there, wanted)
+    found = examined(there)
     if found.curves is None or not found.curves.columns:
         return Look(found.checked)
-    return Look(found.checked, _page(there, wanted.address(there.told), found.curves), height or HEIGHT)
+    return Look(found.checked, _page(there, there.wanted.address(there.told), found.curves), height or HEIGHT)
 
 
 def _page(there: Subject, address: Address, curves: Frame) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -20,14 +20,17 @@ from ..frames import Frame
 from ..number import BadQuery, write
 from ..numerics.inference.infer import infer
 from ..numerics.inference.made import op_of
+from ..numerics.inference.named import free
 from ..numerics.inference.parse import parse
 from ..numerics.inference.recipe import BadRecipe, Recipe
 from ..numerics.inference.signature import signature_of
+from ..own.functions import declaration_of, is_function
 from ..own.lines import File
 from ..own.overrides import override
 from ..query import read
 from ..question import Question
 from ..shapes import shapes
+from .values import check_names, settled
 
 GROUP = "here"
 TENSORS = (torch.Tensor, list, tuple)
@@ -48,6 +51,10 @@ class Wanted:
     def somewhere(self) -> bool:
         """Whether anything is said of the section."""
         return bool(self.x is not None or self.wrt or self.of or self.parameters)
+
+    def without(self, names: Collection[str]) -> Wanted:
+        """The same but for some parameters."""
+        return replace(self, parameters={name: one for name, one in self.parameters.items() if name not in names})
 
     def address(self, op: dict[str, Any]) -> Address:
         """The section of a described op; raises ``BadQuestion``."""
@@ -70,10 +77,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Subject:
-    """An op, and its description; answers as an engine does, here and now."""
+    """An op, its description, and what else is wanted of it; answers as an engine does, here and now."""
 
     op_: Op
     told: dict[str, Any]
+    wanted: Wanted = field(default_factory=Wanted)
 
     async def stub(self, name: str) -> dict[str, Any]:
         """What is known of it."""
@@ -100,7 +108,13 @@ def name_of(function: Any) -> str:
 
 
 def subject(function: Any, wanted: Wanted) -> Subject:
-    """The op of a Function; raises ``NotInferred``, ``BadRecipe``, and whatever the Function may raise."""
+    """The op of a Function, called with the values that are wanted for its arguments.
+
+    Raises ``NotInferred``, ``BadRecipe``, ``BadQuestion``, and whatever the Function may raise.
+    """
+    if is_function(function) and not wanted.recipe and wanted.example_inputs is None:
+        declared = declaration_of(function)
+        function = declared[1] if declared else function
     name = name_of(function)
     recipe: Recipe | None
     assumed: tuple[tuple[str, str], ...] = ()
@@ -108,8 +122,16 @@ def subject(function: Any, wanted: Wanted) -> Subject:
         if wanted.recipe or wanted.example_inputs is not None:
             raise BadRecipe("An Op declares itself how it is called; change its inputs, or give its Function instead.")
         op, recipe = replace(function, name=name), None
+        check_names(name, wanted.parameters, [each.name for each in op.inputs] + [one.name for one in op.parameters])
     else:
         recipe, given, assumed = _recipe(function, wanted)
+        arguments = signature_of(function).arguments
+        recipe, used = settled(recipe, wanted.parameters, arguments)
+        wanted = wanted.without(used)
+        named = [each.name for each in recipe.arguments] + [each.name for each in arguments if not each.star]
+        there = free(dict.fromkeys(named))
+        check_names(name, wanted.parameters, list(there.values()))
+        assumed = tuple(each for each in assumed if there.get(each[0], "") not in used)
         op = op_of(function, recipe, name, name.rpartition(".")[2], GROUP, given)
     file, first, source = _written(op)
     vars(op)["_written"] = (first or 1, source)  # a class of a cell is found by the lines that IPython keeps
@@ -125,7 +147,7 @@ def subject(function: Any, wanted: Wanted) -> Subject:
         "file": file,
         "group": GROUP,
     }
-    return Subject(op, told)
+    return Subject(op, told, wanted)
 
 
 def _recipe(function: Any, wanted: Wanted) -> tuple[Recipe, dict[str, torch.Tensor], tuple[tuple[str, str], ...]]:

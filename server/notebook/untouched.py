@@ -19,7 +19,7 @@ _CUDA: Any = torch.cuda  # not all of it is typed
 @contextmanager
 def untouched() -> Iterator[None]:
     """Random numbers, default dtype, threads, modes of torch, the folder: at the end they are as at the beginning."""
-    dtype, threads, path, folder = torch.get_default_dtype(), torch.get_num_threads(), list(sys.path), os.getcwd()
+    dtype, threads, path, folder = torch.get_default_dtype(), torch.get_num_threads(), list(sys.path), _folder()
     modes = torch.is_grad_enabled(), torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
     deterministic = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     cuda = _CUDA.get_rng_state_all() if _CUDA.is_initialized() else []
@@ -39,3 +39,11 @@ def untouched() -> Iterator[None]:
                 _CUDA.set_rng_state_all(cuda)
             with suppress(OSError):
                 os.chdir(folder)
+
+
+def _folder() -> str:
+    """Where we are, or what is always there if that folder is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep

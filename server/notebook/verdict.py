@@ -13,12 +13,13 @@ from ..report.found import Found
 from .subject import Subject, Wanted, name_of, subject
 
 T = TypeVar("T")
+SAY = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'
 
 
 def verdict(function: Any, wanted: Wanted) -> Found:
     """What is found of it; raises nothing but ``KeyboardInterrupt``."""
     found = called(function, wanted)
-    return found if isinstance(found, Found) else examined(found, wanted)
+    return found if isinstance(found, Found) else examined(found)
 
 
 def called(function: Any, wanted: Wanted) -> Subject | Found:
@@ -28,16 +29,17 @@ def called(function: Any, wanted: Wanted) -> Subject | Found:
         return subject(function, wanted)
     except NotInferred as problem:
         told |= {"recipe": problem.recipe}
-        return Found(uncalled(told, problem.sentence), told | {"tried": list(problem.tried)})
+        sentence = f"{problem.sentence} {SAY}" if problem.sayable else problem.sentence
+        return Found(uncalled(told, sentence), told | {"tried": list(problem.tried)})
     except (BadRecipe, BadQuestion) as problem:
         return Found(uncalled(told | {"recipe": wanted.recipe}, str(problem)), told)
     except (Exception, SystemExit) as problem:  # noqa: BLE001 whatever a Function raises, or its description
         return Found(uncalled(told, _said(problem), "failed"), told)
 
 
-def examined(there: Subject, wanted: Wanted) -> Found:
+def examined(there: Subject) -> Found:
     """The curves and the X-ray of what can be asked."""
-    told = there.told
+    told, wanted = there.told, there.wanted
     try:
         return _now(asked(there, told["name"], chosen=wanted.address if wanted.somewhere else None))
     except (Exception, SystemExit) as problem:  # noqa: BLE001 in this process nobody else tells of it

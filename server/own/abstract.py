@@ -23,7 +23,7 @@ def unwritten(thing: Any) -> str:
     """The method of a Function that only raises ``NotImplementedError``; "" if there is none, or it is no class."""
     if not isinstance(thing, type):
         return ""
-    return next((name for name in METHODS if _only_raises(getattr(thing, name, None))), "")
+    return next((name for name in METHODS if not lacks(thing, name) and _only_raises(getattr(thing, name, None))), "")
 
 
 def _only_raises(method: Any) -> bool:
@@ -41,6 +41,7 @@ def _only_raises(method: Any) -> bool:
 
 def inherited(thing: Any, others: Iterable[Any]) -> bool:
     """Whether it is a base with a method unwritten, from which one of the others inherits."""
-    if not isinstance(thing, type) or not (lacks(thing, "backward") or unwritten(thing)):
+    if not isinstance(thing, type) or not type.__subclasses__(thing):  # most have none, and need not be read
         return False
-    return any(each is not thing and isinstance(each, type) and issubclass(each, thing) for each in others)
+    heirs = any(each is not thing and isinstance(each, type) and issubclass(each, thing) for each in others)
+    return heirs and bool(lacks(thing, "backward") or unwritten(thing))

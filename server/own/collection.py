@@ -88,13 +88,13 @@ class Own:
             "assumed": [list(each) for each in usual.assumed] if usual and used == text else [],
             "block": block(solved.op, solved.recipe) if solved.recipe else "",
         }
-        told = described(solved.op, shapes(solved.op))
+        told = described(solved.op, shapes(solved.op), entry.stub["file"])
         return told | {key: entry.stub[key] for key in OF_THE_STUB} | asked
 
     def _entry(self, name: str) -> Entry:
         if name not in self._load.entries:  # the file was changed, and this worker has loaded it anew
             said = f"There is no {name} any more in {', '.join(self._load.targets)}; reload the page."
-            nothing = {"argument": "", "recipe": "", "tried": [], "parameters": []}
+            nothing: dict[str, Any] = {"argument": "", "recipe": "", "tried": [], "parameters": [], "trouble": None}
             raise Unsolved({"name": name, "title": name, "sentence": said, **nothing})
         return self._load.entries[name]
 
@@ -186,7 +186,8 @@ def _unsolved(entry: Entry, problem: NotInferred, reading: Reading) -> Unsolved:
         "recipe": plain(problem.recipe),
         "tried": [[plain(each) for each in tried] for tried in problem.tried[:MOST_TRIED]],
         "parameters": [[plain(each) for each in found] for found in problem.parameters],
+        "sayable": problem.sayable,
     }
-    if problem.error is not None:
-        told["trouble"] = trouble(problem.error, reading, os.getcwd()) | {"sentence": told["sentence"]}
+    error = problem.error
+    told["trouble"] = error and trouble(error, reading, os.getcwd()) | {"sentence": told["sentence"]}
     return Unsolved(entry.stub | told)

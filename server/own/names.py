@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from itertools import chain, count
 
-ENDINGS = frozenset(("json", "csv", "svg", "png", "html", "size"))  # of the representations of an op
+ENDINGS = frozenset(("json", "csv", "svg", "png", "html", "py", "size"))  # of the representations of an op
 
 
 def names_of(things: Iterable[tuple[str, str]], taken: Collection[str]) -> list[str]:

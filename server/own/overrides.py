@@ -93,7 +93,7 @@ def _of_values(values: dict[str, Any]) -> Override:
     tracked = any(isinstance(value, torch.Tensor) and value.requires_grad for value in values.values())
     given = {name: value.detach().cpu().clone() for name, value in values.items() if _is_held(value)}
     arguments = tuple(
-        _tensor(name, given[name], value.requires_grad or not tracked) if name in given else _constant(name, value)
+        _tensor(name, given[name], value.requires_grad or not tracked) if name in given else constant(name, value)
         for name, value in values.items()
     )
     if not any(isinstance(each, TensorArgument) and each.grad for each in arguments):
@@ -125,7 +125,8 @@ def _tensor(name: str, value: torch.Tensor, grad: bool) -> TensorArgument:
     return TensorArgument(name, tuple(value.shape), dtype, "normal", max(1, below), grad and dtype in FLOATS)
 
 
-def _constant(name: str, value: Any) -> Constant:
+def constant(name: str, value: Any) -> Constant:
+    """The argument of a recipe that holds a value of any kind."""
     if hasattr(value, "item") and not isinstance(value, torch.Tensor) and getattr(value, "ndim", None) == 0:
         value = value.item()  # a number of NumPy's
     if plain(value):

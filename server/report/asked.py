@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import replace
 from math import isfinite
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from .found import Found
 
 # Seconds that a Function may have taken before it is no longer asked by its other inputs, and how many of these.
 ENOUGH, OTHERS = 5.0, 7
+SAY = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
 HELD = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
 
 
@@ -40,18 +41,22 @@ class Door(Protocol):
 
 
 async def asked(
-    engine: Door, name: str, allowed: bool = False, chosen: Callable[[dict[str, Any]], Address] | None = None
+    engine: Door,
+    name: str,
+    allowed: Collection[str] = (),
+    chosen: Callable[[dict[str, Any]], Address] | None = None,
 ) -> Found:
     """What is found of the op of that name; what goes wrong with it is a result. Raises ``EngineBroken``.
 
-    ``chosen`` makes of its description the address to look at, and only there; it may raise ``BadQuestion``.
+    ``allowed`` are the ids of what is no fault of it. ``chosen`` makes of its description the address to look at, and
+    only there; it may raise ``BadQuestion``.
     """
     stub = await engine.stub(name)
     try:
         op = stub | await engine.op(name)
     except Unsolved as unsolved:
         told = stub | unsolved.told
-        return Found(uncalled(told, told["sentence"]), told)
+        return Found(uncalled(told, f"{told['sentence']} {SAY}" if told.get("sayable") else told["sentence"]), told)
     except (BadQuestion, EngineFault) as problem:
         return Found(uncalled(stub, str(problem)), stub)
     try:
@@ -64,7 +69,9 @@ async def asked(
         return Found(uncalled(op, str(problem), "failed"), op)
 
 
-async def _looked_at(engine: Door, op: dict[str, Any], address: Address, allowed: bool, others: bool) -> Found:
+async def _looked_at(
+    engine: Door, op: dict[str, Any], address: Address, allowed: Collection[str], others: bool
+) -> Found:
     began, usual = time.monotonic(), address.question
     curves = await engine.answer(usual)
     headers = [curves.header]

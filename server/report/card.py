@@ -27,6 +27,8 @@ def card(found: Checked) -> str:
 
 
 def _rows(found: Checked) -> Iterator[tuple[str, Markup]]:
+    for sentence in found.elsewhere:
+        yield "out of sight", coded(sentence)
     if found.recipe:
         yield "called as", Markup("<code>{}</code>").format(found.recipe)
     for each in found.sweeps:

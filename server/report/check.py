@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,13 +16,12 @@ from ..process import WorkerProcess
 from ..settings import Settings
 from ..whole import write
 from . import text
+from .allowed import NothingToAllow
 from .document import document
-from .examined import NOWHERE, NoSuchFunction, examined
+from .examined import NOWHERE, Tell, examined
 from .found import Report
 from .junit import junit
 from .page import page
-
-Tell = Callable[[int, int, str], None]
 
 
 def check(process: WorkerProcess, chosen: Settings) -> int:
@@ -33,8 +32,8 @@ def check(process: WorkerProcess, chosen: Settings) -> int:
     """
     with _progress() as tell:
         try:
-            report = asyncio.run(examined(process, chosen.allow, tell))
-        except NoSuchFunction as problem:
+            report = asyncio.run(examined(process, chosen.allow, tell, bool(chosen.save_html)))
+        except NothingToAllow as problem:
             sys.stderr.write(f"gradloupe: {problem}\n")
             return 2
         except EngineBusy:  # it has but one question at a time: what it was waiting for was cancelled

@@ -1,43 +1,46 @@
-"""All Functions of some targets, one after the other, in a worker of their own: a crash costs only the one that did."""
+"""All Functions of some targets, in workers of their own: a crash costs only the one that did."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
-from collections.abc import Callable, Collection
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..denial import EngineBroken
 from ..engine import Engine
 from ..process import WorkerProcess
+from ..work import Work
+from .allowed import allowances, check_ids
 from .asked import asked
 from .found import Found, Report
 
 NOWHERE: dict[str, Any] = {"kind": "", "file": "", "line": None, "excerpt": [], "traceback": ""}
+# One worker more for every so many Functions, as long as there is a core and so much memory for it.
+SHARE, MOST, ROOM = 8, 4, 2**30
+Tell = Callable[[int, int, str], None]
 
 
-class NoSuchFunction(Exception):
-    """A name that was allowed to differ is that of no Function; the message says which there are."""
-
-
-async def examined(process: WorkerProcess, allowed: Collection[str], tell: Callable[[int, int, str], None]) -> Report:
-    """The report on the Functions that ``process`` imports; ``tell`` hears how many there are, and which is next.
-
-    Raises ``NoSuchFunction``.
+async def examined(process: WorkerProcess, allowed: Collection[str], tell: Tell, drawn: bool = True) -> Report:
+    """The report on the Functions that ``process`` imports; ``tell`` hears how many are done, of how many, and which is
+    next. Their curves are kept only if they are to be ``drawn``. Raises ``NothingToAllow``.
     """
     began, targets = time.monotonic(), process.work.targets
     engine = Engine(process)
     await engine.connect()
     try:
         names = list(await engine.catalogue())
-        _check(allowed, names)
-        found = list[Found]()
-        for number, name in enumerate(names):
-            tell(number, len(names), name)
-            found.append(await asked(engine, name, name in allowed))
+        queue = Queue(deque(enumerate(names)), allowances(allowed, names), tell, drawn)
+        await _by_all(engine, queue, helpers(len(names)))
+        found = tuple(queue.found[number] for number in range(len(names)))
         device = await engine.device()
         seconds = time.monotonic() - began
         kind = next(each["name"] for each in device["devices"] if each["kind"] == device["auto"])
-        return Report(targets, tuple(found), None, device["torch"], kind, seconds)
+        return Report(targets, found, None, device["torch"], kind, seconds)
     except EngineBroken as broken:
         trouble = engine.trouble or {**NOWHERE, "sentence": str(broken)}
         return Report(targets, (), trouble, seconds=time.monotonic() - began)
@@ -45,8 +48,61 @@ async def examined(process: WorkerProcess, allowed: Collection[str], tell: Calla
         await engine.close()
 
 
-def _check(allowed: Collection[str], names: list[str]) -> None:
-    strangers = [each for each in allowed if each not in names]
-    if strangers:
-        there = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-        raise NoSuchFunction(f"--allow {strangers[0]} names no Function that was found; there are {there}.")
+@dataclass
+class Queue:
+    """The Functions that wait, each with its place, and what was found of the others."""
+
+    waiting: deque[tuple[int, str]]
+    allowed: Mapping[str, frozenset[str]]
+    tell: Tell
+    drawn: bool
+    found: dict[int, Found] = field(default_factory=dict)
+
+    async def serve(self, engine: Engine) -> None:
+        """Examine one after the other until none waits; raises ``EngineBroken`` and ``NothingToAllow``."""
+        while self.waiting:
+            number, name = self.waiting.popleft()
+            self.tell(len(self.found), len(self.allowed), name)
+            try:
+                found = await asked(engine, name, self.allowed[name])
+            except BaseException:
+                self.waiting.appendleft((number, name))
+                raise
+            check_ids(found.checked, self.allowed[name])
+            self.found[number] = found if self.drawn else replace(found, curves=None)
+
+
+async def _by_all(engine: Engine, queue: Queue, more: int) -> None:
+    """Have an engine and ``more`` like it examine what waits."""
+    catalogue = await engine.catalogue()
+    tasks = [asyncio.create_task(_helped(engine.work, catalogue, queue)) for _ in range(more)]
+    try:
+        await queue.serve(engine)
+        await asyncio.gather(*tasks)
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    await queue.serve(engine)  # what a helper has left behind
+
+
+async def _helped(work: Work, catalogue: dict[str, Any], queue: Queue) -> None:
+    """Help as long as that goes well, and there is the same to examine: the file may have been changed meanwhile."""
+    with suppress(OSError, EngineBroken):
+        engine = Engine.spawn(work)
+        await engine.connect()
+        try:
+            if await engine.catalogue() == catalogue:
+                await queue.serve(engine)
+        finally:
+            await engine.close()
+
+
+def helpers(count: int) -> int:
+    """How many workers are worth their while for so many Functions, beside the first."""
+    if count <= SHARE:
+        return 0
+    import psutil  # not for a few
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(0, min(cores, MOST, -(-count // SHARE), psutil.virtual_memory().available // ROOM) - 1)

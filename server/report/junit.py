@@ -65,20 +65,20 @@ def _cases(suite: Element, found: Checked) -> None:
         if id_ == GRADIENT:
             _told(case, found)
         elif not wrong:
-            _remark(case, [each for each in found.findings if each.id == id_])
+            _remark(case, found, [each for each in found.findings if each.id == id_])
 
 
 def _told(case: Element, found: Checked) -> None:
     """How it was called, and what was found, as text that CI servers show beside a case."""
     said = [f"{found.word}: {found.sentence}", f"called as {found.recipe}" * bool(found.recipe)]
     said += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in found.sweeps]
-    said += ["allowed to differ"] * found.allowed
+    said += [*found.elsewhere, *["allowed to differ"] * found.allowed]
     SubElement(case, "system-out").text = _clean("\n".join(filter(None, said)))
 
 
-def _remark(case: Element, rows: list[Finding]) -> None:
+def _remark(case: Element, found: Checked, rows: list[Finding]) -> None:
     """What was seen, where that is no fault; a check that could not be made was skipped."""
-    said = [f"{each.level}: {each.said}" for each in rows if each.level != "fine"]
+    said = [f"{each.level}{', allowed' * found.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
     if rows[0].id == "NOT-LOOKED-AT":
         SubElement(case, "skipped", message=_clean(rows[0].seen))
     elif said:

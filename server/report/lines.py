@@ -17,6 +17,8 @@ def lines(found: Checked) -> Iterator[str]:
     yield from _said("", prose(found.sentence))
     if found.swept and found.swept.explanation:
         yield from _said("", prose(found.swept.explanation))
+    for sentence in found.elsewhere:
+        yield from _said("", prose(sentence))
     if found.recipe:
         yield from _said("called as", found.recipe)
     for each in found.sweeps:

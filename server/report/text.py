@@ -15,7 +15,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from ..checked import FAULTY, Checked, counted
+from ..checked import FAULTY, VERDICT, Checked, Finding, counted
 from ..typography import number, powers, prose, telling
 from .found import Report
 
@@ -26,6 +26,7 @@ HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
     "op = Op(..., surrogate=...), or pass --allow NAME."
 )
+FORGIVE = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
 
 
 def console(stream: IO[str]) -> Console:
@@ -60,8 +61,9 @@ def _write(report: Report, out: Console) -> None:
     out.print(table)
     out.width = wide
     out.print()
-    for each in report.faulty:
-        out.print(_wrong(each.checked))
+    for each in report.found:
+        if not each.checked.ok or each.checked.beyond:
+            out.print(_wrong(each.checked))
     out.print(_summary(report))
 
 
@@ -110,18 +112,25 @@ def _apart(value: float | None, other: float | None) -> str:
 
 def _xray(found: Checked) -> Text:
     grave = [each for each in found.findings if each.level in ("error", "warning")]
-    said = Text("\n").join(Text(each.id, COLOURS[each.level]) for each in grave)
+    said = Text("\n").join(_id(found, each) for each in grave)
     return said if grave else Text(counted(found.findings) or "-" * (not found.findings), COLOURS["note"])
+
+
+def _id(found: Checked, finding: Finding) -> Text:
+    said = Text(finding.id, COLOURS[finding.level])
+    return said.append(", allowed", "dim") if finding.level == "error" and found.forgives(finding) else said
 
 
 def _wrong(found: Checked) -> RenderableType:
     """The sentences about one Function, each with the place where to look."""
     said: list[RenderableType] = [Text(found.name, "bold")]
     for fault in found.faults:
-        head = Text(f"{fault.id}  ", "red" if fault.id != "gradient" else COLOURS.get(found.word, ""))
+        head = Text(f"{fault.id}  ", "red" if fault.id != VERDICT else COLOURS.get(found.word, ""))
         said.append(Padding(head.append(_sentence(fault.sentence), "default"), (0, 0, 0, 2)))
         if found.file:
             said.append(Padding(Text(found.place(fault.line), "dim"), (0, 0, 0, 2)))
+    for each in found.beyond:
+        said.append(Padding(Text("matches here  ").append(_sentence(each)), (0, 0, 0, 2)))
     said.append(Text(""))
     return Group(*said)
 
@@ -136,11 +145,18 @@ def _summary(report: Report) -> Text:
     said.append(f" torch {report.torch}, {report.seconds:.1f} s.", "dim")
     if any(_may_be_meant(each.checked) for each in report.faulty):
         said.append(f"\n{HINT}")
+    alone = next((each.checked for each in report.faulty if _is_of_checks(each.checked)), None)
+    if alone:
+        said.append(f"\n{FORGIVE.format(alone.name, alone.faults[0].id)}")
     return said
 
 
 def _may_be_meant(found: Checked) -> bool:
     return found.word == "differs" and not found.declared
+
+
+def _is_of_checks(found: Checked) -> bool:
+    return all(each.id != VERDICT for each in found.faults)
 
 
 def _trouble(report: Report, framed: bool) -> RenderableType:

@@ -26,7 +26,7 @@ from gradloupe.server.packed import packed, script
 
 BATCH, ROUNDS, CALLS = 25, 6, 60
 COUNT = 1000
-OPS = ("exp", "clipped_relu", "heaviside_sigmoid")
+NAMES = ("exp", "clipped_relu", "heaviside_sigmoid")
 DECODE = """([text, calls]) => {
   const times = Array.from({ length: calls }, () => {
     const start = performance.now();
@@ -54,7 +54,7 @@ def measure() -> Report:
     spent, bodies, ways, targets = [], [], [], []
     with serving() as server, chromium() as browser:
         server.wait_until_ready()
-        for op in OPS:
+        for op in NAMES:
             costs, plain, coded = _asked(op, server)
             spent.append(_costs(op, costs))
             ways.append(_again(op, costs))

@@ -20,7 +20,7 @@ from gradloupe.server.catalogue import catalogue
 
 BATCH, ROUNDS = 25, 8
 COUNT = 1000
-OPS = ("exp", "clipped_relu")
+NAMES = ("exp", "clipped_relu")
 
 
 def measure() -> Report:
@@ -28,7 +28,7 @@ def measure() -> Report:
     rows, targets = [], []
     with serving() as full:
         full.wait_until_ready()
-        for op in OPS:
+        for op in NAMES:
             with (
                 beside("bare.py", op) as (url, pid),
                 closing(Client(full.url, full.process.pid)) as ours,

@@ -15,6 +15,7 @@ from ..contract.nowhere import silenced
 from ..contract.randomness import reseed, undisturbed
 from ..layout import Handed
 from .bound import applied, flattened
+from .clock import Clock
 from .recipe import Recipe, TensorArgument
 
 SEED = 1234
@@ -23,13 +24,15 @@ Tensors = list[torch.Tensor | None]
 
 @dataclass(frozen=True)
 class Attempt:
-    """``values`` are the arguments by name, tensors without grad; nothing is tried any more after ``until``."""
+    """``values`` are the arguments by name, tensors without grad; nothing is tried any more when the
+    ``clock`` has no time.
+    """
 
     function: Callable[..., Any]
     recipe: Recipe
     values: dict[str, Any]
     seed: int = SEED
-    until: float = field(default_factory=lambda: time.monotonic() + 10)
+    clock: Clock = field(default_factory=Clock)
 
     @classmethod
     def at(
@@ -43,12 +46,13 @@ class Attempt:
 
     @property
     def late(self) -> bool:
-        """Whether its time is over."""
-        return time.monotonic() > self.until
+        """Whether there is no time for another call, as long as they take."""
+        return not self.clock.has(1)
 
     def within(self, seconds: float) -> Attempt:
         """The same with no more time than this, nor more than it had."""
-        return replace(self, until=min(self.until, time.monotonic() + seconds))
+        own, now = self.clock, time.monotonic()
+        return replace(self, clock=Clock(min(own.until, now + seconds), own.took, own.over))
 
     def changed(self, values: Mapping[str, Any]) -> Attempt:
         """The same with other values."""
@@ -67,11 +71,19 @@ class Attempt:
                     value = value * 1
             arguments.append(value)
         reseed(self.seed)
-        with torch.set_grad_enabled(track):
-            return leaves, flattened(applied(self.function)(*arguments))
+        begun = time.monotonic()
+        try:
+            with torch.set_grad_enabled(track):
+                return leaves, flattened(applied(self.function)(*arguments))
+        finally:
+            self.clock.timed(begun)
 
     def outputs(self) -> Tensors | None:
-        """The floating outputs in double precision, None in the place of any other; None for all if the call fails."""
+        """The floating outputs in double precision, None in the place of any other; None for all if the call fails,
+        or there is no time for it.
+        """
+        if self.late:
+            return None
         try:
             _, returned = self.called()
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
@@ -79,12 +91,18 @@ class Attempt:
         return [plain(each) for each in several(returned)]
 
     def pulled(self, output: int, grad_output: torch.Tensor) -> dict[str, torch.Tensor] | None:
-        """What backward delivers to each tensor that requires grad, zeros for None; None if anything fails."""
+        """What backward delivers to each tensor that requires grad, zeros for None; None if anything fails, or no time
+        is left.
+        """
+        if self.late:
+            return None
+        begun = time.monotonic()
         try:
             leaves, returned = self.called(track=True)
             out = several(returned)[output]
             root: torch.Tensor = Handed.apply(out, grad_output.to(out))  # type: ignore[no-untyped-call]
             found = torch.autograd.grad(root, list(leaves.values()), allow_unused=True)
+            self.clock.timed(begun)
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
             return None
         return {

@@ -31,13 +31,14 @@ SECONDS = 0.5
 def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Parameter | None:
     """The parameter of an op that a constant becomes, with bounds in which forward stays finite.
 
-    None if it can only be what it is: nothing else works, or it is no number, switch or string.
+    None if it can only be what it is: nothing else works, or it is no number, switch or string. Of a Function too slow
+    to be tried they are what is usual for the name and the value.
     """
     value = constant.value
     tried = attempt.within(SECONDS)
 
     def works(other: object) -> bool:
-        return not tried.late and _works(tried.changed({constant.name: other}), pair)
+        return tried.late or _works(tried.changed({constant.name: other}), pair)
 
     if isinstance(value, bool):
         return Parameter(name, value, kind="switch") if works(not value) else None
@@ -46,7 +47,7 @@ def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Pa
         choices = tuple(dict.fromkeys([value, *strings]))
         return Parameter(name, value, kind="choice", choices=choices) if len(choices) > 1 else None
     if isinstance(value, int):
-        least, most = SEEDS if "seed" in name and works(SEEDS[1]) else _whole(value, works)
+        least, most = SEEDS if "seed" in name and works(SEEDS[1]) else _whole(value, works, 1 if tried.late else WHOLE)
         return Parameter(name, value, least, most, kind="int") if least < most else None
     if isinstance(value, float) and math.isfinite(value):
         low, high = _real(value, constant.name.lower(), works)
@@ -64,15 +65,15 @@ def _works(attempt: Attempt, pair: Pair) -> bool:
     return fits and math.isfinite(float(out[pair.of_index]))
 
 
-def _whole(value: int, works: Callable[[object], bool]) -> tuple[int, int]:
+def _whole(value: int, works: Callable[[object], bool], far: int = WHOLE) -> tuple[int, int]:
     """The run of whole numbers about a value that all work."""
     if abs(value) > LARGE:
         ends = sorted((value // 2, value * 2))
         return tuple(end if works(end) else value for end in ends)  # type: ignore[return-value]
     low = high = value
-    while low > value - WHOLE and (low > 0 or value < 0) and works(low - 1):
+    while low > value - far and (low > 0 or value < 0) and works(low - 1):
         low -= 1
-    while high < value + WHOLE and works(high + 1):
+    while high < value + far and works(high + 1):
         high += 1
     return low, high
 

@@ -20,6 +20,8 @@ from .signature import MISSING, Argument
 ANNOTATED = 7.0
 # Every kind may be right in the end, but those are tried last.
 UNLIKELY = 4.0
+# With some values nothing is seen of the Function, and all agrees: they come after a second look at any other.
+PAST = 5.0
 # What is called with one argument, or with two.
 ONE, TWO = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub")
 TENSORS = ("tensor", "index", "mask")
@@ -61,8 +63,9 @@ def choices(argument: Argument, known: Evidence, first: bool) -> list[Choice]:
     """
     found = list(_defaulted(argument, known))
     for kind, cost, because in _kinds(argument, known, first):
-        for place, value in enumerate(_values(kind, argument, known)):
+        for place, value in enumerate(sorted(_values(kind, argument, known), key=known.leads_past)):
             dear = 0.4 * place if kind != "callable" else 0.8 * place
+            dear += PAST * known.leads_past(value)
             found.append(Choice(kind, cost + dear, because, value))
     unique: dict[tuple[str, str], Choice] = {}
     for each in sorted(found, key=lambda choice: choice.cost):
@@ -89,7 +92,7 @@ def writable(value: Any) -> bool:
 def _defaulted(argument: Argument, known: Evidence) -> Iterator[Choice]:
     if argument.default is not MISSING and writable(argument.default):
         # None stands for a tensor that may be left out: with the tensor there is more to see.
-        dear = 1.5 if argument.default is None and known.differentiable else 0.0
+        dear = 1.5 if argument.default is None and known.differentiable else PAST * known.leads_past(argument.default)
         yield Choice("default", dear, "it is the default", argument.default)
 
 
@@ -162,7 +165,7 @@ def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
 
 
 def _numbers(name: str, known: Evidence) -> list[Any]:
-    values = [*known.numbers, *(words.suggested(name) or (1.0, 2, 0.5))]
+    values = [*known.numbers, *(words.suggested(name) or (0.5, 1.0, 2))]
     asked = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))
     if "backward" in known.used and "forward" not in known.used and not known.numbers and not asked and 1.0 in values:
         # What only backward uses, such as a factor of the gradient, shows nothing where it is 1.
@@ -186,7 +189,8 @@ def _wholes(name: str, known: Evidence) -> list[int]:
 
 def _strings(argument: Argument, known: Evidence) -> list[str]:
     literal = re.findall(r"""['"]([^'"]*)['"]""", argument.annotation)
-    return list(dict.fromkeys([*literal, *known.strings])) or ["mean", "sum", "none"]
+    found = list(dict.fromkeys([*literal, *known.strings]))
+    return found if any(not known.leads_past(each) for each in found) else [*found, "mean", "sum", "none"]
 
 
 def _sequences(name: str, known: Evidence) -> list[Any]:

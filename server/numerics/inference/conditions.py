@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from .naming import Naming, each_of, quoted, whole
+from .past import past, returned
 
 
 class Conditions(Naming, ast.NodeVisitor):
@@ -45,6 +46,14 @@ class Conditions(Naming, ast.NodeVisitor):
         before, self.required = self.required, self.required or refused
         self.visit(test)
         self.required = before
+
+    def leads_past(self, node: ast.If | ast.IfExp) -> None:
+        """Note the values for which a branch of forward hands on what it was given."""
+        if self.where != "backward":
+            for one, value in past(node, lambda each: self.subject(each) is not None, returned(self.source.statements)):
+                found = self.evidence(one)
+                if found and not found.leads_past(value):
+                    found.past.append(value)
 
     def _compared(self, one: ast.expr, operator: ast.cmpop, other: ast.expr, node: ast.Compare) -> None:
         values = [each.value for each in each_of(other) if isinstance(each, ast.Constant)]

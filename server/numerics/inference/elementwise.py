@@ -28,6 +28,8 @@ def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
     names = tuple(name for name in inputs if attempt.tensor(name).shape == shape)
     if any(sizes[name] != 1 for name in inputs if name not in names):
         return ()
+    if not attempt.clock.has(LENGTH * len(STEPS) * len(names)):
+        return ()
     rows = {name: _row(attempt.tensor(name), place) for place, name in enumerate(names)}
     row = attempt.changed(rows)
     out = row.outputs()
@@ -38,6 +40,8 @@ def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
         and _alone(row, out, names)
         and (not steady or (_anywhere(row, out, names) and _same(out, base, sizes[largest], steady)))
         and _backward_alone(row, out, names)
+        and _backward_bears(row, names)
+        and not row.late
     )
     return names if fits else ()
 
@@ -104,6 +108,13 @@ def _backward_alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
             if found and any(not _near(found[name], torch.where(hot, full[name], none[name])) for name in names):
                 return False
     return True
+
+
+def _backward_bears(row: Attempt, names: tuple[str, ...]) -> bool:
+    """Whether backward takes a shorter row too, as forward does: it may use a held tensor that forward does not."""
+    shorter = row.changed({name: row.tensor(name)[: SHORTER[0]] for name in names})
+    ones = torch.ones(LENGTH, dtype=torch.float64)
+    return row.pulled(0, ones) is None or shorter.pulled(0, ones[: SHORTER[0]]) is not None
 
 
 def _part(tensor: torch.Tensor | None, index: torch.Tensor | slice) -> torch.Tensor | None:

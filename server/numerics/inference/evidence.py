@@ -14,6 +14,7 @@ class Evidence:
     ``ranks`` are the numbers of dimensions it is said to have, of which it has at least ``least``; those
     ``supposed`` it may have. ``strings`` and ``numbers`` are what it is compared with, ``length`` how many are unpacked
     from it, ``arity`` how many arguments it is called with, ``used`` the methods that do anything with it.
+    ``past`` are values that lead past what the Function does.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Evidence:
     differentiable: bool | None = None
     members: list[str] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    past: list[object] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     arity: int = 1
 
@@ -38,6 +40,10 @@ class Evidence:
         self.weights[kind] = self.weight(kind) + weight
         if weight > self.reasons.get(kind, (0.0, ""))[0]:
             self.reasons[kind] = (weight, reason)
+
+    def leads_past(self, value: object) -> bool:
+        """Whether with this value nothing of what the Function does is seen; True is not 1 here."""
+        return any(isinstance(each, bool) == isinstance(value, bool) and each == value for each in self.past)
 
     def weight(self, kind: str) -> float:
         """How much speaks for a kind."""

@@ -31,18 +31,19 @@ def not_inferred(function: Any, search: Search) -> NotInferred:
         sentence = (
             f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_way(argument, '')}."
         )
-        return NotInferred(sentence, argument, f"{argument}: float64[7]", (), parameters)
+        return NotInferred(sentence, argument, f"{argument}: float64[7]", (), parameters, sayable=True)
     argument = _argument(search, failures)
     recipe = failures[0][0].recipe.text()
     sentence, error = _sentence(function, search, failures, argument, recipe), None
+    sayable = _way(argument, recipe) in sentence
     own = [each for each in failures if incurable(each[2]) and not _unbound(function, search, each[2])]
     if own:
         step, outcome, _ = own[0]
         error = tried(search.signature.call, step.recipe).error  # once more, for its traceback
         if error is not None and not isinstance(error, ImportError):
             sentence = f"{_raiser(search, outcome)} {raised(error)}, whatever it is called with; mend it."
-            argument, recipe = "", step.recipe.text()
-    return NotInferred(sentence, argument, recipe, _told(failures), parameters, error)
+            argument, recipe, sayable = "", step.recipe.text(), False
+    return NotInferred(sentence, argument, recipe, _told(failures), parameters, error, sayable)
 
 
 def raised(error: BaseException) -> str:
@@ -81,8 +82,8 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
     if thing:
         members = ", ".join(f"{thing}.{each}" for each in dict.fromkeys(search.gathered.of(thing).members))
         return (
-            f"{thing!r} has to be an object ({_short(members)} is read from it), which no recipe can write down; put "
-            f"`example_inputs = {{{name!r}: (...)}}` with what you would pass into the module."
+            f"{thing!r} has to be an object ({_short(members)} is read from it), which no recipe can write down; give "
+            "what you would pass as example_inputs."
         )
     what = f"No value was found for {argument!r}" if argument else "No arguments were found"
     return (
@@ -93,10 +94,7 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
 
 def _way(argument: str, recipe: str) -> str:
     example = recipe if 0 < len(recipe) < LONGEST else f"x: float64[7]; {argument or 'k'} = 2"
-    return (
-        f"write a recipe such as `{example}` into the field, with what you would pass, or a line `Gradloupe: ...` with "
-        "it into its docstring"
-    )
+    return f"say how it is called, such as `{example}`"
 
 
 def _told(failures: Failures) -> tuple[tuple[str, str], ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from . import words
 from .blame import Blame
-from .candidates import Choice, choices, constant
+from .candidates import PAST, Choice, choices, constant
 from .cheapest import cheapest
 from .forms import forms
 from .gathered import Gathered
@@ -18,6 +19,8 @@ from .signature import MISSING
 # So much dearer is a recipe that has in it what has failed before.
 AGAIN = 3.0
 MOST_COMBINATIONS = 400
+# A tensor of a recipe has no more numbers.
+LARGEST = 4096
 Part = tuple[int, str]
 
 
@@ -67,7 +70,7 @@ class Ladder:
     def push(self, step: Step) -> None:
         """Add a step, unless its recipe has been there."""
         text = step.recipe.text()
-        if text not in self._seen and step.recipe.inputs:
+        if text not in self._seen and step.recipe.inputs and not _too_large(step.recipe):
             self._seen.add(text)
             self._put(step.cost, step)
 
@@ -114,7 +117,9 @@ class Ladder:
         counts = [returned] if returned is not None and returned in self.passes and returned < last else []
         counts += [min(last, max(unwritable, least)), least]
         for step, count in enumerate(dict.fromkeys(counts)):
-            yield count, 0.5 * step
+            left = self.gathered.arguments[count:]
+            unseen = any(self.gathered.of(each.name).leads_past(each.default) for each in left)
+            yield count, 0.5 * step + PAST * unseen
 
     def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> Step:
         given: list[TensorArgument | Constant] = []
@@ -142,6 +147,12 @@ class Ladder:
         if place and words.POSITIVE.search(name.lower()):
             fill = "positive"
         return TensorArgument(name, shape, "float64", fill, grad=known.differentiable is not False)
+
+
+def _too_large(recipe: Recipe) -> bool:
+    """Whether it asks for more numbers than one looks at: an error may name any size."""
+    sizes = [math.prod(each.shape) for each in recipe.arguments if isinstance(each, TensorArgument)]
+    return max(sizes) > LARGEST
 
 
 def _parts(recipe: Recipe) -> list[Part]:

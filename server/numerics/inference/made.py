@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -24,8 +23,8 @@ from .recipe import Constant, NotInferred, Recipe, TensorArgument
 from .span import POSITIVE, USUAL, span
 
 Given = Mapping[str, torch.Tensor]
-# Seconds for looking where something moves, beyond the first call.
-SECONDS = 2.0
+# Seconds for looking where something moves, beyond the first call, if a call takes as long as SLOW or not.
+SECONDS, SWIFTLY, SLOW = 2.0, 5.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ def op_of(
     with aside():
         attempt = Attempt.at(function, recipe, given)
         graph, base = _called(attempt)
-        attempt = replace(attempt, until=time.monotonic() + SECONDS)
+        attempt.outputs()
+        attempt = attempt.within(SWIFTLY if attempt.clock.seconds < SLOW else SECONDS)
         return _op(_made(attempt, base), graph, name, title, group)
 
 
@@ -98,6 +98,8 @@ def _made(attempt: Attempt, base: Tensors) -> Made:
             "as x: float64[7].",
             recipe=attempt.recipe.text(),
         )
+    # A Function may return something else where nothing is tracked, as everything from here on is.
+    base = attempt.outputs() or base
     numbers = elementwise(attempt, base)
     found = pairs(attempt, base)
     if numbers:

@@ -26,7 +26,7 @@ def identity(x: Any) -> Any:
     return x
 
 
-FUNCTIONS = ("tanh", "abs", "exp", "sin", "relu", "sigmoid")
+FUNCTIONS = ("tanh", "abs", "exp", "sin", "relu", "sigmoid", "mul", "sub")
 KINDS = (*DTYPES, "complex64", "complex128")
 # All that a recipe may name besides literals: nothing in it is ever evaluated.
 MENU: dict[str, Any] = {

@@ -29,6 +29,11 @@ class Reader(Conditions):
 
     # Statements.
 
+    def visit_Return(self, node: ast.Return) -> None:
+        if isinstance(node.value, ast.IfExp):
+            self.leads_past(node.value)
+        self.generic_visit(node)
+
     def visit_Assign(self, node: ast.Assign) -> None:
         self._kept(node.targets, node.value)
         for target in node.targets:
@@ -51,6 +56,7 @@ class Reader(Conditions):
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
+        self.leads_past(node)
         self.test(node.test, refused=any(isinstance(each, ast.Raise) for each in node.body))
         for each in (*node.body, *node.orelse):
             self.visit(each)

@@ -25,7 +25,8 @@ class NotInferred(Exception):
 
     ``argument`` is the name of the one that is to blame ("" if none), ``recipe`` the best text to edit, ``tried`` some
     calls with what happened, and ``parameters`` what was found out about each argument. ``error`` is what the Function
-    itself raises, with its traceback, where another recipe would not mend that.
+    itself raises, with its traceback, where another recipe would not mend that. ``sayable`` says that a recipe that the
+    visitor writes may well do; where to write it is known to whoever shows the sentence.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class NotInferred(Exception):
         tried: tuple[tuple[str, str], ...] = (),
         parameters: tuple[tuple[str, str], ...] = (),
         error: BaseException | None = None,
+        sayable: bool = False,
     ) -> None:
         super().__init__(sentence)
         self.sentence = sentence
@@ -44,6 +46,7 @@ class NotInferred(Exception):
         self.tried = tried
         self.parameters = parameters
         self.error = error
+        self.sayable = sayable
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from .trials import Outcome, tried
 MOST_TRIALS = 4000
 # After the first that works, so many more are looked at, within so many seconds, for one that agrees.
 MORE_TRIALS, MORE_SECONDS = 40, 0.6
-# A closer look calls a Function about so many times.
+# A closer look calls a Function about so many times, and may take this share of the time that is left.
+SHARE = 0.25
 CALLS, UNKNOWN = 40, Agreement(0.0, False)
 # Of so many trials all but a few failing in the same way, for want of something, the others will too.
 HOPELESS, SAME = 40, 0.6
@@ -51,7 +52,8 @@ class Search:
         self._begun = time.monotonic()
         self._ladder = Ladder(self.gathered)
         self._settled, self._since = False, (0, 0.0)
-        while self._seconds < self.budget and self.trials < MOST_TRIALS:
+        self._cost = 0.0
+        while self._seconds + self._cost < self.budget and self.trials < MOST_TRIALS:
             step = self._ladder.next()
             if step is None:
                 return
@@ -93,7 +95,8 @@ class Search:
         self.trials += 1
         begun = self._seconds
         outcome = tried(self.signature.call, step.recipe)
-        if outcome.error is None and (self._seconds - begun) * CALLS > self.budget - self._seconds:
+        self._cost = self._seconds - begun
+        if outcome.error is None and self._slow(step):
             # It is too slow to be called some times more: what works is taken.
             self.found, self._settled = self.found or (step, replace(outcome, given=()), UNKNOWN), True
             return
@@ -114,6 +117,15 @@ class Search:
             for each in repairs(Broken(step.recipe, blamed, self.gathered.arguments, saved)):
                 because = {**step.because, each.argument: each.because} if each.argument else step.because
                 self._ladder.push(Step(step.cost + each.cost, each.recipe, because))
+
+    def _slow(self, step: Step) -> bool:
+        """Whether closer looks would take too long; what may have been held up by others is called again."""
+        left, looks = self.budget - self._seconds, self._cost * CALLS
+        if SHARE * left < looks <= left:
+            begun = self._seconds
+            tried(self.signature.call, step.recipe)
+            self._cost = min(self._cost, self._seconds - begun)
+        return self._cost * CALLS > SHARE * left
 
     def _worked(self, step: Step, outcome: Outcome) -> None:
         step, outcome = self._held(step, outcome)

@@ -11,6 +11,8 @@ from .forms import usual
 from .recipe import Constant, TensorArgument
 
 Match = re.Match[str]
+# No larger whole number is taken from an error.
+LARGEST = 100
 # Sizes of the last dimension that are tried where another than the usual is asked for.
 LENGTHS = (3, 2, 4, 6, 8, 5, 1, 7, 9)
 
@@ -108,7 +110,7 @@ def mismatch(broken: Broken, match: Match) -> Iterator[Repair]:
         yield from broken.all(lambda each: _with(each, longest), 0.8)
     for place, constant in broken.constants():
         if type(constant.value) is int:
-            yield from broken.valued(place, (one, other), 0.6, 0.0)
+            yield from broken.valued(place, tuple(each for each in (one, other) if each < LARGEST), 0.6, 0.0)
     yield from lengths(broken)
 
 

@@ -20,6 +20,8 @@ POSITIVE = (0.05, 4.0)
 FAR, COARSE, HALVINGS = 10.0, 41, 30
 # Where it is looked if nothing moves nearby, and how far beyond what moves there it is swept.
 FARTHER, BEYOND = (10.0, 30.0, 100.0, 300.0, 1000.0, 10_000.0), 1.5
+# So many calls it takes to look for an end, for movement and for a wall.
+CALLS = 3 * COARSE
 # A curve whose largest value is so many times a usual one is a wall beside a flat line.
 STEEP, NARROWER, NARROWINGS = 1e4, 2 / 3, 5
 LIMITS = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
@@ -39,15 +41,18 @@ def span(attempt: Attempt, pair: Pair, usual: Interval = USUAL) -> Interval:
 
     main = attempt.recipe.inputs[0].name == pair.wrt
     wide = _with_limits(usual, attempt) if main else usual
+    if not attempt.clock.has(CALLS):
+        return wide
     low, high = _finite(at, held, max(FAR, *map(abs, wide)))
+    if attempt.late:
+        return wide
     start, stop = max(low, wide[0]), min(high, wide[1])
     if not start < stop:
         start, stop = max(low, held - 3.0), min(high, held + 3.0)
     if not start < stop:
         return wide
-    if attempt.late:
-        return _inward(start, stop)
-    return _narrowed(at, *_moving(at, start, stop, low, high))
+    found = _narrowed(at, *_moving(at, start, stop, low, high))
+    return _inward(start, stop) if attempt.late else found
 
 
 def _with_limits(usual: Interval, attempt: Attempt) -> Interval:

@@ -51,9 +51,11 @@ SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
     ),
     (r"zero_?point|zp|offset|shift|start|begin", (0, 0.0, 1)),
     (r"^p$|prob|drop|rate|momentum|decay|keep", (0.5, 0.1)),
+    (r"width|height", (1.0, 0.5, 2)),
+    # A factor of 1 is not seen.
     (
-        r"scale|alpha|beta|gamma|lamb|coeff|temp|tau|sigma|std|factor|weight|strength|lr|delta|mu|width|height|const|ratio",
-        (1.0, 0.5, 2),
+        r"scale|alpha|beta|gamma|lamb|coeff|temp|tau|sigma|std|factor|weight|strength|lr|delta|mu|const|ratio",
+        (0.5, 1.0, 2),
     ),
     (r"shape|size", ((4,), (2, 3), 2)),
 )
