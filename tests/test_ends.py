@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import looping
 import pytest
 from misbehaving import OWN
 from psutil import NoSuchProcess, Process
@@ -40,7 +41,7 @@ async def answers(file: Path, *deeds: str, **limits: Any) -> tuple[Answers, list
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(coroutine, 60))
+    return looping.run(asyncio.wait_for(coroutine, 60))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import looping
 import numpy as np
 import pytest
 from visiting import engine_of, kill_zygotes, question_of
@@ -112,7 +113,7 @@ def test_no_answer_is_lost_or_wrong_however_many_workers_are_killed(
         async with engine_of(*([tmp_path / "my_ops.py"] if own else [])) as engine:
             return await killed(engine, "Square" if own else "square", kills, zygotes), engine.restarts
 
-    found, restarts = asyncio.run(asyncio.wait_for(crowd(), 120))
+    found, restarts = looping.run(asyncio.wait_for(crowd(), 120))
     assert found.wrong == []
     assert found.right > kills
     assert restarts >= kills

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import looping
 import pytest
 
 from gradloupe.server.live.loads import Loads
@@ -86,7 +87,7 @@ def alive(pid: int) -> bool:
 
 
 def run(scene: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(scene)
+    looping.run(scene)
 
 
 def test_a_save_is_loaded_by_a_fresh_worker_and_the_old_one_ends(file: Path) -> None:

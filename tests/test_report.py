@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import os
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import looping
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY
@@ -262,7 +262,7 @@ def test_where_it_differs_out_of_sight_is_told_though_that_is_no_fault(folder: P
     assert process.returncode == 0
     assert re.search(r"^Here\n  matches here  Beyond this range backward differs", process.stdout, re.MULTILINE)
     page = (folder / "here.html").read_text()
-    assert page.count("Beyond this range backward differs") == 1
+    assert page.count("Beyond this range <code>backward</code> differs") == 1
     root = parsed(ran(folder, "here.py:Here --check --format junit").stdout)
     said = next(case.findtext("system-out", "") for case in root.iter("testcase"))
     assert said.count("Beyond this range backward differs") == 1
@@ -303,7 +303,7 @@ def test_many_functions_are_shared_by_workers_and_told_in_order(folder: Path, mo
     monkeypatch.setattr(sys.modules[examined.__module__], "helpers", lambda count: 2 if count == len(names) else 0)
     heard = list[tuple[int, int, str]]()
     process = WorkerProcess(Work(targets=("many.py",)))
-    report = asyncio.run(examined(process, ["Product"], lambda *told: heard.append(told), drawn=False))
+    report = looping.run(examined(process, ["Product"], lambda *told: heard.append(told), drawn=False))
     assert [each.checked.name for each in report.found] == names
     assert [each.checked.word for each in report.found] == ["matches"] * 20 + ["differs", "lost", "unsolved"]
     assert [each.checked.name for each in report.faulty] == ["Crash", "Riddle"]
@@ -318,7 +318,7 @@ def test_what_a_helper_cannot_load_is_examined_by_the_first(folder: Path, monkey
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys.modules[examined.__module__], "helpers", lambda count: 1)
     process = WorkerProcess(Work(targets=("once.py",)))
-    report = asyncio.run(examined(process, (), lambda *told: None))
+    report = looping.run(examined(process, (), lambda *told: None))
     assert [each.checked.word for each in report.found] == ["matches", "differs"]
     assert all(each.curves for each in report.found)
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
+import looping
 import pytest
 
 from gradloupe.server.live.watcher import Watcher
@@ -140,7 +141,7 @@ def test_a_save_is_heard_of_once_and_whole(file: Path, deed: Deed) -> None:
             assert await listening == []
             assert (text_of(file), news.times) == ("next = 1\n", 2)
 
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 def test_a_file_that_was_only_touched_is_no_save(file: Path) -> None:
@@ -156,7 +157,7 @@ def test_a_file_that_was_only_touched_is_no_save(file: Path) -> None:
             save(file, "saved = 1\n")
             assert await listening == []
 
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 def test_what_was_saved_before_anybody_listened_is_heard_of(file: Path) -> None:
@@ -166,7 +167,7 @@ def test_what_was_saved_before_anybody_listened_is_heard_of(file: Path) -> None:
         async with heard(watcher) as news:
             assert await news.next() == []
 
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 def test_a_file_that_stays_away_is_told_and_so_is_its_return(file: Path) -> None:
@@ -178,7 +179,7 @@ def test_a_file_that_stays_away_is_told_and_so_is_its_return(file: Path) -> None
             save(file, "first = 1\n")
             assert await news.next() == []
 
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 def test_a_folder_that_is_replaced_is_followed(tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ def test_a_folder_that_is_replaced_is_followed(tmp_path: Path) -> None:
                 assert await news.next() == []
                 assert text_of(file) == text
 
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 def test_a_file_behind_a_link_is_followed(tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_a_file_behind_a_link_is_followed(tmp_path: Path) -> None:
             save(real, "saved = 1\n")
             assert await listening == []
 
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 def test_while_it_looks_wide_a_module_that_appears_beside_is_heard_of(file: Path) -> None:
@@ -239,7 +240,7 @@ def test_while_it_looks_wide_a_module_that_appears_beside_is_heard_of(file: Path
             save(file, "saved = 1\n")
             assert await listening == []
 
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 def test_other_folders_are_followed_as_soon_as_they_are_named(file: Path, tmp_path: Path) -> None:
@@ -255,7 +256,7 @@ def test_other_folders_are_followed_as_soon_as_they_are_named(file: Path, tmp_pa
             save(helper, "half = 3\n")
             assert await listening == []
 
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 def test_where_nothing_is_reported_it_looks_itself(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +270,7 @@ def test_where_nothing_is_reported_it_looks_itself(file: Path, monkeypatch: pyte
             assert await listening == []
 
     monkeypatch.setattr("gradloupe.server.live.watcher.awatch", _refused)
-    asyncio.run(scene())
+    looping.run(scene())
 
 
 async def _refused(*folders: Path, **options: object) -> AsyncIterator[None]:

@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+import looping
 import pytest
 from psutil import STATUS_ZOMBIE, Process, wait_procs
 from serving import children, serving
@@ -46,7 +47,7 @@ class Telling(torch.autograd.Function):
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(coroutine, 60))
+    return looping.run(asyncio.wait_for(coroutine, 60))
 
 
 async def seconds(*targets: Path) -> float:

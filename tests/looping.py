@@ -1,0 +1,16 @@
+"""What is awaited in a test, run in a loop of its own, whatever else runs in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def run(scene: Coroutine[Any, Any, T]) -> T:
+    """What ``scene`` returns; in this thread the browser's own loop may be running."""
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(asyncio.run, scene).result()
