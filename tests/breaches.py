@@ -791,6 +791,24 @@ class NumpyUndeclared(Square):
         return torch.from_numpy(2 * x.detach().numpy()) * grad_output
 
 
+@breach("SECOND-ORDER", "warning")
+class RaisesWhereItIsDifferentiated(Square):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return Undifferentiated.apply(grad_output, x)
+
+
+class Undifferentiated(F):
+    @staticmethod
+    def forward(ctx, grad_output, x):
+        return 2 * x * grad_output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        raise NotImplementedError("no second derivative")
+
+
 @breach("ONCE-DIFF", "note")
 class Once(Square):
     @staticmethod
