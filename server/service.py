@@ -87,7 +87,7 @@ def _collection(work: Work) -> Collection:
         return Gallery()
     from .own.collection import Own
 
-    return Own(work.targets)
+    return Own(work.targets, work.again)
 
 
 def _question(plain: dict[str, Any]) -> Question:

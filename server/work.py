@@ -12,13 +12,15 @@ class Work:
 
     ``targets`` are what stands on the command line (``my_ops.py``, ``package.module:Name``); with none it serves the
     gallery. ``deadline`` and ``loading`` are seconds, for one question and until it has greeted; ``memory`` is MiB of
-    resident memory, that of its children included, 0 for no bound.
+    resident memory, that of its children included, 0 for no bound. ``again`` counts how often somebody has asked for
+    the same to be loaded: what it reads beside the source may be another.
     """
 
     deadline: float = 10.0
     targets: tuple[str, ...] = ()
     loading: float = 120.0
     memory: int = 0
+    again: int = 0
 
     @classmethod
     def told(cls, plain: dict[str, Any]) -> Work:

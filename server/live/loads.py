@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Coroutine, Iterable
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ class Loads:
 
     async def reload(self) -> None:
         """Load what the files hold now; returns when that, or what was saved meanwhile, is there or in trouble."""
+        self._work = replace(self._work, again=self._work.again + 1)
         await self._begin()
         async with self._change:
             await self._change.wait_for(lambda: self._newest is None or self._ended)

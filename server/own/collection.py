@@ -51,8 +51,8 @@ class Solved:
 class Own:
     """What the targets hold; raises ``LoadFailed``. To make one imports them into this process, for good."""
 
-    def __init__(self, targets: Sequence[str]) -> None:
-        self._load = load(targets)
+    def __init__(self, targets: Sequence[str], again: int = 0) -> None:
+        self._load = load(targets, again)
         self.notes: list[str] = self._load.notes
         self._usual: dict[str, Usual] = {}
         self._solved: OrderedDict[tuple[str, str], Solved | Unsolved] = OrderedDict()

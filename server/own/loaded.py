@@ -60,7 +60,7 @@ class Load:
     reading: Reading
 
 
-def load(targets: Sequence[str]) -> Load:
+def load(targets: Sequence[str], again: int = 0) -> Load:
     """Import the targets, in this process and for good; raises ``LoadFailed``."""
     reading = Reading()
     sys.meta_path.insert(0, reading)
@@ -84,7 +84,7 @@ def load(targets: Sequence[str]) -> Load:
     except NoFunction as error:
         raise LoadFailed(trouble(error, reading, os.getcwd()), _files(reading, [])) from None
     files = _files(reading, [path for path in reading.named if path.endswith(".py")])
-    return Load(tuple(targets), _entries(found, _content(reading, files), reading), files, notes, reading)
+    return Load(tuple(targets), _entries(found, _content(reading, files, again), reading), files, notes, reading)
 
 
 def _concrete(found: list[Found]) -> list[Found]:
@@ -104,9 +104,9 @@ def _files(reading: Reading, first: list[str]) -> list[str]:
     return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))[:MOST_FILES]
 
 
-def _content(reading: Reading, files: list[str]) -> str:
-    """Text that differs when anything does that was read of the visitor's."""
-    digest = hashlib.sha256(build().encode())
+def _content(reading: Reading, files: list[str], again: int) -> str:
+    """Text that differs when anything does that was read of the visitor's, or when it was asked for again."""
+    digest = hashlib.sha256(f"{build()}\0{again}".encode())
     read = {os.path.realpath(path): data for path, data in reading.read.items()}
     for path in files:
         data = read[path] if path in read else Path(path).read_bytes()
