@@ -60,6 +60,11 @@ def plain(address: Address) -> Address:
     return replace(address, theme=THEMES[0], hide=(), width=None, height=None, sliders=())
 
 
+def ranged(address: Address, span: tuple[float, float]) -> Address:
+    """The same between other ends."""
+    return replace(address, question=replace(address.question, start=span[0], stop=span[1]))
+
+
 def bounds(parameter: dict[str, Any]) -> tuple[float, float]:
     """What a numeric parameter may be, infinities included."""
     low, high = parameter["minimum"], parameter["maximum"]

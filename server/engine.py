@@ -12,6 +12,7 @@ from typing import Any
 from .denial import OUTCOMES, BadQuestion, EngineBusy, EngineFault, NoOp, Unsolved
 from .frames import Frame
 from .loss import Lost, explained
+from .mishap import trouble
 from .process import WorkerProcess
 from .question import Question
 from .succession import Succession
@@ -94,8 +95,7 @@ class Engine:
         """Why the ops could not be loaded, where in the visitor's file; None while nothing is broken."""
         if not self.broken:
             return None
-        nowhere: dict[str, Any] = {"kind": "", "file": "", "line": None, "excerpt": [], "traceback": ""}
-        return {**nowhere, **self._workers.greeting.get("trouble", {}), "sentence": self.broken}
+        return trouble(self.broken) | self._workers.greeting.get("trouble", {}) | {"sentence": self.broken}
 
     @property
     def files(self) -> list[str]:

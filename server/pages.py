@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from .address import Address, canonical, curves_only, defaults, extents, plain, texts
+from .address import Address, canonical, curves_only, defaults, extents, plain, ranged, texts
 from .assets import Assets
 from .beyond import beyond
 from .bundle import Bundle
@@ -169,7 +169,7 @@ def _context(view: View, place: str = "/ops/{name}") -> dict[str, Any]:
         "defaults": defaults(op, asked.wrt),
         "extents": extents(op),
         "address": canonical(op, address),
-        "elsewhere": lambda span: canonical(op, _ranged(address, span), place),
+        "elsewhere": lambda span: canonical(op, ranged(address, span), place),
         "figure": view.figure,
         "usually_called": canonical(op, _called(address, op["usual_recipe"])),
         "hide": address.hide,
@@ -186,10 +186,6 @@ def _context(view: View, place: str = "/ops/{name}") -> dict[str, Any]:
 def _called(address: Address, recipe: str) -> Address:
     """The curves of this address under another recipe, in no dress."""
     return replace(plain(curves_only(address)), question=replace(curves_only(address).question, recipe=recipe))
-
-
-def _ranged(address: Address, span: tuple[float, float]) -> Address:
-    return replace(address, question=replace(address.question, start=span[0], stop=span[1]))
 
 
 def _name(device: dict[str, Any]) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 from .fault import Fault, last_line
 from .loss import Lost
+from .mishap import Excerpt, around, trouble
 from .work import Work
 
-AROUND, MOST_COLUMNS = 3, 200
+MOST_COLUMNS = 200
 ADVICE = {
     "Timeout": "; let it compute less there, or allow it more time",
     "Memory": "; let it take less there, or allow it more",
@@ -26,11 +27,10 @@ def unloaded(lost: Lost, work: Work) -> dict[str, Any]:
     else:
         sentence = f"The worker process {lost} while it loaded the ops{lost.place()}; see the log."
     file, line = (Path(last.file).name, last.line) if last else ("", None)
-    trouble = {"sentence": sentence, "kind": lost.kind, "file": file, "line": line}
-    return {"broken": sentence, "trouble": trouble | {"excerpt": _excerpt(last), "traceback": ""}}
+    return {"broken": sentence, "trouble": trouble(sentence, lost.kind, file, line, _excerpt(last))}
 
 
-def _excerpt(last: Fault | None) -> list[list[Any]]:
+def _excerpt(last: Fault | None) -> Excerpt:
     """The lines round the last one, as they are in the file now."""
     if last is None:
         return []
@@ -38,5 +38,4 @@ def _excerpt(last: Fault | None) -> list[list[Any]]:
         text = Path(last.file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    numbered = list(enumerate(text.splitlines(), 1))[max(0, last.line - 1 - AROUND) : last.line + AROUND]
-    return [[number, line[:MOST_COLUMNS]] for number, line in numbered]
+    return around(((number, line[:MOST_COLUMNS]) for number, line in enumerate(text.splitlines(), 1)), last.line)

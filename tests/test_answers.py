@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
+
+import looping
 
 from gradloupe.server.address import default
 from gradloupe.server.answers import Answers
@@ -27,8 +28,7 @@ def with_answers(run: Run, kept: int = 2**20) -> None:
         finally:
             await engine.close()
 
-    with ThreadPoolExecutor(1) as alone:  # in this one the browser's own loop may be running
-        alone.submit(asyncio.run, main()).result()
+    looping.run(main())
 
 
 def test_many_who_ask_the_same_at_once_are_one_question() -> None:

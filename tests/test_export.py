@@ -8,13 +8,13 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import looping
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY, WINDOW, curves, drag, shows
@@ -248,8 +248,7 @@ def with_exports(run: Run, seconds: float) -> None:
         finally:
             await engine.close()
 
-    with ThreadPoolExecutor(1) as alone:  # in this one the browser's own loop may be running
-        alone.submit(asyncio.run, main()).result()
+    looping.run(main())
 
 
 async def stays() -> bool:

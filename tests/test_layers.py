@@ -32,6 +32,7 @@ SHARED = {
         "frames",
         "header",
         "interpreter",
+        "mishap",
         "number",
         "own.searched",
         "own.target",

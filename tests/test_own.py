@@ -437,18 +437,14 @@ def test_a_file_that_forks_greets_once(here: Path) -> None:
         assert described(loaded, "Square")["recipe"] == "x: float64[7]"
 
 
-def test_five_hundred_classes_are_loaded_within_half_a_second(here: Path) -> None:
+def test_five_hundred_classes_are_listed_in_their_order_and_none_is_called(here: Path) -> None:
     body = SQUARE.partition("\n")[2]
     many = "".join(body.replace("Square", f"F{n}") for n in range(500))
-    written(here, {"my_ops": SQUARE, "many": f"import torch\n{many}"})
-    with worker("my_ops.py"):  # so that torch is loaded
-        pass
-    seconds = []
-    for _ in range(3):
-        started = time.monotonic()
-        with worker("many.py"):
-            seconds.append(time.monotonic() - started)
-    assert min(seconds) < 0.5
+    called = many.replace("        ctx.save", "        open('called', 'a').close()\n        ctx.save")
+    assert called != many
+    written(here, {"many": f"import torch\n{called}"})
     with worker("many.py") as loaded:
         assert loaded.names == [f"F{n}" for n in range(500)]
+        assert not (here / "called").exists()
         assert described(loaded, "F499")["first_line"] == loaded.hello["catalogue"][499]["line"]
+        assert (here / "called").exists()

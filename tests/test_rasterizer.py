@@ -6,11 +6,11 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from select import select
 from socket import socket
 
+import looping
 import pytest
 from pictured import address, document, frame
 from serving import Server, children, serving, to_the_last, witnessed
@@ -105,8 +105,7 @@ def with_one(use: Callable[[Rasterizer], Awaitable[None]], deadline: float = 60.
         finally:
             await rasterizer.close()
 
-    with ThreadPoolExecutor(1) as alone:  # in this thread the browser's own loop may be running
-        alone.submit(asyncio.run, run()).result()
+    looping.run(run())
 
 
 def test_one_picture_that_many_ask_for_at_once_is_drawn_once() -> None:

@@ -22,11 +22,12 @@ from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY
 from playwright.sync_api import Browser, Page, expect
 
+from gradloupe.server import mishap
 from gradloupe.server.checked import Checked, Finding, Swept, Worst
 from gradloupe.server.process import WorkerProcess
 from gradloupe.server.report import text
 from gradloupe.server.report.document import document
-from gradloupe.server.report.examined import NOWHERE, examined, helpers
+from gradloupe.server.report.examined import examined, helpers
 from gradloupe.server.report.found import Found, Report
 from gradloupe.server.report.junit import junit
 from gradloupe.server.report.page import page
@@ -423,7 +424,7 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(mo
 
 def test_what_xml_has_no_place_for_is_replaced() -> None:
     found = Found(replace(WRONG, sentence="a\x00b", name="<&>"), {})
-    trouble = {**NOWHERE, "sentence": "no \x1b here", "kind": "E"}
+    trouble = mishap.trouble("no \x1b here", "E")
     for report in (Report(("a",), (found,)), Report(("a",), (), trouble)):
         assert parsed(junit(report)).get("name") == "gradloupe"
         assert json.loads(document(report))["schema"] == 1

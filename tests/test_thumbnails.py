@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import looping
 import pytest
 from serving import serving
 
@@ -74,9 +74,7 @@ def test_the_loss_of_a_worker_is_held_against_an_op_only_for_a_while(
     deadly = f"        if x.numel() > 1 and os.path.exists({str(poison)!r}):\n            os._exit(3)\n"
     exp.write_text("import os\n\n" + exp.read_text().replace("        y = x.exp()\n", f"{deadly}        y = x.exp()\n"))
     monkeypatch.setenv("PYTHONPATH", str(house.parent))
-    # In a thread of its own, for a browser of other tests may keep the event loop of this one.
-    with ThreadPoolExecutor(1) as alone:
-        assert alone.submit(lambda: asyncio.run(_words(poison, patience))).result() == ["failed", word]
+    assert looping.run(_words(poison, patience)) == ["failed", word]
 
 
 async def _words(poison: Path, patience: float) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..address import LAYOUTS, Address, canonical, curves_only, plain
+from ..address import LAYOUTS, canonical, curves_only, plain, ranged
 from ..engine import Answer
 from ..number import write
 from ..packed import packed, script
@@ -130,8 +130,4 @@ def _ends(pair: Pair) -> dict[str, str]:
 
 
 def _ranged(pair: Pair, span: tuple[float, float]) -> Pair:
-    return replace(pair, left=_from(pair.left, span), right=_from(pair.right, span))
-
-
-def _from(address: Address, span: tuple[float, float]) -> Address:
-    return replace(address, question=replace(address.question, start=span[0], stop=span[1]))
+    return replace(pair, left=ranged(pair.left, span), right=ranged(pair.right, span))

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..mishap import trouble
 from ..own.target import BadTarget, target_of
 
 
@@ -26,13 +27,9 @@ def absence(files: Sequence[Path], shown: bool) -> dict[str, Any]:
     put = f"put {'them' if many else 'it'} back"
     stay = f"the last curves stay, {put}" if shown else put
     sentence = f"{names} {'were' if many else 'was'} deleted or moved; {stay}."
-    return _trouble(sentence, "FileNotFoundError", files[0].name)
+    return trouble(sentence, "FileNotFoundError", files[0].name)
 
 
 def unstarted(problem: OSError) -> dict[str, Any]:
     """The trouble of a system that starts no process."""
-    return _trouble(f"No process can be started to load what was saved ({problem}); save again.", "OSError", "")
-
-
-def _trouble(sentence: str, kind: str, file: str) -> dict[str, Any]:
-    return {"sentence": sentence, "kind": kind, "file": file, "line": None, "excerpt": [], "traceback": ""}
+    return trouble(f"No process can be started to load what was saved ({problem}); save again.", "OSError")

@@ -12,11 +12,12 @@ from io import BytesIO
 from traceback import FrameSummary, StackSummary, TracebackException
 from typing import Any
 
+from .. import mishap
 from .absent import NoFunction
 from .reading import HOUSE, Reading
 from .target import BadTarget
 
-LONGEST, MOST_TRACEBACK, MOST_COLUMNS, AROUND = 400, 8000, 200, 3
+LONGEST, MOST_TRACEBACK, MOST_COLUMNS = 400, 8000, 200
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # What is imported under another name than it is installed by.
 DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
@@ -36,20 +37,13 @@ def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
     file, line = _place(error, told, reading)
     name = shown(file, cwd)
     data = reading.read[file] if file in reading.read else "".join(linecache.getlines(file)).encode()
-    excerpt = [[n, text] for n, text in _lines(data) if line and abs(n - line) <= AROUND]
+    excerpt = mishap.around(_lines(data), line) if line else []
     return _told(_sentence(error, name, line, data), error, (name, line), excerpt, _traceback(told, reading, cwd))
 
 
-def _told(sentence: str, error: BaseException, place: Place, excerpt: list[Any], traceback: str) -> dict[str, Any]:
-    told = {
-        "sentence": plain(sentence),
-        "kind": type(error).__name__,
-        "file": plain(place[0]),
-        "line": place[1],
-        "excerpt": [[n, plain(text)] for n, text in excerpt],
-        "traceback": plain(traceback),
-    }
-    return told
+def _told(sentence: str, error: BaseException, place: Place, excerpt: mishap.Excerpt, traceback: str) -> dict[str, Any]:
+    near = [[n, plain(text)] for n, text in excerpt]
+    return mishap.trouble(plain(sentence), type(error).__name__, plain(place[0]), place[1], near, plain(traceback))
 
 
 def plain(text: str) -> str:

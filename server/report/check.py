@@ -12,13 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..denial import EngineBusy
+from ..mishap import trouble
 from ..process import WorkerProcess
 from ..settings import Settings
 from ..whole import write
 from . import text
 from .allowed import NothingToAllow
 from .document import document
-from .examined import NOWHERE, Tell, examined
+from .examined import Tell, examined
 from .found import Report
 from .junit import junit
 from .page import page
@@ -43,7 +44,7 @@ def check(process: WorkerProcess, chosen: Settings) -> int:
 
 def unloaded(sentence: str, chosen: Settings) -> int:
     """The same where it is known beforehand that nothing can be loaded."""
-    return told(Report(chosen.targets, (), {**NOWHERE, "kind": "BadTarget", "sentence": sentence}), chosen)
+    return told(Report(chosen.targets, (), trouble(sentence, "BadTarget")), chosen)
 
 
 def told(report: Report, chosen: Settings) -> int:

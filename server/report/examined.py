@@ -13,13 +13,13 @@ from typing import Any
 
 from ..denial import EngineBroken
 from ..engine import Engine
+from ..mishap import trouble
 from ..process import WorkerProcess
 from ..work import Work
 from .allowed import allowances, check_ids
 from .asked import asked
 from .found import Found, Report
 
-NOWHERE: dict[str, Any] = {"kind": "", "file": "", "line": None, "excerpt": [], "traceback": ""}
 # One worker more for every so many Functions, as long as there is a core and so much memory for it.
 SHARE, MOST, ROOM = 8, 4, 2**30
 Tell = Callable[[int, int, str], None]
@@ -42,8 +42,7 @@ async def examined(process: WorkerProcess, allowed: Collection[str], tell: Tell,
         kind = next(each["name"] for each in device["devices"] if each["kind"] == device["auto"])
         return Report(targets, found, None, device["torch"], kind, seconds)
     except EngineBroken as broken:
-        trouble = engine.trouble or {**NOWHERE, "sentence": str(broken)}
-        return Report(targets, (), trouble, seconds=time.monotonic() - began)
+        return Report(targets, (), engine.trouble or trouble(str(broken)), seconds=time.monotonic() - began)
     finally:
         await engine.close()
 

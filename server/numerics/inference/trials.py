@@ -15,6 +15,7 @@ import torch
 
 from ..contract.call import Root
 from ..contract.randomness import reseed, undisturbed
+from ..modes import unchanged
 from .recipe import Recipe
 
 SEED = 1234
@@ -55,20 +56,9 @@ class Outcome:
 @contextlib.contextmanager
 def untouched() -> Iterator[None]:
     """Whatever a stranger's Function changes inside, afterwards torch and Python are as they were."""
-    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
-    deterministic, threads = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
-    with undisturbed(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+    with unchanged(), undisturbed(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(dtype)
-            torch.set_grad_enabled(grad)
-            if torch.get_num_threads() != threads:
-                torch.set_num_threads(threads)
-            # Asking for what is so already would import all of torch's compiler.
-            if torch.are_deterministic_algorithms_enabled() != deterministic:
-                torch.use_deterministic_algorithms(deterministic)
+        yield
 
 
 def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
