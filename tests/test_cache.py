@@ -6,7 +6,6 @@ import gzip
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
 import brotli
 import httpx2
@@ -185,5 +184,5 @@ def test_an_answer_that_is_there_costs_two_fifths_of_a_new_one_at_most(alone: Se
         new.append(work(alone, fresh))
         kept.append(work(alone, [warm] * 20))
         known.append(work(alone, [warm] * 20, tag))
-    assert median(kept) <= 0.4 * median(new)
-    assert median(known) <= 0.4 * median(new)
+    assert min(kept) <= 0.4 * min(new)
+    assert min(known) <= 0.4 * min(new)

@@ -13,6 +13,7 @@ from asking import answer
 
 from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.catalogue import parsed
+from gradloupe.server.numerics.descent import descent
 from gradloupe.server.numerics.descent.descent import MOST_ELEMENTS, TooLarge, descend
 from gradloupe.server.numerics.descent.downhill import downhill
 from gradloupe.server.numerics.descent.ending import ending
@@ -26,6 +27,12 @@ from gradloupe.server.numerics.section import Section
 from gradloupe.server.question import Question
 
 SLIDE = ["0.468723958333333", "0.402643048321759", "0.3471167281037", "0.300459195142693", "0.261253907029624"]
+
+
+@pytest.fixture(autouse=True)
+def on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits here, so that both ways are gone to their end."""
+    monkeypatch.setattr(descent, "SECONDS", 60.0)
 
 
 def ask(op: str, wrt: str = "input", of: str = "y", **more: Any) -> Any:

@@ -230,9 +230,9 @@ def test_points_that_need_a_call_each_are_fewer():
 
 def test_the_lens_is_quick():
     def seconds():
-        begun = time.perf_counter()
+        begun = time.process_time()
         through("exp")
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     assert min(seconds() for _ in range(5)) < 0.03
 

@@ -394,9 +394,9 @@ def test_it_costs_no_more_than_some_calls():
     def took(ask):
         times = []
         for _ in range(30):
-            start = time.perf_counter()
+            start = time.process_time()
             ask()
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times)
 
     assert took(lambda: examine(cut, x, 1.0, returned)) < 20 * took(lambda: cut.backward(x, 1.0))

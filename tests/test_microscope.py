@@ -216,9 +216,9 @@ def test_the_picture_keeps_its_shape_at_every_scale(span):
 
 def test_the_microscope_is_quick():
     def seconds():
-        begun = time.perf_counter()
+        begun = time.process_time()
         at(torch.exp, 1.0, math.e)
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     assert min(seconds() for _ in range(5)) < 0.003
 

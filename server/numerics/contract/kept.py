@@ -53,7 +53,7 @@ def ctx_cycle(at: Examined) -> Iterator[Found]:
             return
         names = [name for name, value in vars(node).items() if _leads_to(value, node)]
         del node
-        gc.collect()
+        gc.collect(1)  # what was made since it was switched off is young
         for_ever = alive is not None and alive() is not None
     finally:
         if enabled:
