@@ -66,7 +66,7 @@ def chosen(value: float) -> str:
 
 def prose(text: str) -> str:
     """A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines."""
-    text = re.sub(r"(^|[^\w.])-(?=[\d.])", r"\1−", text, flags=re.ASCII)
+    text = re.sub(r"(^|[^\w.])-(?=\.?\d)", r"\1−", text, flags=re.ASCII)
     return re.sub(" ([≤<>=]) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", text)
 
 

@@ -65,7 +65,7 @@ def test_an_op_is_described_when_somebody_asks(here: Path) -> None:
         assert "from my_ops import Square" in loaded.test("Square")
     assert (op["recipe"], op["usual_recipe"]) == ("x: float64[7]", "x: float64[7]")
     assert [name for name, _ in op["assumed"]] == ["x"]
-    assert "op = Op(" in op["block"]
+    assert "op_square = Op(" in op["block"]
     assert (op["own"], op["declared"], op["group"], op["dtype"]) == (True, False, "my_ops.py", "float64")
     assert again["recipe"] == "x: float64[2,3]"
     assert again["digest"] == op["digest"] == loaded.hello["catalogue"][0]["digest"]

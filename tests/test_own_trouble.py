@@ -37,7 +37,7 @@ def refused(*targets: str) -> str:
         ("from PIL.nothing import x\n", "ModuleNotFoundError", 1, "the PIL that is installed here has no such module"),
         ("import nosuchlibrary.deep\n", "ModuleNotFoundError", 1, "-m pip install nosuchlibrary"),
         ("from torch import nosuchname\n", "ImportError", 1, "cannot import what it asks for"),
-        ("import sys\n\nsys.exit(2)\n", "SystemExit", 3, "ends the program when it is imported (sys.exit)"),
+        ("import sys\n\nsys.exit(2)\n", "SystemExit", 3, "if __name__ == \"__main__\": above that,"),
         ("raise KeyboardInterrupt\n", "KeyboardInterrupt", 1, "raised KeyboardInterrupt when it was imported"),
         ("def f():\n    return 1 / 0\nf()\n", "ZeroDivisionError", 2, "raised ZeroDivisionError: division by zero"),
         ("def f():\n    f()\nf()\n", "RecursionError", 2, "raised RecursionError"),
@@ -50,7 +50,8 @@ def refused(*targets: str) -> str:
         ),
         ("raise ValueError('\\ud800')\n", "ValueError", 1, "raised ValueError: ? when"),
         ("input()\n", "EOFError", 1, "waits for input when it is imported"),
-        ("", "NoFunction", None, "my_ops.py defines no torch.autograd.Function; it defines nothing at all."),
+        ("x = 1\n", "NoFunction", None, "my_ops.py defines no torch.autograd.Function; name the file that has it,"),
+        ("from json import nope\n", "ImportError", 1, "install or build it for this environment."),
     ],
 )
 def test_a_file_that_cannot_be_imported_is_explained_with_its_line(
@@ -93,6 +94,23 @@ def test_a_byte_order_mark_or_another_encoding_is_read_as_python_reads_it(here: 
     with worker("my_ops.py") as loaded:
         assert loaded.hello["catalogue"][0]["doc"] == "Größe, squared of each element."
         assert "Größe" in loaded.hello["catalogue"][0]["source"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("from . import sibling\n", "cannot import name 'sibling' from 'pack'; define it there, or mend that line"),
+        ("from .sibling import x\n", "imports pack.sibling, and there is no such file; write it, or mend that line"),
+        ("from .here import x\n", "cannot import name 'x' from 'pack.here'; define it there, or mend that line"),
+    ],
+)
+@pytest.mark.parametrize("init", [True, False])
+def test_what_is_missing_in_the_visitors_own_package_is_not_to_be_installed(
+    here: Path, text: str, said: str, init: bool
+) -> None:
+    written(here / "pack", {"my_ops": text, "here": ""} | ({"__init__": ""} if init else {}))
+    with worker("pack.my_ops") as loaded:
+        assert said in loaded.trouble["sentence"]
 
 
 def test_the_traceback_shows_the_frames_of_the_visitors_files_only(here: Path) -> None:

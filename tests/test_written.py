@@ -59,7 +59,7 @@ def test_a_block_makes_the_same_op(name, text):
     op, recipe = own(name, text)
     there = {}
     exec(block(op, recipe, line(name)), there)  # noqa: S102
-    again = there["op"]
+    again = there[f"op_{name.lower()}"]
     for word in ("function", "title", "group", "inputs", "parameters", "outputs", "wrt", "of", "dtype"):
         assert getattr(again, word) == getattr(op, word), word
     dtype = getattr(torch, op.dtype)

@@ -36,7 +36,7 @@ def of_nothing(module: ModuleType, name: str) -> str:
         return f"{said}; {inner} does, so name that."
     there = [_named("class", "classes", classes), _named("function", "functions", functions)]
     if not any(there):
-        return f"{said}; {_of_the_inside(module) or 'it defines nothing at all.'}"
+        return f"{said}; {_of_the_inside(module) or 'name the file that has it, or file.py:name for a function of tensors.'}"
     hint = f"; to look at a function of tensors write {name}:{functions[0]}." if functions else "."
     return f"{said}; it defines {' and '.join(filter(None, there))}{hint}"
 

@@ -38,7 +38,7 @@ def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
     name = shown(file, cwd)
     data = reading.read[file] if file in reading.read else "".join(linecache.getlines(file)).encode()
     excerpt = mishap.around(_lines(data), line) if line else []
-    return _told(_sentence(error, name, line, data), error, (name, line), excerpt, _traceback(told, reading, cwd))
+    return _told(_sentence(error, name, line, data, reading), error, (name, line), excerpt, _traceback(told, reading, cwd))
 
 
 def _told(sentence: str, error: BaseException, place: Place, excerpt: mishap.Excerpt, traceback: str) -> dict[str, Any]:
@@ -68,23 +68,38 @@ def _of_a_module(frame: FrameSummary) -> bool:
     return not frame.filename.startswith(("<", str(HOUSE / "server"))) and "importlib" not in frame.filename
 
 
-def _sentence(error: BaseException, file: str, line: int | None, data: bytes) -> str:
+def _sentence(error: BaseException, file: str, line: int | None, data: bytes, reading: Reading) -> str:
     where = f"{file}, line {line}," if line else file or "It"
     if isinstance(error, SyntaxError):
         return f"{where} {_unreadable(data)[1] or _syntax(error)}"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"{where} imports {error.name}, {_missing(error.name)}"
+        return f"{where} imports {error.name}, {_missing(error.name, reading)}"
     said = said_of(error)
     if isinstance(error, ImportError):
         if "partially initialized module" in said:
             return f"{where} imports in a circle: {_outside(said)}; let one of the two files import inside a function."
-        return f"{where} cannot import what it asks for: {said}; install or build it for this environment."
+        return f"{where} cannot import what it asks for: {_not_in(error.name or '', said, reading)}"
     if isinstance(error, SystemExit):
-        return f'{where} ends the program when it is imported (sys.exit); put that under if __name__ == "__main__":.'
+        guard = 'if __name__ == "__main__":'
+        return f"{where} ends the program when it is imported (sys.exit); put a line {guard} above that, and indent it."
     if isinstance(error, EOFError) and "reading a line" in said:
         return f"{where} waits for input when it is imported, and nobody is there; remove that, or give the value."
     raised = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return f"{where} raised {raised.rstrip('.')} when it was imported; mend that line and save."
+
+
+def _not_in(module: str, said: str, reading: Reading) -> str:
+    """What was not found in a module that is there, and what to do."""
+    if _is_own(module, reading):
+        return f"{_outside(said)}; define it there, or mend that line and save."
+    return f"{said}; install or build it for this environment."
+
+
+def _is_own(name: str, reading: Reading) -> bool:
+    """Whether a module, or the package it would be in, is the visitor's."""
+    top = sys.modules.get(name.partition(".")[0])
+    places = [getattr(top, "__file__", None) or "", *getattr(top, "__path__", ())]
+    return any(place and reading.owns(place) for place in places)
 
 
 def _outside(said: str) -> str:
@@ -106,8 +121,10 @@ def _syntax(error: SyntaxError) -> str:
     return f"cannot be read as Python: {said}; mend that line and save."
 
 
-def _missing(name: str) -> str:
+def _missing(name: str, reading: Reading) -> str:
     top = name.partition(".")[0]
+    if _is_own(name, reading):
+        return "and there is no such file; write it, or mend that line and save."
     if top in sys.modules:
         return f"and the {top} that is installed here has no such module; install the release of {top} that has it."
     wanted = DISTRIBUTIONS.get(top, top)
@@ -138,7 +155,7 @@ def _bad_byte(problem: UnicodeDecodeError) -> tuple[int, str]:
     encoding = problem.encoding.upper()
     return line, (
         f"is not {encoding}: it has the byte 0x{problem.object[problem.start]:02X}; save the file as UTF-8, "
-        "or name its encoding in the first line, such as # -*- coding: latin-1 -*-."
+        "or name its encoding in a first line such as # coding: latin-1 there."
     )
 
 

@@ -19,10 +19,10 @@ SAID = {"surrogate": "that_of_its_surrogate", "broken": "wrong"}
 
 
 def block(op: Op, recipe: Recipe, import_line: str = "") -> str:
-    """An ``op = Op(...)`` to paste behind a Function, which makes an op equal to this one when it is executed.
+    """An ``op_clamp = Op(...)`` to paste behind a Function, which makes an op equal to this one when it is executed.
 
-    ``import_line`` stands above it where the Function is in another file. A value that exists only in the visitor's
-    ``example_inputs`` is left to be filled in.
+    Each has a name of its own, so that many can stand in one file. ``import_line`` stands above it where the Function
+    is in another. A value that exists only in the visitor's ``example_inputs`` is left to be filled in.
     """
     call, torch_too = _call(op, recipe, import_line)
     imports = ["import torch"] * torch_too
@@ -129,7 +129,7 @@ def _call(op: Op, recipe: Recipe, import_line: str) -> tuple[str, bool]:
             passed.append(str(missing))
     lines.append(f"return {subject}({', '.join(passed)})")
     body = "\n".join(lines).replace("\n", "\n    ")
-    text = f"def {_own_name(op)}({', '.join(given)}):\n    {body}\n"
+    text = f"def {_own_name('call', op)}({', '.join(given)}):\n    {body}\n"
     return text, "torch." in body
 
 
@@ -141,10 +141,10 @@ def _declared(op: Op, import_line: str, call: bool) -> str:
     lines += [f"inputs=({_each([_input(each) for each in op.inputs])})"]
     lines += [f"parameters=({_each([_parameter(each) for each in op.parameters])})"] * bool(op.parameters)
     lines += [f"outputs=({', '.join(map(spelled.quoted, op.outputs))},)"] * (op.outputs != ("y",))
-    lines += [f"call={_own_name(op)}"] * call
+    lines += [f"call={_own_name('call', op)}"] * call
     defaults = {each.name: each.default for each in fields(Op)}
     lines += [f"{name}={spelled.quoted(getattr(op, name))}" for name in TOLD if getattr(op, name) != defaults[name]]
-    return "op = Op(\n" + "".join(f"    {line},\n" for line in lines) + ")\n"
+    return f"{_own_name('op', op)} = Op(\n" + "".join(f"    {line},\n" for line in lines) + ")\n"
 
 
 def _each(items: list[str]) -> str:
@@ -172,8 +172,8 @@ def _nouns(op: Op) -> list[str]:
     return ["Input", "Op", *["Parameter"] * bool(op.parameters)]
 
 
-def _own_name(op: Op) -> str:
-    return "call_" + "".join(letter if letter.isalnum() else "_" for letter in op.name).lower()
+def _own_name(what: str, op: Op) -> str:
+    return f"{what}_" + "".join(letter if letter.isalnum() else "_" for letter in op.name).lower()
 
 
 def _is_class(op: Op) -> bool:
