@@ -15,6 +15,7 @@ from .searched import defining
 from .target import near
 
 MOST = 5  # names in a sentence
+ELSEWHERE = "name the file that has it, or file.py:name for a function of tensors."
 
 
 class NoFunction(Exception):
@@ -36,7 +37,7 @@ def of_nothing(module: ModuleType, name: str) -> str:
         return f"{said}; {inner} does, so name that."
     there = [_named("class", "classes", classes), _named("function", "functions", functions)]
     if not any(there):
-        return f"{said}; {_of_the_inside(module) or 'name the file that has it, or file.py:name for a function of tensors.'}"
+        return f"{said}; {_of_the_inside(module) or ELSEWHERE}"
     hint = f"; to look at a function of tensors write {name}:{functions[0]}." if functions else "."
     return f"{said}; it defines {' and '.join(filter(None, there))}{hint}"
 

@@ -38,7 +38,8 @@ def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
     name = shown(file, cwd)
     data = reading.read[file] if file in reading.read else "".join(linecache.getlines(file)).encode()
     excerpt = mishap.around(_lines(data), line) if line else []
-    return _told(_sentence(error, name, line, data, reading), error, (name, line), excerpt, _traceback(told, reading, cwd))
+    sentence = _sentence(error, name, line, data, reading)
+    return _told(sentence, error, (name, line), excerpt, _traceback(told, reading, cwd))
 
 
 def _told(sentence: str, error: BaseException, place: Place, excerpt: mishap.Excerpt, traceback: str) -> dict[str, Any]:
