@@ -78,6 +78,7 @@ def logging_of(form: str) -> dict[str, Any]:
         "formatters": {"one": kind},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "one"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
+        "loggers": {"gradloupe": {"level": "INFO"}},
     }
 
 

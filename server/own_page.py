@@ -31,12 +31,13 @@ async def own(request: Request) -> Response:
     loads = site.engine.own
     if request.url.query == WAIT:
         await _loaded(loads)
-    state = loads.state()
+    state, file = loads.state(), ", ".join(site.settings.targets)
     if state["first"] is not None:
         return RedirectResponse(f"/ops/{quote(state['first'])}", 303, {"Cache-Control": NO_STORE})
     if state["trouble"] is None:
-        return passing(request, site.pages.waiting("Your Functions", f"/own?{WAIT}"), "text/html")
-    file = ", ".join(site.settings.targets)
+        limit = f"{site.settings.loading:g} s"
+        why = f"{file} is being imported, once torch is loaded; that may take {limit} at most, see --loading."
+        return passing(request, site.pages.waiting("Your Functions", f"/own?{WAIT}", why=why), "text/html")
     return passing(request, site.pages.trouble(state["trouble"], file, state["generation"]), "text/html")
 
 

@@ -35,6 +35,7 @@ from .values import tabled
 from .words import coded, kinks, method, summary
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
+STARTING = "torch is still loading. This takes a few seconds after a start."
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,10 @@ class Pages:
         """The page on which they are chosen."""
         return self._render("choose.html", context)
 
-    def waiting(self, title: str, address_json: str, framed: bool = False) -> bytes:
+    def waiting(self, title: str, address_json: str, framed: bool = False, why: str = STARTING) -> bytes:
         """What stands there until torch is loaded; ``address_json`` answers when it is. ``framed``: in another page."""
-        return self._render("waiting.html", {"title": title, "address_json": address_json, "framed": framed})
+        context = {"title": title, "address_json": address_json, "framed": framed, "why": why}
+        return self._render("waiting.html", context)
 
     def trouble(self, trouble: dict[str, Any], file: str, generation: int) -> bytes:
         """Why the visitor's ``file`` cannot be loaded, while there is nothing of it to show; followed from there on."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic
 
 import httpx2
 import pytest
@@ -17,6 +16,9 @@ from test_accessibility import violations
 
 BROKEN = MY_OPS.replace("x**3", "x**")
 HELD = "import os, time\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"
+# The names of the cards that are left in the moment in which that is typed.
+FOUND = """(box, words) => { box.value = words; box.dispatchEvent(new Event("input", {bubbles: true}));
+return [...document.querySelectorAll(".card:not([hidden]) h3")].map(({textContent}) => textContent.trim()) }"""
 MANY = "import torch\nfrom torch.autograd import Function\n" + "".join(
     f'''
 
@@ -53,10 +55,10 @@ def test_it_leads_to_the_first_function_of_the_file(own: Own, browser: Browser) 
 
 
 def test_a_server_of_the_gallery_alone_says_so(server: str) -> None:
-    refused = httpx2.get(f"{server}/own")
+    refused = httpx2.get(f"{server}/own", timeout=60)
     assert refused.status_code == 404
     assert "gradloupe my_ops.py" in refused.json()["detail"]
-    assert "Yours" not in httpx2.get(f"{server}/").text
+    assert "Yours" not in httpx2.get(f"{server}/", timeout=60).text
 
 
 def test_while_the_file_is_imported_a_page_waits_and_goes_on_by_itself(tmp_path: Path, browser: Browser) -> None:
@@ -66,6 +68,8 @@ def test_while_the_file_is_imported_a_page_waits_and_goes_on_by_itself(tmp_path:
         with alone(browser, url) as page:
             page.goto("/own")
             expect(page.get_by_role("heading", name="Your Functions")).to_be_visible()
+            expect(page.locator(".lede")).to_contain_text("my_ops.py is being imported, once torch is loaded")
+            expect(page.locator(".lede")).to_contain_text("at most, see --loading")
             (tmp_path / "go").touch()
             shows(page, "/ops/Clamp")
 
@@ -95,7 +99,7 @@ def test_the_gallery_shows_them_first_in_the_order_of_the_file(own: Own, browser
         group = page.locator(".group").first
         assert group.locator("h3").all_inner_texts() == list(FUNCTIONS)
         for name, word in zip(FUNCTIONS, ("matches", "differs", "matches", "not called yet"), strict=True):
-            expect(page.locator(f"#card-{name} .word")).to_have_text(word, timeout=30_000)
+            expect(page.locator(f"#card-{name} .word")).to_have_text(word, timeout=60_000)
         for name in FUNCTIONS[:2]:
             drawn = page.locator(f"#card-{name} .spark .forward").get_attribute("d") or ""
             assert re.match(r"M[\d.]+ [\d.]+L", drawn)
@@ -108,15 +112,12 @@ def test_the_gallery_shows_them_first_in_the_order_of_the_file(own: Own, browser
 def test_five_hundred_functions_are_shown_at_once_and_measured_meanwhile(tmp_path: Path, browser: Browser) -> None:
     with showing(tmp_path, text=MANY) as server, alone(browser, server.url) as page:
         server.get("/")  # the gallery behind them is drawn
-        began = monotonic()
         page.goto("/", wait_until="domcontentloaded")
-        assert monotonic() - began < 5
-        assert page.locator("[id^=card-F]").count() == 500
-        expect(page.locator("#card-F0 .word")).to_have_text("matches", timeout=30_000)
-        began = monotonic()
-        page.get_by_role("searchbox").fill("F499")
+        expect(page.locator("[id^=card-F]")).to_have_count(500)
+        expect(page.locator("#card-F499 .word")).to_have_text("measuring")  # it was not waited for
+        expect(page.locator("#card-F0 .word")).to_have_text("matches", timeout=60_000)
+        assert page.get_by_role("searchbox").evaluate(FOUND, "F499") == ["F499"]  # at once
         expect(page.locator(".card:visible h3")).to_have_text(["F499"])
-        assert monotonic() - began < 2
 
 
 @pytest.mark.parametrize("width", [360, 768])
