@@ -1,5 +1,7 @@
 # docker build -t gradloupe . && docker run --rm -p 127.0.0.1:8000:8000 gradloupe
 #
+# Your own Functions, live: docker run --rm -p 127.0.0.1:8000:8000 -v "$PWD:/work:ro" gradloupe my_ops.py
+#
 # EXTRA_INDEX is one more package index to look in, where the CPU or the CUDA wheels of torch live: its build of the
 # pinned release (+cpu, +cu…) then wins over the default one. Empty: whatever the default index offers.
 #
@@ -46,9 +48,12 @@ RUN groupadd --gid 10001 gradloupe \
 COPY --from=build /venv /venv
 # The root may be read-only: byte code is compiled already, and what must be written goes to /tmp.
 ENV PATH=/venv/bin:$PATH HOME=/tmp PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+# It listens to the whole container; who may reach that, the -p of docker run decides.
+ENV GRADLOUPE_HOST=0.0.0.0 GRADLOUPE_PORT=8000
+WORKDIR /work
 USER 10001:10001
 EXPOSE 8000
 # Without a proxy: the question is asked inside the container.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["python", "-I", "-c", "from urllib.request import *; build_opener(ProxyHandler({})).open('http://127.0.0.1:8000/healthz', timeout=4)"]
-CMD ["gradloupe", "--host", "0.0.0.0", "--port", "8000"]
+ENTRYPOINT ["gradloupe"]

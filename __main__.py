@@ -26,8 +26,8 @@ PORTS = 100  # that are tried one after the other where nobody asked for one
 INTERRUPTED = 130
 EXPOSED = """\
 gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
-{targets}, and run these Functions with values of their choice, with your rights. To be the only one, leave --host out,
-and reach it from another machine through ssh:  ssh -L {port}:127.0.0.1:{port} {machine}
+{targets}, and run these Functions with values of their choice, with your rights. To be the only one, leave --host out
+(in a container publish 127.0.0.1:{port}:{port}), and from another machine use ssh -L {port}:127.0.0.1:{port} {machine}
 """
 
 
@@ -35,6 +35,8 @@ def main() -> None:
     """Bind, start the workers, then import the web: torch loads in one process while the other gets ready."""
     # Started in the background by a shell, a process would ignore Ctrl-C until uvicorn listens to it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.getpid() == 1:  # in a container: the first process hears of no signal that it has not asked for
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     _open_what_is_closed()
     chosen = settings(sys.argv[1:], os.environ, __version__)
     problem = _problem(chosen.targets)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import OrderedDict
 from importlib import import_module
 from pathlib import Path
 
@@ -153,6 +154,11 @@ def test_a_function_is_reached_through_whatever_calls_it(call) -> None:
     x = torch.ones(2, requires_grad=True)
     assert torch.equal(rebound(call, Square, watched)(x), call(x))
     assert len(record.forwards) == 1
+
+
+def test_a_built_in_method_of_a_class_is_reached_too() -> None:
+    swapped = rebound(dict.fromkeys, dict, OrderedDict)  # as the apply of a Function is one from torch 2.15 on
+    assert type(swapped("ab")) is OrderedDict
 
 
 def test_what_calls_no_such_function_is_left_as_it_is() -> None:

@@ -49,8 +49,32 @@ def test_the_image_does_not_run_as_root():
     assert words.index("USER") > len(words) - 1 - words[::-1].index("RUN")
 
 
+def environment():
+    """What the last stage sets."""
+    stages = [word for word, _ in instructions()]
+    final = instructions()[len(stages) - 1 - stages[::-1].index("FROM") :]
+    return dict(pair.split("=", 1) for word, arguments in final if word == "ENV" for pair in arguments.split())
+
+
 def test_the_server_is_the_first_process_and_gets_its_signals():
-    assert json.loads(last("CMD")) == ["gradloupe", "--host", "0.0.0.0", "--port", "8000"]  # noqa: S104
+    assert json.loads(last("ENTRYPOINT")) == ["gradloupe"]
+    assert "CMD" not in [word for word, _ in instructions()]
+
+
+@pytest.mark.parametrize("arguments", [[], ["my_ops.py"], ["package.kernels:Mine", "--memory", "2048"]])
+def test_what_stands_after_the_image_is_told_to_a_server_that_can_be_reached(arguments):
+    chosen = settings(arguments, environment(), "1")
+    assert (chosen.host, chosen.port) == ("0.0.0.0", 8000)  # noqa: S104
+    assert chosen.targets == tuple(arguments[:1])
+    assert not chosen.next_port, "the port that is published is no other"
+
+
+def test_files_are_looked_for_where_the_readme_mounts_them():
+    words = [word for word, _ in instructions()]
+    assert last("WORKDIR") == "/work"
+    assert words.index("USER") > len(words) - 1 - words[::-1].index("WORKDIR"), "the folder is not the user's"
+    for text in (DOCKERFILE, (ROOT / "README.md").read_text()):
+        assert 'docker run --rm -p 127.0.0.1:8000:8000 -v "$PWD:/work:ro" gradloupe my_ops.py' in text
 
 
 def test_the_health_check_asks_the_server_with_python_alone():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from pkgutil import iter_modules
-from types import FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from torch import nn
@@ -66,7 +66,8 @@ def of_an_unknown_name(module: ModuleType, inside: Any, part: str, name: str) ->
 def _is_of(module: ModuleType, thing: Any) -> bool:
     """Whether it was made in the module, or in the package; what is called of a Function is as that one."""
     home = getattr(getattr(thing, "__self__", thing), "__module__", None)
-    return isinstance(thing, type | FunctionType | MethodType) and f"{home}.".startswith(f"{module.__name__}.")
+    made = type | FunctionType | MethodType | BuiltinMethodType
+    return isinstance(thing, made) and f"{home}.".startswith(f"{module.__name__}.")
 
 
 def _can_be_looked_at(thing: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
-from types import CellType, FunctionType, MethodType
+from types import BuiltinMethodType, CellType, FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -35,7 +35,8 @@ def _instead(value: Any, old: Any, new: Any, deep: int) -> Any:
     if isinstance(value, Bound):
         inside = _instead(value.function, old, new, deep)
         return None if inside is None else replace(value, function=inside)
-    if isinstance(value, MethodType) and isinstance(value.__self__, type):
+    # The apply of a Function is a method in Python up to torch 2.14, and a built-in one since.
+    if isinstance(value, MethodType | BuiltinMethodType) and isinstance(value.__self__, type):
         return getattr(new, value.__name__, None) if value.__self__ is old else None
     if isinstance(value, MethodType) or (deep and isinstance(value, torch.nn.Module)):
         method: Any = value if isinstance(value, MethodType) else value.forward
