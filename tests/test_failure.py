@@ -1,10 +1,12 @@
 """A Function that fails is a result: what it raised, in which half, at which line of the source shown."""
 
+import pytest
 import torch
 from asking import answer
 from looks import look, op_of
 
 from gradloupe.ops import OPS, Input
+from gradloupe.server.numerics.failure import FunctionFailed
 from gradloupe.server.question import Element, Question
 
 
@@ -99,3 +101,39 @@ def test_what_gradloupe_refuses_is_not_said_to_have_been_raised(monkeypatch):
         assert said == header["failure"]["sentence"]
         assert said.startswith("forward returned a list where a tensor ")
         assert said.endswith("declared.")
+
+
+def halved(x):
+    raise ArithmeticError("not by two")
+
+
+class CallsWhatRaises(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return halved(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
+def test_the_place_in_what_the_function_calls_is_told_too():
+    with pytest.raises(FunctionFailed) as failed:
+        look(named(CallsWhatRaises))
+    failure = failed.value.failure
+    line = halved.__code__.co_firstlineno + 1
+    assert failure.sentence == f"forward raised ArithmeticError: not by two (test_failure.py, line {line})"
+    assert failure.line == 4
+
+
+def test_what_torch_itself_raises_is_placed_in_the_function_alone():
+    class Mismatched(CallsWhatRaises):
+        @staticmethod
+        def forward(ctx, x):
+            return torch.einsum("ij,jk", x, x)
+
+    with pytest.raises(FunctionFailed) as failed:
+        look(named(Mismatched))
+    failure = failed.value.failure
+    assert "line" not in failure.sentence
+    assert failure.line == 4

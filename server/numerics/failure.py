@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from ...ops import Op
 
 Phase = Literal["forward", "backward", "surrogate", "double backward"]
 MESSAGE_LIMIT = 2000
+INSTALLED = frozenset(("site-packages", "dist-packages"))
 
 
 NOT_HELD = "NotHeld"  # the device has no such dtype, or the dtype no such numbers
@@ -22,17 +24,20 @@ REFUSED = ("WrongShape", "NoGradient", NOT_HELD)
 class Failure:
     """What went wrong, in which part of the op, and at which line of its source (from 1).
 
-    ``sentence`` says who raised what; of what was refused by Gradloupe, only why.
+    ``elsewhere`` is the place in another file beside that source, where that is what failed. ``sentence`` says who
+    raised what; of what was refused by Gradloupe, only why.
     """
 
     phase: Phase
     kind: str
     message: str
     line: int | None = None
+    elsewhere: InitVar[str] = ""
     sentence: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        said = self.message if self.kind in REFUSED else f"{self.phase} raised {self.kind}: {self.message}"
+    def __post_init__(self, elsewhere: str) -> None:
+        place = f" ({elsewhere})" if elsewhere else ""
+        said = self.message if self.kind in REFUSED else f"{self.phase} raised {self.kind}: {self.message}{place}"
         object.__setattr__(self, "sentence", said)
 
     @property
@@ -56,7 +61,7 @@ class FunctionFailed(Exception):
 
 def failure_of(error: Exception, op: Op, phase: Phase) -> FunctionFailed:
     """The exception a Function raised, as something to show beside its source."""
-    return FunctionFailed(Failure(phase, type(error).__name__, _message(error), _line(error, op)))
+    return FunctionFailed(Failure(phase, type(error).__name__, _message(error), *_place(error, op)))
 
 
 def returned(y: Any, outputs: int) -> str:
@@ -76,14 +81,22 @@ def _message(error: Exception) -> str:
         return "no message"
 
 
-def _line(error: Exception, op: Op) -> int | None:
+def _place(error: Exception, op: Op) -> tuple[int | None, str]:
+    """The line of the op's source that was running, and the place in another file beside it that this has called."""
     try:
-        file, last = inspect.getsourcefile(op.function), op.first_line + op.source.count("\n")
+        file, last = inspect.getsourcefile(op.function) or "", op.first_line + op.source.count("\n")
     except (OSError, TypeError):  # the class was made by hand, and has no source
-        return None
-    inside = [
-        frame.lineno - op.first_line + 1
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == file and frame.lineno is not None and op.first_line <= frame.lineno < last
-    ]
-    return inside[-1] if inside else None
+        return None, ""
+    beside = Path(file).parent
+    line, elsewhere = None, ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == file and frame.lineno is not None and op.first_line <= frame.lineno < last:
+            line, elsewhere = frame.lineno - op.first_line + 1, ""
+        elif line is not None and _is_beside(Path(frame.filename), beside):
+            elsewhere = f"{Path(frame.filename).relative_to(beside)}, line {frame.lineno}"
+    return line, elsewhere
+
+
+def _is_beside(file: Path, folder: Path) -> bool:
+    """Whether a file is of the same program; what is installed in an environment inside that folder is not."""
+    return file.is_relative_to(folder) and not INSTALLED & set(file.relative_to(folder).parts)
