@@ -22,6 +22,7 @@ from .offspring import CAME_BACK, end_children
 # What Linux calls them: the signal a process gets when its parent ends, and that orphans below it become its children.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 WHERE = signal.SIGUSR2  # asks a worker to write down where it is
+_disable = faulthandler.disable
 
 
 class Confinement:
@@ -42,6 +43,8 @@ class Confinement:
         os.set_inheritable(notes, False)
         faulthandler.enable(notes)
         faulthandler.register(WHERE, notes)
+        # Somebody's code may ask for what there is already, but what is written goes to the server.
+        faulthandler.enable, faulthandler.disable = (lambda *_, **__: None), (lambda: None)
         os.register_at_fork(after_in_child=_not_further)
         Copies(self._too_many)
         os._exit = self._noted
@@ -78,7 +81,7 @@ class Confinement:
 
 def _not_further() -> None:
     """In a copy of the worker that somebody's code has made: let it end when it comes back from that code."""
-    faulthandler.disable()
+    _disable()
     inner = sys._getframe(1)
     if _is_ours(inner):
         return

@@ -10,7 +10,10 @@ from .schema import Asked
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what was seen, what torch made of it, and what to do. ``line`` counts in the source of the page."""
+    """One check: what was seen, what torch made of it, and what to do. ``line`` counts in the source of the page.
+
+    ``element`` is what of the inputs it was seen in, empty where that is no one element.
+    """
 
     id: str
     family: str
@@ -21,6 +24,7 @@ class Check:
     advice: str
     line: int | None
     document: str
+    element: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class ContractColumns:
     advice: list[str]
     line: list[int | None]
     document: list[str]
+    element: list[str]
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,11 @@ class Engine:
         """The visitor's files that the last worker has read, as absolute paths."""
         return list(self._workers.greeting.get("files", ()))
 
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on what the visitor's files do when they are loaded."""
+        return list(self._workers.hello.get("notes", ()))
+
     async def wait_ready(self) -> None:
         """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
         async with self._place():
@@ -154,8 +159,7 @@ class Engine:
 
     async def test(self, name: str, recipe: str = "") -> str:
         """The op as a test file for pytest; raises what ``op`` raises."""
-        known = await self.stub(name)
-        told = await self._told("test", known, recipe)
+        told = await self._told("test", await self.stub(name), recipe)
         if "unsolved" in told:
             raise Unsolved(told["unsolved"])
         return str(told["test"])
@@ -184,9 +188,8 @@ class Engine:
         except tuple(OUTCOMES) as problem:
             self.outcomes[OUTCOMES[type(problem)]] += 1
             raise
-        failure = frame.header["failure"]
-        lost = failure is not None and failure["phase"] == "worker"
-        self.outcomes["answered" if failure is None else "lost" if lost else "failed"] += 1
+        phase = (frame.header["failure"] or {"phase": ""})["phase"]
+        self.outcomes[{"": "answered", "worker": "lost"}.get(phase, "failed")] += 1
         return frame
 
     async def _answered(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:

@@ -49,6 +49,8 @@ def _tensor(dtype: str, shape: str, words: str) -> str:
         return f"torch.randint({below[1] if below else 2}, {within}, dtype=torch.{dtype})"
     if "spd" in words:
         return f"torch.eye({shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape})"
+    if "signs" in words:
+        return f"torch.randn({shape}, dtype=torch.{dtype}).sign()"
     if "positive" in words:
         return f"torch.rand({shape}, dtype=torch.{dtype}) + 0.5"
     return f"torch.randn({shape}, dtype=torch.{dtype})"

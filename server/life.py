@@ -27,6 +27,7 @@ class Life:
         self._killed = False
         self.ended: asyncio.Task[str] | None = None  # done when the process is gone, and says how it went
         self.greeted = False
+        self.asked = False
 
     @property
     def listens(self) -> bool:
@@ -55,6 +56,7 @@ class Life:
     async def ask(self, asked: dict[str, Any]) -> Frame:
         """The answer; raises ``Lost``. One that is too late, or is not waited for, ends the process."""
         assert self._transport is not None
+        self.asked = True
         reply = self._expect()
         self._transport.write(pack(Frame(asked)))
         deadline = self._process.deadline
@@ -95,7 +97,7 @@ class Life:
         if reply.done():
             return reply.result()
         if self.ended.done():
-            limit = COPIES if self._process.copied else None
+            limit = COPIES if self._process.copied else limit
             raise Lost(self.ended.result(), limit, self._process.faults())
         raise Lost("signal 9, SIGKILL", limit, self._process.faults())
 
@@ -108,9 +110,16 @@ class Life:
             done, _ = await asyncio.wait(either, timeout=pulse, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return None
-            if most and await asyncio.to_thread(takes_more, self._process.pid, most):
+            if most and await self._takes_more(most, either, until - now()):
                 return Limit("Memory", f"memory limit of {most} MiB (--memory)")
-        return time
+        return None if any(each.done() for each in either) else time
+
+    async def _takes_more(self, most: int, either: set[asyncio.Future[Any]], seconds: float) -> bool:
+        """Whether it is known to take more MiB than that, before anything of this happens or the time is over."""
+        look = asyncio.create_task(asyncio.to_thread(takes_more, self._process.pid, most))
+        # It is asked of every process below it, which takes seconds where there are thousands.
+        await asyncio.wait({look, *either}, timeout=max(seconds, 0.0), return_when=asyncio.FIRST_COMPLETED)
+        return look.done() and look.result()
 
     async def _locate(self, either: set[asyncio.Future[Any]]) -> None:
         """Wait until the worker has written where it is, as long as that may take."""

@@ -7,7 +7,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-CHECKS = ("id", "family", "level", "title", "seen", "torch", "advice", "line", "document")
+CHECKS = ("id", "family", "level", "title", "seen", "torch", "advice", "line", "document", "element")
 THINGS = ("function", "part", "name", "kind", "shape", "dtype", "bytes", "value")
 # By view the names of its columns.
 LISTINGS: dict[str, tuple[str, ...]] = {"contract": CHECKS, "node": THINGS}

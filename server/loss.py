@@ -36,6 +36,7 @@ class Limit:
     advice: str = ""
 
 
+UNSAID = " (by a library, or because files were closed or written to that the Function had not opened)"
 COPIES = Limit(
     "Processes",
     f"limit of {MOST_COPIES} processes started by os.fork",
@@ -52,7 +53,7 @@ class Lost(Exception):
 
     def __init__(self, ended: str, limit: Limit | None = None, calls: Sequence[Fault] = ()) -> None:
         self.kind = limit.kind if limit else ended.rpartition(", ")[2]
-        super().__init__(f"was ended at the {limit.name}" if limit else how(ended))
+        super().__init__(f"was ended at the {limit.name}" if limit else how(ended, located=bool(calls)))
         self.ended, self.limit, self.calls = ended, limit, tuple(calls)
 
     @property
@@ -67,11 +68,14 @@ class Lost(Exception):
         return f"; last line: {last}{advice}" if last else ""
 
 
-def how(ended: str) -> str:
-    """What ``WorkerProcess.reap`` says, in words that go on after "The worker process"."""
+def how(ended: str, located: bool) -> str:
+    """What ``WorkerProcess.reap`` says, in words that go on after "The worker process".
+
+    ``located`` says whether it is known where that was: whatever Python ends of itself is.
+    """
     kind = ended.rpartition(", ")[2]
     if kind.startswith("exit code "):
-        return f"called exit with code {kind.removeprefix('exit code ')}"
+        return f"called exit with code {kind.removeprefix('exit code ')}" if located else f"ended with {kind}{UNSAID}"
     return SIGNALS.get(kind, f"was ended by a signal ({kind})")
 
 

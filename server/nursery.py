@@ -50,6 +50,10 @@ class Birth:
                 if sign == signal.SIGKILL:
                     os.killpg(self.pid, sign)
 
+    def give_up(self) -> None:
+        """It does not end, or nobody tells: end the process that should, and all that it has forked."""
+        self._nursery.abandon()
+
     def wait(self, seconds: float | None = None) -> int | None:
         """Its exit code, a signal as its negative; None if it lives longer than that."""
         with self._nursery.change:
@@ -120,6 +124,10 @@ class Nursery:
                 self._zygote.kill()
             elif self._left:
                 self.close()
+
+    def abandon(self) -> None:
+        """End it now, even where it does not listen: stopped by a signal, say."""
+        self._zygote.kill()
 
     def close(self) -> None:
         """Let it end now, and its workers with it."""

@@ -133,6 +133,8 @@ def page(text: str) -> str:
     """The name of a file that can be written."""
     if not text or text.endswith(("/", os.sep)) or os.path.isdir(text):
         raise BadSetting("must be the name of a file, like report.html")
+    if not os.access(os.path.dirname(text) or ".", os.W_OK):
+        raise BadSetting("must be in a folder that is there and can be written to")
     return text
 
 

@@ -43,7 +43,8 @@ class View:
     """What the page of a section is made from.
 
     ``figure`` is the shortest address of its curves and ``base`` that of the site; ``answer`` is None while the curves
-    are being measured. ``indexed`` says whether search engines are welcome.
+    are being measured. ``indexed`` says whether search engines are welcome. ``beside`` is what else there is to say
+    of the Function than the verdict of this section.
     """
 
     op: dict[str, Any]
@@ -53,6 +54,7 @@ class View:
     answer: Answer | None
     base: str
     indexed: bool = False
+    beside: str = ""
 
 
 class Pages:
@@ -175,6 +177,7 @@ def _context(view: View, place: str = "/ops/{name}") -> dict[str, Any]:
         "figure": view.figure,
         "usually_called": canonical(op, _called(address, op["usual_recipe"])),
         "hide": address.hide,
+        "beside": view.beside,
         "theme": address.theme,
         "device": view.device,
         "base": view.base,

@@ -20,6 +20,7 @@ from .work import Work
 FORKS = sys.platform == "linux"  # elsewhere the libraries under torch do not survive it
 WHERE = signal.SIGUSR2  # asks a worker to note where it is
 LONGEST = 2**20  # bytes that are read of what it has noted
+UNTOLD = 10.0  # seconds until it is not believed any more that the end of a killed process will be told
 
 
 class WorkerProcess:
@@ -72,6 +73,9 @@ class WorkerProcess:
         code = self._child.wait(1)
         if code is None:
             self.kill()
+            code = self._child.wait(UNTOLD)
+        if code is None:
+            self._child.give_up()
             code = self._child.wait()
         self._close()
         assert code is not None
@@ -118,6 +122,9 @@ class _Spawned:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.number, signal.SIGKILL)
 
+    def give_up(self) -> None:
+        self.kill()
+
     def signal(self, sign: signal.Signals) -> None:
         self._child.send_signal(sign)
 
@@ -129,10 +136,30 @@ class _Spawned:
 
 
 def _started(work: Work, channel: int, notes: int, hang_up: Callable[[], None]) -> nursery.Birth | _Spawned:
+    _stay()
     if FORKS:
         with suppress(OSError):
             return nursery.ask(work, channel, notes, hang_up)
     return _Spawned(work, channel, notes)
+
+
+def _stay() -> None:
+    """Go back to where the server was started, if that folder was deleted or moved, and another has been put there."""
+    with suppress(OSError):
+        for path, before in list(_home.items()):
+            now = os.stat(path)
+            if os.path.samestat(os.stat("."), before) and not os.path.samestat(now, before):
+                os.chdir(path)
+                _home[path] = now
+
+
+def _where() -> dict[str, os.stat_result]:
+    with suppress(OSError):  # the folder is gone already
+        return {os.getcwd(): os.stat(".")}
+    return {}
+
+
+_home = _where()
 
 
 def _nameless_file() -> int:

@@ -14,7 +14,8 @@ from .unloaded import unloaded
 from .work import Work
 
 STARTS = 3  # workers of the gallery in a row that may end while they load
-PAUSE = 1.0  # seconds until a worker that could not be started is tried again
+PAUSE = 1.0  # seconds until a worker that could not be started, or does not stay, is tried again
+FALLS = 3  # workers in a row that have ended before anything was asked of them
 CLOSED = "The worker that was asked has made room for a newer one, or the server is ending; ask again."
 
 
@@ -45,13 +46,15 @@ class Succession:
     async def last(self) -> None:
         """Attend to one worker after the other, until the ops are known to be broken."""
         try:
-            starts = 0
+            starts = falls = 0
             while not self.broken:
                 lost = await self._attend(self.life)
+                falls = 0 if self.life.asked else falls + 1
                 starts = 0 if self.life.greeted else starts + 1
                 if starts == STARTS or (starts and self._is_to_blame(lost)):
                     self.broken = self.broken or self._unloaded(lost)
                 if not self.broken:
+                    await asyncio.sleep(PAUSE if falls >= FALLS else 0.0)
                     await self._replace()
         except Exception as problem:
             logging.getLogger("uvicorn.error").exception("no worker is attended to any more")

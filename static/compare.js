@@ -2,6 +2,7 @@
 
 import { query } from "./address.js";
 import { asker, unshown } from "./ask.js";
+import { inscribe } from "./bar.js";
 import { side } from "./compare_side.js";
 import { blame, declared, follow, listen, read, write } from "./controls.js";
 import { ranges } from "./figure.js";
@@ -50,19 +51,15 @@ function move(values) {
 
 function go() {
   const said = query(usual, state);
-  point(PATH + said);
+  inscribe(PATH + said);
   asked = `${PATH}.json${said}`;
   ask(asked);
-}
-
-function point(address) {
-  if (location.pathname + location.search !== address) history.replaceState(null, "", address);
 }
 
 function show(answer, address) {
   complain("");
   shown = answer;
-  if (address === asked) point(answer.address); // the shortest one
+  if (address === asked) inscribe(answer.address); // the shortest one
   tell(answer);
   draw();
 }
@@ -132,7 +129,7 @@ function complain(sentence, _, wrong = false) {
   blame(form, sentence);
   if (sentence) for (const each of figures) each.plot.unzoom();
   // A link to what cannot be would lose everything else it says: the address stays that of the picture.
-  if (wrong && shown) point(shown.address);
+  if (wrong && shown) inscribe(shown.address);
 }
 
 listen(form, () => usual, (name, live) => {

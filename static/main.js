@@ -2,10 +2,12 @@
 
 import { joined } from "./address.js";
 import { testing } from "./as_test.js";
+import { inscribe } from "./bar.js";
 import { companion } from "./companion.js";
 import { copying } from "./copied.js";
 import { prose } from "./number.js";
 import { retold } from "./order.js";
+import { pairing } from "./pair.js";
 import { painted } from "./painted.js";
 import { isPanel } from "./panels.js";
 import { saveCompanion } from "./picture.js";
@@ -56,13 +58,29 @@ const closer = companion(find("#companion"), {
   place: figure.plot.state,
   put: figure.put,
   move: figure.move,
-  drawn: () => figure.plot.mark(closer.state().answer.at ?? null),
+  drawn() {
+    figure.plot.mark(closer.state().answer.at ?? null);
+    compare();
+  },
 });
+const pair = pairing(find("#pair"), {
+  link: (wrt) => location.pathname + joined(...Object.values(figure.parts({ ...closely(wrt), start: "", stop: "" }))),
+  follow: (wrt) => figure.move(closely(wrt)),
+  open: () => find("[name=view][value=contract]").click(),
+});
+const closely = (wrt) => ({ wrt, view: "jacobian" });
+
+/** What the contract, if that is open, says of inputs that are not drawn. */
+function compare() {
+  const contract = closer.state()?.answer;
+  const drawn = figure.plot.state()?.answer;
+  if (drawn) pair(contract?.view === "contract" ? contract : null, drawn);
+}
 
 /** The address of the page and those of the files beside it. */
 function pointed(said, here) {
   const { pathname } = location;
-  if (location.search !== here) history.replaceState(null, "", pathname + here);
+  inscribe(pathname + here);
   for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
   find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
 }
@@ -75,6 +93,7 @@ function look() {
   if (closest === "") {
     closer.close();
     figure.plot.mark(null);
+    compare();
   } else closer.follow(view, `${figure.path}.json${joined(said, closest)}`, retold(titles[view], figure.state()), figure.dragging());
 }
 

@@ -61,7 +61,7 @@ export function refreshing(figure, closer) {
   }
 
   async function once(signal) {
-    const { search } = location;
+    const search = figure.here();
     const { status, page } = await opened(location.pathname + search, signal);
     if (status === 422) return fit(search);
     if (status !== 200) throw new Error(`status ${status}`);
@@ -79,7 +79,7 @@ export function refreshing(figure, closer) {
     aside.dataset.digest = theirs.dataset.digest;
     closer.expire();
     fails(null);
-    return figure.again(location.search === search ? (page.querySelector("#answer")?.textContent ?? "") : "");
+    return figure.again(figure.here() === search ? (page.querySelector("#answer")?.textContent ?? "") : "");
   }
 
   return { keeps };

@@ -26,6 +26,7 @@ export function section({ source, load, search, pointed, answered, drawn, keeps 
   const { usual: first, ranged } = declared(form);
 
   let state = parse(first, search, ranged);
+  let here = search; // as it was pointed to last; the bar of the browser may still lag behind
   let asked = "";
   let waited = ""; // the address that was asked last, until there is word of it
   let dragging = false;
@@ -84,7 +85,8 @@ export function section({ source, load, search, pointed, answered, drawn, keeps 
 
   function point(said) {
     const { dress, look } = parts();
-    pointed(said, joined(said, dress, look));
+    here = joined(said, dress, look);
+    pointed(said, here);
   }
 
   function show(answer, address) {
@@ -158,5 +160,5 @@ export function section({ source, load, search, pointed, answered, drawn, keeps 
   const saidBy = (address) => parse(first, address.split("?")[1] ?? "", ranged);
 
   onPaletteChange(plot.redraw);
-  return { path, saidBy, plot, trace, put, move, start, visit, again, parts, state: () => state, dragging: () => dragging };
+  return { path, saidBy, plot, trace, put, move, start, visit, again, parts, here: () => here, state: () => state, dragging: () => dragging };
 }

@@ -18,6 +18,7 @@ export function panel(element, { place, move, library, palette, wear }) {
   let space = null;
   let plotly = null;
   let typed = null; // the ranges before the first drag
+  let pointed = null; // where all maps are read, as shares of the plane
 
   async function show(answer) {
     await dressed;
@@ -76,7 +77,7 @@ export function panel(element, { place, move, library, palette, wear }) {
       if (roomy(layout.margin, view)) await plotly.react(map.querySelector(".map"), data, layout, CONFIG);
     }
     if (space) turn(colors);
-    read(built.charts.forward.map.contains(document.activeElement) && !space ? share(held) : null);
+    read(built.charts.forward.map.contains(document.activeElement) && !space ? share(held) : pointed);
   }
 
   /** The point that everything is held at. */
@@ -145,6 +146,7 @@ export function panel(element, { place, move, library, palette, wear }) {
 
   /** What all maps say at one place, null for none. */
   function read(spot) {
+    pointed = spot;
     for (const hand of built.hands) hand.mark(spot);
     const { answer, grid } = shown;
     if (spot === null) {
@@ -215,7 +217,7 @@ export function panel(element, { place, move, library, palette, wear }) {
   function clear() {
     for (const { map } of Object.values(built?.charts ?? {})) plotly?.purge(map.querySelector(".map"));
     element.replaceChildren();
-    [built, space, shown] = [null, null, null];
+    [built, space, shown, pointed] = [null, null, null, null];
   }
 
   return { show, redraw: () => shown && draw(), close: clear };

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isclose
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 from playwright.sync_api import (
     Browser,
     ConsoleMessage,
@@ -20,6 +22,7 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
+    Route,
     ViewportSize,
     expect,
     sync_playwright,
@@ -32,6 +35,8 @@ FLAGS = (
 WINDOW: ViewportSize = {"width": 1280, "height": 860}
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 POLICY = "document.addEventListener('securitypolicyviolation', e => console.error('policy', e.effectiveDirective))"
+PLAIN: dict[str, Any] = {"contrast": "no-preference", "forced_colors": "none", "reduced_motion": "no-preference"}
+WITHIN = 20.0  # seconds in which even a busy machine comes to what is waited for
 CURVES = "() => document.querySelector('#plot').data.map(({name, x, y}) => [name, [...x], [...y]])"
 
 Curve = tuple[list[float | None], list[float | None]]
@@ -45,6 +50,16 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS.split())
         yield browser
         browser.close()
+
+
+@contextmanager
+def ordinary(browser: Browser) -> Iterator[Browser]:
+    """One that guards itself against pages that ask too much, as those of visitors do and those of tests do not."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    guard = ["--disable-ipc-flooding-protection"]
+    another = browser.browser_type.launch(executable_path=found, args=FLAGS.split(), ignore_default_args=guard)
+    yield another
+    another.close()
 
 
 @dataclass
@@ -95,7 +110,7 @@ def visitor(browser: Browser, server: str, **options: Any) -> Iterator[Page]:
 def watched(page: Page, server: str) -> Iterator[Page]:
     """The page as new, in which nothing may have gone wrong at the end."""
     page.set_viewport_size(WINDOW)
-    page.emulate_media(color_scheme="light")
+    page.emulate_media(color_scheme="light", media="screen", **PLAIN)
     watch = Watch(urlsplit(server).netloc)
     heard = watch.hears()
     for event, listener in heard.items():
@@ -115,9 +130,54 @@ def alone(browser: Browser, server: str, **options: Any) -> Iterator[Page]:
         yield page
 
 
+def settles(seen: Callable[[], object], meant: object) -> None:
+    """Waits until what is seen is as it is meant; a page that is just being opened, or not drawn yet, shows nothing."""
+    now, until = look(seen), monotonic() + WITHIN
+    while now != meant and monotonic() < until:
+        now = look(seen)
+    assert now == meant
+
+
+def look(seen: Callable[[], object]) -> object:
+    """What is seen now, or why nothing is."""
+    try:
+        return seen()
+    except Error as nothing:
+        return nothing
+
+
 def shows(page: Page, address: str) -> None:
     """Waits until the curves of `address`, a shortest one, are drawn."""
-    expect(page.locator("html")).to_have_attribute("data-address", address, timeout=20_000)
+    expect(page.locator("html")).to_have_attribute("data-address", address, timeout=1000 * WITHIN)
+
+
+def here(page: Page) -> str:
+    """The address as the page itself has it: `page.url` hears of a change a little later."""
+    return str(page.evaluate("() => location.pathname + location.search"))
+
+
+def resized(page: Page, width: int, height: int) -> None:
+    """Makes the window of an open page so large, and waits until the page has it."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function("([width, height]) => innerWidth === width && innerHeight === height", arg=[width, height])
+
+
+@contextmanager
+def withheld(page: Page, pattern: str) -> Iterator[None]:
+    """As long as this lasts a page waits for what it asks at such addresses."""
+    held: list[Route] = []
+    over = False
+    page.route(pattern, lambda route: route.continue_() if over else held.append(route))
+    yield
+    over = True
+    for route in held:
+        route.continue_()
+
+
+def warmed(server: str, address: str) -> None:
+    """Has the server compute what an address shows: from then on the page comes with its figure, however busy it is."""
+    path, _, query = address.replace("/embed/", "/ops/").partition("?")
+    httpx2.get(f"{server}{path}.json?{query}", timeout=60).raise_for_status()
 
 
 def opened(page: Page, address: str) -> Page:

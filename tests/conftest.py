@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import chromium, visitor, watched
-from playwright.sync_api import Browser, Page
+from browsing import WITHIN, chromium, visitor, watched
+from playwright.sync_api import Browser, Page, expect
 from serving import Server, copy_of_the_house, serving
+
+expect.set_options(timeout=1000 * WITHIN)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 from browsing import POLICY
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page
+from playwright.sync_api import Browser, ConsoleMessage, Error, Frame, Page
+
+# The frame is as high as what is in it, and no higher.
+FITS = """() => { const { scrollHeight } = document.documentElement;
+return scrollHeight === innerHeight && Math.ceil(document.body.getBoundingClientRect().height) === innerHeight }"""
 
 
 @dataclass
@@ -51,9 +55,11 @@ def hosting(*friends: str, strict: bool = True) -> Iterator[Host]:
         host = Host(f"http://127.0.0.1:{server.server_port}", friends=list(friends), strict=strict)
         thread = Thread(target=server.serve_forever)
         thread.start()
-        yield host
-        server.shutdown()
-        thread.join()
+        try:
+            yield host
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @contextmanager
@@ -75,7 +81,20 @@ def visiting(browser: Browser, host: Host, body: str, **options: object) -> Iter
     page = context.new_page()
     page.on("console", console)
     page.on("pageerror", error)
-    page.goto("/")
-    yield page
-    context.close()
+    try:
+        page.goto("/")
+        yield page
+    finally:
+        context.close()
     assert complaints == [], complaints
+
+
+def framed(page: Page) -> Frame:
+    """The only frame with a figure."""
+    (found,) = (each for each in page.frames if "/embed/" in each.url)
+    return found
+
+
+def fitted(page: Page) -> None:
+    """Waits until the frame with the figure has the height that the figure has told."""
+    framed(page).wait_for_function(FITS)

@@ -45,7 +45,7 @@ class Server:
 
     def worker(self) -> int:
         """The one worker of a server that serves only the gallery, as soon as there is one."""
-        until = monotonic() + 20
+        until = monotonic() + 60
         while not (found := self.workers()) and monotonic() < until:
             pass
         (worker,) = found
@@ -75,8 +75,16 @@ def serving(
         try:
             yield Server(next(word for word in said.split() if word.startswith("http://")), process)
         finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """As a user would; one that does not end then is a failure, and not left behind."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(60)
+    finally:
+        process.kill()
 
 
 def copy_of_the_house(folder: Path) -> Path:
@@ -90,6 +98,17 @@ def copy_of_the_house(folder: Path) -> Path:
         else:
             shutil.copy(source, copy)
     return copy
+
+
+def hold(house: Path) -> None:
+    """Have the ops of a copy of the house stay unloaded until they are released; its server runs in their folder."""
+    with (house / "ops" / "exp.py").open("a") as op:
+        op.write("\nimport os, time\nwhile not os.path.exists('released'):\n    time.sleep(0.01)\n")
+
+
+def release(house: Path) -> None:
+    """Let the ops that are held be loaded."""
+    (house.parent / "released").touch()
 
 
 def children(pid: int, module: str = "") -> list[int]:
@@ -114,7 +133,7 @@ def witnessed() -> Iterator[tuple[socket.socket, socket.socket]]:
     """A witness, and the log that it reads: what a server and all the processes it starts hold in common."""
     witness, log = socket.socketpair()
     with witness, log:
-        witness.settimeout(20)
+        witness.settimeout(60)
         yield witness, log
 
 

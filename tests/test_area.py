@@ -87,3 +87,14 @@ def test_a_straight_through_backward_leaves_a_residual_in_every_cell():
 def test_a_kink_between_two_points_is_no_error(kink, dtype):
     _, verdict = look(op_of(lambda x: (x - kink).abs() * 100), dtype=dtype)
     assert verdict.word == "matches"
+
+
+def test_where_both_halves_cancel_their_rounding_is_no_error_of_backward():
+    def value(x):
+        return torch.where(x.abs() < 1e-3, 0.5 - x**2 / 24, (1 - x.cos()) / x**2)
+
+    def derivative(x):
+        return torch.where(x.abs() < 1e-3, -x / 12 + x**3 / 180, x.sin() / x**2 - 2 * (1 - x.cos()) / x**3)
+
+    assert look(written(value, derivative))[1].word == "matches"
+    assert look(written(value, lambda x: 1.000001 * derivative(x)))[1].word == "differs"

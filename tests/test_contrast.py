@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,11 +21,10 @@ MEDIA: list[dict[str, Any]] = [
 
 
 @pytest.fixture(params=MEDIA, ids=lambda media: " ".join(media.values()))
-def asked(page: Page, request: pytest.FixtureRequest) -> Iterator[Page]:
+def asked(page: Page, request: pytest.FixtureRequest) -> Page:
     """A page that is asked for contrast."""
     page.emulate_media(**request.param)
-    yield page
-    page.emulate_media(contrast="no-preference", forced_colors="none", color_scheme="light")
+    return page
 
 
 def luminance(color: str) -> float:
@@ -93,6 +91,7 @@ def test_the_focus_is_seen_wherever_it_goes(asked: Page) -> None:
 def test_what_is_chosen_is_told_from_what_is_not(asked: Page) -> None:
     opened(asked, PAGE)
     asked.locator("#share").click()
+    expect(asked.locator("#sharing")).to_be_visible()
     chosen = computed(asked, "#sharing .row-of-words :checked + span", "borderBottomColor")
     others = computed(asked, "#sharing .row-of-words :not(:checked) + span", "borderBottomColor")
     paper = computed(asked, "html", "backgroundColor")
@@ -126,5 +125,4 @@ def test_nothing_scrolls_smoothly_for_those_who_want_no_motion(page: Page) -> No
         return parseFloat(style.transitionDuration) > 0 || parseFloat(style.animationDuration) > 0; })
         .map((each) => each.outerHTML.slice(0, 90))"""
     )
-    page.emulate_media(reduced_motion="no-preference")
     assert moving == []

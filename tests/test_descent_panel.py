@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx2
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import enter
+from browsing import enter, here, settles
 from playwright.sync_api import Page, expect
 
 CLAMP = "/ops/clamp_with_grad?view=descent"
@@ -21,7 +22,7 @@ return { ys: data.filter(({name}) => !name.includes(',')).map(({y}) => y), label
 
 def closer(page: Page, address: str) -> None:
     """Wait until the panel shows `address`, a shortest one."""
-    expect(page.locator("html")).to_have_attribute("data-companion", address, timeout=20_000)
+    expect(page.locator("html")).to_have_attribute("data-companion", address)
 
 
 def shown(page: Page, address: str) -> Page:
@@ -45,21 +46,21 @@ def test_the_slider_walks_through_the_steps_by_keyboard_and_the_balls_follow(pag
     expect(page.locator(".descent output")).to_have_text("12 of 12")
     scrubber(page).press("Home")
     expect(page.locator(".descent output")).to_have_text("0 of 12")
-    assert page.evaluate(BALLS) == {"with this backward": [3, 1], "with the true derivative": [3, 1]}
+    settles(lambda: page.evaluate(BALLS), {"with this backward": [3, 1], "with the true derivative": [3, 1]})
     for _ in range(5):
         scrubber(page).press("ArrowRight")
     expect(page.locator(".descent output")).to_have_text("5 of 12")
-    assert page.evaluate(BALLS) == {"with this backward": [0.5, 0.5], "with the true derivative": [3, 1]}
+    settles(lambda: page.evaluate(BALLS), {"with this backward": [0.5, 0.5], "with the true derivative": [3, 1]})
     assert [each.split("\t")[1:] for each in read(page)] == [["0.5", "0.25", "1"], ["3", "1", "0"]]
     assert "loss 0.25" in scrubber(page).get_attribute("aria-valuetext")
-    assert page.url.endswith(CLAMP)
+    assert here(page) == CLAMP
 
 
 def test_play_goes_to_the_end_and_stops_there(page: Page) -> None:
-    shown(page, f"{CLAMP}&steps=3")
+    shown(page, CLAMP)  # which takes some seconds, in which a busy machine is in time to pause
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    expect(page.locator(".descent output")).to_have_text("3 of 3")
+    expect(page.locator(".descent output")).to_have_text("12 of 12")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     page.get_by_role("button", name="Play").press("Space")
     page.get_by_role("button", name="Pause").press("Space")
@@ -87,6 +88,7 @@ def test_the_elements_of_a_matrix_are_fields_that_move_and_the_head_has_dots(pag
     colours = "svg => [...svg.querySelectorAll('rect')].map(rect => getComputedStyle(rect).fill)"
     end = fields.nth(0).evaluate(colours)
     scrubber(page).press("Home")
+    expect(page.locator(".descent output")).to_have_text(re.compile("^0 of"))
     start = fields.nth(0).evaluate(colours)
     moved = [i for i, (one, other) in enumerate(zip(start, end, strict=True)) if one != other]
     assert moved
@@ -196,22 +198,22 @@ def test_the_panel_on_a_phone_is_not_wider_than_it_and_axe_finds_nothing(page: P
     ],
 )
 def test_what_cannot_be_is_refused_by_name(server: str, query: str, words: str) -> None:
-    response = httpx2.get(f"{server}/ops/clamp_with_grad.json?view=descent&{query}", timeout=30)
+    response = httpx2.get(f"{server}/ops/clamp_with_grad.json?view=descent&{query}", timeout=60)
     assert response.status_code == 422
     assert words in response.json()["detail"]
 
 
 def test_a_goal_is_one_number_or_one_for_each_element(server: str) -> None:
     kill = f"{server}/ops/kill_head.json?view=descent&goal="
-    assert httpx2.get(kill + "0", timeout=30).json()["goal"] == [0]
-    assert len(httpx2.get(kill + ",".join("0" * 24), timeout=30).json()["goal"]) == 24
-    assert "needs 1, or 24" in httpx2.get(kill + "1,2", timeout=30).json()["detail"]
+    assert httpx2.get(kill + "0", timeout=60).json()["goal"] == [0]
+    assert len(httpx2.get(kill + ",".join("0" * 24), timeout=60).json()["goal"]) == 24
+    assert "needs 1, or 24" in httpx2.get(kill + "1,2", timeout=60).json()["detail"]
 
 
 def test_the_table_has_one_row_a_step_and_the_picture_above_does_not_ask_for_it(server: str) -> None:
-    rows = httpx2.get(f"{server}/ops/clamp_with_grad.csv?view=descent&steps=3", timeout=30).text.split()
+    rows = httpx2.get(f"{server}/ops/clamp_with_grad.csv?view=descent&steps=3", timeout=60).text.split()
     assert rows[0] == "step,loss,true_loss,position,gradient,true_position,true_gradient"
     assert rows[1:3] == ["0.0,1.0,1.0,3.0,2.0,3.0,0.0", "1.0,1.0,1.0,2.5,2.0,3.0,0.0"]
     assert len(rows) == 5
-    picture = httpx2.get(f"{server}/ops/clamp_with_grad.svg?view=descent&lr=0.1&goal=2&steps=7", timeout=30)
-    assert picture.content == httpx2.get(f"{server}/ops/clamp_with_grad.svg", timeout=30).content
+    picture = httpx2.get(f"{server}/ops/clamp_with_grad.svg?view=descent&lr=0.1&goal=2&steps=7", timeout=60)
+    assert picture.content == httpx2.get(f"{server}/ops/clamp_with_grad.svg", timeout=60).content

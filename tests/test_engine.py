@@ -26,10 +26,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def newcomer(folder: Path) -> Iterator[Server]:
-    """A server with one more op, dropped into ops/ of a copy; a question may take 2 s."""
+    """A server with one more op, dropped into ops/ of a copy; a question may take 6 s."""
     (copy_of_the_house(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
     log = (folder / "log").open("w")
-    with log, serving("--deadline", "2", path=str(folder), cwd=folder, log=log) as server:
+    with log, serving("--deadline", "6", path=str(folder), cwd=folder, log=log) as server:
         server.wait_until_ready()
         yield server
 
@@ -145,7 +145,7 @@ def test_a_server_told_to_end_leaves_no_process_behind(sign: signal.Signals, rea
         if ready:
             server.wait_until_ready()
         server.process.send_signal(sign)
-        server.process.wait(10)
+        server.process.wait(60)
         to_the_last(witness)
 
 
@@ -171,7 +171,7 @@ def _await_the_hanging(folder: Path, thread: threading.Thread) -> None:
     os.mkfifo(folder / "hanging")
     heard = os.open(folder / "hanging", os.O_RDONLY | os.O_NONBLOCK)
     thread.start()
-    assert select([heard], [], [], 20)[0]
+    assert select([heard], [], [], 60)[0]
     os.close(heard)
 
 

@@ -15,13 +15,19 @@ from gradloupe.server.shelves import GROUPS, TOUR, shelved, tour
 from gradloupe.server.sparkline import sparkline
 
 
+def gallery(page: Page) -> None:
+    """Opens it and waits until every Function of it is measured."""
+    page.goto("/")
+    expect(page.locator(".card.measuring")).to_have_count(0, timeout=60_000)
+
+
 def cards(page: Page) -> Locator:
     return page.locator(".card:visible")
 
 
 def test_every_op_has_a_card_with_its_curves_and_its_verdict(page: Page) -> None:
-    page.goto("/")
-    assert cards(page).count() == len(OPS)
+    gallery(page)
+    expect(cards(page)).to_have_count(len(OPS))
     for op in OPS.values():
         card = page.locator(".card", has=page.get_by_role("link", name=op.title, exact=True))
         word = card.locator(".word").inner_text().splitlines()[0]
@@ -43,16 +49,17 @@ def test_search_narrows_as_one_types(page: Page) -> None:
     page.keyboard.press("/")
     expect(search).to_be_focused()
     search.type("clamp with")
+    expect(page.locator("#found")).to_have_text(f"{cards(page).count()} Functions")
     titles = [title.lower() for title in cards(page).locator("h3").all_inner_texts()]
     assert "clamp with grad" in titles
     assert 0 < len(titles) < len(OPS)
     expect(page.locator("#found")).to_have_text(f"{len(titles)} Functions")
     search.press("Escape")
-    assert cards(page).count() == len(OPS)
+    expect(cards(page)).to_have_count(len(OPS))
 
 
 def test_search_finds_words_of_the_prose_the_group_and_the_verdict(page: Page) -> None:
-    page.goto("/")
+    gallery(page)
     search = page.get_by_role("searchbox")
     for words, found in [
         ("opacity sigmoid", "Image and alpha"),
@@ -61,19 +68,20 @@ def test_search_finds_words_of_the_prose_the_group_and_the_verdict(page: Page) -
         ("surrogates round", "Straight-through round"),
     ]:
         search.fill(words)
-        assert found in cards(page).locator("h3").all_inner_texts(), words
+        expect(cards(page).locator("h3", has_text=re.compile(f"^{found}$"))).to_be_visible()
         assert 0 < cards(page).count() < len(OPS) / 2
 
 
 def test_enter_opens_the_first_find_and_back_restores_the_search(page: Page, server: str) -> None:
     page.goto("/")
     page.get_by_role("searchbox").fill("exponential")
+    expect(page.locator("#found")).to_contain_text("Function")
     found = cards(page).count()
     assert 0 < found < len(OPS)
     page.get_by_role("searchbox").press("Enter")
     shows(page, "/ops/exp")
     page.go_back()
-    assert page.url == f"{server}/?search=exponential"
+    expect(page).to_have_url(f"{server}/?search=exponential")
     expect(cards(page)).to_have_count(found)
 
 
@@ -81,7 +89,7 @@ def test_nothing_found_is_said(page: Page) -> None:
     page.goto("/")
     page.get_by_role("searchbox").fill("zebra")
     expect(page.locator("#nothing")).to_contain_text("No Function speaks of zebra")
-    assert page.locator(".group:visible").count() == 0
+    expect(page.locator(".group:visible")).to_have_count(0)
 
 
 def test_groups_stand_in_their_order_and_can_be_jumped_to(page: Page) -> None:

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browsing import CURVES, value_at
-from host import Host, hosting, visiting
-from playwright.sync_api import Browser, Frame, FrameLocator, Locator, Page, Request, expect
+from browsing import CURVES, resized, value_at
+from host import Host, fitted, framed, hosting, visiting
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, Request, expect
 from serving import serving
 
 # Every event is written down on the element itself, where the test can wait for it.
 HEAR = """() => { for (const said of ["ready", "change"]) document.addEventListener(said, ({target, detail}) =>
     target.setAttribute(`data-${said}`, JSON.stringify(detail)), true) }"""
 POSTED = """(data) => new Promise((done) => {
-    addEventListener("message", () => done(), {once: true}); postMessage(data, "*") })"""
+    const said = JSON.stringify(data);
+    addEventListener("message", (heard) => JSON.stringify(heard.data) === said && done()); postMessage(data, "*") })"""
 FALLBACK = '<a href="#there">The figure</a>'
 CLAMP = '<grad-loupe op="clamp_with_grad" min="-2" grad_output="-1" hide="source">'
 
@@ -43,12 +44,6 @@ def figure(page: Page, selector: str = "grad-loupe") -> FrameLocator:
 def shows(page: Page, address: str, selector: str = "grad-loupe") -> None:
     """Waits until the curves of this address are drawn in the element."""
     expect(figure(page, selector).locator("html")).to_have_attribute("data-address", address, timeout=20_000)
-
-
-def frame(page: Page) -> Frame:
-    """The only frame with a figure."""
-    (found,) = (each for each in page.frames if "/embed/" in each.url)
-    return found
 
 
 def told(page: Page, kind: str, address: str) -> dict[str, Any]:
@@ -88,7 +83,7 @@ def test_setting_its_state_moves_the_curve(browser: Browser, server: str, host: 
         shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
         element(page).evaluate("e => { e.state = {min: -0.5, grad_output: 1} }")
         shows(page, "/ops/clamp_with_grad?min=-0.5")
-        curves = {name: (x, y) for name, x, y in frame(page).evaluate(CURVES)}
+        curves = {name: (x, y) for name, x, y in framed(page).evaluate(CURVES)}
         assert value_at(curves["forward"], -3) == -0.5
         assert told(page, "change", "/ops/clamp_with_grad?min=-0.5")["state"]["min"] == "-0.5"
 
@@ -109,7 +104,7 @@ def test_a_state_set_before_the_frame_listens_is_not_lost(browser: Browser, serv
 def test_an_attribute_that_changes_is_followed_in_the_same_frame(browser: Browser, server: str, host: Host) -> None:
     with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
         shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        frame(page).evaluate("() => { document.body.dataset.same = 'yes' }")
+        framed(page).evaluate("() => { document.body.dataset.same = 'yes' }")
         element(page).evaluate("e => { e.setAttribute('min', '-1.5'); e.setAttribute('theme', 'dark') }")
         shows(page, "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
         expect(figure(page).locator("body")).to_have_attribute("data-same", "yes")
@@ -142,14 +137,13 @@ def test_without_a_theme_it_has_the_one_of_the_page(browser: Browser, server: st
 @pytest.mark.parametrize("width", [900, 360])
 def test_it_is_as_high_as_its_figure(browser: Browser, server: str, host: Host, width: int) -> None:
     with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
-        page.set_viewport_size({"width": width, "height": 800})
+        resized(page, width, 800)
         shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
         inner = figure(page).locator("html")
         for hidden in ("source", "source,controls,reading"):
             element(page).evaluate("(e, hide) => e.setAttribute('hide', hide)", hidden)
             shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-            expect(page.locator("iframe")).to_have_css("height", f"{inner.evaluate('e => e.scrollHeight')}px")
-            assert inner.evaluate("e => e.scrollHeight - innerHeight") == 0
+            fitted(page)
             assert inner.evaluate("e => e.scrollWidth - innerWidth") <= 0
 
 
@@ -167,7 +161,8 @@ def test_it_understands_all_four_ways_to_ask_for_a_height(
 ) -> None:
     with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
         shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        frame(page).evaluate("(message) => parent.postMessage(message, '*')", message)
+        fitted(page)
+        framed(page).evaluate("(message) => parent.postMessage(message, '*')", message)
         expect(page.locator("iframe")).to_have_css("height", "333px")
 
 
@@ -177,7 +172,8 @@ def test_no_frame_makes_it_endless_or_nothing(
 ) -> None:
     with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
         shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        frame(page).evaluate("(height) => parent.postMessage({type: 'gradloupe:resize', height}, '*')", asked)
+        fitted(page)
+        framed(page).evaluate("(height) => parent.postMessage({type: 'gradloupe:resize', height}, '*')", asked)
         expect(page.locator("iframe")).to_have_css("height", f"{given}px")
 
 
@@ -195,6 +191,7 @@ def test_what_others_say_is_not_heard(browser: Browser, server: str, host: Host,
     with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
         page.evaluate(HEAR)
         shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        fitted(page)
         before = page.locator("iframe").evaluate("e => e.style.height")
         page.evaluate(POSTED, message)
         page.evaluate("(data) => dispatchEvent(new MessageEvent('message', {data}))", message)
@@ -241,6 +238,7 @@ def test_two_servers_each_have_their_own_figures(browser: Browser, server: str) 
 def test_taken_out_and_put_in_again_it_comes_back_as_it_went(browser: Browser, server: str, host: Host) -> None:
     with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
         page.evaluate(HEAR)
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
         element(page).evaluate("e => { e.state = {min: -1.5} }")
         told(page, "change", "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
         element(page).evaluate("e => { const there = e.parentNode; e.remove(); there.append(e) }")

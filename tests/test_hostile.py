@@ -101,7 +101,7 @@ def test_what_the_description_allows_and_forbids_is_answered_as_described(
     configuration = tmp_path / "schemathesis.toml"
     configuration.write_text(CONFIGURATION + (NAMED.format(name=name) if name else ""))
     command = [Path(sys.executable).with_name("schemathesis"), "--config-file", configuration, "run"]
-    options = ["--max-examples", "50", "--seed", "7", "--no-color", f"{server}/openapi.json"]
+    options = ["--max-examples", "50", "--seed", "7", "--no-color", "--request-timeout", "60", f"{server}/openapi.json"]
     ran = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout
     assert re.search(r"([1-9]\d*) selected / \1 total", ran.stdout)

@@ -343,7 +343,7 @@ class NoBackward(Function):
 class Configured(Function):
     @staticmethod
     def forward(ctx: Any, x: Any, config: Any) -> Any:
-        return x * config.gain + config.offset
+        return x * config.gain + config.shifted(x)
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
@@ -664,7 +664,7 @@ def test_the_argument_that_could_not_be_guessed_is_named() -> None:
         (NoBackward, "NoBackward has no backward"),
         (Function, "has no forward of its own"),
         (Legacy, "forward of Legacy is no static method"),
-        (Configured, "'config' has to be an object (config.gain, config.offset is read from it)"),
+        (Configured, "'config' has to be an object (config.gain, config.shifted is read from it)"),
         (lambda: torch.ones(3), "takes no argument"),
         (dict, "is a class, but no torch.autograd.Function"),
     ],

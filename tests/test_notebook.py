@@ -116,6 +116,32 @@ def test_what_is_wrong_is_told_with_its_worst_point_and_where_it_is_written() ->
     assert {lines[(each.line or 0) - 1].split()[0] for each in found.faults} == {"def", "return"}
 
 
+class Last(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        return (torch.sin(x) * weight).sum()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        slope = grad_output * torch.sin(x)
+        slope[..., -1] *= 2
+        return grad_output * torch.cos(x) * weight, slope
+
+
+def test_one_wrong_number_in_another_input_decides_the_word_and_stands_beside_the_figure() -> None:
+    found = gradloupe.check(Last)
+    assert (found.word, found.ok, found.worst) == ("differs", False, None)
+    assert [each.word for each in found.sweeps] == ["matches", "matches"]
+    assert found.sentence.startswith("backward differs from the derivative of forward in weight: for weight[6] = ")
+    assert repr(found).startswith("Last: differs\n")
+    assert found.accused is not None
+    assert found.accused.element == "weight[6]"
+    assert b'<p class="pair">That is of y by x[' in gradloupe.look(Last).page
+    assert b'<p class="pair">' not in gradloupe.look(Cube).page
+
+
 def test_the_section_can_be_chosen() -> None:
     found = gradloupe.check(Scaled, x=(0, 2), wrt="weight", power=2, grad_output=-1.0)
     (swept,) = found.sweeps

@@ -37,7 +37,7 @@ def refused(*targets: str) -> str:
         ("from PIL.nothing import x\n", "ModuleNotFoundError", 1, "the PIL that is installed here has no such module"),
         ("import nosuchlibrary.deep\n", "ModuleNotFoundError", 1, "-m pip install nosuchlibrary"),
         ("from torch import nosuchname\n", "ImportError", 1, "cannot import what it asks for"),
-        ("import sys\n\nsys.exit(2)\n", "SystemExit", 3, "if __name__ == \"__main__\": above that,"),
+        ("import sys\n\nsys.exit(2)\n", "SystemExit", 3, 'if __name__ == "__main__": above that,'),
         ("raise KeyboardInterrupt\n", "KeyboardInterrupt", 1, "raised KeyboardInterrupt when it was imported"),
         ("def f():\n    return 1 / 0\nf()\n", "ZeroDivisionError", 2, "raised ZeroDivisionError: division by zero"),
         ("def f():\n    f()\nf()\n", "RecursionError", 2, "raised RecursionError"),

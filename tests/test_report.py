@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from xml.etree import ElementTree
 import looping
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import POLICY
+from browsing import POLICY, resized
 from playwright.sync_api import Browser, Page, expect
 
 from gradloupe.server import mishap
@@ -31,6 +32,7 @@ from gradloupe.server.report.examined import examined, helpers
 from gradloupe.server.report.found import Found, Report
 from gradloupe.server.report.junit import junit
 from gradloupe.server.report.page import page
+from gradloupe.server.report.progress import Far, progress
 from gradloupe.server.work import Work
 
 GOOD = '''
@@ -134,6 +136,62 @@ class Lock(torch.autograd.Function):
     def backward(ctx, grad_output):
         return grad_output, None
 '''
+OPEN = '''
+class Late(torch.autograd.Function):
+    """A sine whose frequency is read again when backward is called."""
+
+    frequency = 2.0
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sin(Late.frequency * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * Late.frequency * torch.cos(Late.frequency * x)
+
+
+class Chance(torch.autograd.Function):
+    """Noise that is added to what it is given."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x + torch.randn_like(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+'''
+WHOLE = '''
+class Last(torch.autograd.Function):
+    """A sum with twice the gradient of the last weight, and of no other number."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return (torch.sin(x) * weight).sum()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        slope = grad_output * torch.sin(x)
+        slope[..., -1] *= 2
+        return grad_output * torch.cos(x) * weight, slope
+
+
+class Many(torch.autograd.Function):
+    """The sum of many tensors, right by every one of them."""
+
+    @staticmethod
+    def forward(ctx, a, b, c, d, e, f, g, h, i, j):
+        return a + b + c + d + e + f + g + h + i + j
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (grad_output,) * 10
+'''
 NAMES = ["Cube", "Through", "Product", "Crash", "Riddle"]
 BOXES = re.compile("[\u2500-\u257f\x1b]")
 
@@ -145,6 +203,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "my_ops.py").write_text(f"import os\n\nimport torch\n\n{GOOD}\n{STRAIGHT}\n{BAD}")
     (folder / "fine.py").write_text(f"import torch\n\n{GOOD}\n{STRAIGHT}")
     (folder / "here.py").write_text(f"import torch\n\n{HERE}")
+    (folder / "open.py").write_text(f"import torch\n\n{OPEN}")
+    (folder / "whole.py").write_text(f"import torch\n\n{WHOLE}")
     many = "\n".join(GOOD.replace("Cube", f"Cube{number}") for number in range(20))
     (folder / "many.py").write_text(f"import os\nimport torch\n\n{many}\n{BAD}")
     (folder / "broken.py").write_text("import torch\n\ndef forward(:\n    pass\n")
@@ -155,7 +215,7 @@ def ran(folder: Path, line: str, **environment: str) -> subprocess.CompletedProc
     command = [sys.executable, "-m", "gradloupe", *line.split()]
     clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
     return subprocess.run(
-        command, cwd=folder, env=clean | environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, env=clean | environment, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -201,10 +261,55 @@ def test_below_the_table_stands_what_is_wrong_and_where(said: subprocess.Complet
     assert "4 to look at." in below
 
 
+def test_a_difference_is_told_once_in_the_terminal_and_every_badge_is_explained(folder: Path) -> None:
+    below = ran(folder, "my_ops.py:Product --check").stdout.split("\n\n", 1)[1]
+    assert below.count("\n  gradient  ") == 1
+    assert "\n  GRADIENT  " not in below
+    report = ran(folder, "open.py --check").stdout
+    table, below = report.split("\n\n", 1)
+    assert "LATE-READ" in table
+    assert re.search(r"^Late\n  LATE-READ  ", below, re.MULTILINE)
+    assert re.search(r"^Chance\n  undecided  forward draws random numbers", below, re.MULTILINE)
+    assert "All is well." in below
+
+
 def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_bar(said: subprocess.CompletedProcess[str]) -> None:
     assert not BOXES.search(said.stdout)
     assert [line for line in said.stdout.splitlines() if line != line.rstrip()] == []
     assert said.stderr == "Wrote report.html: 5 Functions, 4 to look at.\n"
+
+
+def test_a_gradient_that_is_wrong_out_of_the_sweeps_decides_the_word_everywhere(folder: Path) -> None:
+    process = ran(folder, "whole.py:Last --check --save-html last.html")
+    assert process.returncode == 1
+    table, below = process.stdout.split("\n\n", 1)
+    assert re.search(r"^Last .* differs +weight\[6\], by the X-ray +GRADIENT$", table, re.MULTILINE)
+    assert re.search(
+        r"^Last\n  gradient  backward differs from the derivative of forward in weight: for weight", below, re.MULTILINE
+    )
+    assert "\n  GRADIENT  " not in below
+    assert "differs 1. 1 to look at." in below
+    assert "Last:GRADIENT" not in below
+    assert "derivative of <code>forward</code> in weight: for" in (folder / "last.html").read_text()
+    (found,) = json.loads(ran(folder, "whole.py:Last --check --format json").stdout)["functions"]
+    assert (found["word"], [each["word"] for each in found["sweeps"]]) == ("differs", ["matches", "matches"])
+    assert [each["id"] for each in found["faults"]] == ["gradient", "GRADIENT"]
+    cases = parsed(ran(folder, "whole.py:Last --check --format junit").stdout).iter("testcase")
+    failed = [case.get("name") for case in cases if case.find("failure") is not None]
+    assert failed == ["Last.gradient", "Last.GRADIENT"]
+
+
+@pytest.mark.parametrize("allowed", ["Last", "Last:GRADIENT"])
+def test_who_allows_that_gradient_allows_the_word(folder: Path, allowed: str) -> None:
+    process = ran(folder, f"whole.py:Last --check --allow {allowed}")
+    assert (process.returncode, "differs, allowed" in process.stdout) == (0, True)
+
+
+def test_what_is_not_swept_is_said_and_depends_on_no_clock(folder: Path) -> None:
+    assert "not swept  i, j; the X-ray looked at them." in ran(folder, "whole.py:Many --check").stdout
+    (found,) = json.loads(ran(folder, "whole.py:Many --check --format json").stdout)["functions"]
+    assert (found["ok"], found["unswept"]) == (True, ["i", "j"])
+    assert [each["wrt"][0] for each in found["sweeps"]] == list("abcdefgh")
 
 
 def test_the_document_says_everything_of_every_function(folder: Path, told: dict[str, Any]) -> None:
@@ -362,6 +467,42 @@ def test_a_file_that_is_not_there_ends_it_before_any_worker_starts(folder: Path)
     assert "nowhere.py" in (folder / "nowhere.html").read_text()
 
 
+def test_one_file_that_cannot_be_loaded_hides_nothing_of_the_others(folder: Path) -> None:
+    process = ran(folder, "fine.py broken.py --check --save-html some.html")
+    assert process.returncode == 2
+    assert re.search(r"^> +3 +def forward\(:$", process.stdout, re.MULTILINE)
+    assert re.search(r"^Cube .* matches ", process.stdout, re.MULTILINE)
+    assert "2 Functions: matches 1, differs 1. 1 to look at. 1 of 2 targets not loaded." in process.stdout
+    html = (folder / "some.html").read_text()
+    assert "broken.py, line 3" in html
+    assert '<h2 id="f1-name">Cube</h2>' in html
+    process = ran(folder, "broken.py fine.py --check --format json")
+    told = json.loads(process.stdout)
+    assert ([each["name"] for each in told["functions"]], told["ok"]) == (["Cube", "Through"], False)
+    assert [(each["target"], each["line"]) for each in told["troubles"]] == [("broken.py", 3)]
+    assert process.stderr.startswith("gradloupe: broken.py, line 3, ")
+    root = parsed(ran(folder, "broken.py fine.py --check --format junit").stdout)
+    assert {suite.get("name"): suite.get("errors") for suite in root} == {"fine.py": "0", "broken.py": "1"}
+
+
+def test_examples_for_what_no_class_is_called_are_told_of(folder: Path) -> None:
+    (folder / "named.py").write_text(f"import torch\n{GOOD}\nexample_inputs = {{'Cubee': 1, 'Cube': torch.ones(3)}}\n")
+    process = ran(folder, "named.py --check")
+    assert process.returncode == 0
+    told = " ".join(process.stdout.split())
+    assert "note example_inputs says how to call 'Cubee', and nothing in the file has that name; did you mean" in told
+    (note,) = json.loads(ran(folder, "named.py --check --format json").stdout)["notes"]
+    assert "'Cubee'" in note
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_called(folder: Path) -> None:
+    (folder / "loud.py").write_text("open('called', 'w')\n")
+    process = ran(folder, "loud.py --save-html nowhere/report.html")
+    assert process.returncode == 2
+    assert process.stderr.startswith("gradloupe: --save-html must be in a folder that is there")
+    assert not (folder / "called").exists()
+
+
 def test_a_page_is_not_written_over_a_folder(folder: Path) -> None:
     (folder / "kept").mkdir()
     process = ran(folder, "fine.py --save-html kept")
@@ -379,10 +520,44 @@ def test_ctrl_c_ends_a_check_wherever_it_is(tmp_path: Path, place: str) -> None:
     (tmp_path / "slow.py").write_text(f"import torch\n{code}\n")
     command = [sys.executable, "-m", "gradloupe", "slow.py", "--check"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        (tmp_path / "begun").read_text()
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=20) == ("", "")
+        try:
+            (tmp_path / "begun").read_text()
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=60) == ("", "")
+        finally:
+            process.kill()
     assert process.returncode == 130
+
+
+def test_what_was_found_until_ctrl_c_is_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "begun")
+    hang = f"        open({str(tmp_path / 'begun')!r}, 'w').close()\n        while True: pass"
+    slow = GOOD.replace("Cube", "Slow").replace("        return x**3", hang)
+    (tmp_path / "two.py").write_text(f"import torch\n{GOOD}\n{slow}\n")
+    command = [sys.executable, "-m", "gradloupe", "two.py", "--check"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            (tmp_path / "begun").read_text()
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert re.search(r"^Cube .* matches ", said, re.MULTILINE)
+    assert "1 Function: matches 1. 1 not looked at: it was interrupted." in said
+
+
+@pytest.mark.parametrize(("total", "every", "lines"), [(21, 0.0, 21), (21, 1e6, 0), (20, 0.0, 0)])
+def test_outside_a_terminal_a_line_tells_now_and_then_how_far_many_functions_are(
+    capsys: pytest.CaptureFixture[str], total: int, every: float, lines: int
+) -> None:
+    far = Far()
+    with progress(far, every) as tell:
+        for number in range(total):
+            tell(number, total, f"Cube{number}")
+    told = capsys.readouterr().err.splitlines()
+    assert told == [f"{number} of 21 Functions looked at, next Cube{number}" for number in range(lines)]
+    assert far.total == total
 
 
 SWEPT = Swept(
@@ -398,8 +573,10 @@ def on_a_terminal(report: Report) -> str:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as stream:
         text.write(report, text.console(stream))
-    with os.fdopen(ours, "rb", closefd=True) as terminal:
-        read = terminal.read1(65536)
+    read = bytearray()
+    with os.fdopen(ours, "rb") as terminal, suppress(OSError):  # which is how the end of a terminal is told
+        while some := terminal.read1(65536):
+            read += some
     return read.decode()
 
 
@@ -425,7 +602,7 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(mo
 def test_what_xml_has_no_place_for_is_replaced() -> None:
     found = Found(replace(WRONG, sentence="a\x00b", name="<&>"), {})
     trouble = mishap.trouble("no \x1b here", "E")
-    for report in (Report(("a",), (found,)), Report(("a",), (), trouble)):
+    for report in (Report(("a",), (found,)), Report(("a",), (), (trouble,))):
         assert parsed(junit(report)).get("name") == "gradloupe"
         assert json.loads(document(report))["schema"] == 1
 
@@ -454,7 +631,8 @@ def test_the_page_shows_every_function_with_its_word_its_picture_and_its_source(
     product = opened.locator("article.function").nth(2)
     expect(product).to_be_in_viewport()
     expect(product.locator(".verdict")).to_contain_text("does not return the derivative")
-    assert product.locator("img").evaluate("i => i.complete && i.naturalWidth") == 920
+    expect(product.locator("img")).to_have_js_property("complete", True)
+    expect(product.locator("img")).to_have_js_property("naturalWidth", 920)
     expect(product.locator(".source .failed").first).to_be_attached()
     expect(opened.locator("article.function img")).to_have_count(3)
 
@@ -464,7 +642,7 @@ def test_the_page_fits_a_telephone_and_every_reader(opened: Page) -> None:
         opened.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         found = Axe().run(opened).response["violations"]
         assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
-    opened.set_viewport_size({"width": 360, "height": 640})
+    resized(opened, 360, 640)
     assert opened.evaluate("document.documentElement.scrollWidth") == 360
     opened.set_viewport_size({"width": 1280, "height": 860})
 

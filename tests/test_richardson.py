@@ -35,3 +35,10 @@ def test_a_level_that_is_not_finite_is_left_out():
 def test_without_any_finite_level_the_error_is_infinite():
     _, error, _ = extrapolate(np.full((4, 1), np.nan), np.ones((4, 1)), tableau(4, 3.0, 2))
     assert error[0] == np.inf
+
+
+def test_beside_a_jump_two_differences_that_agree_by_chance_are_not_believed():
+    # A staircase, flat between its jumps: the two widest differences see three of them and one, to the same slope.
+    differences = np.array([[0.977], [0.977], [2.93], [0.0]])
+    value, error, _ = extrapolate(differences, np.full((4, 1), 1e-13), tableau(4, 3.0, 2))
+    assert abs(value[0]) <= error[0]

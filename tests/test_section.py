@@ -296,3 +296,17 @@ def test_a_half_precision_section_says_what_its_dtype_can_hold():
     cut = section("exp", dtype=torch.bfloat16)
     assert cut.snap(np.array([0.3]))[0] == 0.30078125
     assert cut.forward(np.array([0.3]))[0] == float(torch.tensor(0.3, dtype=torch.bfloat16).exp())
+
+
+def nearest(z, codebook):
+    return codebook[torch.cdist(z, codebook).argmin(1)]
+
+
+def test_rows_held_against_all_rows_of_another_input_are_not_held_against_all_its_copies():
+    some = torch.linspace(-1, 1, 48).sin().tolist()
+    op = op_of(
+        nearest,
+        Input("z", shape=(6, 4), value=tuple(some[:24])),
+        Input("codebook", shape=(8, 4), value=tuple(some[:32])),
+    )
+    assert arranged(section(op, wrt="z[0,0]", of="y[0,0]"), np.linspace(-3, 3, 401)).stacked == ("z",)

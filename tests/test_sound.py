@@ -103,8 +103,31 @@ def test_below_zero_it_hisses(page: Page) -> None:
     assert max(spread) - min(spread) > 20
 
 
+# All that is said of what is heard, and where the cursor is meanwhile, as it comes: a look now and then may miss it.
+FOLLOW = """() => { window.followed = [];
+const [heard, cells] = ["#heard", "#reading dl"].map((each) => document.querySelector(each));
+const note = () => followed.push([heard.textContent, cells.querySelector("[data-name=x] dd")?.textContent ?? ""]);
+for (const each of [heard, cells]) new MutationObserver(note).observe(each, {childList: true}) }"""
+SAID = "words => followed.some(([heard]) => heard === words)"
+
+
 def status(page: Page) -> Locator:
     return page.locator("#heard")
+
+
+def follow(page: Page) -> None:
+    """Note from now on what is said."""
+    page.evaluate(FOLLOW)
+
+
+def says(page: Page, words: str) -> None:
+    """Waits until that has been said."""
+    page.wait_for_function(SAID, arg=words)
+
+
+def followed(page: Page, words: str) -> list[str]:
+    """Where the cursor was while that was said."""
+    return [place for heard, place in page.evaluate("followed") if heard == words]
 
 
 def test_nothing_sounds_before_somebody_asks(browser: Browser, server: str) -> None:
@@ -116,30 +139,33 @@ def test_nothing_sounds_before_somebody_asks(browser: Browser, server: str) -> N
         opened(page, "/ops/exp")
         page.locator("#cursor").press("End")
         assert page.evaluate("window.opened") == 0
+        follow(page)
         page.get_by_role("button", name="Listen").click()
-        expect(status(page)).to_have_text("Playing forward")
+        says(page, "Playing forward")
         assert page.evaluate("window.opened") == 1
 
 
 def test_the_button_plays_the_curves_in_turn_and_the_cursor_goes_along(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
-    page.get_by_role("button", name="Listen").click()
-    expect(status(page)).to_have_text("Playing forward")
-    expect(page.locator("#reading [data-name=x] dd")).to_contain_text("−")
-    expect(page.locator("#reading [data-name=x] dd")).not_to_contain_text("−")
+    follow(page)
     before = page.locator("#cursor").get_attribute("aria-valuetext")
-    expect(status(page)).to_have_text("Playing analytical")
+    page.get_by_role("button", name="Listen").click()
+    says(page, "Playing analytical")
     assert page.locator("#cursor").get_attribute("aria-valuetext") == before  # nobody speaks over it
     page.get_by_role("button", name="Stop").click()
+    places = followed(page, "Playing forward")
+    assert places[0].startswith("−")
+    assert not places[-1].startswith("−")
     expect(status(page)).to_have_text("")
     expect(page.locator("#overlay")).to_be_hidden()
 
 
 def test_the_key_h_starts_and_escape_stops(page: Page) -> None:
     opened(page, "/ops/exp")
+    follow(page)
     page.locator("#cursor").press("End")
     page.locator("#cursor").press("h")
-    expect(status(page)).to_have_text("Playing forward")
+    says(page, "Playing forward")
     page.keyboard.press("Escape")
     expect(status(page)).to_have_text("")
     expect(page.get_by_role("button", name="Listen")).to_be_visible()
@@ -148,21 +174,19 @@ def test_the_key_h_starts_and_escape_stops(page: Page) -> None:
 
 def test_new_curves_end_what_was_heard_of_the_old_ones(page: Page) -> None:
     opened(page, "/ops/exp")
+    follow(page)
     page.locator("#cursor").press("h")
-    expect(status(page)).to_have_text("Playing forward")
+    says(page, "Playing forward")
     page.get_by_role("button", name="Set grad_output to −1").click()
     shows(page, "/ops/exp?grad_output=-1")
     expect(status(page)).to_have_text("")
 
 
 def test_without_motion_the_cursor_jumps(browser: Browser, server: str) -> None:
-    with alone(browser, server, reduced_motion="reduce") as page:
+    with alone(browser, server) as page:
+        page.emulate_media(reduced_motion="reduce")
         opened(page, "/ops/exp")
-        page.evaluate(
-            """() => { window.places = []; new MutationObserver(() =>
-            places.push(document.querySelector("#reading [data-name=x] dd")?.textContent))
-            .observe(document.querySelector("#reading dl"), {childList: true}); }"""
-        )
+        follow(page)
         page.locator("#cursor").press("h")
-        expect(status(page)).to_have_text("Playing analytical")
-        assert 3 < len(page.evaluate("places")) < 12
+        says(page, "Playing analytical")
+        assert 3 < len(followed(page, "Playing forward")) < 12

@@ -90,14 +90,13 @@ class Seen:
 
 def seen(browser: Browser, server: str, address: str, window: tuple[int, int]) -> Seen:
     size = {"width": window[0], "height": window[1]}
-    plain = browser.new_context(base_url=server, viewport=size, java_script_enabled=False)
-    before = plain.new_page()
-    before.goto(address)
-    still = before.evaluate(STILL)
-    plain.close()
-    context = browser.new_context(base_url=server, viewport=size)
-    live = opened(context.new_page(), address).evaluate(LIVE)
-    context.close()
+    with browser.new_context(base_url=server, viewport=size) as context:
+        live = opened(context.new_page(), address).evaluate(LIVE)
+    # It is answered by now: else a page may come before its figure.
+    with browser.new_context(base_url=server, viewport=size, java_script_enabled=False) as plain:
+        before = plain.new_page()
+        before.goto(address)
+        still = before.evaluate(STILL)
     return Seen(still, live)
 
 

@@ -119,12 +119,11 @@ def test_a_theme_is_one_of_two_palettes_and_auto_is_both() -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_auto_follows_the_reader(browser: Browser, scheme: Any) -> None:
-    context = browser.new_context(color_scheme=scheme)
-    page = context.new_page()
-    page.set_content(svg(frame(made_up()), address(theme="auto")).decode())
-    ink = {"light": "rgb(29, 29, 31)", "dark": "rgb(236, 236, 234)"}[scheme]
-    assert page.evaluate("() => getComputedStyle(document.querySelector('text')).fill") == ink
-    context.close()
+    with browser.new_context(color_scheme=scheme) as context:
+        page = context.new_page()
+        page.set_content(svg(frame(made_up()), address(theme="auto")).decode())
+        ink = {"light": "rgb(29, 29, 31)", "dark": "rgb(236, 236, 234)"}[scheme]
+        assert page.evaluate("() => getComputedStyle(document.querySelector('text')).fill") == ink
 
 
 @pytest.mark.parametrize(
@@ -172,7 +171,7 @@ def set_in_its_own_faces(page: Page, text: str) -> list[tuple[str, dict[str, flo
     text = text.replace(FAMILIES["text"].replace("'", "&#39;"), "DejaVu Sans")
     text = text.replace(FAMILIES["code"].replace("'", "&#39;"), "DejaVu Sans Mono")
     page.set_content(f"<style>{faces}</style>{text}")
-    page.evaluate("() => document.fonts.ready")
+    page.evaluate("() => Promise.all([...document.fonts].map((face) => face.load())).then(() => true)")
     found: list[tuple[str, dict[str, float]]] = page.evaluate(BOXES)
     return found
 

@@ -104,6 +104,12 @@ def test_what_cannot_be_looked_at_is_refused_with_the_mend(here: Path, text: str
     assert refused(text).startswith(said)
 
 
+def test_a_link_that_leads_nowhere_is_named_so(here: Path) -> None:
+    (here / "led.py").symlink_to(here / "gone.py")
+    with pytest.raises(BadTarget, match=r"^led\.py is a link that leads nowhere; mend it, or name a file"):
+        target_of("led.py")
+
+
 def test_a_pipe_is_no_file(here: Path) -> None:
     os.mkfifo(here / "pipe.py")
     assert refused("pipe.py").startswith("pipe.py is neither a file nor a folder;")

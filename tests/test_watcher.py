@@ -33,7 +33,7 @@ class Heard:
         self.times = 0
 
     async def next(self) -> list[Path]:
-        gone = await asyncio.wait_for(anext(self._saves), 20)
+        gone = await asyncio.wait_for(anext(self._saves), 60)
         self.times += 1
         return gone
 
@@ -48,14 +48,14 @@ async def stirred(watcher: Watcher, deed: Callable[[], object]) -> None:
     """Do that, and return when the watcher has been told of it."""
     before = watcher.stirs
     deed()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while watcher.stirs == before:  # noqa: ASYNC110 - a number is all there is to wait for
             await asyncio.sleep(0.001)
 
 
 async def at_work(watcher: Watcher, file: Path) -> None:
     """Return when the watcher is told what happens to the file."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not watcher.stirs:
             os.utime(file)
             await asyncio.sleep(0.001)

@@ -394,7 +394,7 @@ def test_the_sentence_says_how_far_was_looked_where_there_is_nothing_to_object()
     assert said(wide(op_of(torch.relu)), grid, NAMES) == [f"{agrees}, as far as numbers go."]
     assert said(wide(op_of(torch.exp)), grid, NAMES) == [f"{agrees}, as far as forward is finite."]
     assert said(wide(op_of(torch.sin)), grid, NAMES) == [
-        "Beyond this range, nothing that differences can tell speaks against backward."
+        "Beyond this range backward agrees with forward wherever differences of forward can tell."
     ]
 
 

@@ -20,7 +20,8 @@ from .retired import Retired
 from .stamp import young
 from .watcher import Watcher
 
-HELD = 0.15  # seconds after a save in which its trouble is not told: it may be half of a save
+LOG = logging.getLogger("gradloupe")
+HELD = 0.4  # seconds after a save in which its trouble is not told: it may be half of a save
 AFTER = 0.06  # seconds in which a save that spoilt a load is noticed
 SLOW = 0.4  # seconds after which it is said that a load takes its time
 COARSE = 0.05  # seconds by which the clock of a file system may be behind
@@ -49,6 +50,7 @@ class Loads:
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = False
         self._told = 0  # how many times the state was another
+        self._said = ""  # to whoever looks at the terminal, of trouble that lasts
         self._change = asyncio.Condition()  # of that number
 
     async def connect(self) -> None:
@@ -174,7 +176,16 @@ class Loads:
     async def _finish(self) -> None:
         self._newest, self._loading = None, False
         self.generation += 1
+        self._say()
         await self._tell()
+
+    def _say(self) -> None:
+        """Tell the terminal of a trouble that is new, and of its end."""
+        said, self._said = self._said, self.trouble["sentence"] if self.trouble else ""
+        if self._said and self._said != said:
+            LOG.warning(self._said)
+        elif said and not self._said:
+            LOG.info("loaded again, with %d Function%s.", len(self._digests), "s" * (len(self._digests) != 1))
 
     async def _tell(self) -> None:
         async with self._change:
@@ -194,7 +205,7 @@ class Loads:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            logging.getLogger("uvicorn.error").error("the files are not followed", exc_info=task.exception())
+            LOG.error("the files are not followed", exc_info=task.exception())
 
 
 async def _greeting(engine: Engine) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 
 Stamp = dict[Path, str]
 
@@ -42,6 +43,8 @@ def young(path: Path, since: float) -> bool:
 
 def _digest(path: Path) -> str:
     try:
+        if not S_ISREG(path.stat().st_mode):  # a pipe would be read for ever
+            return UNREADABLE
         return hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
     except (FileNotFoundError, NotADirectoryError):
         return GONE

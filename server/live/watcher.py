@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -83,7 +84,7 @@ class Watcher:
 
     def _folders(self) -> set[Path]:
         """Where the files lie, and where the links among them lead."""
-        return {each.parent for path in self.files for each in (path, path.resolve())}
+        return {Path(each).parent for path in self.files for each in (path, os.path.realpath(path))}
 
     def _matters(self, _: object, path: str) -> bool:
         name = Path(path).name
@@ -109,7 +110,8 @@ class Watcher:
             try:
                 if folders:
                     await self._hear(folders)
-            except (OSError, RuntimeError) as problem:  # gone meanwhile, or more than the system wants to watch
+            # Gone meanwhile, more than the system wants to watch, or something in them has a name that is no text.
+            except (OSError, RuntimeError, ExceptionGroup) as problem:
                 logging.getLogger("uvicorn.error").info("looked at, not watched: %s", problem)
                 self._blind = True
             await self._anew.wait()

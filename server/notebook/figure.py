@@ -16,7 +16,7 @@ from ..address import Address, canonical
 from ..answer import device
 from ..assets import Assets
 from ..bundle import Bundle, smaller
-from ..checked import Checked
+from ..checked import FAULTY, Checked
 from ..frames import Frame
 from ..packed import packed
 from ..pages import Pages, View
@@ -81,11 +81,20 @@ def figure(function: Any, wanted: Wanted, height: int | None) -> Look:
     found = examined(there)
     if found.curves is None or not found.curves.columns:
         return Look(found.checked)
-    return Look(found.checked, _page(there, there.wanted.address(there.told), found.curves), height or HEIGHT)
+    page = _page(there, there.wanted.address(there.told), found.curves, _beside(found.checked))
+    return Look(found.checked, page, height or HEIGHT)
 
 
-def _page(there: Subject, address: Address, curves: Frame) -> bytes:
-    """The page, with as many answers as there is room and time for."""
+def _beside(checked: Checked) -> str:
+    """What is wrong with the Function where the pair that is drawn first is not, empty if that is all there is."""
+    drawn, worst = checked.sweeps[0], checked.swept
+    if drawn.word in FAULTY or not (checked.accused or worst is not drawn):
+        return ""
+    return f"That is of {drawn.of} by {drawn.wrt} alone. {checked.sentence}"
+
+
+def _page(there: Subject, address: Address, curves: Frame, beside: str) -> bytes:
+    """The page, with as many answers as there is room and time for, and what is to be said ``beside`` the verdict."""
     began, op = time.monotonic(), there.told
     present = at(address, {})
     each = sum(map(len, parts_of(_document(there, present)).values()))
@@ -95,7 +104,8 @@ def _page(there: Subject, address: Address, curves: Frame) -> bytes:
     pool = Pool()
     for section in sections(address, grid):
         pool.add(_document(there, section))
-    view = View(op, device(), replace(address, hide=HIDDEN), canonical(op, present), curves, "")
+    shown = replace(address, hide=HIDDEN)
+    view = View(op, device(), shown, canonical(op, present), curves, "", beside=beside)
     pages, bundle = _kept()
     return single(pages, view, grid, pool, bundle)
 

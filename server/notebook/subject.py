@@ -26,6 +26,7 @@ from ..numerics.inference.recipe import BadRecipe, Recipe
 from ..numerics.inference.signature import signature_of
 from ..own.functions import declaration_of, is_function
 from ..own.lines import File
+from ..own.numbers import with_numbers
 from ..own.overrides import override
 from ..query import read
 from ..question import Question
@@ -121,7 +122,7 @@ def subject(function: Any, wanted: Wanted) -> Subject:
     if isinstance(function, Op):
         if wanted.recipe or wanted.example_inputs is not None:
             raise BadRecipe("An Op declares itself how it is called; change its inputs, or give its Function instead.")
-        op, recipe = replace(function, name=name), None
+        op, recipe = with_numbers(replace(function, name=name)), None
         check_names(name, wanted.parameters, [each.name for each in op.inputs] + [one.name for one in op.parameters])
     else:
         recipe, given, assumed = _recipe(function, wanted)

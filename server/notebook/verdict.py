@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from ..checked import uncalled
 from ..denial import BadQuestion
 from ..numerics.inference.recipe import BadRecipe, NotInferred
 from ..report.asked import asked
 from ..report.found import Found
+from ..report.result import uncalled
 from .subject import Subject, Wanted, name_of, subject
 
 T = TypeVar("T")

@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from .failure import FunctionFailed
 from .grid import Rows
 from .noise import Array, Forward
+from .quadrature import quadrature, rounding
 from .section import Section
 from .tolerance import Tolerance
 
 Mask = NDArray[np.bool_]
 
-# Three Gauss–Legendre nodes integrate a polynomial of degree 5 exactly.
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
-NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 # Where each point costs a call of its own, cells reach over so many rows.
 EVERY = 5
 # Cells that leave more than these shares of what they may, and of the noise, are refined: the rest would add up.
@@ -48,8 +46,8 @@ class Area:
     ``ends`` are the rows between which the cells lie, one more than there are cells. ``rise`` is ``grad_output``
     times what forward rises by from ``left`` to ``right``, ``area`` the quadrature of what backward returned; NaN
     where a gap or an infinity is in the way. ``noise`` (at the ends) bounds forward's rounding, ``unsure`` what is
-    not accounted for because a kink is not known to the last place. ``leaps``: however close one looks, the residual
-    sits in one place, where forward jumps or bends, and nothing is known of the rest.
+    not accounted for because a kink is not known to the last place, or backward's own rounding. ``leaps``: however
+    close one looks, the residual sits in one place, where forward jumps or bends, and nothing is known of the rest.
     """
 
     ends: NDArray[np.intp]
@@ -115,19 +113,17 @@ def area_check(
     noise = abs(grad_output) * followed.noise[ends]
     unsure = doubt[ends[:-1]] + doubt[ends[1:]]
     try:
-        area = _quadrature(section, left, right, grad_output)
+        area = quadrature(section, left, right, grad_output)
         held = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
         slack = (right - left) * held + tolerance.rtol * np.abs(area)
-        rounding = noise[:-1] + noise[1:] + unsure
+        heard = noise[:-1] + noise[1:] + unsure
         bent = _truncation(area, right - left, followed.gradient[ends]) > EXACT * slack
-        doubted = np.flatnonzero(
-            (bent | (np.abs(rise - area) > HEARD * rounding)) & (np.abs(rise - area) > EXACT * slack)
-        )
-        cells = _Cells(section, followed.forward, followed.precise, grad_output, left, right, rise, area, rounding)
-        area, leaps = _examined(cells, doubted, slack + rounding)
+        doubted = np.flatnonzero((bent | (np.abs(rise - area) > HEARD * heard)) & (np.abs(rise - area) > EXACT * slack))
+        cells = _Cells(section, followed.forward, followed.precise, grad_output, left, right, rise, area, heard)
+        area, leaps, hidden = _examined(cells, doubted, slack + heard)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
         return None
-    return Area(ends, left, right, rise, area, noise, unsure, leaps)
+    return Area(ends, left, right, rise, area, noise, unsure + hidden, leaps)
 
 
 def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
@@ -138,41 +134,32 @@ def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
     return np.flatnonzero(special | (np.arange(at.x.size) % EVERY == 0) | (np.arange(at.x.size) == at.x.size - 1))
 
 
-def _quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
-    """The integral of what backward returns from each ``left`` to its ``right``."""
-    width = right - left
-    nodes = section.snap((left[..., None] + width[..., None] * NODES).ravel())
-    gradient = section.backward(nodes, grad_output).grad_input
-    if gradient is None:
-        return np.zeros_like(left)
-    mean: Array = gradient.reshape(*left.shape, NODES.size) @ WEIGHTS
-    return width * mean
-
-
 def _truncation(area: Array, width: Array, gradient: Array) -> Array:
     """What three nodes may miss of each cell, guessed from what two ends say: the next order of a falling series."""
     share = np.abs(width * (gradient[:-1] + gradient[1:]) / 2 - area) / np.abs(area)
     return TRUNCATION * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
 
 
-def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask]:
-    """The areas, refined where they leave a residual, and whether that is then still none of backward's."""
-    area, leaps = cells.area.copy(), np.zeros(cells.area.size, bool)
+def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask, Array]:
+    """The areas, refined where they leave a residual, whether that is still none of backward's, and its rounding."""
+    area, leaps, hidden = cells.area.copy(), np.zeros(cells.area.size, bool), np.zeros(cells.area.size)
     if not doubted.size:
-        return area, leaps
+        return area, leaps, hidden
     _refine(cells, doubted, area)
     doubted = doubted[np.abs(cells.rise - area)[doubted] > allowed[doubted]]
     if not doubted.size:
-        return area, leaps
+        return area, leaps, hidden
     most = MOST if cells.section.stacked else MOST_ONE_BY_ONE
     some = doubted[np.linspace(0, doubted.size - 1, min(most, doubted.size)).astype(np.intp)]
     area[some] = cells.area[some]
     wrong = _closer(cells, some, area, allowed)
     still = np.abs(cells.rise - area)[some] > allowed[some]
     leaps[some] = still & ~wrong
+    hidden[some] = rounding(cells.section, cells.forward, cells.left[some], cells.right[some], cells.grad_output)
     # What most of the examined turned out not to be, the others are not either.
-    leaps[np.setdiff1d(doubted, some)] = bool((still & wrong).mean() < 0.5)
-    return area, leaps
+    fault = still & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
+    leaps[np.setdiff1d(doubted, some)] = bool(fault.mean() < 0.5)
+    return area, leaps, hidden
 
 
 def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
@@ -180,7 +167,7 @@ def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
     for count in (PARTS, PARTS**2, PARTS**3)[: 3 if cells.section.stacked else 2]:
         edges = cells.left[some] + (cells.right - cells.left)[some] * np.linspace(0, 1, count + 1)[:, None]
         edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
-        finer = _quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
+        finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
         area[some] = finer
         some = some[(after < FALLS * before) & (after > HEARD**2 * cells.rounding[some])]
@@ -200,7 +187,7 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
     for _ in range(CLOSER):
         edges = section.snap((low + (high - low) * np.linspace(0, 1, PARTS + 1)[:, None]).ravel())
         edges = edges.reshape(PARTS + 1, low.size)
-        parts = _quadrature(section, edges[:-1], edges[1:], scale)
+        parts = quadrature(section, edges[:-1], edges[1:], scale)
         rises = scale * np.diff(cells.forward(edges.ravel()).reshape(edges.shape), axis=0)
         np.add.at(area, owner, parts.sum(axis=0) - known)
         residual = np.nan_to_num(np.abs(rises - parts), nan=np.inf)
@@ -230,7 +217,7 @@ def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array)
             break
         edges = low[some] + (high - low)[some] * np.linspace(0, 1, count + 1)[:, None]
         edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
-        finer = _quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
+        finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         stays[some] = np.abs(rise[some] - finer - residual[some]) <= MOVED * np.abs(residual[some])
     return stays
 

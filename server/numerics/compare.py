@@ -25,6 +25,8 @@ NOTHING: Statuses = np.empty(0, np.int8)
 
 # A band wider than this share of the slopes in sight decides nothing.
 WIDE = 0.1
+# Two intervals no farther apart than so many cells are one if nothing between them speaks for backward.
+BRIDGED = 2.0
 # What is off by so nearly the most is off by the most.
 TIE = 0.999
 
@@ -73,6 +75,7 @@ def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: A
         smooth = differs & (slopes.kind == Kind.SMOOTH)
         worst = _worst(off, smooth if smooth.any() else differs)
         intervals = _joined(_intervals(evaluation.rows.x, status), _of_cells(area, cells))
+        intervals = _bridged(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
         return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
 
 
@@ -213,6 +216,19 @@ def _joined(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> tuple[I
     """The union of intervals; of others only those that touch none of some, whose ends are known better."""
     alone = [each for each in others if not any(low <= each[1] and high >= each[0] for low, high in some)]
     return tuple(sorted((*some, *alone)))
+
+
+def _bridged(some: tuple[Interval, ...], x: Array, status: Statuses, cell: float) -> tuple[Interval, ...]:
+    """The intervals, taken together where no point between two of them is right, and few are there."""
+    found: list[Interval] = []
+    for low, high in some:
+        if found and low - found[-1][1] <= BRIDGED * cell:
+            between = status[(x > found[-1][1]) & (x < low)]
+            if not np.isin(between, (Status.AGREES, Status.SUBGRADIENT)).any():
+                found[-1] = (found[-1][0], max(high, found[-1][1]))
+                continue
+        found.append((low, high))
+    return tuple(found)
 
 
 def _worst_cell(area: Area | None, cells: Statuses) -> int | None:

@@ -20,6 +20,10 @@ LONE_TOLERANCE = 1e-13
 FINER = 0.1
 # … and steps have gone unseen where it does so at this share of the points.
 UNSEEN = 0.25
+# Between two points a slope may be so many times what it is at them.
+STEEPER = 4.0
+# So many last places are no movement.
+PLACES = 16.0
 # More jumps on the rows than these few have not been located between them.
 FEW = 2
 
@@ -46,8 +50,27 @@ def measured(
         value[beside] = side[beside]
         kind[beside] = Kind.EDGE
         error[beside] = np.nan
-    unseen = bool((kind[~at.gap] == Kind.JUMP).sum() > FEW)
-    return Curve(values, replace(slopes, value=value, kind=kind, error=error), unseen)
+    found = replace(slopes, value=value, kind=kind, error=error)
+    unseen = bool((kind[~at.gap] == Kind.JUMP).sum() > FEW) or _steps(at, values, found)
+    return Curve(values, found, unseen)
+
+
+def _steps(at: Rows, values: Array, slopes: Slopes) -> bool:
+    """Whether the function moves between the rows by more than its slopes at them account for, in many of the cells."""
+    steep = np.abs(slopes.value) + BOUNDS * slopes.error
+    with np.errstate(all="ignore"):
+        accounted = STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + PLACES * EPSILON * np.abs(values[1:])
+        moved, smooth = np.abs(np.diff(values)), slopes.kind == Kind.SMOOTH
+    known = smooth[1:] & smooth[:-1] & np.isfinite(moved)
+    return bool(known.any() and (moved > accounted)[known].mean() > UNSEEN)
+
+
+def without_slopes(curve: Curve) -> Curve:
+    """The curve of a function that answers otherwise each time it is asked, and has no slope that could be drawn."""
+    slopes = curve.slopes
+    nowhere, unknown = np.full(slopes.value.shape, np.nan), np.full(slopes.kind.shape, Kind.UNRESOLVED, np.int8)
+    slopes = replace(slopes, value=nowhere, left=nowhere, right=nowhere, error=nowhere, kind=unknown)
+    return replace(curve, slopes=slopes, unseen=False)
 
 
 def inside(section: Section, x: Array) -> Forward:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from .area import Followed, area_check
-from .curve import Curve, inside, measured, second_look
+from .curve import Curve, inside, measured, second_look, without_slopes
 from .differences import Kind
 from .evaluation import Evaluation
 from .failure import Failure, FunctionFailed
@@ -17,8 +17,9 @@ from .foretold import foretold
 from .grid import Grid, Rows, rows
 from .landmarks import edges, landmarks, rough
 from .linearity import Linearity, examine
+from .mirrored import mirrored
 from .noise import BUT_THE_STEEPEST, EPSILON, Array, largest, largest_nearby, relative_precision
-from .reference import reference_of, steady
+from .reference import one_draw, reference_of, steady
 from .refine import between
 from .returned import Returned
 from .rounding import rounding
@@ -45,19 +46,22 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     Raises ``FunctionFailed`` where forward fails; a failing backward or surrogate is reported in ``failure``.
     """
     x = np.unique(section.snap(grid.points()))
-    section = arranged(section, x, grad_output)
+    section = mirrored(arranged(section, x, grad_output), x, grad_output)
     grid = thinned(section, grid, grad_output)
     x = np.unique(section.snap(grid.points())) if grid.count < x.size else x
     reference = reference_of(section, x, grad_output)
     y = y_there = reference.forward(x)
-    sure = steady(reference, x, y)
+    sure, drawn = steady(reference, x, y), False
+    if not sure and (one := one_draw(section, x)):
+        section, reference, drawn = one, one, True
+        y = y_there = section.forward(x)
     precision = relative_precision(inside(reference, x), x, y)
     returned, failure = _returned(section, x, y, grad_output)
     linearity = Linearity() if failure else examine(section, x, grad_output, returned)
     if section.order == 2:
         linearity = heard(linearity, section, returned, grid.span)
     repeats = sure and not failure and not linearity.breaks("repeats")
-    found = landmarks(section, reference, grid, precision) if sure else ()
+    found = landmarks(section, reference, grid, precision) if sure or drawn else ()
     corners = edges(section, x, returned.grad_input, found, grad_output) if repeats else ()
     at = rows(x, found, corners if corners and not rough(reference, x, y, SEEN) else ())
     if at.x is not x:
@@ -71,6 +75,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
 
     numerical = measured(reference, at, y, grid.span, step, precision)
     numerical = _without_gaps(second_look(reference, at, numerical, returned.grad_input, grad_output), at)
+    numerical = numerical if sure or drawn else without_slopes(numerical)
     meant = _meant(section, at, grad_output)
     surrogate, unlike = _surrogate(meant, at, grid.span, returned.grad_input, grad_output, step)
     broken = any(each.kind == "pole" for each in found) or not np.isfinite(returned.values).all()
@@ -110,6 +115,8 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         numerical_device=reference.device,
         follows_sign=section.op.follows_sign,
         steady=sure,
+        one_draw=drawn,
+        mirror=section.mirror,
         linearity=linearity,
         wide=wide,
         failure=failure or unlike,

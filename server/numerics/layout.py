@@ -53,6 +53,11 @@ def cotangent(
     return layout(whole)
 
 
+def in_full(gradient: torch.Tensor | None) -> torch.Tensor | None:
+    """The same numbers, where a backward has returned them as a sparse tensor."""
+    return gradient.to_dense() if gradient is not None and gradient.layout != torch.strided else gradient
+
+
 def dense(grad_output: torch.Tensor) -> torch.Tensor:
     """As torch makes tensors."""
     return grad_output

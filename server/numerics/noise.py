@@ -27,6 +27,8 @@ NEXT = 1
 FEW = 0.5
 # So much more noise between the less close points is rounding that the close ones do not show.
 COARSER = 8.0
+# A step of more than this share of the rise, so many times the next largest, is a jump between the points.
+GROSS, LONE = 1e-4, 100.0
 # With no more noise than this share of its value forward seems perfect, but may be rounded too coarsely to be heard.
 PERFECT = 64 * EPSILON
 # Steps so small may be rounding beside something that is not small itself.
@@ -69,7 +71,7 @@ def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: fl
     are all the same, less close ones tell; where they tell nothing either, the noise is what it is elsewhere. Capped
     at a twentieth of the ``rise`` of the curve.
     """
-    rms = heard(probed, forward(_around(x, FAR * span, SIX)))
+    rms = heard(probed, forward(_around(x, FAR * span, SIX)), gross=GROSS * rise)
     loud = rms > PERFECT * np.abs(probed[:: 2 * THREE])
     elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _steps(probed)
     rms[~loud] = np.maximum(rms[~loud], min(elsewhere, ROUNDED))
@@ -78,15 +80,18 @@ def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: fl
     return np.where(noise > 2 * TINY, noise, 0.0)
 
 
-def heard(close: Array, less_close: Array) -> Array:
-    """The noise at each place, from 3 close values on either side of it and from 6 less close ones."""
-    near, far = _rms(close, THREE), _rms(less_close, SIX)
+def heard(close: Array, less_close: Array, *, gross: float = math.inf) -> Array:
+    """The noise at each place, from 3 close values on either side of it and from 6 less close ones.
+
+    A single ``gross`` step beside others that are none is a jump, and no noise.
+    """
+    near, far = _rms(close, THREE, gross), _rms(less_close, SIX, gross)
     return np.where(far > COARSER * near, far, (near + far) / 2)
 
 
-def _rms(values: Array, side: int) -> Array:
+def _rms(values: Array, side: int, gross: float) -> Array:
     """The noise at each place, from the ``side`` values on either side of it."""
-    sides = values.reshape(-1, 2, side).swapaxes(0, 1)
+    sides = _without_jumps(values.reshape(-1, 2, side).swapaxes(0, 1), gross)
     different = np.diff(sides, side - 1)[..., 0]
     rms = np.sqrt((different * different).mean(axis=0) / comb(2 * side - 2, side - 1))
     # Of steps so few that hardly one is seen, half a step is the noise.
@@ -96,6 +101,17 @@ def _rms(values: Array, side: int) -> Array:
     rms = np.where(few, np.maximum(rms, highest / 2), rms)
     rms[~np.isfinite(rms)] = 0.0
     return rms
+
+
+def _without_jumps(sides: Array, gross: float) -> Array:
+    """The values with those beyond a gross step, the only one on its side, moved back by it."""
+    steps = np.diff(sides)
+    size = np.sort(np.abs(steps), axis=-1)
+    lone = (size[..., -1] > gross) & (size[..., -1] > LONE * size[..., -2])
+    if not lone.any():
+        return sides
+    jump = np.where(lone[..., None] & (np.abs(steps) == size[..., -1:]), steps, 0.0)
+    return sides - np.concatenate((np.zeros_like(sides[..., :1]), np.cumsum(jump, axis=-1)), axis=-1)
 
 
 def _steps(values: Array) -> float:

@@ -55,7 +55,7 @@ def proportional(section: Section, reach: Reach, x: Array) -> Proportional:
     size = np.maximum(np.abs(above), np.abs(below))
     rounding = np.where(size > 0, 2 * precision * size + TINY, 0.0)
     scatter = (rounding + unit * np.abs(x * central[-1])) / gaps
-    slope, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
+    slope, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2), wary=False)
     slope[~np.isfinite(error)] = np.nan
     return Proportional(values[0], slope, error, noise, precision)
 

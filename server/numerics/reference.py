@@ -39,3 +39,9 @@ def steady(section: Section, x: Array, y: Array) -> bool:
     """Whether forward, asked again, answers the same, but for the last places in which a device may differ."""
     again, share = section.forward(x), STEADY.get(section.device, ELSEWHERE)
     return np.allclose(again, y, rtol=share, atol=share * largest(y), equal_nan=True)
+
+
+def one_draw(section: Section, x: Array) -> Section | None:
+    """The section with the same random numbers in every call; None where even so forward does not repeat itself."""
+    same = arranged(replace(section, one_draw=True), x)
+    return same if steady(same, x, same.forward(x)) else None

@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 # truncation error, and never more than the last change itself.
 SAFETY = 10.0
 TINY = 1e-300
+# A last change counts above so many times the rounding in it, and this share of the two differences.
+HEARD, GROSS = 30.0, 0.2
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Tableau:
     """The entry made of the two smallest steps: the least truncated, the noisiest."""
     first: int
     """How many entries (they come first) have no grandparent to tell their rate of convergence."""
+    falls: float
+    """The share of a change from step to step that is left in the next one, or less, where the slope converges."""
 
     @property
     def entries(self) -> int:
@@ -58,15 +62,20 @@ def tableau(levels: int, ratio: float, order: int) -> Tableau:
         used=(value != 0).astype(float),
         finest=keys.index((levels - 2, 1)),
         first=levels - 1,
+        falls=ratio ** (-order / 2),
     )
 
 
-def extrapolate(differences: Array, rounding: Array, table: Tableau) -> tuple[Array, Array, Array]:
+def extrapolate(
+    differences: Array, rounding: Array, table: Tableau, *, wary: bool = True
+) -> tuple[Array, Array, Array]:
     """Per column of (levels, n) ``differences``: the best slope, its error bound, the noise share of it.
 
     ``rounding`` bounds the rounding error of each difference. Of the entries that agree with the finest
     one, which cannot alias, the one with the least truncation plus noise is taken. A level that is not
-    finite takes the entries that use it out of the choice; where none is left the error is infinite.
+    finite takes the entries that use it out of the choice; where none is left the error is infinite. Where the
+    differences do not come to rest, as beside a jump, two entries may agree by chance: to the ``wary`` the error is
+    no less than the last change there.
     """
     broken = ~np.isfinite(differences)
     any_broken = bool(broken.any())
@@ -92,4 +101,15 @@ def extrapolate(differences: Array, rounding: Array, table: Tableau) -> tuple[Ar
     off -= error
     best = np.where(off > reach, np.inf, error).argmin(axis=0)
     flat = best * best.size + np.arange(best.size)
-    return value.ravel().take(flat), error.ravel().take(flat), noise.ravel().take(flat)
+    bound = error.ravel().take(flat)
+    if wary:
+        restless = _restless(differences, rounding, table.falls)
+        bound = np.maximum(bound, np.where(broken[-3:].any(axis=0), 0.0, restless) if any_broken else restless)
+    return value.ravel().take(flat), bound, noise.ravel().take(flat)
+
+
+def _restless(differences: Array, rounding: Array, falls: float) -> Array:
+    """The last change of each column that changes grossly, and no less from step to step; 0 elsewhere."""
+    before, last = np.abs(np.diff(differences[-3:], axis=0))
+    least = HEARD * (rounding[-1] + rounding[-2]) + GROSS * np.abs(differences[-2:]).max(axis=0)
+    return np.where((last > least) & (last > falls * before), last, 0.0)

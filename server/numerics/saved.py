@@ -11,6 +11,8 @@ from typing import Any, cast
 import numpy as np
 import torch
 
+from .inference.bound import shape_of
+from .layout import in_full
 from .nodes import nodes
 from .noise import Array
 from .section import Section
@@ -73,13 +75,14 @@ class Graph:
         moved = [out for out in self.outputs.values() if out.requires_grad]
         weights = [torch.cos(torch.arange(1.0, 1 + out.numel(), dtype=out.dtype, device=out.device)) for out in moved]
         total = sum(torch.dot(out.reshape(-1), w) for out, w in zip(moved, weights, strict=True))
-        return list(torch.autograd.grad(cast(torch.Tensor, total), self.leaves, allow_unused=True))
+        return [
+            in_full(each) for each in torch.autograd.grad(cast(torch.Tensor, total), self.leaves, allow_unused=True)
+        ]
 
 
 def leaf_of(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:
     """An input as it is held, with the swept element at ``t``, as a leaf of a graph."""
-    shape = next(each.shape for each in section.op.inputs if each.name == name) or (1,)
-    leaf = torch.tensor(values, dtype=section.dtype, device=section.device).reshape(shape)
+    leaf = torch.tensor(values, dtype=section.dtype, device=section.device).reshape(shape_of(section.op, name))
     if name == section.wrt:
         leaf[section.wrt_index or ...] = t
     return leaf.requires_grad_()

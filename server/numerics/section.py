@@ -13,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 from ...ops import Op
+from .contract.randomness import SEED, reseed
 from .failure import Failure, FunctionFailed, Phase, failure_of, returned
-from .layout import Handed, Layout, cotangent, dense
+from .layout import Handed, Layout, cotangent, dense, in_full
 from .returned import Returned, joined
 from .spared import NOTHING, spared
 
@@ -35,7 +36,8 @@ class Section:
     ``parameters``; both are tuples of (name, value) in the order of the op. ``stacked`` names the inputs
     that are repeated along their first dimension so that many t are evaluated in one call; it is empty
     where every t needs a call of its own. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2
-    where the op itself returns what a backward returned (``second.grad_input``).
+    where the op itself returns what a backward returned (``second.grad_input``). With ``one_draw`` all calls draw the
+    same random numbers. What lies at ``mirror`` moves with the element that is swept, and its gradient is added.
     """
 
     op: Op
@@ -50,6 +52,8 @@ class Section:
     device: str = "cpu"
     stacked: tuple[str, ...] = ()
     order: int = 1
+    one_draw: bool = False
+    mirror: Index = ()
 
     @property
     def sweeps_parameter(self) -> bool:
@@ -73,7 +77,7 @@ class Section:
     def forward(self, t: Array) -> Array:
         """The output element at every ``t`` (1-D): NaN where a few are refused. Raises ``FunctionFailed``."""
         with torch.no_grad():
-            parts = spared(lambda part: _numpy(self._run(t[part], None)), self._chunks(len(t)), NOTHING)
+            parts = spared(lambda part: _numpy(self._run(t[part])), self._chunks(len(t)), NOTHING)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Returned:
@@ -117,14 +121,16 @@ class Section:
     ) -> torch.Tensor | None:
         try:
             root: torch.Tensor = Handed.apply(out, grad_output(out.detach()))  # type: ignore[no-untyped-call]
-            return torch.autograd.grad(root, leaf, allow_unused=True)[0]
+            return in_full(torch.autograd.grad(root, leaf, allow_unused=True)[0])
         except FunctionFailed:
             raise
         except Exception as error:
             raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
 
     def _of_wrt(self, gradient: torch.Tensor) -> Array:
-        return _numpy(self._pick(gradient, self._shape(self.wrt), self.wrt_index))
+        pick = partial(self._pick, gradient, self._shape(self.wrt))
+        own = _numpy(pick(self.wrt_index))
+        return own + _numpy(pick(self.mirror)) if self.mirror else own
 
     def _tracked(self, t: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """A leaf of the graph, and the output that goes back to it.
@@ -140,11 +146,13 @@ class Section:
         leaf = self._swept(t).requires_grad_()
         return leaf, self.output(self._called(t, leaf.clone()))
 
-    def _run(self, t: Array, swept: torch.Tensor | None) -> torch.Tensor:
-        return self.element(self.output(self._called(t, swept)), len(t))
+    def _run(self, t: Array) -> torch.Tensor:
+        return self.element(self.output(self._called(t, None)), len(t))
 
     def _called(self, t: Array, swept: torch.Tensor | None) -> Any:
         arguments = list(self._arguments(t, swept))
+        if self.one_draw:
+            reseed(SEED)
         try:
             return self.call(*arguments)
         except FunctionFailed:
@@ -206,13 +214,13 @@ class Section:
             flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
             return flat if len(shape) == 1 else flat.reshape(-1, *shape[1:])
         tensor = self._held(self.wrt, len(t))
-        tensor.view(-1, *shape)[_of_every(self.wrt_index)] = torch.from_numpy(t).to(self.device, self.dtype)
+        for index in filter(None, (self.wrt_index, self.mirror)):
+            tensor.view(-1, *shape)[_of_every(index)] = torch.from_numpy(t).to(self.device, self.dtype)
         return tensor
 
     def _held(self, name: str, copies: int) -> torch.Tensor:
         shape = self._shape(name)
-        flat = self._tensors[name]
-        return flat.repeat(copies).reshape(copies * shape[0], *shape[1:])
+        return self._tensors[name].repeat(copies).reshape(copies * shape[0], *shape[1:])
 
     @cached_property
     def _tensors(self) -> dict[str, torch.Tensor]:
@@ -224,9 +232,7 @@ class Section:
         return next(each.shape for each in self.op.inputs if each.name == name) or (1,)
 
     def _chunks(self, count: int) -> Iterator[slice]:
-        size = 1
-        if self.stacked:
-            size = at_once(self.copy_size)
+        size = at_once(self.copy_size) if self.stacked else 1
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 

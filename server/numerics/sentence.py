@@ -23,6 +23,7 @@ def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     parts = _SAY[verdict.word](evaluation, verdict, names)
     if verdict.word.startswith("matches") or verdict.word == "differs":
         parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _left_out(evaluation, verdict)
+        parts += _mirrored(evaluation, names)
     if verdict.word.startswith("matches") and evaluation.wide is not None:
         parts += beyond(evaluation.wide, evaluation.grid, names)
     return " ".join(parts)
@@ -115,12 +116,32 @@ def _between(evaluation: Evaluation, curve: Curve, row: int) -> str:
 
 
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
+    if evaluation.one_draw:
+        return [
+            "forward draws random numbers: asked twice, it answers differently, and has no slope to judge by.",
+            "The curves show one draw: every point was given the same random numbers.",
+            *_of_one_draw(evaluation, verdict, names),
+        ]
     if not evaluation.steady:
-        return ["forward is a game of chance: asked twice, it answers differently, and has no slope to judge by."]
+        return [
+            "forward is a game of chance: asked twice, it answers differently, and has no slope to judge by.",
+            "No numerical gradient is drawn.",
+        ]
     if not np.isfinite(evaluation.forward).any():
         return [f"forward has no finite value on {reach(evaluation, names)}. Choose another range."]
+    if evaluation.numerical.unseen:
+        said = f"On {reach(evaluation, names)} forward moves in steps that lie closer together than the points"
+        return [f"{said}, so no difference tells its slope from one to the next. Choose a smaller range to see them."]
     said = f"On {reach(evaluation, names)} the differences of forward are too uncertain to judge backward by."
     return [said, "The band shows how uncertain."]
+
+
+def _of_one_draw(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
+    """What backward is to the one draw that is shown."""
+    compared = verdict.forward
+    if compared.intervals:
+        return [f"Of this draw backward does not return the slope {intervals(compared.intervals, evaluation, names)}."]
+    return ["Of this draw backward returns the slope."] * bool(compared.count(Status.AGREES))
 
 
 def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -178,3 +199,12 @@ def _left_out(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     at = evaluation.rows
     could = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
     return [f"{judged} of {could} points could be judged."] if judged < MOST * could else []
+
+
+def _mirrored(evaluation: Evaluation, names: Names) -> list[str]:
+    """That two elements of a symmetric matrix were moved as one."""
+    if not evaluation.mirror:
+        return []
+    matrix = names.wrt.partition("[")[0]
+    other = f"{matrix}[{','.join(map(str, evaluation.mirror))}]"
+    return [f"forward reads one triangle of {matrix} only: {other} is moved too, and the gradients of both are added."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,8 @@ MANY_WITNESSES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74,
 COPIES = 16
 # Steps of this share of the circle never fall into line: an order in which no neighbours stay neighbours.
 GOLDEN = (5**0.5 - 1) / 2
+# Seconds after which another way to stack is tried although one is borne.
+SLOW = 0.004
 LAST_PLACES = {8: 1e-11, 4: 1e-5, 2: 1e-2}
 
 
@@ -27,7 +30,8 @@ def arranged(section: Section, t: Array, grad_output: float = 1.0) -> Section:
 
     A copy of the inputs per point is stacked along the first dimension, and what some points say then, among
     all the others out of order, must be what they say alone, value and gradient. Tried are all inputs together
-    (elementwise Functions) and the swept one alone (rows that do not see each other).
+    (elementwise Functions) and the swept one alone (rows that do not see each other). Where both will do and all
+    together is slow, as where each row is held against every row of another input, the faster way is taken.
     """
     alone = replace(section, stacked=())
     if section.sweeps_parameter:
@@ -39,11 +43,15 @@ def arranged(section: Section, t: Array, grad_output: float = 1.0) -> Section:
         size = alone.output_size(t[witnesses[:1]]) * witnesses.size
     except FunctionFailed:
         return alone
-    for names in (tuple(name for name, _ in section.inputs), (section.wrt,)):
+    ways: list[tuple[float, Section]] = []
+    for names in dict.fromkeys((tuple(name for name, _ in section.inputs), (section.wrt,))):
         together = replace(section, stacked=names)
+        begun = time.monotonic()
         if _bears(together, t, witnesses, grad_output, wanted, size):
-            return together
-    return alone
+            ways.append((time.monotonic() - begun, together))
+            if ways[0][0] < SLOW:
+                break
+    return min(ways, key=lambda way: way[0])[1] if ways else alone
 
 
 def witnesses_of(section: Section, count: int) -> NDArray[np.intp]:

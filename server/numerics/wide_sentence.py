@@ -28,9 +28,9 @@ def _agrees(wide: Wide, grid: Grid, names: Names) -> str:
     count = np.bincount(wide.status[out] if out.any() else wide.status, minlength=len(Status))
     if not count[Status.AGREES]:
         return f"{where} backward can nowhere be judged."
-    if count[Status.UNDECIDED]:
-        return f"{where}, nothing that differences can tell speaks against backward."
     right = "does as it is meant to" if names.claim == "surrogate" else "agrees with forward"
+    if count[Status.UNDECIDED]:
+        return f"{where} backward {right} wherever differences of forward can tell."
     far = ", as far as forward is finite" if count[Status.GAP] else "" if any(wide.ends) else ", as far as numbers go"
     return f"{where} backward {right}{far}."
 

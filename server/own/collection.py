@@ -21,6 +21,7 @@ from ..numerics.inference.signature import signature_of
 from ..shapes import shapes
 from .before import as_before, since
 from .loaded import Entry, load
+from .numbers import with_numbers
 from .overrides import Override, override
 from .reading import Reading
 from .trouble import plain, said_of, trouble
@@ -116,7 +117,7 @@ class Own:
     def _solve(self, entry: Entry, text: str, before: str) -> Solved:
         held = entry.held
         if held.op and not text:
-            return Solved(replace(held.op, name=entry.name, group=entry.group), None)
+            return Solved(with_numbers(replace(held.op, name=entry.name, group=entry.group)), None)
         said = self._said(entry, forgiving=bool(text))
         if text:  # which is not to fail where inference would
             recipe = parse(text, signature_of(held.function).names, said.objects if said else None)

@@ -85,7 +85,7 @@ def _within(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any
 
 def is_function(thing: Any) -> bool:
     """Whether it is a Function that somebody wrote: not one of the classes of torch that are there to be inherited."""
-    return isinstance(thing, type) and issubclass(thing, Function) and not thing.__module__.startswith(TORCHS)
+    return isinstance(thing, type) and issubclass(thing, Function) and not str(thing.__module__).startswith(TORCHS)
 
 
 def _belongs(thing: Any, module: ModuleType) -> bool:

@@ -136,7 +136,8 @@ def _lies_in(module: str, path: Path) -> str:
     """The folder above the file, or its ``src``, in which there is a module of that name; nothing without one."""
     if not module:
         return ""
-    for folder in path.parents[:DEEPEST]:
+    real = [path.resolve().parent] if path.is_symlink() else []  # where Python looks, too
+    for folder in (*real, *path.parents[:DEEPEST]):
         for place in (folder, folder / "src"):
             there = place.joinpath(*module.split("."))
             if there.with_suffix(".py").is_file() or any(there.glob("*.py")):

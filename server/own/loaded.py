@@ -19,6 +19,7 @@ from .absent import NoFunction, of_a_base
 from .abstract import inherited, unwritten
 from .functions import Held, held
 from .imported import imported
+from .misnamed import misnamed
 from .names import names_of
 from .reading import Reading
 from .target import BadTarget, Target, file_of, target_of
@@ -83,6 +84,7 @@ def load(targets: Sequence[str], again: int = 0) -> Load:
         found = _concrete(found)
     except NoFunction as error:
         raise LoadFailed(trouble(error, reading, os.getcwd()), _files(reading, [])) from None
+    notes += [each for module in dict.fromkeys(module for _, module, _ in found) for each in misnamed(module)]
     files = _files(reading, [path for path in reading.named if path.endswith(".py")])
     return Load(tuple(targets), _entries(found, _content(reading, files, again), reading), files, notes, reading)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pprint import pformat
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..numerics.inference.recipe import OBJECT, Constant, Recipe, TensorArgument
 WIDE = 96
 # Of more numbers than these a tensor is drawn from a fixed seed instead of written out.
 LONG = 96
+IDENTITY = "(lambda x: x)"
 
 
 class NotSpelled(Exception):
@@ -26,8 +28,8 @@ def constant(each: Constant) -> str:
     if each.text == OBJECT:
         raise NotSpelled(each.name)
     if each.value is identity:
-        return "lambda x: x"
-    return number(each.value) if isinstance(each.value, float) else each.written
+        return IDENTITY[1:-1]
+    return number(each.value) if isinstance(each.value, float) else re.sub(r"\bidentity\b", IDENTITY, each.written)
 
 
 def number(value: object) -> str:

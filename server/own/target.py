@@ -116,6 +116,8 @@ def _of_a_folder(place: str, folder: Path) -> str:
 def _of_a_missing_file(place: str, path: Path) -> str:
     if not path.parent.is_dir():
         return f"There is no folder {os.path.dirname(place)}, so no {place}; name a file that is there."
+    if path.is_symlink():
+        return f"{place} is a link that leads nowhere; mend it, or name a file that is there."
     where = os.path.dirname(place) or "the folder you are in"
     close = near(path.name, _python_files(path.parent))
     if close:

@@ -25,7 +25,7 @@ def block(op: Op, recipe: Recipe, import_line: str = "") -> str:
     is in another. A value that exists only in the visitor's ``example_inputs`` is left to be filled in.
     """
     call, torch_too = _call(op, recipe, import_line)
-    imports = ["import torch"] * torch_too
+    imports = ["import types"] * ("types.SimpleNamespace" in call) + ["import torch"] * torch_too
     imports += [f"from gradloupe.ops import {', '.join(_nouns(op))}"]
     imports += _imports(op, import_line)
     declared = _declared(op, import_line, bool(call))
@@ -45,7 +45,8 @@ def pytest_of(op: Op, recipe: Recipe | None = None, import_line: str = "") -> st
     except NotSpelled as missing:
         tests.append(f"# gradcheck is not asked here: what {missing} is cannot be written down.")
     body = "\n\n\n".join(tests)
-    imports = ["import pytest"] * ("pytest." in body) + ["import torch"] * ("torch." in body)
+    imports = ["import types", ""] * ("types.SimpleNamespace" in body)
+    imports += ["import pytest"] * ("pytest." in body) + ["import torch"] * ("torch." in body)
     imports += ["from torch.autograd import gradcheck"] * ("gradcheck(" in body)
     begin = f'"""What Gradloupe says of {op.title or op.name}, and what gradcheck says beside it."""'
     return "\n".join(
@@ -76,7 +77,7 @@ def _second_test(op: Op, recipe: Recipe | None, subject: str) -> str:
     if recipe:
         arguments = spelled.plan(op.call, len(own))
         lines += [f"{name} = {text}" for name, text in spelled.held(recipe, arguments).items()]
-        called = ", ".join(spelled.passed(recipe, arguments, own, scalars=True))
+        called = ", ".join(spelled.passed(recipe, arguments, own, scalars=False))
     else:
         called = ", ".join(own)
     apply = ".apply" if recipe and _is_class(op) else ""

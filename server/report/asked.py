@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any, Protocol
 
 from ..address import Address, default
-from ..checked import checked, uncalled
 from ..denial import BadQuestion, EngineFault, Unsolved
 from ..elements import named
 from ..frames import Frame
 from ..question import Element, Question
 from ..swept import element, shapes, sweepable
 from .found import Found
+from .result import checked, uncalled
 
-# Seconds that a Function may have taken before it is no longer asked by its other inputs, and how many of these.
-ENOUGH, OTHERS = 5.0, 7
+# A Function is asked by so many of its other inputs, however long that takes: no verdict depends on the clock.
+OTHERS = 7
 SAY = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
 HELD = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
 
@@ -72,25 +71,31 @@ async def asked(
 async def _looked_at(
     engine: Door, op: dict[str, Any], address: Address, allowed: Collection[str], others: bool
 ) -> Found:
-    began, usual = time.monotonic(), address.question
+    usual = address.question
     curves = await engine.answer(usual)
-    headers = [curves.header]
+    headers, names = [curves.header], list[str]()
     if _lost(curves):  # and would be again
         return Found(checked(op, headers, None, allowed), op, curves)
     contract = await engine.answer(replace(usual, view="contract"))
-    if others and not curves.header["failure"] and not _lost(contract):
-        async for other in _by_others(engine, op, usual, began):
+    if others and not curves.header["failure"]:
+        names = _others(op, usual, contract.header)
+        async for other in _by(engine, op, () if _lost(contract) else names[:OTHERS]):
             headers.append(other.header)
-    return Found(checked(op, headers, contract.header, allowed), op, curves, contract.header)
+    left_out = names[len(headers) - 1 :]
+    return Found(checked(op, headers, contract.header, allowed, left_out), op, curves, contract.header)
 
 
-async def _by_others(engine: Door, op: dict[str, Any], usual: Question, began: float) -> AsyncIterator[Frame]:
-    """The curves by every other input, as long as that is cheap, each of the output that it moves most."""
-    held = set(HELD.findall(op["usual_recipe"]))
-    others = [each["name"] for each in op["inputs"] if each["values"] and each["name"] != usual.wrt.name]
-    for name in [each for each in others if each not in held][:OTHERS]:
-        if time.monotonic() - began > ENOUGH:
-            return
+def _others(op: dict[str, Any], usual: Question, contract: Mapping[str, Any]) -> list[str]:
+    """All inputs but the usual one and those that are held, first what the contract says something wrong of."""
+    held = set(HELD.findall(op["usual_recipe"])) | {usual.wrt.name}
+    names = [each["name"] for each in op["inputs"] if each["values"] and each["name"] not in held]
+    accused = {each["element"].partition("[")[0] for each in contract["checks"] if each["level"] == "error"}
+    return sorted(names, key=lambda name: name not in accused)
+
+
+async def _by(engine: Door, op: dict[str, Any], names: Sequence[str]) -> AsyncIterator[Frame]:
+    """The curves by these inputs, each of the output that it moves most; none after one that a worker was lost by."""
+    for name in names:
         question = default(op, _first(op, name)).question
         pair = _most(await engine.answer(replace(question, view="jacobian")), op)
         answer = await engine.answer(replace(default(op, pair[0]).question, of=pair[1]) if pair else question)

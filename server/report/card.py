@@ -35,6 +35,8 @@ def _rows(found: Checked) -> Iterator[tuple[str, Markup]]:
         word = f": {each.word}" if each.word != found.word and each.word in FAULTY else ""
         said = Markup("<code>{}</code> by <code>{}</code> from {} to {}{}")
         yield "swept", said.format(each.of, each.wrt, number(each.start), number(each.stop), word)
+    if found.left_out:
+        yield "not swept", coded(found.left_out)
     for finding in found.findings:
         if finding.level in LEVELS[:2]:
             yield finding.level, Markup("<code>{}</code> {}").format(finding.id, coded(finding.said))

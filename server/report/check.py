@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..denial import EngineBusy
 from ..mishap import trouble
@@ -18,33 +14,40 @@ from ..settings import Settings
 from ..whole import write
 from . import text
 from .allowed import NothingToAllow
+from .apart import each_of
 from .document import document
-from .examined import Tell, examined
-from .found import Report
+from .examined import in_order
+from .found import Found, Report
 from .junit import junit
 from .page import page
+from .progress import Far, progress
 
 
 def check(process: WorkerProcess, chosen: Settings) -> int:
     """Report on what ``process`` imports, as ``chosen`` says; the exit code.
 
-    0: all is well, or ``--check`` was not asked for; 1: something differs, fails or cannot be called; 2: nothing could
-    be loaded, or the page not be written. Raises ``KeyboardInterrupt``.
+    0: all is well, or ``--check`` was not asked for; 1: something differs, fails or cannot be called; 2: a target could
+    not be loaded, or the page not be written. Raises ``KeyboardInterrupt``, having told what was found until then.
     """
-    with _progress() as tell:
-        try:
-            report = asyncio.run(examined(process, chosen.allow, tell, bool(chosen.save_html)))
-        except NothingToAllow as problem:
-            sys.stderr.write(f"gradloupe: {problem}\n")
-            return 2
-        except EngineBusy:  # it has but one question at a time: what it was waiting for was cancelled
-            raise KeyboardInterrupt from None
+    began, found, far = time.monotonic(), dict[int, Found](), Far()
+    try:
+        with progress(far) as tell:
+            report = asyncio.run(each_of(process, chosen.allow, tell, bool(chosen.save_html), found))
+    except NothingToAllow as problem:
+        sys.stderr.write(f"gradloupe: {problem}\n")
+        return 2
+    except (EngineBusy, KeyboardInterrupt):  # busy: what it was waiting for was cancelled
+        if found and chosen.check and chosen.format == "text":
+            left = far.total - len(found)
+            until_now = Report(chosen.targets, in_order(found), seconds=time.monotonic() - began, left=left)
+            text.write(until_now, text.console(sys.stdout))
+        raise KeyboardInterrupt from None
     return told(report, chosen)
 
 
 def unloaded(sentence: str, chosen: Settings) -> int:
     """The same where it is known beforehand that nothing can be loaded."""
-    return told(Report(chosen.targets, (), trouble(sentence, "BadTarget")), chosen)
+    return told(Report(chosen.targets, (), (trouble(sentence, "BadTarget"),)), chosen)
 
 
 def told(report: Report, chosen: Settings) -> int:
@@ -55,32 +58,16 @@ def told(report: Report, chosen: Settings) -> int:
         sys.stdout.buffer.flush()
     elif chosen.check:
         text.write(report, text.console(sys.stdout))
-    if report.trouble and (chosen.format != "text" or not chosen.check):
-        sys.stderr.write(f"gradloupe: {report.trouble['sentence']}\n")
+    for each in report.troubles if chosen.format != "text" or not chosen.check else ():
+        sys.stderr.write(f"gradloupe: {each['sentence']}\n")
     if chosen.save_html:
         try:
             write(Path(chosen.save_html), page(report))
         except OSError as problem:
             sys.stderr.write(f"gradloupe: {chosen.save_html} cannot be written: {problem.strerror or problem}.\n")
             return 2
-        if not report.trouble:
-            wrong = f"{len(report.faulty)} to look at" if report.faulty else "all is well"
+        if report.found:
+            well = "not all loaded" if report.troubles else "all is well"
+            wrong = f"{len(report.faulty)} to look at" if report.faulty else well
             sys.stderr.write(f"Wrote {chosen.save_html}: {len(report.found)} Functions, {wrong}.\n")
     return code if chosen.check or code == 2 else 0
-
-
-@contextmanager
-def _progress() -> Iterator[Tell]:
-    """How far it is, in the terminal; nowhere else."""
-    error = Console(stderr=True)
-    if not error.is_terminal:
-        yield lambda number, total, name: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=error, transient=True) as progress:
-        task = progress.add_task("loading", total=None)
-
-        def tell(number: int, total: int, name: str) -> None:
-            progress.update(task, description=name, total=total, completed=number)
-
-        yield tell

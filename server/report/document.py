@@ -23,9 +23,10 @@ def document(report: Report) -> bytes:
     """The JSON text of a report.
 
     ``schema``, ``ok``, ``exit_code``, ``targets``, ``versions`` (gradloupe, python, torch), ``device``, ``seconds``;
-    ``trouble``, null or why nothing could be loaded (sentence, kind, file, line, excerpt, traceback); ``functions``, of
-    each what ``Checked`` says of itself and its sweeps and findings, with ``ok`` and the ``faults`` (id, sentence,
-    file, line) that make it fail; and of one that could not be called what was ``tried``.
+    ``trouble``, null or why a target could not be loaded (sentence, kind, file, line, excerpt, traceback), and
+    ``troubles``, all of these; ``notes`` on what the files do when they are loaded; ``functions``, of each what
+    ``Checked`` says of itself and its sweeps and findings, with ``ok`` and the ``faults`` (id, sentence, file, line)
+    that make it fail; and of one that could not be called what was ``tried``.
     """
     told = {
         "schema": SCHEMA,
@@ -35,7 +36,9 @@ def document(report: Report) -> bytes:
         "versions": {"gradloupe": __version__, "python": platform.python_version(), "torch": report.torch or None},
         "device": report.device or None,
         "seconds": round(report.seconds, 3),
-        "trouble": report.trouble,
+        "trouble": report.troubles[0] if report.troubles else None,
+        "troubles": list(report.troubles),
+        "notes": list(report.notes),
         "functions": [_function(each) for each in report.found],
     }
     return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..denial import EngineBroken
@@ -25,24 +25,32 @@ SHARE, MOST, ROOM = 8, 4, 2**30
 Tell = Callable[[int, int, str], None]
 
 
-async def examined(process: WorkerProcess, allowed: Collection[str], tell: Tell, drawn: bool = True) -> Report:
+async def examined(
+    process: WorkerProcess,
+    allowed: Collection[str],
+    tell: Tell,
+    drawn: bool = True,
+    found: dict[int, Found] | None = None,
+) -> Report:
     """The report on the Functions that ``process`` imports; ``tell`` hears how many are done, of how many, and which is
-    next. Their curves are kept only if they are to be ``drawn``. Raises ``NothingToAllow``.
+    next. Their curves are kept only if they are to be ``drawn``. ``found`` is filled, for who does not wait for the
+    end. Raises ``NothingToAllow``.
     """
-    began, targets = time.monotonic(), process.work.targets
+    began, targets, found = time.monotonic(), process.work.targets, {} if found is None else found
     engine = Engine(process)
     await engine.connect()
     try:
         names = list(await engine.catalogue())
-        queue = Queue(deque(enumerate(names)), allowances(allowed, names), tell, drawn)
+        queue = Queue(deque(enumerate(names)), allowances(allowed, names), tell, drawn, found)
         await _by_all(engine, queue, helpers(len(names)))
-        found = tuple(queue.found[number] for number in range(len(names)))
         device = await engine.device()
         seconds = time.monotonic() - began
         kind = next(each["name"] for each in device["devices"] if each["kind"] == device["auto"])
-        return Report(targets, found, None, device["torch"], kind, seconds)
+        notes = tuple(engine.notes)
+        return Report(targets, in_order(found), (), device["torch"], kind, seconds, notes=notes)
     except EngineBroken as broken:
-        return Report(targets, (), engine.trouble or trouble(str(broken)), seconds=time.monotonic() - began)
+        why = engine.trouble or trouble(str(broken))
+        return Report(targets, in_order(found), (why,), seconds=time.monotonic() - began)
     finally:
         await engine.close()
 
@@ -55,7 +63,7 @@ class Queue:
     allowed: Mapping[str, frozenset[str]]
     tell: Tell
     drawn: bool
-    found: dict[int, Found] = field(default_factory=dict)
+    found: dict[int, Found]
 
     async def serve(self, engine: Engine) -> None:
         """Examine one after the other until none waits; raises ``EngineBroken`` and ``NothingToAllow``."""
@@ -95,6 +103,11 @@ async def _helped(work: Work, catalogue: dict[str, Any], queue: Queue) -> None:
                 await queue.serve(engine)
         finally:
             await engine.close()
+
+
+def in_order(found: Mapping[int, Found]) -> tuple[Found, ...]:
+    """What was found, in the order of the files."""
+    return tuple(found[number] for number in sorted(found))
 
 
 def helpers(count: int) -> int:

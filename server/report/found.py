@@ -26,16 +26,19 @@ class Found:
 class Report:
     """What was found of all Functions of ``targets``, in the order of their files.
 
-    ``trouble`` says why there are none: its sentence, kind, file, line, excerpt and traceback. ``seconds`` is how long
-    it took; ``torch`` and ``device`` are empty where it was not loaded.
+    ``troubles`` say of each target that could not be loaded why: sentence, kind, file, line, excerpt and traceback.
+    ``seconds`` is how long it took; ``torch`` and ``device`` are empty where it was not loaded. ``left`` is how many
+    Functions nobody waited for; ``notes`` are remarks on what the files do when they are loaded.
     """
 
     targets: tuple[str, ...]
     found: tuple[Found, ...] = ()
-    trouble: dict[str, Any] | None = None
+    troubles: tuple[dict[str, Any], ...] = ()
     torch: str = ""
     device: str = ""
     seconds: float = 0.0
+    left: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def faulty(self) -> tuple[Found, ...]:
@@ -44,5 +47,5 @@ class Report:
 
     @property
     def code(self) -> int:
-        """The exit code: 0 where all is well, 1 where something is wrong, 2 where nothing could be loaded."""
-        return 2 if self.trouble else 1 if self.faulty else 0
+        """The exit code: 0 where all is well, 1 where something is wrong, 2 where a target could not be loaded."""
+        return 2 if self.troubles else 1 if self.faulty else 0

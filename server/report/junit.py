@@ -18,18 +18,18 @@ GRADIENT = "gradient"
 
 
 def junit(report: Report) -> bytes:
-    """The XML of a report; where nothing could be loaded, an error of one case."""
+    """The XML of a report; what could not be loaded is an error of one case."""
     root = Element("testsuites", name="gradloupe")
     for target, found in groupby(report.found, lambda each: each.checked.target):
         suite = _suite(root, target, report)
         for each in found:
             _cases(suite, each.checked)
-    if report.trouble:
-        suite = _suite(root, ", ".join(report.targets), report)
+    for trouble in report.troubles:
+        suite = _suite(root, trouble.get("target") or ", ".join(report.targets), report)
         case = SubElement(suite, "testcase", classname="gradloupe", name="load", time="0")
-        place = f"{report.trouble['file']}:{report.trouble['line']}" if report.trouble["line"] else ""
-        said = "\n".join(filter(None, (report.trouble["sentence"], place, report.trouble["traceback"])))
-        _outcome(case, "error", report.trouble["sentence"], report.trouble["kind"] or "Trouble", said)
+        place = f"{trouble['file']}:{trouble['line']}" if trouble["line"] else ""
+        said = "\n".join(filter(None, (trouble["sentence"], place, trouble["traceback"])))
+        _outcome(case, "error", trouble["sentence"], trouble["kind"] or "Trouble", said)
     for suite in root:
         _count(suite)
     for name in ("tests", "failures", "errors"):
@@ -43,7 +43,7 @@ def _suite(root: Element, target: str, report: Report) -> Element:
     suite = SubElement(root, "testsuite", name=_clean(target))
     properties = SubElement(suite, "properties")
     said = {"gradloupe": __version__, "python": platform.python_version(), "torch": report.torch}
-    for name, value in (said | {"device": report.device}).items():
+    for name, value in [*said.items(), ("device", report.device), *(("note", each) for each in report.notes)]:
         SubElement(properties, "property", name=name, value=_clean(value))
     return suite
 
@@ -72,6 +72,7 @@ def _told(case: Element, found: Checked) -> None:
     """How it was called, and what was found, as text that CI servers show beside a case."""
     said = [f"{found.word}: {found.sentence}", f"called as {found.recipe}" * bool(found.recipe)]
     said += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in found.sweeps]
+    said += [f"not swept: {found.left_out}"] * bool(found.left_out)
     said += [*found.elsewhere, *["allowed to differ"] * found.allowed]
     SubElement(case, "system-out").text = _clean("\n".join(filter(None, said)))
 

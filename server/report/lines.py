@@ -24,6 +24,8 @@ def lines(found: Checked) -> Iterator[str]:
     for each in found.sweeps:
         beside = "" if each.word == found.word else f": {each.word}"
         yield from _said("swept", prose(f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}{beside}"))
+    if found.left_out:
+        yield from _said("not swept", found.left_out)
     if found.file:
         yield from _said("written in", found.place(found.line))
     if found.findings:

@@ -1,10 +1,10 @@
-"""The report in the terminal: a table of all Functions, and below it what is wrong with those that are not right."""
+"""The report in the terminal: a table of all Functions, and below it what is to be said of those not plainly right."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import IO
+from typing import IO, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -15,13 +15,14 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from ..checked import FAULTY, VERDICT, Checked, Finding, counted
+from ..checked import FAULTY, VERDICT, Checked, Fault, Finding, counted
 from ..typography import number, powers, prose, telling
 from .found import Report
 
 NARROWEST, WIDEST = 100, 160  # columns where the width is not that of a terminal; more only for the table
 COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
 COLOURS |= {"unsolved": "red", "error": "red", "warning": "yellow", "note": "dim"}
+OPEN = ("undecided", "no gradient", "unsupported")  # words that are no fault, and not right either
 HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
     "op = Op(..., surrogate=...), or pass --allow NAME."
@@ -51,9 +52,12 @@ def write(report: Report, out: Console) -> None:
 
 
 def _write(report: Report, out: Console) -> None:
-    if report.trouble:
-        out.print(_trouble(report, out.is_terminal))
+    for trouble in report.troubles:
+        out.print(_trouble(trouble, out.is_terminal))
+    if report.troubles and not report.found:
         return
+    if report.troubles:
+        out.print()
     table = _table(report, out.is_terminal)
     natural = Measurement.get(out, out.options.update(width=WIDEST), table).maximum
     wide = out.width
@@ -62,8 +66,10 @@ def _write(report: Report, out: Console) -> None:
     out.width = wide
     out.print()
     for each in report.found:
-        if not each.checked.ok or each.checked.beyond:
-            out.print(_wrong(each.checked))
+        if said := _below(each.checked):
+            out.print(Group(Text(each.checked.name, "bold"), *said, Text("")))
+    if report.notes:
+        out.print(Group(*(_paragraph("note", each, COLOURS["note"]) for each in report.notes), Text("")))
     out.print(_summary(report))
 
 
@@ -93,6 +99,8 @@ def _verdict(found: Checked) -> Text:
 
 def _where(found: Checked) -> str:
     swept = found.swept
+    if found.accused:
+        return f"{found.accused.element or 'gradients'}, by the X-ray"
     if swept is None:
         return ""
     worst = swept.worst if swept.word == "differs" else None
@@ -121,18 +129,32 @@ def _id(found: Checked, finding: Finding) -> Text:
     return said.append(", allowed", "dim") if finding.level == "error" and found.forgives(finding) else said
 
 
-def _wrong(found: Checked) -> RenderableType:
-    """The sentences about one Function, each with the place where to look."""
-    said: list[RenderableType] = [Text(found.name, "bold")]
-    for fault in found.faults:
-        head = Text(f"{fault.id}  ", "red" if fault.id != VERDICT else COLOURS.get(found.word, ""))
-        said.append(Padding(head.append(_sentence(fault.sentence), "default"), (0, 0, 0, 2)))
+def _below(found: Checked) -> list[RenderableType]:
+    """The sentences about one Function, each under what the table calls it; faults with the place where to look."""
+    said: list[RenderableType] = []
+    for fault in _once(found):
+        colour = "red" if fault.id != VERDICT else COLOURS.get(found.word, "")
+        said.append(_paragraph(fault.id, fault.sentence, colour))
         if found.file:
             said.append(Padding(Text(found.place(fault.line), "dim"), (0, 0, 0, 2)))
-    for each in found.beyond:
-        said.append(Padding(Text("matches here  ").append(_sentence(each)), (0, 0, 0, 2)))
-    said.append(Text(""))
-    return Group(*said)
+    if found.word in OPEN:
+        said.append(_paragraph(found.word, found.sentence))
+    said += [_paragraph("matches here", each) for each in found.beyond]
+    said += [_paragraph("not swept", found.left_out)] * bool(found.left_out)
+    if found.claim != "broken":
+        remarks = [each for each in found.findings if each.level == "warning"]
+        said += [_paragraph(each.id, f"{each.title}: {each.said}", COLOURS["warning"]) for each in remarks]
+    return said
+
+
+def _once(found: Checked) -> list[Fault]:
+    """The faults but for those of the X-ray that the verdict says already: GRADIENT, and what has decided it."""
+    told = {"GRADIENT", found.accused.id if found.accused else ""} if _is_of_verdict(found) else set[str]()
+    return [each for each in found.faults if each.id not in told]
+
+
+def _paragraph(head: str, sentence: str, colour: str = "") -> RenderableType:
+    return Padding(Text(f"{head}  ", colour).append(_sentence(sentence), "default"), (0, 0, 0, 2))
 
 
 def _summary(report: Report) -> Text:
@@ -141,8 +163,11 @@ def _summary(report: Report) -> Text:
     total = len(report.found)
     said = Text(f"{total} Function{'s' * (total != 1)}: {words}. ")
     wrong = len(report.faulty)
-    said.append(f"{wrong} to look at." if wrong else "All is well.", "bold red" if wrong else "bold green")
-    said.append(f" torch {report.torch}, {report.seconds:.1f} s.", "dim")
+    open_ = [f"{report.left} not looked at: it was interrupted."] * bool(report.left)
+    open_ += [f"{len(report.troubles)} of {len(report.targets)} targets not loaded."] * bool(report.troubles)
+    told = [f"{wrong} to look at."] if wrong else [] if open_ else ["All is well."]
+    said.append(" ".join([*told, *open_]), "bold red" if wrong or open_ else "bold green")
+    said.append(f" torch {report.torch}, {report.seconds:.1f} s." * bool(report.torch), "dim")
     if any(_may_be_meant(each.checked) for each in report.faulty):
         said.append(f"\n{HINT}")
     alone = next((each.checked for each in report.faulty if _is_of_checks(each.checked)), None)
@@ -156,12 +181,15 @@ def _may_be_meant(found: Checked) -> bool:
 
 
 def _is_of_checks(found: Checked) -> bool:
-    return all(each.id != VERDICT for each in found.faults)
+    return not _is_of_verdict(found)
 
 
-def _trouble(report: Report, framed: bool) -> RenderableType:
-    """Why nothing could be loaded, with the lines around it."""
-    trouble = report.trouble or {}
+def _is_of_verdict(found: Checked) -> bool:
+    return any(each.id == VERDICT for each in found.faults)
+
+
+def _trouble(trouble: dict[str, Any], framed: bool) -> RenderableType:
+    """Why a target could not be loaded, with the lines around it."""
     said: list[RenderableType] = [Text(_sentence(trouble["sentence"]), "bold red")]
     if trouble["excerpt"]:
         at = f"{trouble['file']}:{trouble['line']}"

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from ....ops import Op
+from ..inference.bound import shape_of
 from ..section import Section
 from . import randomness
 from .patience import begun
 
-SEED = 1234
 Tensors = Mapping[str, torch.Tensor]
 Gradients = dict[str, torch.Tensor | None]
 
@@ -157,8 +157,7 @@ class Call:
 
 
 def _tensor(section: Section, name: str, values: tuple[float, ...]) -> torch.Tensor:
-    shape = next(each.shape for each in section.op.inputs if each.name == name) or (1,)
-    return torch.tensor(values, dtype=torch.float64).reshape(shape)
+    return torch.tensor(values, dtype=torch.float64).reshape(shape_of(section.op, name))
 
 
 def flat(returned: Any) -> tuple[Any, ...]:
@@ -184,4 +183,4 @@ def irregular(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
 
 def reseed() -> None:
     """Begin the random numbers of torch, NumPy and Python anew."""
-    randomness.reseed(SEED)
+    randomness.reseed(randomness.SEED)

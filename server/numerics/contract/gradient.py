@@ -34,22 +34,25 @@ def gradient(at: Examined) -> Iterator[Found]:
     for name, measured in at.slopes.items():
         if not bool(measured.known.any()) and measured.value.numel():
             unknown.append(name)
-        if seen := _wrong(at.call, name, measured, at.first.gradients.get(name), given):
-            yield _said(at, name, seen[0].upper() + seen[1:])
+        if wrong := _wrong(at.call, name, measured, at.first.gradients.get(name), given):
+            element, seen = wrong
+            yield _said(at, element, seen[0].upper() + seen[1:])
             return
     if beside := _beside(at):
         found = beside.gradients(given)
         for name in beside.tensors:
             measured = slopes(beside, name, given)
             unknown = [each for each in unknown if each != name or not bool(measured.known.any())]
-            if seen := _wrong(beside, name, measured, found.get(name), given):
-                yield _said(at, name, f"At irregular numbers beside the declared ones: {seen}")
+            if wrong := _wrong(beside, name, measured, found.get(name), given):
+                element, seen = wrong
+                yield _said(at, element, f"At irregular numbers beside the declared ones: {seen}")
                 return
     if unknown:
         yield Found("note", f"Not compared for {', '.join(unknown)}: differences of forward settle nowhere.")
 
 
-def _said(at: Examined, name: str, seen: str) -> Found:
+def _said(at: Examined, element: str, seen: str) -> Found:
+    name = element.partition("[")[0]
     if at.by_design:
         meant_so = declared(at, name, at.first.gradients.get(name))
         return Found("note", seen, "", DECLARED if meant_so else UNLIKE, at.source.returned())
@@ -61,16 +64,19 @@ def _said(at: Examined, name: str, seen: str) -> Found:
         "Nothing notices: the engine delivers whatever backward returns.",
         f"Compare what backward returns for {name} with the derivative of forward.",
         at.source.returned(),
+        name if at.call.stacked else element,
     )
 
 
-def _wrong(call: Call, name: str, measured: Slopes, found: torch.Tensor | None, given: Tensors) -> str:
-    """Where a gradient is farthest from the slope of forward, empty if it is that slope wherever it is known."""
+def _wrong(
+    call: Call, name: str, measured: Slopes, found: torch.Tensor | None, given: Tensors
+) -> tuple[str, str] | None:
+    """The element whose gradient is farthest from the slope of forward, and a sentence; None if all are that slope."""
     if found is None or found.shape != measured.value.shape or found.is_complex():
-        return ""
+        return None
     off = measured.differs(found)
-    if not bool(off.any()) or _of_a_triangle(measured, found):
-        return ""
+    if not bool(off.any()) or measured.of_a_triangle(found):
+        return None
     far = torch.where(off, torch.nan_to_num(found.detach() - measured.value, nan=torch.inf).abs(), -1.0).reshape(-1)
     for place in far.argsort(descending=True)[:AGAIN].tolist():
         if far[place] < 0:
@@ -79,11 +85,12 @@ def _wrong(call: Call, name: str, measured: Slopes, found: torch.Tensor | None, 
         returned = float(found.detach().reshape(-1)[place])
         largest = abs(slope) + measured.largest
         if np.isfinite(slope) and not abs(returned - slope) <= BOUNDS * error + NEAR * largest:
-            at = ", ".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
+            at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
             is_ = number(float(call.tensors[name].reshape(-1)[place]))
             element = f"{name}[{at}]" if at else name
-            return f"for {element} = {is_} backward returned {number(returned)}, and the slope is {number(slope)}."
-    return ""
+            seen = f"for {element} = {is_} backward returned {number(returned)}, and the slope is {number(slope)}."
+            return element, seen
+    return None
 
 
 def _again(call: Call, name: str, given: Tensors, place: int) -> tuple[float, float]:
@@ -105,15 +112,6 @@ def _again(call: Call, name: str, given: Tensors, place: int) -> tuple[float, fl
     if found.kind[0] != Kind.SMOOTH:
         return float("nan"), 0.0
     return float(found.value[0]), float(found.error[0])
-
-
-def _of_a_triangle(measured: Slopes, found: torch.Tensor) -> bool:
-    """Whether forward reads one triangle of a symmetric matrix, and the gradient is shared between both."""
-    slope = measured.value
-    if slope.dim() != 2 or slope.shape[0] != slope.shape[1] or not bool(measured.known.all()):
-        return False
-    one_sided = any(not bool(part(slope, 1).any()) for part in (torch.triu, lambda s, k: torch.tril(s, -k)))
-    return one_sided and torch.allclose(found + found.mT, slope + slope.mT, 1e-3, 1e-3 * measured.largest)
 
 
 def _beside(at: Examined) -> Call | None:

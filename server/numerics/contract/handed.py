@@ -101,7 +101,7 @@ def _astray(at: Examined, seen: str, line: int | None = None) -> Found:
 def _shaped(at: Examined) -> Iterator[Call]:
     """The call as it is, and where it bears any shape, with all numbers on a sheet of two rows."""
     yield at.call
-    if at.call.stacked and all(tensor.dim() == 1 for tensor in at.call.tensors.values()):
+    if at.call.stacked and all(tensor.dim() < 2 for tensor in at.call.tensors.values()):
         yield at.call.holding({name: at.call.tensors[name].reshape(2, -1) for name in at.call.stacked})
 
 

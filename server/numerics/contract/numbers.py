@@ -108,7 +108,9 @@ def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float,
 
 def empty(at: Examined) -> Iterator[Found]:
     """Tensors without elements."""
-    tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items()}
+    tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items() if t.dim()}
+    if not tensors:  # a tensor without a dimension is never empty
+        return
     call: Call = at.call.holding(tensors)
     try:
         ran = call.run()

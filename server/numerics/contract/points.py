@@ -41,14 +41,15 @@ def _declared(section: Section, name: str) -> Input:
 
 def _several(section: Section, plain: Call, reach: tuple[float, float] | None) -> Iterator[Call]:
     """Several numbers for all inputs, then for the swept one alone, if they are single numbers."""
-    single = [name for name, tensor in plain.tensors.items() if tensor.numel() == 1]
+    single = [name for name, tensor in plain.tensors.items() if tensor.numel() == 1 and tensor.dim()]
     swept = section.wrt if section.wrt in single else next(iter(single), "")
+    own = None if section.wrt in plain.tensors and section.wrt != swept else reach
     for names in dict.fromkeys((tuple(plain.tensors), (swept,))):
         if not swept or not set(names) <= set(single):
             continue
         rows = {}
         for place, name in enumerate(names):
-            low, high = _interval(section, name, name == swept, reach)
+            low, high = _interval(section, name, name == swept, own)
             # A golden step apart, so that no two inputs move together.
             share = (torch.arange(COPIES, dtype=torch.float64) + SHIFT) / COPIES
             share = share if name == swept else (GOLDEN * (1 + place) * (1 + COPIES * share)) % 1

@@ -26,6 +26,7 @@ class Found:
     torch: str = ""
     advice: str = ""
     line: int | None = None
+    element: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,8 @@ class Probe:
 
     def row(self, family: str, found: Found) -> Check:
         """The row that says this."""
-        return Check(
-            self.id, family, found.level, self.title, found.seen, found.torch, found.advice, found.line, self.document
-        )
+        said = (found.seen, found.torch, found.advice, found.line, self.document, found.element)
+        return Check(self.id, family, found.level, self.title, *said)
 
 
 def said(error: BaseException) -> str:

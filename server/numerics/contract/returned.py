@@ -25,10 +25,13 @@ def grad_shape_reduced(at: Examined) -> Iterator[Found]:
                 "note",
                 f"backward returned shape {shape_of(value.shape)} for {name}, which has {shape_of(argument.shape)}.",
                 f"The engine summed it to {shape_of(argument.shape)} without a word.",
-                f"The sum is right, but it takes {times} times the memory: sum_to_size({name}.shape) says what is "
-                "meant.",
+                f"The sum is right{_memory(times)}: sum_to_size({name}.shape) says what is meant.",
                 at.source.returned(),
             )
+
+
+def _memory(times: int) -> str:
+    return f", but it takes {times} times the memory" if times > 1 else ""
 
 
 def swapped(at: Examined) -> Iterator[Found]:
@@ -47,6 +50,7 @@ def swapped(at: Examined) -> Iterator[Found]:
                 "Both have the same shape, so the engine notices nothing.",
                 DECLARED if meant_so else "Return the gradients in the order of the arguments of forward.",
                 at.source.returned(),
+                one,
             )
 
 
@@ -75,11 +79,7 @@ def grad_none(at: Examined) -> Iterator[Found]:
         if value is not None or not isinstance(argument, torch.Tensor) or not needed:
             continue
         name = at.first.record.name(place)
-        own = (
-            next((each for each, leaf in at.first.ran.given.tensors.items() if leaf is argument), "")
-            if at.first.ran
-            else ""
-        )
+        own = _own_name(at, argument)
         slopes = at.slopes.get(own)
         moves = slopes is not None and slopes.moves
         meant_so = moves and declared(at, own, None)
@@ -91,7 +91,17 @@ def grad_none(at: Examined) -> Iterator[Found]:
             "The engine takes None for zeros, and leaves .grad as it was.",
             (DECLARED if meant_so else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
             at.source.returned(),
+            own,
         )
+
+
+def _own_name(at: Examined, argument: torch.Tensor) -> str:
+    """What the op calls an argument of forward: a number without a dimension is given as a view of its tensor."""
+    given = at.first.ran.given.tensors if at.first.ran else {}
+    for name, tensor in given.items():
+        if tensor is argument or (argument._is_view() and argument._base is tensor):
+            return name
+    return ""
 
 
 def needs_input_grad(at: Examined) -> Iterator[Found]:

@@ -52,7 +52,7 @@ def second_order(at: Examined) -> Iterator[Found]:
         numerical = _by_handed(at, handed[name], weights) if name in handed else _numerical(at, name, weights)
         found = analytical.get(name)
         off = numerical.differs(found) & (numerical.value.abs() < STEEP)
-        if not bool(off.any()):
+        if not bool(off.any()) or numerical.of_a_triangle(found):
             continue
         row = int(torch.where(off, numerical.value.abs(), -1.0).argmax())
         called = 0.0 if found is None else float(found.detach().reshape(-1)[row])

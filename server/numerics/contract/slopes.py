@@ -42,6 +42,20 @@ class Slopes:
         """Whether a gradient is these slopes wherever they are known, and they are somewhere."""
         return bool(self.known.any()) and not bool(self.differs(gradient).any())
 
+    def of_a_triangle(self, gradient: torch.Tensor | None) -> bool:
+        """Whether one triangle of symmetric matrices is read, and the gradient is shared between both."""
+        slope, known = self.value, self.known
+        if gradient is None or gradient.shape != slope.shape or slope.dim() < 2 or slope.shape[-1] != slope.shape[-2]:
+            return False
+        given = gradient.detach().to(slope)
+        near = torch.isclose(given + given.mT, slope + slope.mT, 1e-3, 1e-3 * self.largest)
+        upper, lower = torch.triu(known, 1), torch.tril(known, -1)
+        return any(
+            not bool(slope[unread].any()) and bool(near[known & ~unread].all())
+            for read, unread in ((lower, upper), (upper, lower))
+            if bool(read.any())
+        )
+
     @property
     def largest(self) -> float:
         """The largest known slope, in size."""

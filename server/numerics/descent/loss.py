@@ -126,7 +126,7 @@ def placed(section: Section, position: Array) -> torch.Tensor:
 
 def flat(tensor: torch.Tensor) -> Array:
     """The elements of a tensor as float64, in row-major order."""
-    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True).reshape(-1).copy())
+    return cast(Array, tensor.detach().to_dense().to("cpu", torch.float64).numpy(force=True).reshape(-1).copy())
 
 
 def seed(step: int) -> None:

@@ -16,6 +16,7 @@ from ..contract.randomness import reseed, undisturbed
 from ..layout import Handed
 from .bound import applied, flattened
 from .clock import Clock
+from .menu import fresh
 from .recipe import Recipe, TensorArgument
 
 SEED = 1234
@@ -69,7 +70,7 @@ class Attempt:
                 if track and isinstance(each, TensorArgument) and each.grad:
                     leaves[each.name] = value.requires_grad_()
                     value = value * 1
-            arguments.append(value)
+            arguments.append(fresh(value))
         reseed(self.seed)
         begun = time.monotonic()
         try:

@@ -24,7 +24,8 @@ class Blame:
     """The places of the arguments that an ``error`` is about, and the ``expression`` of the user's that raised it.
 
     ``own`` says that the user's code raises it itself, with raise or assert; ``always`` that it comes to that raise
-    whatever it is given.
+    whatever it is given. ``reached`` are the lines of the user's functions that it came to, one inside the other: of
+    two errors the greater one came further.
     """
 
     error: BaseException
@@ -33,21 +34,24 @@ class Blame:
     backward: bool = False
     own: bool = False
     always: bool = False
+    reached: tuple[int, ...] = ()
 
     @property
     def message(self) -> str:
         """What was raised, on one line."""
         text = " ".join(str(self.error).split())
         kind = type(self.error).__name__
-        return text if kind == "Unfit" else f"{kind}: {text}" if text else kind
+        return text if kind in ("Unfit", "TookTooLong") else f"{kind}: {text}" if text else kind
 
 
 def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> Blame:
     """The arguments, by their names and what was given for them, that stand where an error was raised."""
     found, expression, backward, own = frozenset[int](), "", False, False
     always, straight = False, True
+    reached = list[int]()
     carried: dict[str, Names] | None = None
-    for frame, node in _frames(error.__traceback__):
+    for frame, line, node in _frames(error.__traceback__):
+        reached.append(line)
         backward = backward or frame.f_code.co_name in ("backward", "vjp")
         known = _standing(frame, names, given, carried)
         own = always = False
@@ -61,15 +65,15 @@ def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> B
         expression = " ".join(ast.unparse(node.body[0]).split())
         found = here or found
         carried = _passed(node, known, here)
-    return Blame(error, found, expression, backward, own, always)
+    return Blame(error, found, expression, backward, own, always, (int(backward), *reached))
 
 
-def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, ast.Module | None]]:
-    """The frames of strangers' code, outermost first, each with the expression it stood at."""
+def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, ast.Module | None]]:
+    """The frames of strangers' code, outermost first, each with the line and the expression it stood at."""
     while traceback is not None:
         frame = traceback.tb_frame
         if strange(frame):
-            yield frame, _expression(frame.f_code, traceback.tb_lasti)
+            yield frame, traceback.tb_lineno, _expression(frame.f_code, traceback.tb_lasti)
         traceback = traceback.tb_next
 
 
@@ -82,7 +86,7 @@ def strange(frame: FrameType) -> bool:
 def _comes_here(frame: FrameType) -> bool:
     """Whether a function comes to the line where it stands whatever it is given: nothing is asked on the way."""
     forks = ast.If | ast.For | ast.While | ast.Try | ast.Match
-    tree, line = _tree(frame.f_code), frame.f_lineno
+    tree, line = _tree(frame.f_code), frame.f_lineno or 0  # there is none behind the last line
     inside = any(isinstance(each, forks) and each.lineno <= line <= (each.end_lineno or 0) for each in tree)
     before = any(isinstance(each, ast.Return) and each.lineno < line for each in tree)
     return bool(tree) and not inside and not before
@@ -149,7 +153,7 @@ def _received(code: CodeType, carried: dict[str, Names] | None) -> dict[str, Nam
 def _derived(frame: FrameType, known: dict[str, Names]) -> dict[str, Names]:
     """Add the names that were assigned from those known, in the order of the lines up to the error."""
     for node in _assignments(frame.f_code):
-        if node.lineno > frame.f_lineno:
+        if node.lineno > (frame.f_lineno or 0):
             break
         value = node.iter if isinstance(node, ast.For) else node.value
         here = frozenset[int]().union(*(known.get(name, frozenset()) for name in (_names(value) if value else ())))
@@ -186,7 +190,7 @@ def _tests(frame: FrameType) -> list[ast.stmt]:
     inside = [
         node
         for node in _tree(frame.f_code)
-        if isinstance(node, ast.If) and node.lineno <= frame.f_lineno <= (node.end_lineno or 0)
+        if isinstance(node, ast.If) and node.lineno <= (frame.f_lineno or 0) <= (node.end_lineno or 0)
     ]
     return [ast.Expr(node.test) for node in inside]
 

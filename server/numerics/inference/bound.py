@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from ....ops import Op
+from .menu import fresh
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Taken:
     def of(self, given: tuple[Any, ...]) -> Any:
         """The argument, out of what the op was given."""
         value = given[self.place]
-        if self.scalar:
+        if self.scalar and value.dim():
             value = value.reshape(())
         return value if self.dtype is None else value.to(self.dtype)
 
@@ -44,7 +46,7 @@ class Held:
         if isinstance(self.value, torch.Tensor):
             like: torch.Tensor = given[0]
             return self.value.to(like.device, like.dtype if self.follows else self.value.dtype, copy=True)
-        return copy.copy(self.value) if isinstance(self.value, (list, dict)) else self.value
+        return fresh(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,16 @@ class Bound:
     def __call__(self, *given: Any) -> Any:
         """Call the Function with the inputs and parameters of an op, in the order declared."""
         return flattened(applied(self.function)(*(each.of(given) for each in self.arguments)))
+
+
+def shape_of(op: Op, name: str) -> tuple[int, ...]:
+    """The shape in which one copy of an input is handed over: a single number as a tensor of one element, unless the
+    Function is to be given a tensor without a dimension.
+    """
+    place, each = next((place, each) for place, each in enumerate(op.inputs) if each.name == name)
+    taken = op.call.arguments if isinstance(op.call, Bound) else ()
+    without = any(isinstance(one, Taken) and one.place == place and one.scalar for one in taken)
+    return each.shape or (() if without else (1,))
 
 
 def applied(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ import torch
 from torch.autograd import Function
 
 from .source import Written, written
-from .vocabulary import CHOICES, KEYWORDS, PLACES, RANKS, SQUARE
+from .vocabulary import ALONG, CHOICES, KEYWORDS, PLACES, RANKS, SQUARE
 
 if TYPE_CHECKING:
     from .reader import Reader
@@ -38,7 +38,10 @@ class Called:
         )
         if called:
             called.speaks("callable", 6, f"{reader.where} calls it")
-            called.arity = max(called.arity, len(node.args))
+            called.arity = max(called.arity, len(node.args) + len(node.keywords))
+        owner = reader.evidence(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if owner:
+            owner.methods.add(name)
         callee = reader.resolved(node.func)
         if isinstance(node.func, ast.Attribute) and reader.is_ctx(node.func.value) and not called:
             self._of_context(name, node)
@@ -93,6 +96,9 @@ class Called:
                 self.reader.say(each, "tensor", 4, node, "it is changed in place")
 
     def _typed(self, node: ast.Call) -> None:
+        found = self.reader.evidence(node.args[0])
+        if found:
+            found.typed = True
         types = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
         weight = 3.0 if self.reader.required else 1.0
         for place, each in enumerate(types):
@@ -195,22 +201,13 @@ class Called:
             relations.kernels += [(weight, -1 - place) for place in range(RANKS[name][0] - 2)]
             if x:
                 relations.tie((x, 1), (weight, 0 if turned else 1))
+        if name == "sparse_coo_tensor" and x and weight:
+            relations.fixed[x, 0] = 2
+            relations.tie((x, 1), (weight, 0))
         if name == "einsum" and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
             self._summed(given[0].value, [self.reader.subject(each) for each in given[1:]])
         dims = [each.value for each in given[1:2] if isinstance(each, ast.Constant)]
-        if dims and name in (
-            "sum",
-            "mean",
-            "softmax",
-            "cumsum",
-            "sort",
-            "flip",
-            "norm",
-            "max",
-            "min",
-            "unbind",
-            "size",
-        ):
+        if dims and name in ALONG:
             self._dimensional(given[0], given[1])  # type: ignore[arg-type]
         if name == "transpose" and all(isinstance(each, ast.Constant) for each in given[1:]) and len(given) == 3:
             found = self.reader.evidence(given[0])

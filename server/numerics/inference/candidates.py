@@ -12,9 +12,10 @@ import torch
 
 from . import words
 from .evidence import Evidence
-from .parse import MENU
+from .menu import MENU, word
+from .objects import objects
 from .recipe import Constant
-from .signature import MISSING, Argument
+from .signature import LEFT_OUT, MISSING, Argument
 
 # What an annotation says outweighs what one line of source suggests.
 ANNOTATED = 7.0
@@ -22,9 +23,10 @@ ANNOTATED = 7.0
 UNLIKELY = 4.0
 # With some values nothing is seen of the Function, and all agrees: they come after a second look at any other.
 PAST = 5.0
-# What is called with one argument, or with two.
-ONE, TWO = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub")
+# What is called with one argument, with two, or with three.
+ONE, TWO, THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
 TENSORS = ("tensor", "index", "mask")
+PLAIN = ("number", "whole", "dim", "flag", "text", "sequence")
 KINDS: tuple[tuple[str, str], ...] = (
     (r"\bCallable\b", "callable"),
     (r"Tensor\b|ndarray|\bFloat\[|\bArray\b", "tensor"),
@@ -75,8 +77,7 @@ def choices(argument: Argument, known: Evidence, first: bool) -> list[Choice]:
 
 def constant(name: str, value: Any) -> Constant:
     """A constant as a recipe writes it."""
-    text = next((text for text, known in MENU.items() if value is known and callable(known)), "")
-    return Constant(name, value, text or (str(value) if isinstance(value, torch.dtype) else ""))
+    return Constant(name, value, word(value))
 
 
 def writable(value: Any) -> bool:
@@ -110,15 +111,21 @@ def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[s
         reasons.setdefault("tensor", "it stands first")
     if known.differentiable is False:
         weights["tensor"] = weights.get("tensor", 0.0) - 1
-    if argument.default is not MISSING and argument.default is not None:
+    if argument.default is not MISSING and argument.default is not None and argument.default is not LEFT_OUT:
         kind = _kind_of(argument.default)
         weights[kind] = weights.get(kind, 0.0) + 4
         reasons.setdefault(kind, "its default is one")
+    if known.foreign and not known.typed:
+        # A number has no attributes: where one is only read if there is no error, nothing would be seen.
+        weights = {kind: weight for kind, weight in weights.items() if _fits(known, kind, reasons.get(kind, ""))}
+    elif _idle(argument, known, annotated):
+        weights["nothing"], reasons["nothing"] = 6.0, "nothing is done with it"
     # Where a number does, a whole one or a flag may be meant, and the other way round.
     if weights.get("dim", 0) > 0:
         weights["whole"] = 0.0
-    weights.setdefault("tensor", 0.0)
-    weights.setdefault("number", 0.5 if not annotated else 0.0)
+    if not known.foreign or known.typed:
+        weights.setdefault("tensor", 0.0)
+        weights.setdefault("number", 0.5 if not annotated else 0.0)
     order = sorted(weights, key=lambda kind: -weights[kind])
     best = weights[order[0]]
     for place, kind in enumerate(order):
@@ -126,8 +133,26 @@ def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[s
         yield kind, min(UNLIKELY, far) if place else 0.0, reasons.get(kind) or "its name"
 
 
+def _fits(known: Evidence, kind: str, reason: str) -> bool:
+    """Whether what has attributes of its own may yet be of a kind: a tensor if it is used as one, and what is written
+    out, as an annotation or as a default.
+    """
+    tensor = kind in TENSORS and known.weight(kind) > 0
+    return tensor or kind not in (*PLAIN, *TENSORS) or reason.startswith(("its annotation", "its default"))
+
+
+def _idle(argument: Argument, known: Evidence, annotated: list[str]) -> bool:
+    """Whether an argument is put aside and never used, and nothing tells a number by its name."""
+    kinds = {kind for kind, weight in known.weights.items() if weight > 0}
+    named = words.suggested(argument.name) or words.TENSOR.search(argument.name)
+    return not known.used and kinds == {"number"} and not (annotated or named) and argument.default is MISSING
+
+
 def _named(name: str, weights: dict[str, float], reasons: dict[str, str]) -> None:
-    patterns = (("tensor", words.TENSOR, 2.0), ("index", words.INDEX, 2.0), ("mask", words.MASK, 2.0))
+    patterns = (
+        *(("tensor", words.TENSOR, 2.0), ("index", words.INDEX, 2.0), ("mask", words.MASK, 2.0)),
+        ("callable", words.CALLED, 3.0),
+    )
     for kind, pattern, weight in patterns:
         if pattern.search(name if kind == "tensor" else name.lower()):
             weights[kind] = weights.get(kind, 0.0) + weight
@@ -153,7 +178,8 @@ def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
         "dim": lambda: [-1, 1, 0, 2],
         "flag": lambda: [False, True],
         "text": lambda: _strings(argument, known),
-        "callable": lambda: [MENU[name] for name in (ONE if known.arity < 2 else TWO) if name in MENU],
+        "callable": lambda: [MENU[name] for name in (ONE, ONE, TWO, THREE)[min(known.arity, 3)]],
+        "object": lambda: objects(known),
         "sequence": lambda: _sequences(argument.name, known),
         "nothing": lambda: [None],
         "dtype": lambda: [torch.float64, torch.float32],

@@ -41,6 +41,8 @@ def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
         and (not steady or (_anywhere(row, out, names) and _same(out, base, sizes[largest], steady)))
         and _backward_alone(row, out, names)
         and _backward_bears(row, names)
+        and _row_bears(attempt, row, base)
+        and _adds(row, names)
         and not row.late
     )
     return names if fits else ()
@@ -115,6 +117,34 @@ def _backward_bears(row: Attempt, names: tuple[str, ...]) -> bool:
     shorter = row.changed({name: row.tensor(name)[: SHORTER[0]] for name in names})
     ones = torch.ones(LENGTH, dtype=torch.float64)
     return row.pulled(0, ones) is None or shorter.pulled(0, ones[: SHORTER[0]]) is not None
+
+
+def _row_bears(attempt: Attempt, row: Attempt, base: Tensors) -> bool:
+    """Whether backward takes a row if it takes what the recipe says, which may be a tensor without a dimension."""
+    own = base[0]
+    if own is None or row.pulled(0, torch.ones(LENGTH, dtype=torch.float64)) is not None:
+        return True
+    return attempt.pulled(0, torch.ones_like(own)) is None
+
+
+def _adds(row: Attempt, names: tuple[str, ...]) -> bool:
+    """Whether the gradient of a number that all elements share is the sum of what each says alone; noise is let pass.
+
+    A mean would be that too, where there is but one element.
+    """
+    shared = [each.name for each in row.recipe.inputs if each.name not in names]
+    ones = torch.ones(LENGTH, dtype=torch.float64)
+    full, again = (each.pulled(0, ones) for each in (row, replace(row, seed=SEED + 1))) if shared else (None, None)
+    if not (full and again) or any(not _near(full[name], again[name]) for name in shared):
+        return True
+    alone = [
+        row.changed({name: row.tensor(name)[element : element + 1] for name in names}).pulled(0, ones[:1])
+        for element in range(LENGTH)
+    ]
+    found = [each for each in alone if each]
+    return len(found) < LENGTH or all(
+        _near(full[name], torch.stack([each[name] for each in found]).sum(0)) for name in shared
+    )
 
 
 def _part(tensor: torch.Tensor | None, index: torch.Tensor | slice) -> torch.Tensor | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .vocabulary import misspelled
+
 
 @dataclass
 class Evidence:
@@ -14,7 +16,9 @@ class Evidence:
     ``ranks`` are the numbers of dimensions it is said to have, of which it has at least ``least``; those
     ``supposed`` it may have. ``strings`` and ``numbers`` are what it is compared with, ``length`` how many are unpacked
     from it, ``arity`` how many arguments it is called with, ``used`` the methods that do anything with it.
-    ``past`` are values that lead past what the Function does.
+    ``past`` are values that lead past what the Function does. ``members`` are the attributes that are read from it and
+    that no tensor has, of which ``methods`` are called, and ``keys`` the strings it is indexed with; ``typed`` says
+    that its type is asked for, so that it may be of several.
     """
 
     name: str
@@ -30,10 +34,18 @@ class Evidence:
     even: bool = False
     differentiable: bool | None = None
     members: list[str] = field(default_factory=list)
+    methods: set[str] = field(default_factory=set)
+    keys: list[str] = field(default_factory=list)
+    typed: bool = False
     numbers: list[int] = field(default_factory=list)
     past: list[object] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     arity: int = 1
+
+    @property
+    def foreign(self) -> list[str]:
+        """The attributes that are read from it and that no tensor has, nor any spelled nearly so."""
+        return [each for each in dict.fromkeys(self.members) if not misspelled(each)]
 
     def speaks(self, kind: str, weight: float, reason: str) -> None:
         """Count something that speaks for a kind."""
@@ -42,7 +54,12 @@ class Evidence:
             self.reasons[kind] = (weight, reason)
 
     def leads_past(self, value: object) -> bool:
-        """Whether with this value nothing of what the Function does is seen; True is not 1 here."""
+        """Whether with this value nothing of what the Function does is seen; True is not 1 here.
+
+        Where both True and False do, neither says more than the other.
+        """
+        if isinstance(value, bool) and {each for each in self.past if isinstance(each, bool)} == {True, False}:
+            return False
         return any(isinstance(each, bool) == isinstance(value, bool) and each == value for each in self.past)
 
     def weight(self, kind: str) -> float:

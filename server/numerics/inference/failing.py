@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ..contract.patience import TookTooLong
 from .blame import Blame
 from .incurable import incurable, standing
 from .ladder import Step
@@ -27,6 +28,10 @@ def not_inferred(function: Any, search: Search) -> NotInferred:
     failures = sorted(search.failures, key=lambda each: (not each[1].forward, each[0].cost))
     parameters = tuple((each.name, _found_out(search, each.name)) for each in search.gathered.arguments)
     if not failures:
+        thing = next((each.name for each in search.gathered.arguments if search.gathered.of(each.name).foreign), "")
+        if thing:
+            first = next((each.name for each in search.gathered.arguments if each.name != thing), "x")
+            return NotInferred(_object(search, thing), thing, f"{first}: float64[7]; {thing} = None", (), parameters)
         argument = next((each.name for each in search.gathered.arguments), "")
         sentence = (
             f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_way(argument, '')}."
@@ -37,6 +42,7 @@ def not_inferred(function: Any, search: Search) -> NotInferred:
     sentence, error = _sentence(function, search, failures, argument, recipe), None
     sayable = _way(argument, recipe) in sentence
     own = [each for each in failures if incurable(each[2]) and not _unbound(function, search, each[2])]
+    own = [each for each in own if not search.of_an_object(each[2])]
     if own:
         step, outcome, _ = own[0]
         error = tried(search.signature.call, step.recipe).error  # once more, for its traceback
@@ -78,17 +84,24 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
             f"{name} cannot run on this machine, whatever it is given: {where} raises {said}; set up what it asks for, "
             f"or {_way(argument, recipe)}."
         )
+    if isinstance(blamed.error, TookTooLong):
+        said = said.removeprefix("it ")
+        return f"{name} does not come to an end: {where} {said}, called with {recipe}; {_way(argument, recipe)}."
     thing = search.an_object(blamed)
     if thing:
-        members = ", ".join(f"{thing}.{each}" for each in dict.fromkeys(search.gathered.of(thing).members))
-        return (
-            f"{thing!r} has to be an object ({_short(members)} is read from it), which no recipe can write down; give "
-            "what you would pass as example_inputs."
-        )
+        return _object(search, thing)
     what = f"No value was found for {argument!r}" if argument else "No arguments were found"
     return (
         f"{what} with which {name} works: after {search.trials} trials {where} still raises {said}; "
         f"{_way(argument, recipe)}."
+    )
+
+
+def _object(search: Search, thing: str) -> str:
+    members = ", ".join(f"{thing}.{each}" for each in dict.fromkeys(search.gathered.of(thing).members))
+    return (
+        f"{thing!r} has to be an object ({_short(members)} is read from it), which no recipe can write down; give "
+        "what you would pass as example_inputs."
     )
 
 

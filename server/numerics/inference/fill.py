@@ -13,10 +13,10 @@ LOW, HIGH = 0.1, 0.9
 
 
 def filled(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int) -> torch.Tensor:
-    """A tensor of this shape and dtype: ``normal``, ``positive`` (up to 1), ``spd``, ``index`` or ``mask``.
+    """A tensor of this shape and dtype: ``normal``, ``positive`` (up to 1), ``signs``, ``spd``, ``index`` or ``mask``.
 
-    The same for the same seed on every machine. An ``index`` is < ``below``; ``spd`` fills the last two dimensions with
-    symmetric positive definite matrices, which they stay when rounded.
+    The same for the same seed on every machine. ``signs`` are -1 or 1. An ``index`` is < ``below``; ``spd`` fills the
+    last two dimensions with symmetric positive definite matrices, which they stay when rounded.
     """
     numbers = torch.Generator().manual_seed(seed)
     kind = getattr(torch, dtype)
@@ -28,6 +28,8 @@ def filled(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int)
     if fill == "positive":
         return _rounded(LOW + (HIGH - LOW) * torch.rand(shape, generator=numbers, dtype=torch.float64)).to(kind)
     values = torch.randn(shape, generator=numbers, dtype=torch.float64)
+    if fill == "signs":
+        return torch.where(values < 0, -1, 1).to(kind)
     if fill == "spd":
         return definite(values).to(kind)
     return _rounded(torch.where(values.abs() < LEAST, INSTEAD, values)).to(kind)

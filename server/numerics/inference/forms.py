@@ -12,15 +12,16 @@ from .evidence import Evidence, Relations
 Shape = tuple[int, ...]
 Place = tuple[str, int]
 
-# Small, of unequal sizes, so that nothing fits by chance; 4 has halves and quarters.
+# Small, of unequal sizes, so that nothing fits by chance, and none of them 1, which shows nothing of what is done along
+# it; 4 has halves and quarters.
 USUAL: dict[int, Shape] = {
     0: (),
     1: (7,),
     2: (3, 4),
     3: (2, 3, 4),
     4: (2, 4, 6, 6),
-    5: (1, 2, 4, 4, 4),
-    6: (1, 2, 2, 2, 3, 3),
+    5: (2, 3, 2, 4, 4),
+    6: (2, 3, 2, 2, 3, 3),
 }
 EVEN: dict[int, Shape] = {
     0: (),
@@ -28,8 +29,8 @@ EVEN: dict[int, Shape] = {
     2: (4, 8),
     3: (2, 4, 8),
     4: (2, 4, 8, 8),
-    5: (1, 2, 4, 4, 4),
-    6: (1, 2, 2, 2, 4, 4),
+    5: (2, 2, 4, 4, 4),
+    6: (2, 2, 2, 2, 4, 4),
 }
 RANKS = (1, 2, 4, 3, 5)
 # More forms than these are never tried.

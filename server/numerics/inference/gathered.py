@@ -9,7 +9,7 @@ from .evidence import Evidence
 from .naming import Notebook
 from .nones import Gradients
 from .reader import Reader
-from .signature import Argument, Signature
+from .signature import LEFT_OUT, Argument, Signature
 from .source import Written, written
 
 
@@ -82,7 +82,7 @@ def _expanded(signature: Signature, notes: Notebook, count: int | None) -> tuple
         met = sum(name.startswith(each.name) and name[len(each.name) :].isdigit() for name in notes.arguments)
         wanted = max(met, 1 if count is None else count - len(arguments), 0 if arguments else 1)
         for place in range(wanted):
-            arguments.append(Argument(notes.starred(place)))
+            arguments.append(Argument(notes.starred(place), default=LEFT_OUT))
     return tuple(arguments)
 
 

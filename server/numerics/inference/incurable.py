@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from pathlib import PurePath
 from types import TracebackType
 
-import torch
-
 from .blame import Blame, strange
+from .vocabulary import misspelled
 
 # Of a tensor, a module and a ctx it is known what they have. What is given as a tensor may have to be another object,
 # but then nothing of a tensor is spelled nearly so.
 UNKNOWN = re.compile(r"^'(?:Tensor|Parameter)' object has no attribute '(\w+)'")
 MISSPELLED = re.compile(r"^(?:'\w+Backward' object|module '[\w.]+'|type object '\w+') has no attribute '")
-OF_A_TENSOR = tuple(dir(torch.Tensor))
+COMPILERS = ("torch._dynamo", "torch._inductor", "torch.utils.cpp_extension", "numba.", "llvmlite.")
 
 
 def incurable(blamed: Blame) -> bool:
@@ -26,8 +24,18 @@ def incurable(blamed: Blame) -> bool:
     if isinstance(error, AttributeError):
         said = str(error)
         unknown = UNKNOWN.match(said)
-        return bool(MISSPELLED.match(said) or (unknown and (not blamed.places or _nearly_known(unknown[1]))))
+        return bool(MISSPELLED.match(said) or (unknown and (not blamed.places or misspelled(unknown[1]))))
     return isinstance(error, NameError | SyntaxError | ImportError | SystemExit) or blamed.always
+
+
+def compiling(error: BaseException) -> bool:
+    """Whether it was raised while something was compiled, by torch or by numba."""
+    traceback = error.__traceback__
+    while isinstance(traceback, TracebackType):
+        if str(traceback.tb_frame.f_globals.get("__name__", "")).startswith(COMPILERS):
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 def standing(error: BaseException) -> str:
@@ -38,7 +46,3 @@ def standing(error: BaseException) -> str:
             found = f"{PurePath(traceback.tb_frame.f_code.co_filename).name}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     return found
-
-
-def _nearly_known(name: str) -> bool:
-    return bool(get_close_matches(name, [each for each in OF_A_TENSOR if each[0] == name[0]], 1, 0.75))

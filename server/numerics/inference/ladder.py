@@ -11,9 +11,9 @@ from . import words
 from .blame import Blame
 from .candidates import PAST, Choice, choices, constant
 from .cheapest import cheapest
-from .forms import forms
+from .forms import Form, forms
 from .gathered import Gathered
-from .recipe import Constant, Fill, Recipe, TensorArgument
+from .recipe import Constant, Fill, Recipe, TensorArgument, literal
 from .signature import MISSING
 
 # So much dearer is a recipe that has in it what has failed before.
@@ -22,15 +22,55 @@ MOST_COMBINATIONS = 400
 # A tensor of a recipe has no more numbers.
 LARGEST = 4096
 Part = tuple[int, str]
+DTYPES = {"index": "int64", "mask": "bool"}
 
 
 @dataclass(frozen=True)
 class Step:
-    """A recipe to try, how unlikely it is, and the reason for what each argument is given."""
+    """A recipe to try, how unlikely it is, and the reason for what each argument is given.
+
+    A repair says how far the recipe that it mends came, ``reached``, and what it ``paid`` for the change.
+    """
 
     cost: float
     recipe: Recipe
     because: dict[str, str] = field(default_factory=dict)
+    reached: tuple[int, ...] = ()
+    paid: float = 0.0
+
+    def spent(self, reached: tuple[int, ...]) -> float:
+        """What it has cost, less the last repair if with that it came further."""
+        return self.cost - self.paid * (reached > self.reached)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A combination that is left to be tried in each of some ``forms``, the likeliest first.
+
+    ``inside`` are the places of its tensors, ``again`` says that it has been put off for what has failed before.
+    """
+
+    base: float
+    combination: tuple[Choice, ...]
+    inside: tuple[int, ...]
+    forms: tuple[Form, ...]
+    again: bool = False
+
+    @property
+    def cost(self) -> float:
+        """What its first step costs."""
+        return self.base + self.forms[0].cost
+
+    @property
+    def parts(self) -> set[Part]:
+        """What all its steps have in them."""
+        found = set[Part]()
+        for place, each in enumerate(self.combination):
+            if each.is_tensor:
+                found.add((place, f"a tensor of {DTYPES.get(each.kind, 'float64')}"))
+            else:
+                found |= {(place, literal(each.value)), (place, f"a {type(each.value).__name__}")}
+        return found
 
 
 class Ladder:
@@ -42,7 +82,8 @@ class Ladder:
         self._options = [choices(each, gathered.of(each.name), not place) for place, each in enumerate(arguments)]
         self._combinations = self._combined()
         self._upcoming = next(self._combinations, None)
-        self._heap: list[tuple[float, int, Step]] = []
+        self._heap: list[tuple[float, int, Step | Row]] = []
+        self._forms: dict[tuple[tuple[int, ...], tuple[str, ...]], list[Form]] = {}
         self._seen: set[str] = set()
         self._failed: set[frozenset[Part]] = set()
         self._count = 0
@@ -62,16 +103,17 @@ class Ladder:
                 self._upcoming = next(self._combinations, None)
             if not self._heap:
                 return None
-            cost, _, step = heapq.heappop(self._heap)
-            if cost > step.cost or not self._must_fail(step):
+            cost, _, found = heapq.heappop(self._heap)
+            step = self._first(found) if isinstance(found, Row) else found
+            if step is None:
+                continue
+            if cost > step.cost or not self._must_fail(_all_parts(step.recipe)):
                 return replace(step, cost=cost)
             self._put(step.cost + AGAIN, step)
 
     def push(self, step: Step) -> None:
         """Add a step, unless its recipe has been there."""
-        text = step.recipe.text()
-        if text not in self._seen and step.recipe.inputs and not _too_large(step.recipe):
-            self._seen.add(text)
+        if self._is_new(step):
             self._put(step.cost, step)
 
     def learn(self, step: Step, blamed: Blame) -> None:
@@ -82,12 +124,29 @@ class Ladder:
             parts = _types(step.recipe) if typed else _parts(step.recipe)
             self._failed.add(frozenset(part for part in parts if part[0] in places))
 
-    def _put(self, cost: float, step: Step) -> None:
-        self._count += 1
-        heapq.heappush(self._heap, (cost, self._count, step))
+    def _is_new(self, step: Step) -> bool:
+        text = step.recipe.text()
+        new = text not in self._seen and bool(step.recipe.inputs) and not _too_large(step.recipe)
+        self._seen.add(text)
+        return new
 
-    def _must_fail(self, step: Step) -> bool:
-        parts = {*_parts(step.recipe), *_types(step.recipe)}
+    def _put(self, cost: float, found: Step | Row) -> None:
+        self._count += 1
+        heapq.heappush(self._heap, (cost, self._count, found))
+
+    def _first(self, row: Row) -> Step | None:
+        """The first step of a row, whose others stay; None if it has been there, or if the row as a whole must fail."""
+        if not row.again and self._must_fail(row.parts):
+            self._put(row.cost + AGAIN, replace(row, again=True))
+            return None
+        form = row.forms[0]
+        if row.forms[1:]:
+            rest = replace(row, forms=row.forms[1:])
+            self._put(rest.cost + AGAIN * row.again, rest)
+        step = self._step(row.cost, row.combination, dict(zip(row.inside, form.shapes, strict=True)))
+        return step if self._is_new(step) else None
+
+    def _must_fail(self, parts: set[Part]) -> bool:
         return any(each <= parts for each in self._failed)
 
     def _combined(self) -> Iterator[tuple[float, tuple[Choice, ...]]]:
@@ -102,10 +161,17 @@ class Ladder:
             inside = [place for place in tensors if place < count]
             if not any(combination[place].kind == "tensor" for place in inside):
                 continue
+            found = self._of_tensors(tuple(inside), tuple(combination[place].kind for place in inside))
+            if found:
+                row = Row(cost + more, tuple(combination[:count]), tuple(inside), tuple(found))
+                self._put(row.cost, row)
+
+    def _of_tensors(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[Form]:
+        """The forms of the tensors at these places, which are the same for all other arguments."""
+        if (inside, kinds) not in self._forms:
             known = [self.gathered.of(self.gathered.arguments[place].name) for place in inside]
-            for form in forms(known, [combination[place].kind for place in inside], self.gathered.notes.relations):
-                shapes = dict(zip(inside, form.shapes, strict=True))
-                self.push(self._step(cost + more + form.cost, combination[:count], shapes))
+            self._forms[inside, kinds] = forms(known, kinds, self.gathered.notes.relations)
+        return self._forms[inside, kinds]
 
     def _counts(self, combination: Sequence[Choice]) -> Iterator[tuple[int, float]]:
         """How many arguments are passed: as many as backward returns gradients for, all, or none of the defaults."""
@@ -153,6 +219,10 @@ def _too_large(recipe: Recipe) -> bool:
     """Whether it asks for more numbers than one looks at: an error may name any size."""
     sizes = [math.prod(each.shape) for each in recipe.arguments if isinstance(each, TensorArgument)]
     return max(sizes) > LARGEST
+
+
+def _all_parts(recipe: Recipe) -> set[Part]:
+    return {*_parts(recipe), *_types(recipe)}
 
 
 def _parts(recipe: Recipe) -> list[Part]:

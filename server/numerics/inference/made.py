@@ -103,31 +103,24 @@ def _made(attempt: Attempt, base: Tensors) -> Made:
     numbers = elementwise(attempt, base)
     found = pairs(attempt, base)
     if numbers:
-        best = first(found)
-        held = {each: _element(attempt.tensor(each), best.wrt_index, found[each].wrt_index) for each in numbers}
+        place = _place(found, numbers)
+        held = {each: _element(attempt.tensor(each), place, found[each].wrt_index) for each in numbers}
         attempt = attempt.changed(held)
         base = attempt.outputs() or base
         found = pairs(attempt, base)
-    scalars = tuple(
-        each.name
-        for each in attempt.recipe.inputs
-        if each.name not in numbers and not each.shape and not _may_be_a_row(attempt, base, each.name)
-    )
+    scalars = tuple(each.name for each in attempt.recipe.inputs if each.name not in numbers and not each.shape)
     return Made(attempt, base, numbers, scalars, found, free(each.name for each in attempt.recipe.arguments))
+
+
+def _place(found: dict[str, Pair], numbers: tuple[str, ...]) -> tuple[int, ...]:
+    """The element that is looked at: one at which what all elements share moves it, such as where a clip is learned."""
+    shared = [each for name, each in found.items() if name not in numbers and each.moves]
+    return shared[0].of_index if shared else first(found).wrt_index
 
 
 def _element(tensor: torch.Tensor, index: tuple[int, ...], own: tuple[int, ...]) -> torch.Tensor:
     """One element of a tensor, as a tensor of one dimension."""
     return tensor[index if len(index) == tensor.dim() else own].reshape(1)
-
-
-def _may_be_a_row(attempt: Attempt, base: Tensors, name: str) -> bool:
-    """Whether a tensor of one element and one dimension does for one of none."""
-    outputs = attempt.changed({name: attempt.tensor(name).reshape(1)}).outputs()
-    return outputs is not None and all(
-        (a is None) == (b is None) and (a is None or b is None or torch.equal(a.reshape(-1), b.reshape(-1)))
-        for a, b in zip(outputs, base, strict=False)
-    )
 
 
 def _op(made: Made, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str) -> Op:

@@ -7,33 +7,17 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
-import torch
-
+from .menu import ATTRIBUTES, DTYPES, FLOATS, INTEGERS, MENU, attributes, identity, word
 from .recipe import OBJECT, BadRecipe, Constant, Recipe, TensorArgument
+
+__all__ = ["DTYPES", "FLOATS", "INTEGERS", "MENU", "BadRecipe", "identity", "parse", "plain"]
 
 MOST_TEXT, MOST_ARGUMENTS, MOST_ELEMENTS, MOST_DIMENSIONS = 2000, 32, 16_384, 8
 
-FLOATS = ("float64", "float32", "float16", "bfloat16")
-INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
-DTYPES = (*FLOATS, *INTEGERS, "bool")
 EXAMPLE = "write for example x: float64[7]; k = 2"
-
-
-def identity(x: Any) -> Any:
-    """Return what is given: the plainest callable a recipe can name."""
-    return x
-
-
-FUNCTIONS = ("tanh", "abs", "exp", "sin", "relu", "sigmoid", "mul", "sub")
-KINDS = (*DTYPES, "complex64", "complex128")
-# All that a recipe may name besides literals: nothing in it is ever evaluated.
-MENU: dict[str, Any] = {
-    "identity": identity,
-    **{f"torch.{name}": getattr(torch, name) for name in (*FUNCTIONS, *KINDS)},
-    **{name: float(name) for name in ("inf", "-inf", "nan")},
-}
 
 NAME = r"[^\W\d]\w*"
 TENSOR = re.compile(rf"({NAME})\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
@@ -101,15 +85,15 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
         raise BadRecipe(f"{dtype!r} is no dtype of a recipe, which are {', '.join(DTYPES)}; {EXAMPLE}.")
     shape = _shape(piece, dimensions)
     fill, below, grad = "normal", 2, True
-    for word in re.findall(r"<\s*\d+|\S+", words):
-        if word[0] == "<" and dtype in INTEGERS and word[1:]:
-            below = _below(piece, word)
-        elif word in ("positive", "spd") and dtype in FLOATS and fill == "normal":
-            fill = word
-        elif word == "nograd":
+    for said in re.findall(r"<\s*\d+|\S+", words):
+        if said[0] == "<" and dtype in INTEGERS and said[1:]:
+            below = _below(piece, said)
+        elif said in ("positive", "signs", "spd") and dtype in FLOATS and fill == "normal":
+            fill = said
+        elif said == "nograd":
             grad = False
         else:
-            raise BadRecipe(f"{_shown(word)} cannot stand in {_shown(piece)}; {_words(dtype)}.")
+            raise BadRecipe(f"{_shown(said)} cannot stand in {_shown(piece)}; {_words(dtype)}.")
     if fill == "spd" and (len(shape) < 2 or shape[-1] != shape[-2]):
         raise BadRecipe(f"{_shown(piece)} is not square, as spd has to be; write for example {name}: {dtype}[4,4] spd.")
     return TensorArgument(name, shape, dtype, fill, below, grad)  # type: ignore[arg-type]
@@ -117,7 +101,7 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
 
 def _words(dtype: str) -> str:
     if dtype in FLOATS:
-        return f"allowed behind a shape are positive, spd and nograd, for example x: {dtype}[7] positive"
+        return f"allowed behind a shape are positive, signs, spd and nograd, for example x: {dtype}[7] positive"
     return f"allowed is x: {dtype}[7]" + " or x: int64[7] < 3" * (dtype in INTEGERS)
 
 
@@ -149,19 +133,48 @@ def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
     if text == OBJECT and name in objects:
         return Constant(name, objects[name], OBJECT)
     if text in MENU:
-        return Constant(name, MENU[text], text if text.startswith(("torch.", "identity")) else "")
+        return Constant(name, MENU[text], word(MENU[text]))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            value = ast.literal_eval(text)
+            value = _value(ast.parse(text.strip(), mode="eval").body)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         value = ...
-    if not plain(value):
+    if not _written(value):
         raise BadRecipe(
             f"{_shown(f'{name} = {text}')} is no value of a recipe, which are a number, True, False, a 'string', None, "
-            f"a tuple, list or dict of those, or one of {', '.join(MENU)}; write for example {name} = 2."
+            f"a tuple, list or dict of those, one of {', '.join(MENU)}, or {ATTRIBUTES}(k=2) for an object with "
+            f"attributes; write for example {name} = 2."
         )
     return Constant(name, value)
+
+
+def _value(node: ast.expr) -> Any:
+    """What an expression of literals, and of what a recipe may name, stands for. Raises ``ValueError``."""
+    name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute | ast.Call) else ""
+    if name in MENU:
+        return MENU[name]
+    if isinstance(node, ast.Tuple | ast.List):
+        values = [_value(each) for each in node.elts]
+        return values if isinstance(node, ast.List) else tuple(values)
+    if isinstance(node, ast.Dict) and all(node.keys):
+        return {_value(key): _value(each) for key, each in zip(node.keys, node.values, strict=True) if key}
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == ATTRIBUTES and not node.args:
+        named = {each.arg: _value(each.value) for each in node.keywords if each.arg}
+        return SimpleNamespace(**named) if len(named) == len(node.keywords) else ...
+    return ast.literal_eval(node)
+
+
+def _written(value: object) -> bool:
+    """Whether a recipe can write a value: what is plain, what it can name, and what holds only such."""
+    held = attributes(value)
+    if held is not None:
+        return all(map(_written, held.values()))
+    if isinstance(value, tuple | list):
+        return all(map(_written, value))
+    if isinstance(value, dict):
+        return all(plain(key) and _written(each) for key, each in value.items())
+    return plain(value) or bool(word(value))
 
 
 def plain(value: object) -> bool:

@@ -71,7 +71,15 @@ class Reader(Conditions):
         self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        self.test(node.test, refused=True)
+        alternatives = (
+            node.test.values if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or) else []
+        )
+        # Of several that would do, the first is asked for; the others may contradict it.
+        needed = next((each for each in alternatives if not _of_none(each)), node.test)
+        self.test(needed, refused=True)
+        for each in alternatives:
+            if each is not needed:
+                self.test(each)
 
     # Expressions.
 
@@ -184,6 +192,7 @@ class Reader(Conditions):
             found.at_least(len(taken), reason)
         elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             found.speaks("object", 3, reason)
+            found.keys.append(node.slice.value)
         elif isinstance(node.slice, ast.Slice):
             found.speaks("tensor", 0.5, reason)
         else:
@@ -207,3 +216,10 @@ class Reader(Conditions):
         where = self.dimension(node)
         if where and where[0] in self.notes.arguments:
             self.notes.arguments[where[0]].even = True
+
+
+def _of_none(node: ast.expr) -> bool:
+    """Whether this asks for None."""
+    return isinstance(node, ast.Compare) and any(
+        isinstance(each, ast.Constant) and each.value is None for each in node.comparators
+    )

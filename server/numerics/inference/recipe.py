@@ -10,8 +10,9 @@ from typing import Any, Literal
 import torch
 
 from .fill import filled
+from .menu import ATTRIBUTES, attributes, fresh, word
 
-Fill = Literal["normal", "positive", "spd", "index", "mask"]
+Fill = Literal["normal", "positive", "signs", "spd", "index", "mask"]
 
 OBJECT = "<object>"
 
@@ -80,7 +81,7 @@ class TensorArgument:
         """The argument as a recipe writes it, such as ``x: float64[7] positive``."""
         words = [f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"]
         words += [f"< {self.below}"] * (self.fill == "index")
-        words += [self.fill] * (self.fill in ("positive", "spd"))
+        words += [self.fill] * (self.fill in ("positive", "signs", "spd"))
         words += ["nograd"] * (self.floating and not self.grad)
         return " ".join(words)
 
@@ -145,7 +146,7 @@ class Recipe:
         pairs: list[tuple[torch.Tensor | None, Any]] = []
         for each in self.arguments:
             if isinstance(each, Constant):
-                pairs.append((None, each.value))
+                pairs.append((None, fresh(each.value)))
             elif each.grad:
                 leaf = tensors[each.name].detach().clone().requires_grad_()
                 pairs.append((leaf, leaf * 1))
@@ -168,7 +169,10 @@ def _inner(value: Any) -> str:
         return f"[{', '.join(map(_inner, value))}]"
     if isinstance(value, tuple):
         return f"({', '.join(map(_inner, value))}{',' * (len(value) == 1)})"
-    return repr(value)
+    held = attributes(value)
+    if held is not None:
+        return f"{ATTRIBUTES}({', '.join(f'{name}={_inner(each)}' for name, each in held.items())})"
+    return word(value) or repr(value)
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor | None) -> bool:

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from . import shaped, words
+from . import kinds, shaped, sized, words
 from .broken import Broken, Repair
-from .parse import MENU
 from .recipe import Constant, Recipe, TensorArgument
 
 Match = re.Match[str]
@@ -55,13 +54,9 @@ def _attribute(broken: Broken, match: Match) -> Iterator[Repair]:
     if owner != "Tensor":
         yield from _tensor(broken, match)
         return
+    values = ("mean",) if name in dir(str) else (1.0,) if name in dir(float) else ()
     for place, _ in broken.tensors(False):
-        yield from broken.valued(place, ("mean",) if name in dir(str) else (1.0,), 0.8)
-
-
-def _called(broken: Broken, match: Match) -> Iterator[Repair]:
-    for place in broken.places():
-        yield from broken.valued(place, (MENU["torch.tanh"], MENU["identity"]), 0.4, 0.4)
+        yield from broken.valued(place, values, 0.8)
 
 
 def _whole(broken: Broken, match: Match) -> Iterator[Repair]:
@@ -71,6 +66,9 @@ def _whole(broken: Broken, match: Match) -> Iterator[Repair]:
     for place, _ in broken.tensors(False):
         if place:
             yield from broken.valued(place, (2, 1, 3), 1.4)
+    for place, one in broken.tensors():
+        if not one.shape:
+            yield from broken.changed(place, TensorArgument(one.name, (), "int64", "index", 2), 0.5)
 
 
 def _sequence(broken: Broken, match: Match) -> Iterator[Repair]:
@@ -78,6 +76,15 @@ def _sequence(broken: Broken, match: Match) -> Iterator[Repair]:
         if isinstance(each.value, int | float):
             for step, length in enumerate((2, 1, 4, 3)):
                 yield from broken.changed(place, Constant(each.name, (each.value,) * length), 0.6 + 0.4 * step)
+        if isinstance(each.value, tuple | list) and place:
+            yield from broken.changed(place, TensorArgument(each.name, (3, 5)), 0.9)
+
+
+def _signs(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Numbers that are all -1 or 1."""
+    for place, each in broken.tensors():
+        if place:
+            yield from broken.changed(place, replace(each, fill="signs"), 0.4)
 
 
 def _single(broken: Broken, match: Match) -> Iterator[Repair]:
@@ -158,6 +165,7 @@ def _refused(broken: Broken) -> Iterator[Repair]:
     match = re.search("", "")
     if nones and match:
         yield from _tensor(broken.blaming(nones), match)
+    yield from sized.counted(broken)
     for place, each in broken.constants() if len(broken.constants()) < 5 else []:
         if type(each.value) is bool:
             yield from broken.valued(place, (not each.value,), 0.5)
@@ -169,6 +177,7 @@ def _refused(broken: Broken) -> Iterator[Repair]:
 
 MENDS: tuple[tuple[str, Mend], ...] = (
     (r"values to unpack \(expected (?:at least )?(\d)", shaped.unpacked),
+    (r"values to unpack", sized.resized),
     (r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)", shaped.ranged),
     (r"tuple index out of range|too many indices|[Dd]imension specified as|list index out of range", shaped.deeper),
     (r"(\d)-?\s?[Dd]\b|\d[- ]dim|must be a matrix|must be matrices|a vector", shaped.named_rank),
@@ -183,7 +192,11 @@ MENDS: tuple[tuple[str, Mend], ...] = (
     ),
     (r"different than None at position (\d+), but the corresponding forward input was not", _returned),
     (r"can only save variables, but argument (\d+) is of type", _saved),
-    (r"object is not callable", _called),
+    (r"object is not callable", kinds.called),
+    (r"takes \d+ positional arguments? but (\d) were given|missing (\d) required positional", kinds.taken),
+    (r"must be bool\b", kinds.flag),
+    (r"float8|must be torch\.dtype|dtype.* but got|dtype, not", kinds.dtype),
+    (r"[Bb]f(loat)?16|[Hh]alf|fp16", kinds.narrow),
     (r"cannot be interpreted as an integer|indices must be integers|must be int\b|must be tuple of ints", _whole),
     (r"integer argument|expected an? (?:long|int)|integer is required|slice indices|expected .*\bint\b", _whole),
     (r"invalid combination of arguments|incompatible function arguments", _whole),
@@ -206,8 +219,15 @@ MENDS: tuple[tuple[str, Mend], ...] = (
     (r"\[(?:\d+, )*(\d+)\] (?:and|vs\.?|with) \[(?:\d+, )*(\d+)\]", shaped.mismatch),
     (r"invalid gradient at index (\d+) - got \[([\d, ]*)\]", shaped.of_gradient),
     (r"is invalid for input of size|not divisible|divisible by|view size|unflatten|divide", shaped.divisible),
+    (r"is invalid for input of size|[Nn]umber of elements|elements in total|numel", sized.spread),
+    (r"(?:must|should|has to|needs? to|have to) (?:be|have|equal)\D{0,24}?\b(\d+)\b", sized.demanded),
+    (r"[(\[][A-Za-z]\w*\s*,", sized.written),
+    (r"[Ss]izes?\b|[Ss]hapes?\b|length|dimension|out of bounds|must match|mismatch|expand|broadcast", sized.resized),
     (r"out of bounds|out of range|selected index k|start \(", _narrower),
     (r"not finite|math domain|must be positive|probability|greater than 0|> 0|division by zero|>= 0", _positive),
+    (r"^it was not back", _positive),
+    (r"-1 (?:and|or) \+?1\b|-1, ?\+?1[\])}]|\+/-\s?1|±\s?1|\b1 (?:and|or) -1\b", _signs),
+    (r"\b(different|distinct|unequal|not be equal|differ)\b", kinds.another),
     (r"incorrect number of gradients \(expected (\d+), got (\d+)\)", _passed),
     (r"does not require grad|no gradient for any|derivative .* not implemented|requires_grad|require grad", _held),
 )

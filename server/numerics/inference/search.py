@@ -7,11 +7,12 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from ..contract.patience import TookTooLong, within
 from .agreement import Agreement, agreement, elementwise, sure
 from .blame import Blame, blame
 from .broken import Broken
 from .gathered import Gathered
-from .incurable import incurable
+from .incurable import compiling, incurable
 from .ladder import AGAIN, Ladder, Step
 from .recipe import Recipe, TensorArgument
 from .repairs import repairs
@@ -24,6 +25,8 @@ MORE_TRIALS, MORE_SECONDS = 40, 0.6
 # A closer look calls a Function about so many times, and may take this share of the time that is left.
 SHARE = 0.25
 CALLS, UNKNOWN = 40, Agreement(0.0, False)
+# A trial may take this share of the time that is left, and no less than so many seconds.
+PATIENCE, LEAST = 0.75, 0.5
 # Of so many trials all but a few failing in the same way, for want of something, the others will too.
 HOPELESS, SAME = 40, 0.6
 MISSING_HERE = re.compile(
@@ -67,6 +70,16 @@ class Search:
         names = [self.gathered.arguments[place].name for place in sorted(blamed.places)]
         return next((name for name in names if member and member[1] in self.gathered.of(name).members), "")
 
+    def of_an_object(self, blamed: Blame) -> bool:
+        """Whether an attribute is missing that one of the arguments has to have."""
+        member = re.search(r"object has no attribute '(\w+)'", blamed.message)
+        return any(member and member[1] in self.gathered.of(each.name).foreign for each in self.gathered.arguments)
+
+    @property
+    def _patience(self) -> float:
+        """For how long one trial is waited for: some are always left, for another recipe may come to an end."""
+        return MORE_SECONDS if self.found else max(LEAST, PATIENCE * (self.budget - self._seconds))
+
     @property
     def _seconds(self) -> float:
         return time.monotonic() - self._begun
@@ -94,21 +107,26 @@ class Search:
     def _try(self, step: Step) -> None:
         self.trials += 1
         begun = self._seconds
-        outcome = tried(self.signature.call, step.recipe)
-        self._cost = self._seconds - begun
+        outcome = self._in_time(step)
+        # What failed says little of how long another recipe takes.
+        self._cost = 0.0 if outcome.error else self._seconds - begun
         if outcome.error is None and self._slow(step):
             # It is too slow to be called some times more: what works is taken.
             self.found, self._settled = self.found or (step, replace(outcome, given=()), UNKNOWN), True
             return
         if outcome.error is None:
-            self._worked(step, outcome)
+            try:
+                with within(self._patience):
+                    self._worked(step, outcome)
+            except TookTooLong:
+                self.found, self._settled = self.found or (step, replace(outcome, given=()), UNKNOWN), True
             return
         names = [each.name for each in self.gathered.arguments]
         blamed = blame(outcome.error, names, outcome.given)
         # The frames of the error would keep all tensors.
         blamed = replace(blamed, error=outcome.error.with_traceback(None))
         self.failures.append((step, replace(outcome, given=()), blamed))
-        refused = outcome.refused or (outcome.forward and incurable(blamed))
+        refused = outcome.refused or (outcome.forward and incurable(blamed) and not self.of_an_object(blamed))
         if refused and self.refused is None and self.found is None:
             self.refused, self._since = (step, blamed), (self.trials, self._seconds)
         self._ladder.learn(step, blamed)
@@ -116,7 +134,21 @@ class Search:
             saved = tuple(self.gathered.notes.memory.saved)
             for each in repairs(Broken(step.recipe, blamed, self.gathered.arguments, saved)):
                 because = {**step.because, each.argument: each.because} if each.argument else step.because
-                self._ladder.push(Step(step.cost + each.cost, each.recipe, because))
+                cost = step.spent(blamed.reached) + each.cost
+                self._ladder.push(Step(cost, each.recipe, because, blamed.reached, each.cost))
+
+    def _in_time(self, step: Step) -> Outcome:
+        """A trial that is interrupted when it has had its time, unless it has spent that on being compiled."""
+        begun = time.monotonic()
+        try:
+            with within(self._patience):
+                outcome = tried(self.signature.call, step.recipe)
+        except TookTooLong as error:
+            outcome = Outcome(step.recipe, (), error)
+        if isinstance(outcome.error, TookTooLong) and compiling(outcome.error):
+            outcome = tried(self.signature.call, step.recipe)
+            self._begun += time.monotonic() - begun
+        return outcome
 
     def _slow(self, step: Step) -> bool:
         """Whether closer looks would take too long; what may have been held up by others is called again."""

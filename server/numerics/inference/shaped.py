@@ -14,7 +14,7 @@ Match = re.Match[str]
 # No larger whole number is taken from an error.
 LARGEST = 100
 # Sizes of the last dimension that are tried where another than the usual is asked for.
-LENGTHS = (3, 2, 4, 6, 8, 5, 1, 7, 9)
+LENGTHS = (3, 2, 4, 6, 8, 5, 7, 9, 1)
 
 
 def of_rank(broken: Broken, rank: int) -> Iterator[Repair]:

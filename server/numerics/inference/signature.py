@@ -15,6 +15,8 @@ from torch.autograd.function import _SingleLevelFunction
 from .recipe import NotInferred
 
 MISSING: Any = inspect.Parameter.empty
+# What an argument of a star is if it is not passed.
+LEFT_OUT: Any = object()
 # A decorator that forgets its Function's signature leaves *args, **kwargs.
 _BASE = _SingleLevelFunction
 BACKWARD = "Write a static method backward(ctx, grad_output) that returns one gradient for each argument of forward"

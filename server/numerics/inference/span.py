@@ -22,6 +22,8 @@ FAR, COARSE, HALVINGS = 10.0, 41, 30
 FARTHER, BEYOND = (10.0, 30.0, 100.0, 300.0, 1000.0, 10_000.0), 1.5
 # So many calls it takes to look for an end, for movement and for a wall.
 CALLS = 3 * COARSE
+# Steps are seen if there is one between no more than this share of the points; so near to a point it stands still.
+SEEN, STILL, FEW = 0.7, 1e-6, 2
 # A curve whose largest value is so many times a usual one is a wall beside a flat line.
 STEEP, NARROWER, NARROWINGS = 1e4, 2 / 3, 5
 LIMITS = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
@@ -51,7 +53,7 @@ def span(attempt: Attempt, pair: Pair, usual: Interval = USUAL) -> Interval:
         start, stop = max(low, held - 3.0), min(high, held + 3.0)
     if not start < stop:
         return wide
-    found = _narrowed(at, *_moving(at, start, stop, low, high))
+    found = _narrowed(at, *_moving(at, *_stepping(at, start, stop, usual), low, high))
     return _inward(start, stop) if attempt.late else found
 
 
@@ -101,6 +103,25 @@ def _end(at: Callable[[float], float], inside: float, outside: float) -> float:
         inside, outside = (middle, outside) if math.isfinite(at(middle)) else (inside, middle)
     near = round(inside, 6)
     return near if abs(near - inside) <= 1e-6 else inside
+
+
+def _stepping(at: Callable[[float], float], start: float, stop: float, usual: Interval) -> Interval:
+    """The interval, or a narrower one if it is wider than usual and the steps of a staircase are too fine for it."""
+    while stop - start > usual[1] - usual[0] and _too_many(at, start, stop):
+        start, stop = min(usual[0], start / 2), max(usual[1], stop / 2)
+    return start, stop
+
+
+def _too_many(at: Callable[[float], float], start: float, stop: float) -> bool:
+    """Whether forward stands still almost everywhere and yet moves between most of the points."""
+    t = np.linspace(start, stop, COARSE)
+    values = np.array([at(float(each)) for each in t])
+    beside = np.array([at(float(each) + STILL * (stop - start)) for each in t])
+    still = (values == beside)[np.isfinite(values)]
+    moves = np.flatnonzero(np.diff(values) != 0)
+    if not moves.size or still.mean() <= SEEN:
+        return False
+    return moves.size > max(SEEN * (moves[-1] + 1 - moves[0]), FEW)  # beyond the steps it may be clamped
 
 
 def _moving(at: Callable[[float], float], start: float, stop: float, low: float, high: float) -> Interval:

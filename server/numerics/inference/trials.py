@@ -15,6 +15,7 @@ import torch
 
 from ..contract.call import Root
 from ..contract.randomness import reseed, undisturbed
+from ..failure import returned as called
 from ..modes import unchanged
 from .recipe import Recipe
 
@@ -101,7 +102,7 @@ def moving(returned: Any) -> list[torch.Tensor]:
     tensors = list(flat(returned))
     floats = [each for each in tensors if each.is_floating_point() or each.is_complex()]
     if not tensors:
-        raise Unfit(f"forward returned no tensor, but {_kind(returned)}")
+        raise Unfit(f"forward returned no tensor, but {called(returned, 1)}")
     if not any(each.numel() for each in floats):
         raise Unfit("forward returned no floating numbers")
     if not any(each.requires_grad for each in floats):
@@ -131,7 +132,3 @@ def seeded(call: Callable[..., Any], *given: Any) -> Any:
 def size(recipe: Recipe) -> int:
     """How many numbers the inputs have together."""
     return sum(math.prod(each.shape) for each in recipe.inputs)
-
-
-def _kind(returned: Any) -> str:
-    return "None" if returned is None else f"a {type(returned).__name__}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from functools import lru_cache
+
 import torch
 
 PLAIN = set(dir(float)) | set(dir(list)) | set(dir(dict)) | set(dir(str)) | set(dir(tuple))
@@ -36,6 +39,7 @@ TENSORS = {
     **dict.fromkeys(("addmm", "baddbmm", "addmv", "addcmul", "addcdiv", "conv_transpose3d", "bilinear"), (0, 1, 2)),
     **dict.fromkeys(("batch_norm", "native_batch_norm"), (0, 1, 2, 3, 4)),
     **{"embedding": (1,), "layer_norm": (0, 2, 3), "einsum": EVERY, "lerp": (0, 1), "block_diag": (0, 1, 2)},
+    "sparse_coo_tensor": (1,),
 }
 INDICES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(
@@ -43,7 +47,7 @@ INDICES: dict[str, tuple[int, ...]] = {
     ),
     **dict.fromkeys(("index_add_", "index_copy", "index_copy_", "index_fill", "scatter_reduce"), (2,)),
     **{"take": (1,), "embedding": (0,), "one_hot": (0,), "nll_loss": (1,), "cross_entropy": (1,), "bincount": (0,)},
-    **{"take_along_dim": (1,), "scatter_reduce_": (2,)},
+    **{"take_along_dim": (1,), "scatter_reduce_": (2,), "sparse_coo_tensor": (0,)},
 }
 MASKS: dict[str, tuple[int, ...]] = dict.fromkeys(
     ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_"), (1,)
@@ -85,7 +89,9 @@ NUMBERS = {
     **dict.fromkeys(("masked_fill", "masked_fill_", "renorm"), (2,)),
     **dict.fromkeys(("float", "sqrt", "log", "exp", "ceil", "floor", "tanh", "cos", "sin", "isinf", "isnan"), ()),
 }
-SEQUENCES: dict[str, tuple[int, ...]] = {"pad": (1,), "permute": (1,), "layer_norm": (1,)}
+SEQUENCES: dict[str, tuple[int, ...]] = {
+    **{"pad": (1,), "permute": (1,), "layer_norm": (1,), "sparse_coo_tensor": (2,)},
+}
 PLACES: dict[str, dict[str, tuple[int, ...]]] = {
     **{"tensor": TENSORS, "index": INDICES, "mask": MASKS, "dim": DIMS, "whole": WHOLES, "number": NUMBERS},
     "sequence": SEQUENCES,
@@ -98,12 +104,14 @@ RANKS: dict[str, dict[int, int]] = {
     **{"mm": {0: 2, 1: 2}, "bmm": {0: 3, 1: 3}, "addmm": {1: 2, 2: 2}, "mv": {0: 2, 1: 1}, "dot": {0: 1, 1: 1}},
     **{"t": {0: 2}, "outer": {0: 1, 1: 1}, "ger": {0: 1, 1: 1}, "grid_sample": {0: 4, 1: 4}, "pixel_shuffle": {0: 4}},
     **{"embedding": {1: 2}, "baddbmm": {0: 3, 1: 3, 2: 3}, "linear": {1: 2, 2: 1}, "cdist": {0: 2, 1: 2}},
-    **{"unfold": {}, "batch_norm": {1: 1, 2: 1, 3: 1, 4: 1}},
+    **{"sparse_coo_tensor": {0: 2, 1: 1}, "unfold": {}, "batch_norm": {1: 1, 2: 1, 3: 1, 4: 1}},
 }
 SQUARE = {
     *("inverse", "inv", "cholesky", "eigh", "eigvalsh", "eig", "slogdet", "logdet", "det", "matrix_exp", "trace"),
     *("matrix_power", "expm", "symeig", "cholesky_ex", "sqrtm"),
 }
+# Their second argument, or dim=, is a dimension.
+ALONG = {"sum", "mean", "softmax", "cumsum", "sort", "flip", "norm", "max", "min", "unbind", "size"}
 KEYWORDS = {
     **dict.fromkeys(("dim", "axis", "dims"), "dim"),
     **dict.fromkeys(("min", "max", "eps", "value", "alpha", "beta", "p", "negative_slope", "threshold"), "number"),
@@ -116,3 +124,9 @@ CHOICES = {
     **{"reduction": ("mean", "sum", "none"), "mode": ("bilinear", "nearest", "constant", "reflect")},
     **{"padding_mode": ("zeros", "border", "reflection"), "rounding_mode": ("floor", "trunc")},
 }
+
+
+@lru_cache(maxsize=512)
+def misspelled(name: str) -> bool:
+    """Whether a tensor has an attribute that is spelled nearly so."""
+    return bool(get_close_matches(name, [each for each in dir(torch.Tensor) if each[0] == name[0]], 1, 0.75))

@@ -23,6 +23,7 @@ CHANNELS = re.compile(r"(^|_)(bias|gamma|beta|running_\w+|mean|var|scale|zero_?p
 ONE = re.compile(
     r"(^|_)(scale|alpha|step_?size|threshold|temp\w*|tau|beta|lamb\w*|slope|delta|sigma|gamma|n?bits?)(_|$)"
 )
+CALLED = re.compile(r"(^|_)(fn|func|function|callback|hook|callable)$", re.IGNORECASE)
 WEIGHT = re.compile(r"(weights?|kernel|filters?)$|^[wW]$")
 IMAGE = re.compile(r"(^|_)(img|images?|rgb|pixels?)\d*(_|$)")
 
@@ -31,7 +32,7 @@ SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
     (r"dtype", ()),
     (r"(^|_)seed(_|$)", (0, 1)),
     (r"(^|_)device", ("cpu",)),
-    (r"eps|tiny|jitter", (1e-5,)),
+    (r"(?<!t)eps|tiny|jitter", (1e-5,)),
     (r"bits?(_|$)|nbit|precision|numbits|bit_?width", (4, 8)),
     (r"q_?min|qn$|n_val|min_?int|neg(ative)?_?(bound|lim\w*)", (-4, -1.0)),
     (r"q_?max|qp$|p_val|max_?int|pos(itive)?_?(bound|lim\w*)", (3, 1.0)),

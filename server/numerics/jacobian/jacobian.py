@@ -17,6 +17,7 @@ from ..section import Index, Section
 from .arranged import arranged
 from .copies import Copies, Indices, Rows
 from .pace import seconds
+from .pairs import shared
 from .scan import Elsewhere, scan
 from .slopes import Ground, slopes
 from .statuses import Judged, judged
@@ -111,7 +112,8 @@ def jacobian(
     def held_against(one: Copies) -> tuple[Ground, Judged]:
         ground, cells = _ground(one, rows, span), (np.arange(rows.count), columns.elements)
         flat = None if returned is None else returned.ravel()
-        return ground, judged(ground, cells, slopes(ground, *cells), flat, section.dtype, atol, rtol)
+        seen = judged(ground, cells, slopes(ground, *cells), flat, section.dtype, atol, rtol)
+        return ground, seen if flat is None else shared(section, columns.elements, flat, seen)
 
     ground, measured = held_against(reference)
     whole = (rows.count, columns.count) == (rows.total, columns.total)

@@ -111,4 +111,4 @@ class GradInput:
             (gradient,) = torch.autograd.grad(root, x, create_graph=tracked, allow_unused=True)
         except Exception as error:
             raise failure_of(error, self.first.op, "double backward" if tracked else "backward") from error
-        return torch.zeros_like(x) if gradient is None else gradient
+        return torch.zeros_like(x) if gradient is None else gradient.to_dense()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..area import NODES, WEIGHTS
 from ..noise import Array
+from ..quadrature import NODES, WEIGHTS
 from .circulation import Field
 
 

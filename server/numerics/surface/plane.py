@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..failure import FunctionFailed, failure_of
-from ..layout import Handed, cotangent, dense
+from ..layout import Handed, cotangent, dense, in_full
 from ..section import Array, Index, Section, at_once
 from ..spared import NOTHING, spared
 
@@ -112,7 +112,7 @@ class Plane:
         except Exception as error:
             raise failure_of(error, self.along.op, "backward") from error
         for name, place in self._places:
-            gradient = found[name]
+            gradient = in_full(found[name])
             yield None if gradient is None else _numpy(self._view(gradient, name)[place])
 
     @property

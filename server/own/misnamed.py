@@ -1,0 +1,24 @@
+"""Names in ``example_inputs`` that are those of nothing in the module: what stands there for them is used by nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from types import ModuleType
+
+from .functions import is_function
+from .overrides import EXAMPLES
+from .trouble import plain
+
+MOST_NAMED = 20
+
+
+def misnamed(module: ModuleType) -> Iterator[str]:
+    """A sentence for each name; nothing is called for that."""
+    said = vars(module).get(EXAMPLES)
+    for name in said if isinstance(said, Mapping) else ():
+        if isinstance(name, str) and name.partition(".")[0] not in vars(module):
+            there = [each for each, value in vars(module).items() if is_function(value)]
+            close = get_close_matches(name, there, 1)
+            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(there[:MOST_NAMED])}."
+            yield plain(f"{EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}")

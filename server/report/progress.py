@@ -1,0 +1,56 @@
+"""How far a report is: a bar in a terminal, elsewhere a line now and then, since whoever waits may see nothing else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from .examined import Tell
+
+# Through a pipe: more Functions than so many are worth a line, every so many seconds.
+FEW, EVERY = 20, 5.0
+
+
+@dataclass
+class Far:
+    """How many Functions there are, once that is known."""
+
+    total: int = 0
+
+
+@contextmanager
+def progress(far: Far, every: float = EVERY) -> Iterator[Tell]:
+    """What hears how many Functions are done, of how many, and which is next; it is told on the standard error."""
+    error = Console(stderr=True)
+    if not error.is_terminal:
+        yield _lines(far, every)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=error, transient=True) as bar:
+        task = bar.add_task("loading", total=None)
+
+        def tell(number: int, total: int, name: str) -> None:
+            far.total = total
+            bar.update(task, description=name, total=total, completed=number)
+
+        yield tell
+
+
+def _lines(far: Far, every: float) -> Tell:
+    said = time.monotonic()
+
+    def tell(number: int, total: int, name: str) -> None:
+        nonlocal said
+        far.total = total
+        if total > FEW and time.monotonic() - said >= every:
+            said = time.monotonic()
+            sys.stderr.write(f"{number} of {total} Functions looked at, next {name}\n")
+            sys.stderr.flush()
+
+    return tell
