@@ -217,14 +217,15 @@ def enter(field_: Locator, text: str) -> None:
     field_.press("Tab")
 
 
-def drag(page: Page, slider: Locator, share: float) -> None:
-    """Take the thumb with the mouse and carry it to a share of the slider's length."""
+def drag(page: Page, slider: Locator, share: float, meanwhile: Callable[[], object] = lambda: None) -> None:
+    """Take the thumb with the mouse and carry it to a share of the slider's length; ``meanwhile`` it is held."""
     box = slider.bounding_box()
     assert box is not None
     low, high, now = (float(slider.evaluate(f"s => s.{name}")) for name in ("min", "max", "value"))
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (now - low) / (high - low), middle)
     page.mouse.down()
+    meanwhile()
     page.mouse.move(box["x"] + 9 + (box["width"] - 18) * share, middle, steps=12)
     page.mouse.up()
 

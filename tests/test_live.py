@@ -304,8 +304,8 @@ def test_a_slider_that_is_dragged_meanwhile_ends_where_it_is_let_go_on_the_new_c
     page.goto("/ops/Leaky")
     shows(page, "/ops/Leaky")
     follows(page)
-    file.write_text(MINE.replace("x > 0, x,", "x > 0, 4 * x,"))
-    drag(page, page.locator("[data-slider=slope]"), 0.9)
+    steeper = MINE.replace("x > 0, x,", "x > 0, 4 * x,")
+    drag(page, page.locator("[data-slider=slope]"), 0.9, meanwhile=lambda: file.write_text(steeper))
     slope = float(page.get_by_role("textbox", name="slope").input_value())
     assert slope > 0.1
     settles(lambda: slopes(page), pytest.approx((slope, 4)))

@@ -195,11 +195,17 @@ def crowded(server: Server) -> Iterator[None]:
         for _ in range(QUEUE):
             connection = stack.enter_context(connected(server))
             send(connection, f"/ops/exp.json?count=5&grad_output={next(NEVER_ASKED)}")
-        while f"gradloupe_waiting {QUEUE}.0" not in server.get("/metrics").text:
-            pass
+        wait_for(server, QUEUE)
         yield
     with suppress(ProcessLookupError):
         os.kill(server.worker(), signal.SIGCONT)
+    wait_for(server, 0)
+
+
+def wait_for(server: Server, waiting: int) -> None:
+    """Until so many questions wait; whoever asks whether it is ready while all places are taken is sent away."""
+    while f"gradloupe_waiting {waiting}.0" not in server.get("/metrics").text:
+        pass
 
 
 def test_the_last_word_of_those_that_are_busy_passes_and_what_is_kept_is_still_there(front: Front) -> None:

@@ -138,8 +138,8 @@ def test_one_wrong_number_in_another_input_decides_the_word_and_stands_beside_th
     assert repr(found).startswith("Last: differs\n")
     assert found.accused is not None
     assert found.accused.element == "weight[6]"
-    assert b'<p class="pair">That is of y by x[' in gradloupe.look(Last).page
-    assert b'<p class="pair">' not in gradloupe.look(Cube).page
+    assert b'<p class="pair-drawn">That is of y by x[' in gradloupe.look(Last).page
+    assert b'<p class="pair-drawn">' not in gradloupe.look(Cube).page
 
 
 def test_the_section_can_be_chosen() -> None:

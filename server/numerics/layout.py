@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,9 +53,15 @@ def cotangent(
     return layout(whole)
 
 
-def in_full(gradient: torch.Tensor | None) -> torch.Tensor | None:
-    """The same numbers, where a backward has returned them as a sparse tensor."""
-    return gradient.to_dense() if gradient is not None and gradient.layout != torch.strided else gradient
+def delivered(
+    root: torch.Tensor, leaves: Iterable[torch.Tensor], retain_graph: bool = False, create_graph: bool = False
+) -> list[torch.Tensor | None]:
+    """What ``torch.autograd.grad`` finds for each leaf: None where nothing came, one that came sparse in full.
+
+    Raises whatever backward raises.
+    """
+    found = torch.autograd.grad(root, list(leaves), None, retain_graph or create_graph, create_graph, allow_unused=True)
+    return [each if each is None or each.layout == torch.strided else each.to_dense() for each in found]
 
 
 def dense(grad_output: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...ops import Op
 from .contract.randomness import SEED, reseed
 from .failure import Failure, FunctionFailed, Phase, failure_of, returned
-from .layout import Handed, Layout, cotangent, dense, in_full
+from .layout import Handed, Layout, cotangent, delivered, dense
 from .returned import Returned, joined
 from .spared import NOTHING, spared
 
@@ -121,7 +121,7 @@ class Section:
     ) -> torch.Tensor | None:
         try:
             root: torch.Tensor = Handed.apply(out, grad_output(out.detach()))  # type: ignore[no-untyped-call]
-            return in_full(torch.autograd.grad(root, leaf, allow_unused=True)[0])
+            return delivered(root, (leaf,))[0]
         except FunctionFailed:
             raise
         except Exception as error:

@@ -11,6 +11,7 @@ import torch
 
 from ....ops import Op
 from ..inference.bound import shape_of
+from ..layout import delivered
 from ..section import Section
 from . import randomness
 from .patience import begun
@@ -72,10 +73,8 @@ class Ran:
         root = Root.apply(*(out for out, _ in some), *(given for _, given in some))  # type: ignore[no-untyped-call]
         leaves = list(self.given.leaves.values())
         begun()
-        found = torch.autograd.grad(root, leaves, allow_unused=True, retain_graph=retain or create, create_graph=create)
-        # An embedding may return sparse gradients, which cannot be compared element by element.
-        whole = [each.to_dense() if each is not None and each.is_sparse else each for each in found]
-        return dict(zip(self.given.leaves, whole, strict=True))
+        found = delivered(root, leaves, retain_graph=retain, create_graph=create)
+        return dict(zip(self.given.leaves, found, strict=True))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import torch
 
 from ..contract.nowhere import silenced
 from ..contract.randomness import reseed, undisturbed
-from ..layout import Handed
+from ..layout import Handed, delivered
 from .bound import applied, flattened
 from .clock import Clock
 from .menu import fresh
@@ -102,12 +102,12 @@ class Attempt:
             leaves, returned = self.called(track=True)
             out = several(returned)[output]
             root: torch.Tensor = Handed.apply(out, grad_output.to(out))  # type: ignore[no-untyped-call]
-            found = torch.autograd.grad(root, list(leaves.values()), allow_unused=True)
+            found = delivered(root, leaves.values())
             self.clock.timed(begun)
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
             return None
         return {
-            name: torch.zeros_like(leaf) if gradient is None else gradient.to_dense().detach()
+            name: torch.zeros_like(leaf) if gradient is None else gradient.detach()
             for (name, leaf), gradient in zip(leaves.items(), found, strict=True)
         }
 

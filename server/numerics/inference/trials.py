@@ -16,6 +16,7 @@ import torch
 from ..contract.call import Root
 from ..contract.randomness import reseed, undisturbed
 from ..failure import returned as called
+from ..layout import delivered
 from ..modes import unchanged
 from .recipe import Recipe
 
@@ -93,8 +94,7 @@ def backwards(
 ) -> list[torch.Tensor | None]:
     """The gradients of the outputs, so weighted, for each leaf, dense. Raises whatever backward raises."""
     root = Root.apply(*outputs, *weights)  # type: ignore[no-untyped-call]
-    found = torch.autograd.grad(root, list(leaves), allow_unused=True)
-    return [each.to_dense() if each is not None and each.is_sparse else each for each in found]
+    return delivered(root, leaves)
 
 
 def moving(returned: Any) -> list[torch.Tensor]:

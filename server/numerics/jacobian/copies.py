@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..failure import Failure, FunctionFailed, Phase, failure_of
-from ..layout import Handed, in_full
+from ..layout import Handed, delivered
 from ..noise import Array
 from ..section import Section
 
@@ -144,7 +144,7 @@ class Copies:
         given = torch.from_numpy(grad_output).to(out.device, out.dtype).reshape(out.shape)
         try:
             root: torch.Tensor = Handed.apply(out, given)  # type: ignore[no-untyped-call]
-            gradient = in_full(torch.autograd.grad(root, leaf, allow_unused=True)[0])
+            gradient = delivered(root, (leaf,))[0]
         except Exception as error:
             raise failure_of(error, self.section.op, "backward") from error
         if gradient is None:

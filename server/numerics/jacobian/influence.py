@@ -11,7 +11,7 @@ import torch
 
 from ..differences import BOUNDS, Kind
 from ..failure import FunctionFailed, failure_of
-from ..layout import Handed, in_full
+from ..layout import Handed, delivered
 from ..noise import Array, largest
 from ..section import Index, Section
 from .every import Every, numbers
@@ -161,7 +161,7 @@ def _gradients(every: Every, which: list[int], grad_output: float) -> list[torch
     if not roots:
         return [None] * len(leaves)
     try:
-        return list(map(in_full, torch.autograd.grad(sum(roots[1:], roots[0]), leaves, allow_unused=True)))
+        return delivered(sum(roots[1:], roots[0]), leaves)
     except Exception as error:
         raise failure_of(error, every.section.op, "backward") from error
 

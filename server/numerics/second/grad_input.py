@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..failure import Failure, FunctionFailed, Phase, failure_of
-from ..layout import Handed, cotangent, dense
+from ..layout import Handed, cotangent, delivered, dense
 from ..section import Section
 from .declared import declares_once, refuses
 
@@ -108,7 +108,7 @@ class GradInput:
     def _backward(self, out: torch.Tensor, x: torch.Tensor, grad_output: torch.Tensor, tracked: bool) -> torch.Tensor:
         try:
             root: torch.Tensor = Handed.apply(out, grad_output)  # type: ignore[no-untyped-call]
-            (gradient,) = torch.autograd.grad(root, x, create_graph=tracked, allow_unused=True)
+            (gradient,) = delivered(root, (x,), create_graph=tracked)
         except Exception as error:
             raise failure_of(error, self.first.op, "double backward" if tracked else "backward") from error
-        return torch.zeros_like(x) if gradient is None else gradient.to_dense()
+        return torch.zeros_like(x) if gradient is None else gradient

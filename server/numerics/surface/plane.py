@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..failure import FunctionFailed, failure_of
-from ..layout import Handed, cotangent, dense, in_full
+from ..layout import Handed, cotangent, delivered, dense
 from ..section import Array, Index, Section, at_once
 from ..spared import NOTHING, spared
 
@@ -108,11 +108,11 @@ class Plane:
         hand = cotangent(out.detach(), grad_output, copies, self.along.of_index, dense)
         try:
             root: torch.Tensor = Handed.apply(out, hand)  # type: ignore[no-untyped-call]
-            found = dict(zip(leaves, torch.autograd.grad(root, list(leaves.values()), allow_unused=True), strict=True))
+            found = dict(zip(leaves, delivered(root, leaves.values()), strict=True))
         except Exception as error:
             raise failure_of(error, self.along.op, "backward") from error
         for name, place in self._places:
-            gradient = in_full(found[name])
+            gradient = found[name]
             yield None if gradient is None else _numpy(self._view(gradient, name)[place])
 
     @property
