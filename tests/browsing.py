@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
+import patient
 from playwright.sync_api import (
     Browser,
     ConsoleMessage,
@@ -177,7 +177,7 @@ def withheld(page: Page, pattern: str) -> Iterator[None]:
 def warmed(server: str, address: str) -> None:
     """Has the server compute what an address shows: from then on the page comes with its figure, however busy it is."""
     path, _, query = address.replace("/embed/", "/ops/").partition("?")
-    httpx2.get(f"{server}{path}.json?{query}", timeout=60).raise_for_status()
+    patient.get(f"{server}{path}.json?{query}").raise_for_status()
 
 
 def opened(page: Page, address: str) -> Page:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
+import patient
 from serving import Server, serving
 
 MY_OPS = '''import torch
@@ -82,7 +83,7 @@ class Own(Server):
 
     def post(self, address: str, **headers: str) -> httpx2.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return httpx2.post(self.url + address, headers=named, timeout=60)
+        return patient.post(self.url + address, headers=named)
 
 
 @contextmanager

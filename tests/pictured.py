@@ -7,7 +7,7 @@ from functools import cache
 from math import isfinite, nan
 from typing import Any
 
-import httpx2
+import patient
 
 from gradloupe.server.address import Address
 from gradloupe.server.frames import Frame
@@ -19,7 +19,7 @@ STATUSES = ["agrees", "subgradient", "jump", "edge", "undecided", "differs", "ga
 @cache
 def document(server: str, address: str) -> dict[str, Any]:
     """The JSON that a server answers."""
-    found: dict[str, Any] = httpx2.get(server + address, timeout=60).json()
+    found: dict[str, Any] = patient.get(server + address).json()
     return found
 
 

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import IO
 
 import httpx2
+import patient
 
 HERE = Path(__file__).parents[1]
 PACKAGE = ("__init__.py", "__main__.py", "ops", "server", "static", "templates")
@@ -29,7 +30,7 @@ class Server:
     process: subprocess.Popen[str]
 
     def get(self, address: str) -> httpx2.Response:
-        return httpx2.get(self.url + address, timeout=60)
+        return patient.get(self.url + address)
 
     def wait_until_ready(self) -> None:
         assert self.get("/healthz?wait=1").json() == {"status": "ready"}

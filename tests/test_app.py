@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 
-import httpx2
+import patient
 import pytest
 from misbehaving import MISBEHAVING
 from serving import Server, hold, release, serving
@@ -30,14 +30,14 @@ KEPT = ("/", "/ops/exp", "/docs", "/ops/exp.json", "/ops/exp.csv?count=11")
 
 def computed(server: str) -> None:
     """Has what the pages show at first computed: they wait a moment for it, and are not kept where it comes later."""
-    assert httpx2.get(f"{server}/ops/exp.json", timeout=60).status_code == 200
-    while "card measuring" in httpx2.get(server, timeout=60).text:
+    assert patient.get(f"{server}/ops/exp.json").status_code == 200
+    while "card measuring" in patient.get(server).text:
         pass
 
 
 @pytest.mark.parametrize("address", PAGES + DATA)
 def test_every_response_carries_the_security_headers(server: str, address: str) -> None:
-    headers = httpx2.get(server + address, timeout=60).headers
+    headers = patient.get(server + address).headers
     expected = of(address.partition("?")[0])
     assert {name: headers[name] for name in expected} == expected
     assert expected.keys() >= HEADERS.keys()
@@ -45,13 +45,13 @@ def test_every_response_carries_the_security_headers(server: str, address: str) 
 
 
 def test_other_pages_may_not_read_the_page_of_a_figure(server: str) -> None:
-    headers = httpx2.get(f"{server}/embed/exp", headers={"origin": "https://school.example"}, timeout=60).headers
+    headers = patient.get(f"{server}/embed/exp", headers={"origin": "https://school.example"}).headers
     assert "access-control-allow-origin" not in headers
 
 
 def test_a_picture_keeps_its_policy_when_it_is_not_sent_again(server: str) -> None:
-    first = httpx2.get(f"{server}/ops/exp.svg", timeout=60)
-    again = httpx2.get(f"{server}/ops/exp.svg", headers={"if-none-match": first.headers["etag"]}, timeout=60)
+    first = patient.get(f"{server}/ops/exp.svg")
+    again = patient.get(f"{server}/ops/exp.svg", headers={"if-none-match": first.headers["etag"]})
     assert again.status_code == 304
     assert "style-src 'unsafe-inline'" in first.headers["content-security-policy"]
     assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
@@ -59,14 +59,14 @@ def test_a_picture_keeps_its_policy_when_it_is_not_sent_again(server: str) -> No
 
 @pytest.mark.parametrize("place", ["/ops/exp", "/embed/exp", "/ops/exp.json", "/ops/exp.svg"])
 def test_what_the_dtype_cannot_tell_apart_is_refused_everywhere(server: str, place: str) -> None:
-    refused = httpx2.get(f"{server}{place}?dtype=float16&start=1&stop=1.0001&count=2", timeout=60)
+    refused = patient.get(f"{server}{place}?dtype=float16&start=1&stop=1.0001&count=2")
     assert refused.status_code == 422
     assert "float16" in refused.text
 
 
 @pytest.mark.parametrize("address", ["/ops/exp.json", "/ops/exp.csv", "/ops/exp.svg", "/ops/exp.png", "/static/0/x.js"])
 def test_other_pages_may_read_what_is_everybodys(server: str, address: str) -> None:
-    headers = httpx2.get(server + address, headers={"origin": "https://school.example"}, timeout=60).headers
+    headers = patient.get(server + address, headers={"origin": "https://school.example"}).headers
     assert {name: headers[name] for name in SHARED} == SHARED
     assert "access-control-allow-credentials" not in headers
 
@@ -76,21 +76,21 @@ def test_other_pages_may_read_what_is_everybodys(server: str, address: str) -> N
     ["/", "/ops/exp", "/docs", "/healthz", "/metrics", "/openapi.json", "/ops/exp.html"],
 )
 def test_other_pages_may_not_read_or_frame_the_rest(server: str, address: str) -> None:
-    headers = httpx2.get(server + address, timeout=60).headers
+    headers = patient.get(server + address).headers
     assert "access-control-allow-origin" not in headers
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert headers["content-security-policy"].endswith("; frame-ancestors 'self'")
 
 
 def test_a_figure_may_be_framed_by_everybody_and_keeps_the_policy_of_a_page(server: str) -> None:
-    headers = httpx2.get(f"{server}/embed/exp", timeout=60).headers
+    headers = patient.get(f"{server}/embed/exp").headers
     assert headers["content-security-policy"] == SOURCES
     assert "cross-origin-opener-policy" not in headers
     assert headers["cross-origin-resource-policy"] == "cross-origin"
 
 
 def test_a_picture_runs_nothing_and_fetches_nothing(server: str) -> None:
-    policy = httpx2.get(f"{server}/ops/exp.svg", timeout=60).headers["content-security-policy"]
+    policy = patient.get(f"{server}/ops/exp.svg").headers["content-security-policy"]
     assert policy == "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -103,7 +103,7 @@ def test_the_policy_admits_no_inline_script_and_no_other_host() -> None:
 
 @pytest.mark.parametrize("address", PAGES)
 def test_pages_have_no_inline_script_style_or_handler(server: str, address: str) -> None:
-    page = httpx2.get(server + address, timeout=60).text
+    page = patient.get(server + address).text
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", page)
     assert all("src=" in tag or "application/json" in tag for tag in re.findall(r"<script[^>]*>", page))
     page = page.replace("http://www.w3.org/", "").replace(f'href="{server}', "")
@@ -112,11 +112,11 @@ def test_pages_have_no_inline_script_style_or_handler(server: str, address: str)
 
 @pytest.mark.parametrize("address", PAGES)
 def test_pages_are_html(server: str, address: str) -> None:
-    assert httpx2.get(server + address, timeout=60).headers["content-type"] == "text/html; charset=utf-8"
+    assert patient.get(server + address).headers["content-type"] == "text/html; charset=utf-8"
 
 
 def test_the_numbers_name_the_shortest_address_that_asks_for_them(server: str) -> None:
-    answer = httpx2.get(f"{server}/ops/clamp_with_grad.json?grad_output=-1.0&count=401&min=-1", timeout=60).json()
+    answer = patient.get(f"{server}/ops/clamp_with_grad.json?grad_output=-1.0&count=401&min=-1").json()
     assert answer["address"] == "/ops/clamp_with_grad?grad_output=-1"
     assert (answer["op"], answer["claim"], answer["grad_output"]) == ("clamp_with_grad", "surrogate", -1)
     lengths = {len(column) for column in answer["columns"].values() if column is not None}
@@ -124,7 +124,7 @@ def test_the_numbers_name_the_shortest_address_that_asks_for_them(server: str) -
 
 
 def test_a_gap_travels_as_null_and_its_reason_beside_it(server: str) -> None:
-    answer = httpx2.get(f"{server}/ops/exp.json?start=700&stop=720&count=21", timeout=60).json()
+    answer = patient.get(f"{server}/ops/exp.json?start=700&stop=720&count=21").json()
     forward = answer["columns"]["forward"]
     assert forward[0] > 0
     assert forward[-1] is None
@@ -133,8 +133,8 @@ def test_a_gap_travels_as_null_and_its_reason_beside_it(server: str) -> None:
 
 def test_the_table_has_the_columns_of_the_numbers(server: str) -> None:
     address = f"{server}/ops/heaviside_sigmoid"
-    columns = httpx2.get(f"{address}.json?count=11", timeout=60).json()
-    response = httpx2.get(f"{address}.csv?count=11", timeout=60)
+    columns = patient.get(f"{address}.json?count=11").json()
+    response = patient.get(f"{address}.csv?count=11")
     rows = list(csv.DictReader(io.StringIO(response.text)))
     assert response.headers["content-type"] == "text/csv; charset=utf-8"
     assert set(rows[0]) == set(columns["columns"])
@@ -151,18 +151,16 @@ def test_the_table_has_the_columns_of_the_numbers(server: str) -> None:
 def test_what_is_known_is_not_sent_again(server: str, address: str, encoding: str) -> None:
     computed(server)
     accept = {"accept-encoding": encoding}
-    first = httpx2.get(server + address, headers=accept, timeout=60)
+    first = patient.get(server + address, headers=accept)
     assert first.headers["cache-control"] == "public, max-age=0, s-maxage=60"
-    again = httpx2.get(
-        server + address, headers=accept | {"if-none-match": f'"x", W/{first.headers["etag"]}'}, timeout=60
-    )
+    again = patient.get(server + address, headers=accept | {"if-none-match": f'"x", W/{first.headers["etag"]}'})
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["etag"] == first.headers["etag"]
 
 
 def test_another_section_has_another_tag_and_the_same_one_the_same(server: str) -> None:
     tags = [
-        httpx2.get(f"{server}/ops/exp{rest}", timeout=60).headers["etag"]
+        patient.get(f"{server}/ops/exp{rest}").headers["etag"]
         for rest in (
             ".json",
             ".json?count=401",
@@ -186,8 +184,8 @@ def test_a_section_that_failed_is_not_kept(house: Path) -> None:
 
 
 def test_bytes_that_differ_by_compression_differ_by_tag(server: str) -> None:
-    plain = httpx2.get(f"{server}/ops/exp.json", headers={"accept-encoding": "gzip;q=0"}, timeout=60)
-    packed = httpx2.get(f"{server}/ops/exp.json", headers={"accept-encoding": "br;q=0.1, gzip;q=0.5"}, timeout=60)
+    plain = patient.get(f"{server}/ops/exp.json", headers={"accept-encoding": "gzip;q=0"})
+    packed = patient.get(f"{server}/ops/exp.json", headers={"accept-encoding": "br;q=0.1, gzip;q=0.5"})
     assert "content-encoding" not in plain.headers
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.headers["vary"] == "Accept-Encoding"
@@ -198,7 +196,7 @@ def test_bytes_that_differ_by_compression_differ_by_tag(server: str) -> None:
 @pytest.mark.parametrize("address", [*KEPT, "/healthz", "/nothing"])
 def test_head_answers_like_get_without_a_body(server: str, address: str) -> None:
     computed(server)
-    got, head = httpx2.get(server + address, timeout=60), httpx2.head(server + address, timeout=60)
+    got, head = patient.get(server + address), patient.head(server + address)
     assert head.status_code == got.status_code
     assert head.content == b""
     assert {name: value for name, value in head.headers.items() if name != "date"} == {
@@ -209,14 +207,14 @@ def test_head_answers_like_get_without_a_body(server: str, address: str) -> None
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 @pytest.mark.parametrize("address", ["/", "/ops/exp.json", "/healthz", "/static/0/none.js"])
 def test_only_get_and_head_are_allowed(server: str, method: str, address: str) -> None:
-    response = httpx2.request(method, server + address, timeout=60)
+    response = patient.request(method, server + address)
     assert response.status_code == 405
     assert response.headers["allow"] == "GET, HEAD"
     assert "use GET" in response.text
 
 
 def test_an_unknown_op_is_answered_with_the_closest_name(server: str) -> None:
-    problem = httpx2.get(f"{server}/ops/clamp_with_gard.json", timeout=60)
+    problem = patient.get(f"{server}/ops/clamp_with_gard.json")
     assert problem.status_code == 404
     assert problem.headers["content-type"] == "application/problem+json"
     assert problem.json() == {
@@ -228,20 +226,20 @@ def test_an_unknown_op_is_answered_with_the_closest_name(server: str) -> None:
 
 
 def test_an_unknown_format_is_answered_with_the_known_ones(server: str) -> None:
-    page = httpx2.get(f"{server}/ops/exp.xml", timeout=60)
+    page = patient.get(f"{server}/ops/exp.xml")
     assert page.status_code == 404
     assert "allowed are .json, .csv, .svg, .png, .html and .py" in page.text
 
 
 def test_a_page_for_a_browser_and_a_problem_for_a_program_where_there_is_nothing(server: str) -> None:
-    page = httpx2.get(f"{server}/nothing", headers={"accept": "text/html"}, timeout=60)
+    page = patient.get(f"{server}/nothing", headers={"accept": "text/html"})
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert httpx2.get(f"{server}/nothing", timeout=60).json()["status"] == 404
+    assert patient.get(f"{server}/nothing").json()["status"] == 404
 
 
 def test_a_strangers_text_is_escaped_on_the_page(server: str) -> None:
     for address in ("/ops/<script>alert(1)</script>", "/ops/exp?<script>=1", '/ops/exp?count="><script>'):
-        assert "<script>" not in httpx2.get(server + address, timeout=60).text
+        assert "<script>" not in patient.get(server + address).text
 
 
 def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_there(house: Path) -> None:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import brotli
-import httpx2
+import patient
 import pytest
 from psutil import Process
 from serving import HERE, Server, serving
@@ -21,7 +21,7 @@ from gradloupe.server.assets import BUNDLES, Assets
 
 
 def static_addresses(server: str) -> list[str]:
-    pages = "".join(httpx2.get(server + page, timeout=60).text for page in ("/", "/ops/exp", "/docs"))
+    pages = "".join(patient.get(server + page).text for page in ("/", "/ops/exp", "/docs"))
     return sorted(set(re.findall(r'"(/static/[^"]+)"', pages)))
 
 
@@ -31,12 +31,12 @@ def test_static_files_are_served_compressed_and_for_ever(server: str) -> None:
     assert any(address.endswith("/highlight.css") for address in addresses)
     for address in addresses:
         accept = {"accept-encoding": "gzip"}
-        packed = httpx2.get(server + address, headers=accept)
+        packed = patient.get(server + address, headers=accept)
         assert packed.status_code == 200
         assert packed.headers["content-encoding"] == "gzip"
         assert packed.headers["cache-control"] == "public, max-age=31536000, immutable"
         assert packed.headers["content-type"].split(";")[0] in ("text/css", "text/javascript", "image/svg+xml")
-        again = httpx2.get(
+        again = patient.get(
             server + address, headers={"accept-encoding": "gzip", "if-none-match": packed.headers["etag"]}
         )
         assert again.status_code == 304
@@ -44,10 +44,10 @@ def test_static_files_are_served_compressed_and_for_ever(server: str) -> None:
 
 def test_a_static_file_is_the_same_without_compression(server: str) -> None:
     address = next(each for each in static_addresses(server) if each.endswith("/plotly-basic.min.js"))
-    plain = httpx2.get(server + address, headers={"accept-encoding": "identity"}).content
+    plain = patient.get(server + address, headers={"accept-encoding": "identity"}).content
     sizes = [len(plain)]
     for coding, unpacked in (("gzip", gzip.decompress), ("br", brotli.decompress)):
-        with httpx2.stream("GET", server + address, headers={"accept-encoding": coding}) as packed:
+        with patient.stream("GET", server + address, headers={"accept-encoding": coding}) as packed:
             raw = b"".join(packed.iter_raw())
         assert unpacked(raw) == plain
         sizes.append(len(raw))
@@ -78,11 +78,11 @@ def test_a_static_address_reaches_no_other_file(running: Server, path: str) -> N
 def test_an_address_from_before_a_change_leads_to_the_present_file(server: str) -> None:
     address = next(each for each in static_addresses(server) if each.endswith("/main.js"))
     before = re.sub("/static/[0-9a-f]+/", "/static/0123456789ab/", address)
-    led = httpx2.get(server + before, headers={"origin": "null"})
+    led = patient.get(server + before, headers={"origin": "null"})
     assert (led.status_code, led.headers["location"]) == (307, address)
     assert led.headers["cache-control"] == "no-store"
     assert led.headers["access-control-allow-origin"] == "*"
-    assert httpx2.get(server + before, follow_redirects=True).content == httpx2.get(server + address).content
+    assert patient.get(server + before, follow_redirects=True).content == patient.get(server + address).content
 
 
 def test_the_first_visitor_does_not_wait_for_the_largest_file(house: Path) -> None:
@@ -90,7 +90,7 @@ def test_the_first_visitor_does_not_wait_for_the_largest_file(house: Path) -> No
         server.wait_until_ready()
         digest = static_addresses(server.url)[0].split("/")[2]
         busy = Process(server.process.pid).cpu_times().user
-        first = httpx2.get(f"{server.url}/static/{digest}/plotly.min.js", headers={"accept-encoding": "br"}, timeout=60)
+        first = patient.get(f"{server.url}/static/{digest}/plotly.min.js", headers={"accept-encoding": "br"})
         assert first.headers["content-encoding"] == "br"
         assert Process(server.process.pid).cpu_times().user - busy < 2  # compressing it takes longer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import httpx2
+import patient
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import drag, enter, here, opened, settles, shows, zoom
@@ -55,7 +55,7 @@ def test_every_look_opens_below_the_figure_and_in_the_address(page: Page, op: st
     look(page, view)
     closer(page, f"/ops/{op}?view={view}")
     expect(page).to_have_url(f"/ops/{op}?view={view}")
-    answer = httpx2.get(page.url.replace("?", ".json?"), timeout=60).json()
+    answer = patient.get(page.url.replace("?", ".json?")).json()
     expect(page.get_by_role("region").filter(has=page.locator("#companion-plot"))).to_be_visible()
     assert answer["sentence"]
     assert len(page.locator("#companion-sentence").inner_text()) > 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import httpx2
+import patient
 import pytest
 from browsing import Curve, alone, close, enter, here, resized, settles, value_at, warmed
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -269,19 +269,19 @@ def test_the_second_derivative_tells_apart_what_the_first_does_not(page: Page) -
     ],
 )
 def test_nonsense_is_refused_in_a_sentence(server: str, address: str, sentence: str) -> None:
-    refused = httpx2.get(server + address, timeout=60)
+    refused = patient.get(server + address)
     assert refused.status_code == 422
     assert refused.headers["content-type"].startswith("text/html")
     assert sentence in refused.text
     assert '<a href="/compare">Choose two Functions to compare</a>, or <a href="/">look through the' in refused.text
     if "left" in address:
-        problem = httpx2.get(server + address.replace("/compare", "/compare.json"), timeout=60)
+        problem = patient.get(server + address.replace("/compare", "/compare.json"))
         assert (problem.status_code, problem.headers["content-type"]) == (422, "application/problem+json")
         assert sentence in problem.json()["detail"]
 
 
 def test_the_head_says_what_the_page_is(server: str) -> None:
-    text = httpx2.get(f"{server}{CLAMPS}&right.min=-1&utm_source=x", timeout=60).text
+    text = patient.get(f"{server}{CLAMPS}&right.min=-1&utm_source=x").text
     assert re.search(r"<title>Clamp with grad beside Clamp with grad that works", text)
     address = re.escape(CLAMPS).replace("&", "&amp;")
     assert re.search(f'<link rel="canonical" href="[^"]*{address}">'.replace("\\&amp;", "&amp;"), text)

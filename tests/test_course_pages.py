@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import courses
-import httpx2
+import patient
 import pytest
 from browsing import POLICY, opened, settles
 from courses import course
@@ -150,7 +150,7 @@ WORDPRESS = """<!doctype html><meta charset="utf-8"><title>A blog</title><p>Text
 
 def test_wordpress_gets_a_frame_that_fits(visit: Callable[..., Page], server: str, tmp_path: Path) -> None:
     """As WordPress treats what it discovers: some attributes kept, a sandbox, a secret, heights from 200 to 1000."""
-    told = httpx2.get(f"{server}/oembed", params={"url": server + ADDRESS, "format": "json"}, timeout=60).json()
+    told = patient.get(f"{server}/oembed", params={"url": server + ADDRESS, "format": "json"}).json()
     assert told["type"] == "rich"
     source = told["html"].split('src="')[1].split('"')[0]
     kept = f'<iframe sandbox="allow-scripts" security="restricted" src="{source}#?secret=Ab3dEf9hIj" title="figure"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import httpx2
+import patient
 import pytest
 from browsing import alone, curves, enter, opened, shows, value_at
 from playwright.sync_api import Browser, Page, expect
@@ -159,17 +159,17 @@ def test_a_pole_is_named_as_one_and_leaves_the_rest_visible(there: Page) -> None
 
 
 def test_an_input_without_elements_is_shown_as_empty(declaring: str) -> None:
-    page = httpx2.get(f"{declaring}/ops/empty", timeout=60)
+    page = patient.get(f"{declaring}/ops/empty")
     assert page.status_code == 200
     assert "e is empty: 0, 0 values." in page.text
     assert 'name="e"' not in page.text
     for address in ("/embed/empty", "/compare?left=empty&right=double", "/ops/empty.csv?e=", "/ops/empty.html"):
-        assert httpx2.get(declaring + address, timeout=60).status_code == 200, address
+        assert patient.get(declaring + address).status_code == 200, address
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_bears_an_input_without_elements(declaring: str, view: str) -> None:
-    answer = httpx2.get(f"{declaring}/ops/empty.json?view={view}", timeout=60)
+    answer = patient.get(f"{declaring}/ops/empty.json?view={view}")
     assert answer.status_code == 200
     assert answer.json()["failure"] is None
     assert answer.json().get("sentence") or answer.json()["verdict"]["word"] == "matches"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import httpx2
+import patient
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import enter, here, settles
@@ -198,22 +198,22 @@ def test_the_panel_on_a_phone_is_not_wider_than_it_and_axe_finds_nothing(page: P
     ],
 )
 def test_what_cannot_be_is_refused_by_name(server: str, query: str, words: str) -> None:
-    response = httpx2.get(f"{server}/ops/clamp_with_grad.json?view=descent&{query}", timeout=60)
+    response = patient.get(f"{server}/ops/clamp_with_grad.json?view=descent&{query}")
     assert response.status_code == 422
     assert words in response.json()["detail"]
 
 
 def test_a_goal_is_one_number_or_one_for_each_element(server: str) -> None:
     kill = f"{server}/ops/kill_head.json?view=descent&goal="
-    assert httpx2.get(kill + "0", timeout=60).json()["goal"] == [0]
-    assert len(httpx2.get(kill + ",".join("0" * 24), timeout=60).json()["goal"]) == 24
-    assert "needs 1, or 24" in httpx2.get(kill + "1,2", timeout=60).json()["detail"]
+    assert patient.get(kill + "0").json()["goal"] == [0]
+    assert len(patient.get(kill + ",".join("0" * 24)).json()["goal"]) == 24
+    assert "needs 1, or 24" in patient.get(kill + "1,2").json()["detail"]
 
 
 def test_the_table_has_one_row_a_step_and_the_picture_above_does_not_ask_for_it(server: str) -> None:
-    rows = httpx2.get(f"{server}/ops/clamp_with_grad.csv?view=descent&steps=3", timeout=60).text.split()
+    rows = patient.get(f"{server}/ops/clamp_with_grad.csv?view=descent&steps=3").text.split()
     assert rows[0] == "step,loss,true_loss,position,gradient,true_position,true_gradient"
     assert rows[1:3] == ["0.0,1.0,1.0,3.0,2.0,3.0,0.0", "1.0,1.0,1.0,2.5,2.0,3.0,0.0"]
     assert len(rows) == 5
-    picture = httpx2.get(f"{server}/ops/clamp_with_grad.svg?view=descent&lr=0.1&goal=2&steps=7", timeout=60)
-    assert picture.content == httpx2.get(f"{server}/ops/clamp_with_grad.svg", timeout=60).content
+    picture = patient.get(f"{server}/ops/clamp_with_grad.svg?view=descent&lr=0.1&goal=2&steps=7")
+    assert picture.content == patient.get(f"{server}/ops/clamp_with_grad.svg").content

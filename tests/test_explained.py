@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import httpx2
+import patient
 import pytest
 from browsing import curves, opened, value_at
 from playwright.sync_api import Page, expect
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 def test_a_wrong_backward_is_explained_below_the_verdict(page: Page, server: str) -> None:
     opened(page, "/ops/incorrect_clipped_relu")
-    explanation = httpx2.get(f"{server}/ops/incorrect_clipped_relu.json", timeout=60).json()["verdict"]["explanation"]
+    explanation = patient.get(f"{server}/ops/incorrect_clipped_relu.json").json()["verdict"]["explanation"]
     assert explanation["sentence"]
     expect(page.locator("#explanation")).to_be_visible()
     said = page.locator("#explanation").inner_text().split()

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx2
 import looping
+import patient
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY, WINDOW, curves, drag, shows
@@ -36,7 +37,7 @@ CLAMP = "/ops/clamp_with_grad.html?sliders=min:7,grad_output:3"
 
 
 def got(server: str, address: str, **headers: str) -> httpx2.Response:
-    return httpx2.get(server + address, timeout=60, headers=headers)
+    return patient.get(server + address, headers=headers)
 
 
 def stored(html: str) -> dict[str, Any]:

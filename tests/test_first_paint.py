@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
+import patient
 import pytest
 from browsing import alone, curves, here, opened, shows, warmed, withheld
 from playwright.sync_api import Browser, Page, expect
@@ -236,7 +236,7 @@ def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(
 ) -> None:
     address = f"/ops/round_straight_through?layout={layout}"
     warmed(server, address)
-    whole = httpx2.get(server + address, timeout=60).text.replace('<script type="module"', '<script type="later"')
+    whole = patient.get(server + address).text.replace('<script type="module"', '<script type="later"')
     end = '<div class="plot"' if seen != ".tools" else '<div class="rail"'
     places = []
     with alone(browser, server) as page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import httpx2
+import patient
 from browsing import shows
 from looks import WORD
 from playwright.sync_api import Locator, Page, expect
@@ -109,7 +109,7 @@ def test_the_tour_leads_to_pages_that_are_there(page: Page, server: str) -> None
     places = [link.get_attribute("href") for link in page.locator(".tour a").all()]
     assert len(places) == len(TOUR)
     for place in places:
-        assert httpx2.get(f"{server}{place}", timeout=60).status_code == 200, place
+        assert patient.get(f"{server}{place}").status_code == 200, place
 
 
 def test_whoever_searches_is_not_shown_around(page: Page) -> None:
@@ -132,7 +132,7 @@ def test_groups_of_the_visitors_own_come_first() -> None:
 
 
 def test_the_gallery_weighs_less_than_30_kb(server: str) -> None:
-    with httpx2.stream("GET", server, headers={"Accept-Encoding": "br"}, timeout=60) as response:
+    with patient.stream("GET", server, headers={"Accept-Encoding": "br"}) as response:
         assert response.headers["content-encoding"] == "br"
         assert sum(map(len, response.iter_raw())) < 30_000
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import httpx2
 import numpy as np
+import patient
 import pytest
 from asking import answer
 from axe_playwright_python.sync_playwright import Axe
@@ -73,7 +73,7 @@ def test_numbers_are_per_unit_of_grad_output(grad_output: float) -> None:
 
 
 def test_the_table_calls_cells_by_their_elements(server: str) -> None:
-    text = httpx2.get(f"{server}/ops/kill_head.csv?view=jacobian", timeout=60).text
+    text = patient.get(f"{server}/ops/kill_head.csv?view=jacobian").text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 576
     assert (rows[25]["row"], rows[25]["column"], rows[25]["status"]) == ("y[0,1]", "x[0,1]", "agrees")

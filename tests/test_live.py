@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx2
+import patient
 import pytest
 from browsing import WITHIN, alone, curves, drag, enter, here, opened, settles, shows, visitor, zoom
 from loaded import Own, showing
@@ -405,16 +405,16 @@ def test_the_trouble_fits_every_window_and_stands_above_the_figure_where_there_i
 
 
 def test_the_events_say_how_it_is_to_whoever_asks_and_are_not_kept(own: Own) -> None:
-    with httpx2.stream("GET", f"{own.url}/events", timeout=20) as stream:
+    with patient.stream("GET", f"{own.url}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         assert stream.headers["cache-control"].startswith("no-store")
         first = next(line for line in stream.iter_lines() if line.startswith("data: "))
     assert '"first": "Leaky"' in first
-    assert httpx2.head(f"{own.url}/events", timeout=60).status_code == 200
+    assert patient.head(f"{own.url}/events").status_code == 200
 
 
 def test_a_server_of_the_gallery_alone_follows_nothing(server: str) -> None:
     for method, address in (("GET", "/events"), ("POST", "/reload")):
-        refused = httpx2.request(method, server + address, timeout=60)
+        refused = patient.request(method, server + address)
         assert refused.status_code == 404
         assert "gradloupe my_ops.py" in refused.json()["detail"]

@@ -8,6 +8,7 @@ import select
 import signal
 
 import httpx2
+import patient
 import pytest
 from serving import Server, serving, witnessed
 from wire import connected, read
@@ -52,11 +53,11 @@ def test_no_word_of_a_client_is_written(form: str) -> None:
             addresses = [f"/ops/{WORD}", f"/ops/exp.json?{WORD}=1", f"/ops/exp.json?dtype={WORD}", f"/{WORD}"]
             for address in addresses:
                 headers = {"User-Agent": WORD, "Referer": WORD, "X-Request-ID": WORD, "Accept": WORD}
-                httpx2.get(server.url + address, headers=headers, timeout=60)
+                patient.get(server.url + address, headers=headers)
             with connected(server) as connection:
                 connection.sendall(b"STRANGER /stranger HTTP/1.1\r\nHost: stranger.example\r\n\r\n")
                 read(connection)
-            httpx2.request("STRANGER", server.url, headers={"host": "stranger.example"})
+            patient.request("STRANGER", server.url, headers={"host": "stranger.example"})
             said = "\n".join(lines(server, 1 + len(addresses)))
             assert said.count("/ops/{name}") == 3
         log.close()
@@ -69,7 +70,7 @@ def test_no_word_of_a_client_is_written(form: str) -> None:
 def test_a_number_that_a_proxy_has_given_is_kept() -> None:
     with serving("--log", "json") as server:
         given = "0123456789abcdef0123456789abcdef"
-        response = httpx2.get(f"{server.url}/docs", headers={"X-Request-ID": given})
+        response = patient.get(f"{server.url}/docs", headers={"X-Request-ID": given})
         assert response.headers["x-request-id"] == given
         assert json.loads(lines(server, 1)[0])["id"] == given
 
@@ -90,7 +91,7 @@ def test_a_log_that_nobody_reads_any_more_does_not_stop_the_server() -> None:
 
 
 def test_a_log_that_is_not_read_now_does_not_stop_the_server_either() -> None:
-    with serving("--log", "json") as server, httpx2.Client(base_url=server.url, timeout=20) as client:
+    with serving("--log", "json") as server, httpx2.Client(base_url=server.url, timeout=60) as client:
         assert {client.get("/healthz").status_code for _ in range(1000)} == {200}  # 150 kB; a pipe holds 64
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-import httpx2
+import patient
 from misbehaving import MISBEHAVING
 from prometheus_client.parser import text_string_to_metric_families
 from serving import Server, serving
@@ -33,7 +33,7 @@ def test_requests_are_counted_by_the_template_of_their_address() -> None:
         server.wait_until_ready()
         for address in ("/ops/exp.json?count=11", "/ops/cube.json", "/ops/nope.json", "/ops/exp.json?secret=1", "/zz"):
             server.get(address)
-        httpx2.head(f"{server.url}/ops/exp.json")
+        patient.head(f"{server.url}/ops/exp.json")
         numbers = scraped(server)
         route = "/ops/{name}.json"
         assert number(numbers, "requests_total", route=route, status="2xx") == 3
@@ -91,7 +91,7 @@ def test_the_metrics_of_a_public_server_are_not_for_strangers() -> None:
     with serving("--public", "--forwarded-allow-ips", "127.0.0.1") as server:
         assert server.get("/metrics").status_code == 200
         for header, value in (("X-Forwarded-For", "203.0.113.7"), ("Forwarded", "for=10.0.0.1"), ("Via", "1.1 proxy")):
-            refused = httpx2.get(f"{server.url}/metrics", headers={header: value})
+            refused = patient.get(f"{server.url}/metrics", headers={header: value})
             assert refused.status_code == 403
             assert refused.json()["detail"].endswith(".")
             assert "gradloupe_" not in refused.text

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import brotli
 import httpx2
+import patient
 import pytest
 from serving import HERE, Server, serving
 from wire import connected, send
@@ -39,7 +40,7 @@ class Front:
 
     def get(self, address: str, **headers: str) -> httpx2.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return httpx2.get(self.url + address, headers={"accept-encoding": "br"} | named, timeout=60)
+        return patient.get(self.url + address, headers={"accept-encoding": "br"} | named)
 
 
 def free_port() -> int:
@@ -77,7 +78,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
                 yield Front(f"http://127.0.0.1:{port}", behind)
             finally:
                 process.send_signal(signal.SIGQUIT)
-                _, said = process.communicate(timeout=20)
+                _, said = process.communicate(timeout=60)
     assert (process.returncode, "emerg" in said) == (0, False), said
 
 
@@ -135,9 +136,9 @@ CODINGS = {
 
 def test_codings_are_not_mixed_up(front: Front) -> None:
     unpack = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}
-    expected = httpx2.get(f"{front.behind[0].url}/ops/square.json", headers={"accept-encoding": "identity"}).content
+    expected = patient.get(f"{front.behind[0].url}/ops/square.json", headers={"accept-encoding": "identity"}).content
     for accepted, coding in [*CODINGS.items()] * 2:
-        with httpx2.stream("GET", f"{front.url}/ops/square.json", headers={"accept-encoding": accepted}) as response:
+        with patient.stream("GET", f"{front.url}/ops/square.json", headers={"accept-encoding": accepted}) as response:
             assert response.headers.get("content-encoding") == coding, accepted
             assert response.headers["vary"] == "Accept-Encoding"
             assert unpack[coding](b"".join(response.iter_raw())) == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import httpx2
+import patient
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import here, opened
@@ -106,8 +106,8 @@ def test_another_view_takes_its_place_and_it_comes_back(page: Page) -> None:
 
 
 def test_the_table_has_a_row_for_everything(server: str) -> None:
-    table = httpx2.get(f"{server}/ops/functional_linear.csv?view=node", timeout=60).text.splitlines()
+    table = patient.get(f"{server}/ops/functional_linear.csv?view=node").text.splitlines()
     assert table[0] == "function,part,name,kind,shape,dtype,bytes,value"
     assert 'FunctionalLinear,returned,bias,tensor,2x2,float64,32,"0, 0, 1, 0"' in table
-    document = httpx2.get(f"{server}/ops/functional_linear.json?view=node", timeout=60).json()
+    document = patient.get(f"{server}/ops/functional_linear.json?view=node").json()
     assert len(document["columns"]["name"]) == len(table) - 1

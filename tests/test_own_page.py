@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx2
+import patient
 import pytest
 from browsing import alone, shows
 from loaded import FUNCTIONS, MY_OPS, Own, showing
@@ -55,10 +55,10 @@ def test_it_leads_to_the_first_function_of_the_file(own: Own, browser: Browser) 
 
 
 def test_a_server_of_the_gallery_alone_says_so(server: str) -> None:
-    refused = httpx2.get(f"{server}/own", timeout=60)
+    refused = patient.get(f"{server}/own")
     assert refused.status_code == 404
     assert "gradloupe my_ops.py" in refused.json()["detail"]
-    assert "Yours" not in httpx2.get(f"{server}/", timeout=60).text
+    assert "Yours" not in patient.get(f"{server}/").text
 
 
 def test_while_the_file_is_imported_a_page_waits_and_goes_on_by_itself(tmp_path: Path, browser: Browser) -> None:

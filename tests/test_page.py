@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import httpx2
+import patient
 import pytest
 from browsing import alone, close, curves, opened, shows, value_at
 from playwright.sync_api import Browser, Page, expect
@@ -18,7 +18,7 @@ TEMPLATE = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53"
 @pytest.mark.parametrize("name", SEEDS)
 def test_every_op_opens_with_its_curves_drawn(page: Page, server: str, name: str) -> None:
     opened(page, f"/ops/{name}")
-    answer = httpx2.get(f"{server}/ops/{name}.json", timeout=60).json()
+    answer = patient.get(f"{server}/ops/{name}.json").json()
     drawn = curves(page)
     for name in ("forward", "numerical", "analytical"):  # what came with the page has the digits that can be seen
         assert drawn[name][0] == pytest.approx(answer["columns"]["x"], abs=1e-8)

@@ -6,7 +6,7 @@ import json
 import math
 from urllib.parse import quote
 
-import httpx2
+import patient
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,20 +113,20 @@ REFUSED = [
 @pytest.mark.parametrize(("address", "culprit", "offer"), REFUSED)
 def test_a_bad_address_is_refused_in_one_sentence(server: str, address: str, culprit: str, offer: str) -> None:
     path, _, query = address.partition("?")
-    response = httpx2.get(f"{server}{path}.json?{query}")
+    response = patient.get(f"{server}{path}.json?{query}")
     problem = response.json()
     assert response.status_code == 422
     assert response.headers["content-type"] == "application/problem+json"
     assert culprit in problem["detail"]
     assert offer in problem["detail"]
     assert problem["detail"].endswith(".")
-    page = httpx2.get(f"{server}{address}")
+    page = patient.get(f"{server}{address}")
     assert page.status_code == 422
     assert page.headers["content-type"].startswith("text/html")
 
 
 def test_an_endless_query_is_refused(server: str) -> None:
-    response = httpx2.get(f"{server}{CLAMP}.json?min={'1' * 20_000}")
+    response = patient.get(f"{server}{CLAMP}.json?min={'1' * 20_000}")
     assert response.status_code == 414
     assert "16384" in response.json()["detail"]
 

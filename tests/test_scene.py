@@ -6,7 +6,7 @@ import random
 import re
 from typing import Any
 
-import httpx2
+import patient
 import pytest
 from pictured import MADE_UP, document, finite, frame
 from playwright.sync_api import Page
@@ -41,7 +41,7 @@ WIDE, NARROW = 800, 400
 @pytest.fixture(scope="module")
 def files(server: str) -> str:
     """Where the modules lie."""
-    found = re.search(r"/static/\w+", httpx2.get(f"{server}/", timeout=60).text)
+    found = re.search(r"/static/\w+", patient.get(f"{server}/").text)
     assert found
     return found[0]
 

@@ -186,7 +186,7 @@ def started(folder: Path, *arguments: str, **environment: str) -> Iterator[tuple
 def ended(process: subprocess.Popen[str]) -> str:
     """What it has said on stderr when Ctrl-C has ended it."""
     process.send_signal(signal.SIGINT)
-    return process.communicate(timeout=20)[1]
+    return process.communicate(timeout=60)[1]
 
 
 def test_the_line_says_what_is_shown_and_where_with_a_token(folder: Path) -> None:

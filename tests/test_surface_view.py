@@ -8,7 +8,7 @@ from dataclasses import fields
 from time import perf_counter
 from typing import Any
 
-import httpx2
+import patient
 import pytest
 import torch
 from looks import op_of, section
@@ -30,7 +30,7 @@ def asked(op: str, query: str = "") -> Any:
 
 
 def document(server: str, address: str) -> dict[str, Any]:
-    response = httpx2.get(f"{server}{address}", timeout=60)
+    response = patient.get(f"{server}{address}")
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()
     TypeAdapter(Surface).validate_python(found)
@@ -87,7 +87,7 @@ def test_another_view_does_not_mind_what_a_surface_would_sweep() -> None:
     ],
 )
 def test_what_cannot_be_swept_is_refused_in_a_sentence(server: str, op: str, query: str, said: str) -> None:
-    response = httpx2.get(f"{server}/ops/{op}.json?view=surface&{query}")
+    response = patient.get(f"{server}/ops/{op}.json?view=surface&{query}")
     assert response.status_code == 422
     assert said in response.json()["detail"]
     with pytest.raises(BadQuery):
@@ -109,7 +109,7 @@ def test_a_surface_is_a_document_of_its_own(server: str) -> None:
 
 
 def test_the_table_is_long_with_a_place_in_every_row(server: str) -> None:
-    text = httpx2.get(f"{server}/ops/replace_grad.csv?view=surface&count=5", timeout=60).text
+    text = patient.get(f"{server}/ops/replace_grad.csv?view=surface&count=5").text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 25
     assert [(row["x"], row["y"]) for row in rows[4:6]] == [("3.0", "-3.0"), ("-3.0", "-1.5")]

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 import numpy as np
+import patient
 import pytest
 from asking import answer
 from looks import op_of, written
@@ -76,11 +77,11 @@ def checked(response: httpx2.Response, view: str) -> dict[str, Any]:
 def test_every_view_of_every_op_is_answered_before_the_deadline_as_numbers_and_as_a_table(
     server: str, name: str, view: str
 ) -> None:
-    document = checked(httpx2.get(f"{server}/ops/{name}.json?view={view}", timeout=60), view)
+    document = checked(patient.get(f"{server}/ops/{name}.json?view={view}"), view)
     assert document["failure"] is None
     assert document.get("sentence", "a sentence").strip()
     assert document["columns"].keys() >= set(COLUMNS[view])
-    response = httpx2.get(f"{server}/ops/{name}.csv?view={view}", timeout=60)
+    response = patient.get(f"{server}/ops/{name}.csv?view={view}")
     assert response.status_code == 200
     table = csv.DictReader(io.StringIO(response.text))
     rows, columns = list(table), document["columns"]
@@ -92,31 +93,31 @@ def test_every_view_of_every_op_is_answered_before_the_deadline_as_numbers_and_a
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("name", ["clamp_with_grad", "heaviside_sigmoid", "exp"])
 def test_no_state_of_the_controls_takes_a_view_out_of_its_shape(server: str, name: str, view: str, query: str) -> None:
-    checked(httpx2.get(f"{server}/ops/{name}.json?view={view}&{query}", timeout=60), view)
+    checked(patient.get(f"{server}/ops/{name}.json?view={view}&{query}"), view)
 
 
 @pytest.mark.parametrize("view", CLOSER)
 def test_a_parameter_that_gets_no_gradient_is_an_answer_too(server: str, view: str) -> None:
-    checked(httpx2.get(f"{server}/ops/clamp_with_grad.json?view={view}&wrt=min", timeout=60), view)
+    checked(patient.get(f"{server}/ops/clamp_with_grad.json?view={view}&wrt=min"), view)
 
 
 @pytest.mark.parametrize("view", CLOSER)
 @pytest.mark.parametrize("ending", ["json", "csv"])
 def test_a_view_that_is_known_is_not_sent_again(server: str, view: str, ending: str) -> None:
     address = f"{server}/ops/exp.{ending}?view={view}"
-    first = httpx2.get(address)
-    again = httpx2.get(address, headers={"if-none-match": first.headers["etag"]})
+    first = patient.get(address)
+    again = patient.get(address, headers={"if-none-match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    head = httpx2.head(address)
+    head = patient.head(address)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["etag"] == first.headers["etag"]
 
 
 def test_every_view_has_a_tag_of_its_own_and_so_has_every_place(server: str) -> None:
     addresses = [f"view={view}" for view in VIEWS] + ["view=step&at=0.5", "view=step&at=1"]
-    tags = [httpx2.head(f"{server}/ops/exp.json?{address}").headers["etag"] for address in addresses]
+    tags = [patient.head(f"{server}/ops/exp.json?{address}").headers["etag"] for address in addresses]
     assert len(set(tags)) == len(addresses)
-    assert tags[0] == httpx2.head(f"{server}/ops/exp.json").headers["etag"]
+    assert tags[0] == patient.head(f"{server}/ops/exp.json").headers["etag"]
 
 
 @pytest.fixture(scope="module")
@@ -151,10 +152,10 @@ def test_a_function_that_fails_is_told_in_the_shape_of_the_view(misbehaving: Ser
 
 
 def test_a_place_is_named_where_it_is_looked_at(server: str) -> None:
-    assert httpx2.get(f"{server}/ops/exp.json?view=step&start=0&stop=1").json()["at"] == 0.5
-    document = httpx2.get(f"{server}/ops/exp.json?view=step&at=2").json()
+    assert patient.get(f"{server}/ops/exp.json?view=step&start=0&stop=1").json()["at"] == 0.5
+    document = patient.get(f"{server}/ops/exp.json?view=step&at=2").json()
     assert (document["at"], document["address"]) == (2, "/ops/exp?view=step&at=2")
-    assert "at" not in httpx2.get(f"{server}/ops/exp.json?view=area").json()
+    assert "at" not in patient.get(f"{server}/ops/exp.json?view=area").json()
 
 
 def test_the_areas_of_a_right_backward_add_up_to_what_forward_rises_by() -> None:
@@ -217,8 +218,8 @@ def test_the_map_of_a_linear_backward_is_the_same_from_top_to_bottom() -> None:
 
 
 def test_a_table_of_a_map_has_one_line_for_every_pair(server: str) -> None:
-    document = httpx2.get(f"{server}/ops/exp.json?view=map&count=5").json()
-    rows = list(csv.DictReader(io.StringIO(httpx2.get(f"{server}/ops/exp.csv?view=map&count=5").text)))
+    document = patient.get(f"{server}/ops/exp.json?view=map&count=5").json()
+    rows = list(csv.DictReader(io.StringIO(patient.get(f"{server}/ops/exp.csv?view=map&count=5").text)))
     x, grad_output = document["columns"]["x"], document["columns"]["grad_output"]
     pairs = [(float(row["x"]), float(row["grad_output"])) for row in rows]
     assert pairs == [(t, g) for g in grad_output for t in x]
