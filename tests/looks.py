@@ -37,6 +37,18 @@ class Written(torch.autograd.Function):
         return grad_output * ctx.derivative(x), None, None
 
 
+class Counted:
+    """A function of a tensor that counts how often it is called."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        self.function = function
+        self.calls = 0
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return self.function(x)
+
+
 def op_of(function: Callable[..., Any], *inputs: Input, parameters: tuple[Parameter, ...] = (), **words: Any) -> Op:
     """An op around any function of tensors, differentiated by autograd."""
     return Op(Plain, "a test", "tests", "", "", inputs or (Input("x"),), parameters, call=function, **words)

@@ -140,14 +140,17 @@ def test_one_singular_matrix_is_a_gap_in_the_curve():
 
 
 def test_a_slow_function_is_looked_at_in_fewer_points():
+    spent = 0.0
+
     def slow(x):
+        nonlocal spent
+        spent += 2e-3
         until = time.thread_time() + 2e-3
         while time.thread_time() < until:
             pass
         return x.softmax(0)
 
     op = op_of(slow, Input("x", shape=(3,), value=0.5), of="y[1]", wrt="x[0]")
-    began = time.thread_time()
     evaluation, _ = look(op)
     assert evaluation.grid.count <= 101
-    assert time.thread_time() - began < 9
+    assert spent < 5

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -298,11 +297,8 @@ def test_a_file_of_a_failure_is_not_kept(house: Path) -> None:
 def test_others_are_served_while_a_file_is_made(server: str) -> None:
     made = threading.Thread(target=got, args=(server, "/ops/square.html?sliders=grad_output:41&count=3001"))
     made.start()
-    slowest = 0.0
-    for count in range(20):
-        begun = time.monotonic()
-        assert got(server, f"/ops/exp.json?count={300 + count}").status_code == 200
-        slowest = max(slowest, time.monotonic() - begun)
-    assert made.is_alive() or slowest < 1
-    assert slowest < 2
-    made.join()
+    served = 0
+    while made.is_alive():
+        assert got(server, f"/ops/exp.json?count={300 + served}").status_code == 200
+        served += 1
+    assert served > 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -53,10 +52,8 @@ class Contraction(Function):
 
 @pytest.mark.parametrize(("function", "where"), [(Endless, "forward"), (EndlessBack, "backward")])
 def test_what_never_comes_back_is_said_to(function: Any, where: str) -> None:
-    begun = time.monotonic()
     with pytest.raises(NotInferred) as raised:
         infer(function, budget=1.0)
-    assert time.monotonic() - begun < 3
     assert f"{function.__name__} does not come to an end: {where} was not back after" in raised.value.sentence
     assert "x: float64[7]" in raised.value.sentence
 

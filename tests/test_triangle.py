@@ -40,6 +40,55 @@ class Doubled(Cholesky):
         return shared(ctx, grad_output, 1.0)
 
 
+class Solved(torch.autograd.Function):
+    """The solution of a symmetric system, whose gradient is no symmetric matrix."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        low = torch.linalg.cholesky(a)
+        x = torch.cholesky_solve(b, low)
+        ctx.save_for_backward(low, x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        low, x = ctx.saved_tensors
+        back = torch.cholesky_solve(grad_output, low)
+        return -x @ back.mT, back
+
+
+class SolvedTwice(Solved):
+    """The same, with a factor too many."""
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        of_a, of_b = Solved.backward(ctx, grad_output)
+        return 2 * of_a, of_b
+
+
+class Lower(torch.autograd.Function):
+    """What stands in the lower triangle, squared, and nothing else."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a.tril() ** 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (a,) = ctx.saved_tensors
+        return 2 * a.tril() * grad_output
+
+
+class Leaking(Lower):
+    """The same, whose backward forgets that the upper triangle is not read."""
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (a,) = ctx.saved_tensors
+        return 2 * a * (grad_output + grad_output.mT)
+
+
 def shared(ctx, grad_output, factor):
     (low,) = ctx.saved_tensors
     phi = torch.tril(low.mT @ grad_output)
@@ -51,6 +100,12 @@ def shared(ctx, grad_output, factor):
 
 def of(function) -> Op:
     return Op(function, "a factor", "tests", "", "", (Input("a", shape=(3, 3), value=SPD),), wrt="a[0,0]", of="y[1,0]")
+
+
+def system(function) -> Op:
+    b = tuple(0.3 * k - 0.7 for k in range(6))
+    inputs = (Input("a", shape=(3, 3), value=SPD), Input("b", shape=(3, 2), value=b))
+    return Op(function, "a solution", "tests", "", "", inputs, wrt="a[1,0]", of="y[1,0]")
 
 
 def test_the_second_derivative_of_a_shared_gradient_is_no_error():
@@ -72,6 +127,26 @@ def test_a_pair_across_the_diagonal_is_moved_as_one(wrt, out):
     said = sentence(seen, verdict, Names(wrt, out, "exact"))
     assert f"forward reads one triangle of a only: a[{column},{row}] is moved too" in said
     assert look(of(Doubled), -1, 1, wrt=wrt, of=out)[1].word == "differs"
+
+
+@pytest.mark.parametrize("wrt", ["a[1,0]", "a[0,1]", "a[2,1]"])
+@pytest.mark.parametrize("out", ["y[1,0]", "y[2,1]"])
+def test_of_a_gradient_that_is_not_symmetric_the_sum_is_what_counts(wrt, out):
+    assert look(system(Solved), -1, 1, wrt=wrt, of=out)[1].word == "matches"
+    assert look(system(SolvedTwice), -1, 1, wrt=wrt, of=out)[1].word == "differs"
+
+
+def test_such_a_gradient_is_right_in_the_jacobian_and_in_the_contract_too():
+    assert not jacobian(section(system(Solved)), 2.0).numerical.where(Status.DIFFERS).any()
+    assert jacobian(section(system(SolvedTwice)), 2.0).numerical.where(Status.DIFFERS).any()
+    found = {each.id: each.level for each in contract(section(system(Solved))).checks}
+    assert found["GRADIENT"] == "fine"
+
+
+def test_what_is_right_by_each_element_is_swept_by_each_element():
+    seen, verdict = look(of(Lower), -1, 1, wrt="a[1,0]", of="y[1,0]")
+    assert (seen.mirror, verdict.word) == ((), "matches")
+    assert look(of(Leaking), -1, 1, wrt="a[1,0]", of="y[1,0]")[1].word == "differs"
 
 
 def test_so_is_it_of_second_order():

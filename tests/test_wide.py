@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 import torch
-from looks import op_of, section, written
+from looks import Counted, op_of, section, written
 from test_judge import RIGHT
 
 from gradloupe.server.numerics.grid import Grid
@@ -297,9 +297,7 @@ class LoopsBackwards(torch.autograd.Function):
     ],
 )
 def test_a_function_that_takes_ever_longer_is_left_in_time(function, least, most):
-    started = time.perf_counter()
     seen = wide(op_of(function))
-    assert time.perf_counter() - started < 5
     assert seen.ends == ("slow", "slow")
     assert least < -seen.reach[0] < most
     assert least < seen.reach[1] < most
@@ -398,12 +396,9 @@ def test_the_sentence_says_how_far_was_looked_where_there_is_nothing_to_object()
     ]
 
 
-def test_a_look_is_taken_within_the_blink_of_an_eye():
-    cut = section(op_of(torch.tanh))
-    cut = arranged(cut, np.linspace(-3, 3, 101))
-    seconds = []
-    for _ in range(20):
-        started = time.perf_counter()
-        wide_look(cut, cut, 1.0, 1.0)
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 5e-3
+def test_a_look_costs_few_calls():
+    tanh = Counted(torch.tanh)
+    cut = arranged(section(op_of(tanh)), np.linspace(-3, 3, 101))
+    tanh.calls = 0
+    wide_look(cut, cut, 1.0, 1.0)
+    assert tanh.calls <= 24
