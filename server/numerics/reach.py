@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from . import stopwatch
 from .failure import FunctionFailed
 from .section import Section
 
@@ -88,7 +88,7 @@ def reach_of(section: Section, reference: Section, grad_output: float) -> Reach:
 
 def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End:
     """Outwards from 0 as far as ``call(radius, whether backward too)`` goes without raising or taking too long."""
-    started, good, careful = time.perf_counter(), 0.0, False
+    started, good, careful = stopwatch.now(), 0.0, False
     usual = {True: np.inf, False: np.inf}
     while good < top:
         radius = min(good * SMALL, top) if careful else _next(good, top)
@@ -100,7 +100,7 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
                 seconds = min(seconds, _timed(call, radius, deep))
         except _Refused as refused:
             return _End(_last(call, good, radius), str(refused), usual[True])
-        if seconds > too_long or time.perf_counter() - started > ENOUGH:
+        if seconds > too_long or stopwatch.now() - started > ENOUGH:
             return _End(good, "slow", usual[True])
         usual[deep] = min(usual[deep], seconds)
         careful = seconds > TWICE * usual[deep] + MORE
@@ -113,9 +113,9 @@ def _next(radius: float, top: float) -> float:
 
 
 def _timed(call: Callable[[float, bool], None], radius: float, deep: bool) -> float:
-    started = time.perf_counter()
+    started = stopwatch.now()
     call(radius, deep)
-    return time.perf_counter() - started
+    return stopwatch.now() - started
 
 
 def _last(call: Callable[[float, bool], None], good: float, bad: float) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 
+from .. import stopwatch
 from ..section import Section
 from .badge import Badge, raised
 from .call import Call
@@ -43,13 +43,13 @@ def badges(section: Section, call: Call, until: float = math.inf, compiled: bool
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {name: _tried(name, ask, until) for name, ask in asked.items()}
-        found["compile"] = compiling(call, compiled, until - time.monotonic())
+        found["compile"] = compiling(call, compiled, until - stopwatch.now())
         return tuple(found[name] for name in ORDER)
 
 
 def _tried(name: str, ask: Callable[[], Badge], until: float) -> Badge:
     """A badge, unknown where it cannot be found out."""
-    left = until - time.monotonic()
+    left = until - stopwatch.now()
     if left <= 0:
         return Badge(name, "unknown", "The Function is too slow for all badges.")
     try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
+from .. import stopwatch
 from .checkers import CHECKERS
 from .declared import DECLARED
 from .drawn import DRAWN
@@ -49,7 +49,7 @@ LATE_NOW = "the Function takes too long for all checks"
 
 def checks(at: Examined) -> tuple[Check, ...]:
     """A row of every check that could be made, and one that says which could not. Raises nothing a Function raises."""
-    until, missed = time.monotonic() + ALL, dict[str, list[str]]()
+    until, missed = stopwatch.now() + ALL, dict[str, list[str]]()
     rows = tuple(_all(at, until, missed))
     return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
 
@@ -74,7 +74,7 @@ def _all(at: Examined, until: float, missed: dict[str, list[str]]) -> Iterator[C
 
 def _found(at: Examined, probe: Probe, until: float) -> list[Found] | str:
     """What a check has found, or why it could not be made."""
-    left = until - time.monotonic()
+    left = until - stopwatch.now()
     if left <= 0:
         return LATE_NOW
     try:

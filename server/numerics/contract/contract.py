@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 
 from ....ops import Op
+from .. import stopwatch
 from ..failure import Failure, failure_of
 from ..section import Section
 from . import badged
@@ -57,12 +57,12 @@ def contract(section: Section, reach: tuple[float, float] | None = None, compile
         return Contract((no_function(section.op),), (), ())
     section = section.at(torch.float64, "cpu")
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
-    until = time.monotonic() + COMPILING
+    until = stopwatch.now() + COMPILING
     with undisturbed(), warnings.catch_warnings(action="ignore"), silenced():
         load(section.op.function)
         at = Examined(section, _call(section, reach), reach or domain)
         rows = checks(at)
-        given = badges(at.section, at.call, until if compiled else min(until, time.monotonic() + BADGES), compiled)
+        given = badges(at.section, at.call, until if compiled else min(until, stopwatch.now() + BADGES), compiled)
         return Contract((*rows, *badged.rows(at, given)), given, raw(at), _tried(at), _failure(at))
 
 

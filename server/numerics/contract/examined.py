@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import Any
 
 import torch
 
+from .. import stopwatch
 from ..linearity import Linearity
 from ..nodes import nodes
 from ..section import Section
@@ -101,10 +101,10 @@ class Examined:
     @cached_property
     def first(self) -> First:
         """The first call, with an irregular ``grad_output`` for every output. It is interrupted after a while."""
-        began = time.monotonic()
+        began = stopwatch.now()
         try:
             with within(FIRST):
-                return replace(self._called(), seconds=time.monotonic() - began)
+                return replace(self._called(), seconds=stopwatch.now() - began)
         except TookTooLong as error:
             return First(Record(()), None, {}, {}, (), "forward", error)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from .. import stopwatch
 
 # Seconds: the shortest that there are, and after how many a Function that has swallowed the first is told again.
 SOON, AGAIN = 1e-3, 0.1
@@ -32,7 +33,7 @@ class _Calls:
 
 def begun() -> None:
     """Say that a call of a Function begins now."""
-    _Calls.began = time.monotonic()
+    _Calls.began = stopwatch.now()
 
 
 def _importing(frame: FrameType | None) -> bool:
@@ -48,16 +49,16 @@ def within(seconds: float) -> Iterator[None]:
     """Raise ``TookTooLong`` in whatever Python code runs inside after so many seconds, again and again.
 
     An alarm that was set before goes off when it would have. Outside the main thread there is no bound. An import is
-    never interrupted, which would leave half a module for the life of the process.
+    never interrupted, which would leave half a module for the life of the process. The time is that of ``stopwatch``.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    started, inside = time.monotonic(), True
+    started, inside = stopwatch.now(), True
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if inside and not _importing(frame):
-            raise TookTooLong(f"it was not back after {seconds:.2g} s", time.monotonic() - max(_Calls.began, started))
+        if inside and stopwatch.now() - started >= seconds and not _importing(frame):
+            raise TookTooLong(f"it was not back after {seconds:.2g} s", stopwatch.now() - max(_Calls.began, started))
 
     before = signal.signal(signal.SIGALRM, interrupt)
     left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), AGAIN)
@@ -68,4 +69,4 @@ def within(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), SOON), again)
+            signal.setitimer(signal.ITIMER_REAL, max(left - (stopwatch.now() - started), SOON), again)

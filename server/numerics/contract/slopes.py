@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
 
+from .. import stopwatch
 from .call import Call, Tensors
 
 # Elements looked at in one tensor, and the seconds they may take together.
@@ -92,12 +92,12 @@ def of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> S
     """The derivative of a number by the elements of a tensor, at most 24 of them and those there is time for."""
     value = torch.zeros_like(held)
     known = torch.zeros(held.shape, dtype=torch.bool)
-    middle, until = total(held), time.monotonic() + SECONDS
+    middle, until = total(held), stopwatch.now() + SECONDS
     count = held.numel()
     for place in {round(k * (count - 1) / max(1, min(MOST, count) - 1)) for k in range(min(MOST, count))}:
         found, sure = _one(total, held, place, middle)
         value.view(-1)[place], known.view(-1)[place] = found, sure
-        if time.monotonic() > until:
+        if stopwatch.now() > until:
             break
     typical = float(value[known].abs().max()) if bool(known.any()) else 0.0
     return Slopes(value, known & (value.abs() <= 1e8 * (1 + typical)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from .. import stopwatch
 from ..noise import EPSILON, Array
 from ..section import Section
 from .downhill import downhill
@@ -74,9 +74,9 @@ def descend(section: Section, asked: Asked) -> Descent:
         raise TooLarge(f"{many}: the true derivative is measured of at most {MOST_PAIRS} pairs of them.")
     random = _draws(loss, start)
     truth = truth.alone() if random else truth
-    begun = time.perf_counter()
+    begun = stopwatch.now()
     returned = walk(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), SECONDS)
-    left = SECONDS - (time.perf_counter() - begun)
+    left = SECONDS - (stopwatch.now() - begun)
     met: list[int] = []
     true = walk(start, plan.lr, plan.steps, _true(truth, loss, random, met), max(LEAST_SECONDS, left))
     ways = returned.positions[:, 0], true.positions[:, 0]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from .. import stopwatch
 from ..failure import Failure, FunctionFailed
 from ..noise import Array
 from .loss import Pulled, flat, seed
@@ -50,7 +50,7 @@ def walk(start: torch.Tensor, lr: float, steps: int, pull: Pull, seconds: float)
     It ends early where the loss or the gradient is no finite number, where none arrives, and where the Function
     fails. The arithmetic is that of ``torch.optim.SGD``.
     """
-    position, ends = start.clone(), time.perf_counter() + seconds
+    position, ends = start.clone(), stopwatch.now() + seconds
     positions, gradients, losses = [flat(position)], list[Array](), list[float]()
     bare, lost, late, failure = False, False, False, None
     nothing = np.full(position.numel(), np.nan)
@@ -66,7 +66,7 @@ def walk(start: torch.Tensor, lr: float, steps: int, pull: Pull, seconds: float)
         losses.append(pulled.loss)
         failure = pulled.failure
         bare = pulled.gradient is None and failure is None and bool(np.isfinite(pulled.loss))
-        late = step < steps and time.perf_counter() > ends
+        late = step < steps and stopwatch.now() > ends
         if pulled.gradient is None:
             break
         gradients.append(flat(pulled.gradient))

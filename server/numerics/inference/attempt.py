@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 
 import torch
 
+from .. import stopwatch
 from ..contract.nowhere import silenced
 from ..contract.randomness import reseed, undisturbed
 from ..layout import Handed, delivered
@@ -52,7 +52,7 @@ class Attempt:
 
     def within(self, seconds: float) -> Attempt:
         """The same with no more time than this, nor more than it had."""
-        own, now = self.clock, time.monotonic()
+        own, now = self.clock, stopwatch.now()
         return replace(self, clock=Clock(min(own.until, now + seconds), own.took, own.over))
 
     def changed(self, values: Mapping[str, Any]) -> Attempt:
@@ -72,7 +72,7 @@ class Attempt:
                     value = value * 1
             arguments.append(fresh(value))
         reseed(self.seed)
-        begun = time.monotonic()
+        begun = stopwatch.now()
         try:
             with torch.set_grad_enabled(track):
                 return leaves, flattened(applied(self.function)(*arguments))
@@ -97,7 +97,7 @@ class Attempt:
         """
         if self.late:
             return None
-        begun = time.monotonic()
+        begun = stopwatch.now()
         try:
             leaves, returned = self.called(track=True)
             out = several(returned)[output]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
+
+from .. import stopwatch
 
 
 @dataclass
 class Clock:
     """Ends at ``until``; ``took`` are the seconds of the last calls, by which the next ones are foreseen."""
 
-    until: float = field(default_factory=lambda: time.monotonic() + 10)
+    until: float = field(default_factory=lambda: stopwatch.now() + 10)
     took: tuple[float, ...] = ()
     over: bool = False
 
     def timed(self, begun: float) -> None:
         """Note that a call that began then has ended."""
-        self.took = (*self.took[-1:], time.monotonic() - begun)
+        self.took = (*self.took[-1:], stopwatch.now() - begun)
 
     @property
     def seconds(self) -> float:
@@ -25,6 +26,6 @@ class Clock:
 
     def has(self, calls: int) -> bool:
         """Whether there is time for so many calls; there is for none once there was not for one."""
-        fits = not self.over and time.monotonic() + calls * self.seconds <= self.until
+        fits = not self.over and stopwatch.now() + calls * self.seconds <= self.until
         self.over = self.over or (not fits and calls == 1)
         return fits

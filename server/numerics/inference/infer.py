@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .. import stopwatch
 from .failing import not_inferred
 from .gathered import gathered
 from .ladder import Step
@@ -43,7 +43,7 @@ def infer(function: Callable[..., Any], budget: float = BUDGET) -> Guess:
     differences of forward say. ``budget`` is in seconds. The state of torch
     and of the random numbers is left as it was. Raises ``NotInferred``, whatever the Function raises.
     """
-    begun = time.monotonic()
+    begun = stopwatch.now()
     with untouched():
         signature = signature_of(function)
         search = Search(signature, gathered(signature), budget)
@@ -51,7 +51,7 @@ def infer(function: Callable[..., Any], budget: float = BUDGET) -> Guess:
         if search.found is None and search.refused is None:
             raise not_inferred(function, search)
     step, trouble = (search.found[0], "") if search.found else (search.refused[0], search.refused[1].message)  # type: ignore[index]
-    return Guess(step.recipe, tuple(_because(step, search)), search.trials, time.monotonic() - begun, trouble)
+    return Guess(step.recipe, tuple(_because(step, search)), search.trials, stopwatch.now() - begun, trouble)
 
 
 def _because(step: Step, search: Search) -> list[tuple[str, str]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
 import torch
 
+from .. import stopwatch
 from ..failure import Failure, FunctionFailed, failure_of, returned
 from ..noise import EPSILON, Array
 from ..section import Section
@@ -42,9 +42,9 @@ class Every:
     @cached_property
     def seconds(self) -> float:
         """What a call takes."""
-        begun = perf_counter()
+        begun = stopwatch.now()
         self.called()
-        return perf_counter() - begun
+        return stopwatch.now() - begun
 
     @cached_property
     def weights(self) -> tuple[Array, ...]:

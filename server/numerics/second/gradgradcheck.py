@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
+from .. import stopwatch
 from ..noise import Array
 from ..number import number
 from ..place import listed
@@ -44,7 +44,7 @@ def gradgradcheck(section: Section, points: Array, called: str, span: float) -> 
         return Opinion(None, "torch.autograd.gradgradcheck was not run: no point lies off the kinks and jumps.")
     section, until, done = section.at(torch.float64, "cpu"), math.inf, list[str]()
     for t in points.tolist():
-        if time.monotonic() > until:
+        if stopwatch.now() > until:
             break
         at = f"{called} = {number(t, span)}"
         try:
@@ -59,7 +59,7 @@ def gradgradcheck(section: Section, points: Array, called: str, span: float) -> 
         if refused:
             return Opinion(None, f"torch.autograd.gradgradcheck was not run: {refused}.")
         # The first time torch has much to load, which is no fault of the Function's.
-        until = min(until, time.monotonic() + SECONDS)
+        until = min(until, stopwatch.now() + SECONDS)
         done.append(number(t, span))
     return Opinion(True, f"torch.autograd.gradgradcheck passes at {called} = {listed(done)}.")
 
@@ -80,9 +80,9 @@ def _run(section: Section, t: float) -> str:
 
 
 def _taken(call: Callable[[torch.Tensor], torch.Tensor], swept: torch.Tensor) -> float:
-    begun = time.monotonic()
+    begun = stopwatch.now()
     call(swept)
-    return time.monotonic() - begun
+    return stopwatch.now() - begun
 
 
 def _call(section: Section, t: float) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
