@@ -75,3 +75,9 @@ def test_where_the_system_does_not_tell_it_is_the_clock_on_the_wall(monkeypatch:
     before = time.monotonic()
     now = stopwatch.now()
     assert before <= now <= time.monotonic()
+
+
+@pytest.mark.usefixtures("crowd")
+def test_a_call_takes_what_it_computes_and_sleeps() -> None:
+    assert 0.25 <= stopwatch.taken(lambda: compute(0.25)) < 0.4
+    assert stopwatch.taken(lambda: threading.Event().wait(0.1)) > 0.09

