@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -236,6 +236,32 @@ def test_the_process_is_left_as_it_was() -> None:
     finally:
         torch.set_default_dtype(torch.float32)
         torch.set_num_threads(threads)
+
+
+class Threads(torch.autograd.Function):
+    """Notes in how many threads it is called."""
+
+    seen: ClassVar[set[int]] = set()
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        Threads.seen.add(torch.get_num_threads())
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return 2 * grad_output
+
+
+def test_a_function_is_called_in_one_thread_the_second_time_too() -> None:
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        for _ in range(2):
+            assert gradloupe.check(Threads).word == "matches"
+    finally:
+        torch.set_num_threads(threads)
+    assert Threads.seen == {1}
 
 
 def test_importing_the_package_loads_nothing() -> None:

@@ -19,11 +19,15 @@ _CUDA: Any = torch.cuda  # not all of it is typed
 
 @contextmanager
 def untouched() -> Iterator[None]:
-    """Random numbers, default dtype, threads, modes of torch, the folder: at the end they are as at the beginning."""
+    """Random numbers, default dtype, threads, modes of torch, the folder: at the end they are as at the beginning.
+
+    Meanwhile torch computes in one thread: for tensors of this size more of them take many times longer.
+    """
     path, folder = list(sys.path), _folder()
     cuda = _CUDA.get_rng_state_all() if _CUDA.is_initialized() else []
     errors = np.geterr()
     with unchanged(), undisturbed():
+        torch.set_num_threads(1)
         try:
             yield
         finally:
