@@ -44,6 +44,8 @@ def _tensor(dtype: str, shape: str, words: str) -> str:
     if dtype == "bool":
         return f"torch.rand({shape}) < 0.5"
     if "int" in dtype:
+        if "shuffled" in words and shape != "()":
+            return f"torch.randperm({shape.rpartition(', ')[2]}).expand({shape})"
         below = re.search(r"<\s*(\d+)", words)
         within = shape if shape == "()" else f"({shape},)"
         return f"torch.randint({below[1] if below else 2}, {within}, dtype=torch.{dtype})"
@@ -53,4 +55,10 @@ def _tensor(dtype: str, shape: str, words: str) -> str:
         return f"torch.randn({shape}, dtype=torch.{dtype}).sign()"
     if "positive" in words:
         return f"torch.rand({shape}, dtype=torch.{dtype}) + 0.5"
+    if "negative" in words:
+        return f"-torch.rand({shape}, dtype=torch.{dtype}) - 0.5"
+    if "tiny" in words:
+        return f"torch.full({shape if shape == '()' else f'({shape},)'}, 1e-12, dtype=torch.{dtype})"
+    if "rising" in words and shape != "()":
+        return f"torch.linspace(-1, 1, {shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape})"
     return f"torch.randn({shape}, dtype=torch.{dtype})"

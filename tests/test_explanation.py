@@ -70,6 +70,7 @@ STORIES = [
     ("added multiple of x", sin, lambda x: cos(x) - x, "(the slope of forward − x) everywhere"),
     ("low precision", sin, lambda x: cos(x.float()).double(), "24 significant bits instead of 53", "float32"),
     ("low precision", sin, lambda x: cos(x).bfloat16().double(), "8 significant bits", "bfloat16"),
+    ("low precision", sin, lambda x: cos(x / 2) ** 2 - (sin(x / 2).float().double()) ** 2, "part of it", "float32"),
     ("only in part", exp, lambda x: exp(x.clamp(-2, 2)), "right only for −2 < x < 2", "0.1353 times", "7.389 times"),
     ("only in part", tanh, lambda x: (1 - tanh(x) ** 2) * (x.abs() < 2), "elsewhere it returns 0"),
     ("only in part", torch.relu, lambda x: (x > 0.37) * 1.0, "for x > 0.37: elsewhere it returns 0"),
@@ -129,6 +130,7 @@ NEARLY = [
     ("added multiple of x", exp, lambda x: exp(x) + 0.1 * sin(x)),
     ("low precision", sin, lambda x: cos(x) * (1 + 1e-8 * x)),
     ("low precision", sin, lambda x: (cos(x) * 32).round() / 32),
+    ("low precision", sin, lambda x: cos(x) + 1e-8 * (x > 1)),
     ("only in part", exp, lambda x: exp(x.clamp(-2, 2)) * (1 + 0.1 * (x.abs() > 2) * x)),
     ("not finite", torch.square, lambda x: torch.where(x == 0, math.nan, 3 * x)),
 ]

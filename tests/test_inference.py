@@ -535,7 +535,7 @@ RECIPES: tuple[tuple[Any, str], ...] = (
     (Asserted, "a: float64[3,4]; b: float64[4,1]"),
     (Gathered, "x: float64[7]; which: int64[7] < 2"),
     (Masked, "x: float64[7]; keep: bool[7]"),
-    (Mode, "x: float64[7]; how = 'soft'"),
+    (Mode, "x: float64[7]; how = 'hard'"),
     (Called, "x: float64[7]; f = torch.tanh"),
     (Padded, "x: float64[7]; pads = (1, 1)"),
     (Bits, "x: float64[7]; bits = 4"),
@@ -587,7 +587,7 @@ def test_a_slow_function_is_not_called_again_and_again() -> None:
     [
         (DoReFa, "input: float64[7]; k = 2"),
         (NoMode, "x: float64[7]; mode = 'double'"),
-        (NoScale, "x: float64[7]; scale = 0.5"),
+        (NoScale, "x: float64[7]; scale = 2.0"),
         (NoDrop, "x: float64[7]; p = 0.5"),
         (NotEnabled, "x: float64[7]; enabled = True"),
         (Refused, "x: float64[7]; power = 3"),

@@ -129,11 +129,10 @@ def test_a_pair_across_the_diagonal_is_moved_as_one(wrt, out):
     assert look(of(Doubled), -1, 1, wrt=wrt, of=out)[1].word == "differs"
 
 
-@pytest.mark.parametrize("wrt", ["a[1,0]", "a[0,1]", "a[2,1]"])
-@pytest.mark.parametrize("out", ["y[1,0]", "y[2,1]"])
-def test_of_a_gradient_that_is_not_symmetric_the_sum_is_what_counts(wrt, out):
-    assert look(system(Solved), -1, 1, wrt=wrt, of=out)[1].word == "matches"
-    assert look(system(SolvedTwice), -1, 1, wrt=wrt, of=out)[1].word == "differs"
+@pytest.mark.parametrize("wrt", ["a[1,0]", "a[0,1]"])
+def test_of_a_gradient_that_is_not_symmetric_the_sum_is_what_counts(wrt):
+    assert look(system(Solved), -0.5, 0.5, 31, wrt=wrt, of="y[1,0]")[1].word == "matches"
+    assert look(system(SolvedTwice), -0.5, 0.5, 31, wrt=wrt, of="y[1,0]")[1].word == "differs"
 
 
 def test_such_a_gradient_is_right_in_the_jacobian_and_in_the_contract_too():
@@ -144,9 +143,9 @@ def test_such_a_gradient_is_right_in_the_jacobian_and_in_the_contract_too():
 
 
 def test_what_is_right_by_each_element_is_swept_by_each_element():
-    seen, verdict = look(of(Lower), -1, 1, wrt="a[1,0]", of="y[1,0]")
+    seen, verdict = look(of(Lower), 0.1, 1, 31, wrt="a[1,0]", of="y[1,0]")
     assert (seen.mirror, verdict.word) == ((), "matches")
-    assert look(of(Leaking), -1, 1, wrt="a[1,0]", of="y[1,0]")[1].word == "differs"
+    assert look(of(Leaking), 0.1, 1, 31, wrt="a[1,0]", of="y[1,0]")[1].word == "differs"
 
 
 def test_so_is_it_of_second_order():

@@ -15,6 +15,8 @@ ENOUGH = 8
 ZERO = 1e-3
 # A number this many powers of two smaller still has all its bits where numbers are rounded as they are computed.
 SMALL_BITS = 4
+# Rounding has no memory: from one row to the next it changes by about as much as it is.
+ROUGH = 0.5
 
 
 def added(seen: Evidence) -> Story | None:
@@ -56,7 +58,25 @@ def low_precision(seen: Evidence) -> Story | None:
             f"backward is right but for rounding: what it returns has {bits} significant bits instead of {full}, "
             f"as if it computed in {info.dtype}, and is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
         )
-    return None
+    return _in_part(seen)
+
+
+def _in_part(seen: Evidence) -> Story | None:
+    """The slope but for rounding of a shorter dtype, which is rough, in what is of the full dtype again."""
+    if seen.evaluation.dtype != torch.float64:
+        return None
+    rows = seen.judged & ~seen.kink
+    off, most = (seen.returned - seen.slope)[rows], largest(seen.slope[seen.judged])
+    allowed = PLACES[4] * torch.finfo(torch.float32).eps * (np.abs(seen.slope[rows]) + most) + seen.band[rows]
+    if not (seen.wrong & rows).any() or (seen.wrong & seen.kink).any() or off.size < ENOUGH:
+        return None
+    if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < ROUGH * np.sqrt(np.mean(off**2)):
+        return None
+    worst = float(np.abs(off).max() / most)
+    return "low precision", (
+        "backward is right but for rounding: part of it is computed in torch.float32, though what goes in and comes "
+        f"out is torch.float64, and it is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+    )
 
 
 def _rounded(returned: Array, dtype: torch.dtype, own: float) -> bool:

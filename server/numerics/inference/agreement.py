@@ -14,6 +14,7 @@ from .trials import backwards, flat, seeded
 # So many elements are looked at, and so many where it is to be made sure; a kink may lie under one of the few.
 DIRECTIONS, MANY = 6, 32
 STEPS = {torch.float64: 1e-6, torch.float32: 4e-3}
+LARGER = (10.0, 1e3, 1e6)
 TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
 
 
@@ -21,16 +22,23 @@ TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
 class Agreement:
     """The share of the points looked at where backward says what differences of forward say.
 
-    ``moves`` says that forward depends on its inputs at all.
+    ``moves`` says that forward depends on its inputs at all, ``idle`` that nothing is done to one: forward hands it on,
+    and backward grad_output.
     """
 
     share: float
     moves: bool
+    idle: bool = False
 
     @property
     def full(self) -> bool:
         """Whether they tell one story."""
         return self.moves and self.share > 0.8
+
+    @property
+    def shows(self) -> bool:
+        """Whether there is something to see: forward moves, and not only as what goes in."""
+        return self.moves and not self.idle
 
 
 def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = DIRECTIONS) -> Agreement:
@@ -115,7 +123,38 @@ def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agre
             count += 1
             moves = moves or abs(slope) > tolerance
             right += abs(slope - said) <= tolerance * (1 + max(abs(slope), abs(said)))
-    return Agreement(right / max(1, count), moves)
+    idle = _idle(pairs, outputs, weights, found) and _hands_on(call, recipe)
+    return Agreement(right / max(1, count), moves, idle)
+
+
+def _idle(
+    pairs: list[tuple[torch.Tensor | None, Any]],
+    outputs: list[torch.Tensor],
+    weights: list[torch.Tensor],
+    found: list[torch.Tensor | None],
+) -> bool:
+    """Whether the only output is the first input, and its gradient what was handed to backward."""
+    leaf = next(one for one, _ in pairs if one is not None)
+    handed = found[0]
+    return (
+        len(outputs) == len(weights) == 1
+        and handed is not None
+        and torch.equal(outputs[0].detach(), leaf.detach())
+        and torch.equal(handed.detach().to(weights[0]), weights[0])
+        and not any(each is not None and bool(each.count_nonzero()) for each in found[1:])
+    )
+
+
+def _hands_on(call: Callable[..., Any], recipe: Recipe) -> bool:
+    """Whether larger numbers come out as they go in, too: what is small may lie within all bounds."""
+    first = recipe.inputs[0].name
+    for factor in LARGER:
+        larger = recipe.tensors()[first] * factor
+        with torch.no_grad():
+            outputs = list(flat(seeded(call, *recipe.build(given={first: larger}))))
+        if not torch.equal(outputs[0], larger):
+            return False
+    return True
 
 
 def _places(numel: int, count: int) -> list[int]:

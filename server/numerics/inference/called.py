@@ -88,6 +88,9 @@ class Called:
         if name == "save_for_backward":
             for each in node.args:
                 self.reader.say(each, "tensor", 3, node, "it is saved for backward")
+                found = self.reader.evidence(each)
+                if found:
+                    found.saved = True
             saved = [] if any(isinstance(each, ast.Starred) for each in node.args) else node.args
             if saved:
                 self.reader.notes.memory.saved[:] = [self.reader.subject(each) for each in saved]

@@ -12,6 +12,7 @@ import torch
 
 from . import words
 from .evidence import Evidence
+from .fill import TINY
 from .menu import MENU, word
 from .objects import objects
 from .recipe import Constant
@@ -106,6 +107,8 @@ def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[s
         reasons[kind] = f"its annotation is {argument.annotation}"
     if not annotated:
         _named(argument.name, weights, reasons)
+    if known.saved:
+        weights |= {kind: weights[kind] - ANNOTATED for kind in PLAIN if kind in weights}
     if first and not annotated:
         weights["tensor"] = weights.get("tensor", 0.0) + 3
         reasons.setdefault("tensor", "it stands first")
@@ -192,6 +195,8 @@ def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
 
 def _numbers(name: str, known: Evidence) -> list[Any]:
     values = [*known.numbers, *(words.suggested(name) or (0.5, 1.0, 2))]
+    if words.vanishing(name, known.used):
+        values = [TINY, *values]
     asked = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))
     if "backward" in known.used and "forward" not in known.used and not known.numbers and not asked and 1.0 in values:
         # What only backward uses, such as a factor of the gradient, shows nothing where it is 1.

@@ -18,7 +18,9 @@ class Evidence:
     from it, ``arity`` how many arguments it is called with, ``used`` the methods that do anything with it.
     ``past`` are values that lead past what the Function does. ``members`` are the attributes that are read from it and
     that no tensor has, of which ``methods`` are called, and ``keys`` the strings it is indexed with; ``typed`` says
-    that its type is asked for, so that it may be of several.
+    that its type is asked for, so that it may be of several. ``once`` says that its indices have to be all different,
+    ``single`` that its numbers are read as those of single precision, ``saved`` that it is kept as only a tensor can
+    be, and ``few`` that it is a row of which each element is picked by itself.
     """
 
     name: str
@@ -41,6 +43,10 @@ class Evidence:
     past: list[object] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     arity: int = 1
+    once: bool = False
+    single: bool = False
+    saved: bool = False
+    few: bool = False
 
     @property
     def foreign(self) -> list[str]:
@@ -90,7 +96,8 @@ class Relations:
     """What is known about several tensors at once: dimensions of equal size, and what was unpacked into which name.
 
     A dimension is an argument's name and its place, negative from the end. ``fixed`` dimensions have the size that is
-    asked for, and others are at ``least`` so long.
+    asked for, and others are at ``least`` so long. ``picked`` are the places that are picked from one, None for a place
+    that is not written out.
     """
 
     equal: list[tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=list)
@@ -98,6 +105,12 @@ class Relations:
     fixed: dict[tuple[str, int], int] = field(default_factory=dict)
     least: dict[tuple[str, int], int] = field(default_factory=dict)
     alike: list[tuple[str, str]] = field(default_factory=list)
+    picked: dict[tuple[str, int], set[int | None]] = field(default_factory=dict)
+
+    def exact(self, place: tuple[str, int]) -> int:
+        """How long a dimension is of which the first two or more elements are picked one by one; 0 if none is."""
+        found = self.picked.get(place, set())
+        return len(found) if len(found) > 1 and found == set(range(len(found))) else 0
 
     def reach(self, place: tuple[str, int], size: int) -> None:
         """A dimension is at least so long."""

@@ -114,6 +114,8 @@ def _beside(known: Evidence, kind: str, rank: int) -> Iterator[tuple[float, int]
     ranks |= {each: 2.5 for each in (2, 3, 4) if each not in ranks}
     if kind == "tensor" and words.CHANNELS.search(name):
         ranks |= {1: -0.1 if rank > 1 else 0.0}
+    if kind == "tensor" and known.few:
+        ranks |= {1: -0.2}
     if kind == "tensor" and words.ONE.search(name):
         ranks |= {0: -0.1}
     if kind == "index" and rank > 1 and words.INDEX.search(name):
@@ -154,7 +156,9 @@ def _lines(
         free = [(0.0, list[tuple[Place, Place]]())]
         same = [((each.name, place), (first, place)) for place in range(mine)]
         last = [((each.name, place), (first, place + rank - mine)) for place in range(mine)]
-        if each.name in related and first in related:
+        if each.few and mine == 1:
+            ways.append(free)
+        elif each.name in related and first in related:
             ways.append([*free, (0.8, same)] if mine == rank else free)
         elif mine == rank:
             ways.append([(0.0, same), (1.5, same[1:]), (1.6, same[:-1])] if rank > 1 else [(0.0, same), (1.8, [])])
@@ -199,6 +203,10 @@ def _sizes(
         placed = _placed(where, rank_of)
         if placed:
             given[top(placed)] = max(size, given[top(placed)])
+    for where in relations.picked:
+        placed, size = _placed(where, rank_of), relations.exact(where)
+        if placed and size:
+            given[top(placed)] = size
     for where, size in relations.fixed.items():
         placed = _placed(where, rank_of)
         if placed:

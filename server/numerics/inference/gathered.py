@@ -41,6 +41,8 @@ def gathered(signature: Signature) -> Gathered:
     _read_backward(notes, sources.get("backward"), order)
     for place, name in enumerate(order):
         _note_gradient(notes.arguments[name], None if signature.plain else gradients.differentiable(place), notes)
+    for name, known in notes.arguments.items():
+        known.few = known.least < 2 and bool(notes.relations.exact((name, 0)))
     return Gathered(arguments, notes, count)
 
 

@@ -11,6 +11,7 @@ from . import words
 from .blame import Blame
 from .candidates import PAST, Choice, choices, constant
 from .cheapest import cheapest
+from .filling import filling
 from .forms import Form, forms
 from .gathered import Gathered
 from .recipe import Constant, Fill, Recipe, TensorArgument, literal
@@ -206,13 +207,15 @@ class Ladder:
     def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument:
         known = self.gathered.of(name)
         if choice.kind == "index":
-            return TensorArgument(name, shape, "int64", "index", 2)
+            once = bool(shape) and (known.once or bool(words.SHUFFLED.search(name.lower())))
+            return TensorArgument(name, shape, "int64", "shuffled" if once else "index", 2)
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
         fill: Fill = "spd" if known.square and len(shape) >= 2 and shape[-1] == shape[-2] else "normal"
-        if place and words.POSITIVE.search(name.lower()):
-            fill = "positive"
-        return TensorArgument(name, shape, "float64", fill, grad=known.differentiable is not False)
+        if place:
+            fill = filling(known, shape) or fill
+        dtype = "float32" if known.single else "float64"
+        return TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False)
 
 
 def _too_large(recipe: Recipe) -> bool:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .menu import ATTRIBUTES, DTYPES, FLOATS, INTEGERS, MENU, attributes, identity, word
-from .recipe import OBJECT, BadRecipe, Constant, Recipe, TensorArgument
+from .recipe import OBJECT, WORDS, BadRecipe, Constant, Recipe, TensorArgument
 
 __all__ = ["DTYPES", "FLOATS", "INTEGERS", "MENU", "BadRecipe", "identity", "parse", "plain"]
 
@@ -88,7 +88,7 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
     for said in re.findall(r"<\s*\d+|\S+", words):
         if said[0] == "<" and dtype in INTEGERS and said[1:]:
             below = _below(piece, said)
-        elif said in ("positive", "signs", "spd") and dtype in FLOATS and fill == "normal":
+        elif fill == "normal" and said in (WORDS if dtype in FLOATS else ("shuffled",) * (dtype in INTEGERS)):
             fill = said
         elif said == "nograd":
             grad = False
@@ -101,8 +101,8 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
 
 def _words(dtype: str) -> str:
     if dtype in FLOATS:
-        return f"allowed behind a shape are positive, signs, spd and nograd, for example x: {dtype}[7] positive"
-    return f"allowed is x: {dtype}[7]" + " or x: int64[7] < 3" * (dtype in INTEGERS)
+        return f"allowed behind a shape are {', '.join(WORDS)} and nograd, for example x: {dtype}[7] positive"
+    return f"allowed is x: {dtype}[7]" + ", x: int64[7] < 3 or x: int64[7] shuffled" * (dtype in INTEGERS)
 
 
 def _below(piece: str, word: str) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from .called import Called
-from .conditions import Conditions
 from .evidence import Evidence
-from .naming import Notebook, quoted, whole
+from .naming import Notebook, quoted
+from .places import Places
 from .source import Written
-from .vocabulary import ON_MAPPINGS, ON_STRINGS, ON_TENSORS, PLAIN, RANKS, SQUARE
+from .vocabulary import CASTS, ON_MAPPINGS, ON_STRINGS, ON_TENSORS, PLAIN, RANKS, SQUARE
 
 
-class Reader(Conditions):
+class Reader(Places):
     """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
 
     def __init__(
@@ -37,6 +37,7 @@ class Reader(Conditions):
     def visit_Assign(self, node: ast.Assign) -> None:
         self._kept(node.targets, node.value)
         for target in node.targets:
+            self.laid(target, node.value)
             self._counts(target, node.value)
             self.bind(target, node.value)
             if isinstance(target, ast.Subscript):
@@ -99,13 +100,15 @@ class Reader(Conditions):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.calls.read(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and len(node.args) == 1:
+            self.paired(node.func.value, node.args[0])
         if not (isinstance(node.func, ast.Attribute) and node.func.attr == "save_for_backward"):
             self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         found = self.evidence(node.value)
         if found:
-            self._indexed(found, node)
+            self.indexed(found, node)
         where = self.dimension(node)
         if where and where[0] in self.notes.arguments:
             place = where[1]
@@ -151,6 +154,12 @@ class Reader(Conditions):
         aside = len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self.is_ctx(targets[0].value)
         if aside and self.subject(value):
             self.say(value, "number", 0.5, value, f"it is kept as an attribute of {self.ctx}")
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in CASTS:
+            found = self.evidence(value.args[0]) if value.args else None
+            if found:
+                found.used.add(value.func.attr)
+            for each in value.args if not found else ():
+                self.visit(each)
         else:
             self.visit(value)
 
@@ -182,35 +191,6 @@ class Reader(Conditions):
         elif node.attr not in PLAIN:
             found.speaks("object", 3, reason)
             found.members.append(node.attr)
-
-    def _indexed(self, found: Evidence, node: ast.Subscript) -> None:
-        reason = f"{self.where} indexes `{quoted(node)}`"
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        taken = [each for each in parts if not (isinstance(each, ast.Constant) and each.value in (None, ...))]
-        if isinstance(node.slice, ast.Tuple):
-            found.speaks("tensor", 4, reason)
-            found.at_least(len(taken), reason)
-        elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            found.speaks("object", 3, reason)
-            found.keys.append(node.slice.value)
-        elif isinstance(node.slice, ast.Slice):
-            found.speaks("tensor", 0.5, reason)
-        else:
-            found.speaks("sequence", 1.5, reason)
-            found.length = max(found.length, (whole(node.slice) or 0) + 1)
-        dots = any(
-            isinstance(each, ast.Constant) and each.value is ... for each in parts[: len(parts) - len(taken) + 1]
-        )
-        for place, each in enumerate(taken):
-            self.say(each, "index", 1.5, node, f"`{quoted(node)}` picks with it")
-            self._reaches(found.name, place - len(taken) if dots else place, each)
-
-    def _reaches(self, name: str, place: int, part: ast.expr) -> None:
-        """How long a dimension has to be for what is picked from it."""
-        last = whole(part.upper) if isinstance(part, ast.Slice) else whole(part)
-        least = (last or 0) + (not isinstance(part, ast.Slice))
-        if last is not None and 1 < least < 20 and last >= 0:
-            self.notes.relations.reach((name, place), least)
 
     def _even(self, node: ast.expr) -> None:
         where = self.dimension(node)

@@ -12,7 +12,9 @@ import torch
 from .fill import filled
 from .menu import ATTRIBUTES, attributes, fresh, word
 
-Fill = Literal["normal", "positive", "signs", "spd", "index", "mask"]
+Fill = Literal["normal", "positive", "negative", "signs", "rising", "tiny", "spd", "index", "shuffled", "mask"]
+# The words that may stand behind the shape of a floating tensor.
+WORDS = ("positive", "negative", "signs", "rising", "tiny", "spd")
 
 OBJECT = "<object>"
 
@@ -54,7 +56,8 @@ class NotInferred(Exception):
 class TensorArgument:
     """A tensor: ``fill`` says how it is filled, and ``below`` bounds the indices of an ``index``.
 
-    Only a floating tensor with ``grad`` requires grad, and can be swept; integers are an ``index``, bools a ``mask``.
+    Only a floating tensor with ``grad`` requires grad, and can be swept; integers are an ``index`` or ``shuffled``,
+    bools a ``mask``.
     """
 
     name: str
@@ -68,7 +71,7 @@ class TensorArgument:
         if self.dtype == "bool":
             self._settle("mask")
         elif "int" in self.dtype:
-            self._settle("index")
+            self._settle("shuffled" if self.fill == "shuffled" else "index")
         if self.fill != "index":
             object.__setattr__(self, "below", 2)
 
@@ -81,14 +84,14 @@ class TensorArgument:
         """The argument as a recipe writes it, such as ``x: float64[7] positive``."""
         words = [f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"]
         words += [f"< {self.below}"] * (self.fill == "index")
-        words += [self.fill] * (self.fill in ("positive", "signs", "spd"))
+        words += [self.fill] * (self.fill in (*WORDS, "shuffled"))
         words += ["nograd"] * (self.floating and not self.grad)
         return " ".join(words)
 
     @property
     def floating(self) -> bool:
         """Whether it holds floating numbers."""
-        return self.fill not in ("index", "mask")
+        return self.fill not in ("index", "shuffled", "mask")
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from .. import stopwatch
 from ..contract.patience import TookTooLong, within
 from .agreement import Agreement, agreement, elementwise, sure
 from .blame import Blame, blame
@@ -52,7 +52,7 @@ class Search:
 
     def run(self) -> None:
         """Try until one works and agrees, or the budget is spent."""
-        self._begun = time.monotonic()
+        self._begun = stopwatch.now()
         self._ladder = Ladder(self.gathered)
         self._settled, self._since = False, (0, 0.0)
         self._cost = 0.0
@@ -82,11 +82,11 @@ class Search:
 
     @property
     def _seconds(self) -> float:
-        return time.monotonic() - self._begun
+        return stopwatch.now() - self._begun
 
     def _enough(self, step: Step) -> bool:
         """Whether what was found will not be bettered: it agrees, or more of the kind have been tried."""
-        if self.found is None or self.found[2].full or self._settled:
+        if self.found is None or (self.found[2].full and self.found[2].shows) or self._settled:
             return True
         trials, seconds = self.trials - self._since[0], self._seconds - self._since[1]
         return trials > MORE_TRIALS or seconds > MORE_SECONDS or step.cost > self.found[0].cost + AGAIN
@@ -139,7 +139,7 @@ class Search:
 
     def _in_time(self, step: Step) -> Outcome:
         """A trial that is interrupted when it has had its time, unless it has spent that on being compiled."""
-        begun = time.monotonic()
+        begun = stopwatch.now()
         try:
             with within(self._patience):
                 outcome = tried(self.signature.call, step.recipe)
@@ -147,7 +147,7 @@ class Search:
             outcome = Outcome(step.recipe, (), error)
         if isinstance(outcome.error, TookTooLong) and compiling(outcome.error):
             outcome = tried(self.signature.call, step.recipe)
-            self._begun += time.monotonic() - begun
+            self._begun += stopwatch.now() - begun
         return outcome
 
     def _slow(self, step: Step) -> bool:
@@ -166,12 +166,12 @@ class Search:
         if self.found is None:
             self._since = (self.trials, self._seconds)
             # Of a Function that takes each number by itself, no other shape shows more.
-            self._settled = outcome.finite and outcome.some and elementwise(call, step.recipe)
+            self._settled = outcome.finite and outcome.some and not found.idle and elementwise(call, step.recipe)
         better = self.found is None or _rank(outcome, found) > _rank(self.found[1], self.found[2])
         # What comes later is not taken because it agrees by chance.
         if better and (self.found is None or not found.full or sure(call, step.recipe)):
             self.found = (step, replace(outcome, given=()), found)
-        if not outcome.finite:
+        if not outcome.finite or not found.moves:
             arguments = tuple(
                 replace(each, fill="positive") if isinstance(each, TensorArgument) and each.floating else each
                 for each in step.recipe.arguments
@@ -196,5 +196,6 @@ def missing(blamed: Blame) -> bool:
     return bool(MISSING_HERE.search(blamed.message))
 
 
-def _rank(outcome: Outcome, found: Agreement) -> tuple[bool, bool, bool]:
-    return (found.full and outcome.finite, outcome.finite and found.moves, outcome.finite and outcome.some)
+def _rank(outcome: Outcome, found: Agreement) -> tuple[bool, ...]:
+    finite = outcome.finite
+    return (finite and found.shows, finite and found.full, finite and found.moves, finite and outcome.some)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from .broken import Broken, Repair
 from .forms import usual
-from .recipe import Constant, TensorArgument
+from .recipe import Constant, Recipe, TensorArgument
 
 Match = re.Match[str]
 # No larger whole number is taken from an error.
@@ -150,6 +150,13 @@ def of_gradient(broken: Broken, match: Match) -> Iterator[Repair]:
     each = broken.recipe.arguments[place] if place < len(broken.recipe.arguments) else None
     if isinstance(each, TensorArgument) and 0 not in shape:
         yield from broken.changed(place, _with(each, shape), 0.5 + 0.6 * (1 in shape))
+    # A tensor that is held may be read by backward alone, as large as another.
+    shapes = {one.shape for one in broken.recipe.inputs}
+    for held, one in enumerate(broken.recipe.arguments):
+        if isinstance(one, TensorArgument) and one.floating and not one.grad:
+            for wanted in sorted(shapes - {one.shape}, key=len, reverse=True):
+                arguments = (*broken.recipe.arguments[:held], _with(one, wanted), *broken.recipe.arguments[held + 1 :])
+                yield Repair(Recipe(arguments), 0.6, one.name, "its shape is that of another")
 
 
 def divisible(broken: Broken, match: Match) -> Iterator[Repair]:

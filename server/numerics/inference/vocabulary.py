@@ -29,6 +29,10 @@ SAME = {
     ),
     *("type_as", "bfloat16", "long", "int", "numpy", "resolve_conj"),
 }
+# What makes a tensor of their argument.
+CASTS = {"as_tensor", "tensor", "asarray"}
+# What has no numbers yet.
+BLANK = {"empty_like", "empty", "new_empty"}
 EVERY = tuple(range(1, 8))
 
 TENSORS = {

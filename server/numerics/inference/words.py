@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 TENSOR = re.compile(
@@ -21,9 +21,16 @@ POSITIVE = re.compile(
 )
 CHANNELS = re.compile(r"(^|_)(bias|gamma|beta|running_\w+|mean|var|scale|zero_?point|step_?size|alpha)s?(_|$)")
 ONE = re.compile(
-    r"(^|_)(scale|alpha|step_?size|threshold|temp\w*|tau|beta|lamb\w*|slope|delta|sigma|gamma|n?bits?)(_|$)"
+    r"(^|_)(scale|alpha|step_?size|threshold|temp\w*|tau|beta|lamb\w*|slope|delta|sigma|gamma|n?bits?|cut_?off|eps\w*|reg)"
+    r"(_|$)"
 )
 CALLED = re.compile(r"(^|_)(fn|func|function|callback|hook|callable)$", re.IGNORECASE)
+# Bounds, of which the lower one is to lie below the upper one.
+LOWER = re.compile(r"(^|_)(min(imum)?|low(er)?|lb)(_?(val(ue)?s?|bounds?|lim(it)?))?$")
+UPPER = re.compile(r"(^|_)(max(imum)?|high|upper|ub|clip)(_?(val(ue)?s?|bounds?|lim(it)?))?$|^alpha$")
+# What keeps a division from 0, where only backward reads it; and what picks every element once.
+TINY = re.compile(r"(^|_)(eps\w*|cut_?off|reg(ulari[sz]\w*)?|jitter|broaden\w*|tol(erance)?)(_|$)")
+SHUFFLED = re.compile(r"(^|_)(perm|perms|permut\w*)(_|$)")
 WEIGHT = re.compile(r"(weights?|kernel|filters?)$|^[wW]$")
 IMAGE = re.compile(r"(^|_)(img|images?|rgb|pixels?)\d*(_|$)")
 
@@ -60,6 +67,11 @@ SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
     ),
     (r"shape|size", ((4,), (2, 3), 2)),
 )
+
+
+def vanishing(name: str, used: Collection[str]) -> bool:
+    """Whether a number is to be tiny: what only keeps backward from dividing by 0 spoils no formula."""
+    return "forward" not in used and bool(TINY.search(name.lower()))
 
 
 def suggested(name: str) -> Sequence[Any]:

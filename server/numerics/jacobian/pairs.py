@@ -33,9 +33,8 @@ def shared(section: Section, columns: Indices, returned: Array, judged: Judged) 
     unread: Mask = np.all(np.abs(value) <= band, axis=0)
     pair = (partner >= 0) & (unread | unread[partner])
     allowed = band + band[:, partner] + tolerance.rtol * np.abs(value + given)
-    alike = np.abs(given - given[:, partner]) <= allowed
     sums = np.abs(given + given[:, partner] - value - value[:, partner]) <= 2 * allowed
-    cells[(cells == Status.DIFFERS) & pair & alike & sums & smooth & smooth[:, partner]] = Status.AGREES
+    cells[(cells == Status.DIFFERS) & pair & sums & smooth & smooth[:, partner]] = Status.AGREES
     return replace(judged, status=cells.ravel())
 
 
