@@ -21,6 +21,7 @@ from .library import Door, Library
 from .live import events
 from .log import Log
 from .metrics import Collector, Metrics
+from .mishap import trouble as trouble_of
 from .number import BadQuery
 from .problems import Problems
 from .reply import fingerprint, passing, reply
@@ -33,6 +34,8 @@ from .visitors import Visitors
 from .watch import Watch
 
 USUAL = Settings()
+WAITING = "wait=1"  # the query of what is answered when there is something to show
+IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."
 
 router = APIRouter()
 
@@ -101,18 +104,34 @@ def create_app(engine: Door, settings: Settings = USUAL, visitors: Visitors | No
 async def gallery(request: Request) -> Response:
     """All ops, those that take long without curves; while torch is loading, a page that says so."""
     site = Site.serving(request)
-    if site.engine.starting:
-        return passing(request, site.pages.waiting("The gallery", "/healthz?wait=1"), "text/html")
+    library = site.engine if isinstance(site.engine, Library) else None
+    if library is not None and request.url.query == WAITING:
+        await library.wait_gallery()
+        return passing(request, b"{}", "application/json")
+    if site.engine.starting and not (library is not None and library.shows_gallery):
+        if library is not None:
+            library.want_gallery()
+        address = f"/?{WAITING}" if library is not None else f"/healthz?{WAITING}"
+        return passing(request, site.pages.waiting("The gallery", address), "text/html")
+    file = ", ".join(site.settings.targets)
+    trouble, generation = _of_own(library, file)  # as it is before the rest: a page that is older is loaded anew
     ops, device = await site.engine.catalogue(), await site.engine.device()
     social = of_gallery(site.base(request), site.settings.public)
     mine, theirs = ({name: op for name, op in ops.items() if op["own"] is own} for own in (True, False))
     drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
-    own = site.engine.own if isinstance(site.engine, Library) else None
-    trouble, generation = (own.trouble, own.generation) if own else (None, 0)
-    body = site.pages.gallery(ops, drawn, device, social, trouble, ", ".join(site.settings.targets), generation)
+    body = site.pages.gallery(ops, drawn, device, social, trouble, file, generation)
     if trouble or any(each["word"] == MEASURING for each in drawn.values()):
         return passing(request, body, "text/html")
     return reply(request, body, "text/html", fingerprint(body))
+
+
+def _of_own(library: Library | None, file: str) -> tuple[dict[str, Any] | None, int]:
+    """What there is to say of the visitor's own Functions, and the number of the load of which it is said."""
+    if library is None:
+        return None, 0
+    if library.starting:
+        return trouble_of(IMPORTING.format(file), ""), 0
+    return library.own.trouble, library.own.generation
 
 
 @router.get("/docs", include_in_schema=False)

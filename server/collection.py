@@ -21,6 +21,10 @@ class Collection(Protocol):
         """The ``catalogue``: of every op what is known without calling it; and what else the server is to know."""
         ...
 
+    def late(self) -> list[str]:
+        """The visitor's files that were read since the greeting, or since this was asked last: to call a Function."""
+        ...
+
     def op(self, name: str, recipe: str, before: str = "") -> Op:
         """The op as it is called by ``recipe``; raises ``Unsolved`` and ``BadRecipe``.
 
@@ -47,6 +51,10 @@ class Gallery:
     def hello(self) -> dict[str, Any]:
         """Every op, described whole."""
         return {"catalogue": self._catalogue}
+
+    def late(self) -> list[str]:
+        """None: nothing of the gallery is followed."""
+        return []
 
     def op(self, name: str, recipe: str = "", before: str = "") -> Op:
         """The op of that name; there is no other way to call it than its own."""

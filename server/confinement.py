@@ -62,6 +62,8 @@ class Confinement:
 
     def _too_many(self, frame: FrameType) -> NoReturn:
         """What is done in place of one copy of this process too many."""
+        with suppress(ValueError):  # in another thread, which no alarm interrupts
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
         if os.getpid() == self._born:
             self._note(traceback.extract_stack(frame), TOO_MANY)
         end_children()

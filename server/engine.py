@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
-from .denial import OUTCOMES, BadQuestion, EngineBusy, EngineFault, NoOp, Unsolved
+from .denial import OUTCOMES, BadQuestion, EngineBusy, NoOp, Unsolved
 from .frames import Frame
 from .loss import Lost, explained
 from .mishap import trouble
 from .process import WorkerProcess
 from .question import Question
-from .succession import Succession
+from .succession import Account, Succession
 from .unsolved import unsolved
 from .work import Work
 
@@ -30,14 +30,14 @@ Catalogue = dict[str, dict[str, Any]]
 class Engine:
     """Holds one worker process. Everything is awaited in the one event loop that called ``connect``."""
 
-    def __init__(self, process: WorkerProcess) -> None:
-        self._workers = Succession(process)
+    def __init__(self, process: WorkerProcess, account: Account | None = None) -> None:
+        self._workers = Succession(process, account or Account())
+        self.outcomes = self._workers.account.outcomes
         self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
         self._before: dict[tuple[str, str], str] = {}
         self._waiting = 0
         self._idle = asyncio.Event()  # nobody waits
         self._turn = asyncio.Lock()
-        self.outcomes: Counter[str] = Counter()  # of the questions
 
     @classmethod
     def spawn(cls, work: Work | None = None) -> Engine:
@@ -68,7 +68,7 @@ class Engine:
     @property
     def restarts(self) -> int:
         """How many workers were replaced."""
-        return self._workers.restarts
+        return self._workers.account.restarts
 
     @property
     def ready(self) -> bool:
@@ -111,6 +111,10 @@ class Engine:
         """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
         async with self._place():
             await self._workers.listening()
+
+    async def waits_for(self, name: str) -> bool:
+        """Whether nothing is known yet of what may be the op of that name."""
+        return self.starting
 
     async def idle(self) -> None:
         """Return when nobody waits for an answer."""
@@ -214,12 +218,12 @@ class Engine:
                 if waited and gone is not None and await gone():
                     raise EngineBusy
                 try:
-                    frame = await self._exchange(asked)
+                    frame = await self._workers.ask(asked)
                 except Lost as lost:
                     if lost.ours:
                         raise
                     # To ask twice changes nothing, and the worker may have been ended by something else.
-                    frame = await self._exchange(asked)
+                    frame = await self._workers.ask(asked)
         if "bad" in frame.header:
             raise BadQuestion(frame.header["bad"])
         return frame
@@ -242,9 +246,3 @@ class Engine:
     async def _known(self) -> None:
         if self.broken or not self._workers.hello:
             await self.wait_ready()
-
-    async def _exchange(self, asked: dict[str, Any]) -> Frame:
-        frame = await (await self._workers.listening()).ask(asked)
-        if "fault" in frame.header:
-            raise EngineFault(frame.header["fault"])
-        return frame

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any
 
 from .denial import NoOp
@@ -18,24 +17,28 @@ from .work import Work
 
 
 class Library:
-    """Stands where an ``Engine`` may stand. The gallery is loaded when the visitor's own Functions are there."""
+    """Stands where an ``Engine`` may stand.
+
+    The gallery is loaded when the visitor's own Functions are there, or as soon as somebody wants to see it.
+    """
 
     def __init__(self, own: Loads, gallery: Work) -> None:
         self.own = own
         self._work = gallery
         self._gallery: Engine | None = None
+        self._wanted = asyncio.Event()
         self._there = asyncio.Event()  # the engine of the gallery
 
     async def connect(self) -> None:
         """Listen to the workers from now on."""
         await self.own.connect()
-        self._opening = asyncio.create_task(self._open())
+        self._opening = [asyncio.create_task(each) for each in (self._first(), self._open())]
 
     async def close(self) -> None:
         """End the workers and leave nothing behind."""
-        self._opening.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._opening
+        for each in self._opening:
+            each.cancel()
+        await asyncio.gather(*self._opening, return_exceptions=True)
         await self.own.close()
         if self._gallery is not None:
             await self._gallery.close()
@@ -49,6 +52,11 @@ class Library:
     def starting(self) -> bool:
         """Whether nothing is known yet, of the visitor's own Functions or of why they cannot be loaded."""
         return self.own.engine.starting
+
+    @property
+    def shows_gallery(self) -> bool:
+        """Whether the gallery can be shown, whatever becomes of the visitor's own Functions."""
+        return self._gallery is not None and not self._gallery.starting
 
     @property
     def broken(self) -> str:
@@ -82,10 +90,23 @@ class Library:
         else:
             await self.own.engine.wait_ready()
 
+    async def waits_for(self, name: str) -> bool:
+        """Whether nothing is known yet of what may be the op of that name."""
+        return self.starting and not await self._in_gallery(name)
+
+    def want_gallery(self) -> None:
+        """Have the gallery loaded now, though the visitor's own Functions may still be on their way."""
+        self._wanted.set()
+
+    async def wait_gallery(self) -> None:
+        """Return when the gallery can be shown; raises what ``Engine.wait_ready`` raises."""
+        self.want_gallery()
+        await (await self._opened()).wait_ready()
+
     async def catalogue(self) -> Catalogue:
-        """What there is to ask about, by op name: the visitor's own, as far as they could be loaded, come first."""
+        """What there is to ask about, by op name: the visitor's own, as far as they are loaded, come first."""
         gallery = await (await self._opened()).catalogue()
-        return {**await self._stubs(), **gallery}
+        return {**({} if self.starting else await self._stubs()), **gallery}
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
         """One op, as ``Engine.op`` has it."""
@@ -101,7 +122,8 @@ class Library:
 
     async def device(self) -> dict[str, Any]:
         """The devices of this machine and the release of torch."""
-        return await (await self._opened() if self.own.engine.broken else self.own.engine).device()
+        alone = self.own.engine.broken or (self.starting and self.shows_gallery)
+        return await (await self._opened() if alone else self.own.engine).device()
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
         """The section asked for, as ``Engine.answer`` has it."""
@@ -115,6 +137,8 @@ class Library:
         return {} if self.own.engine.broken else await self.own.engine.catalogue()
 
     async def _engine_of(self, name: str) -> Engine:
+        if await self._in_gallery(name):  # no other Function has such a name
+            return await self._opened()
         if name in await self._stubs():
             return self.own.engine
         gallery = await self._opened()
@@ -122,10 +146,18 @@ class Library:
             return gallery
         raise NoOp(name)
 
-    async def _open(self) -> None:
+    async def _in_gallery(self, name: str) -> bool:
+        here = self._gallery
+        return here is not None and here.ready and name in await here.catalogue()
+
+    async def _first(self) -> None:
         async for state in self.own.changes():  # until the first load has come to an end
             if state["generation"]:
                 break
+        self.want_gallery()
+
+    async def _open(self) -> None:
+        await self._wanted.wait()
         while self._gallery is None:
             try:
                 self._gallery = Engine(WorkerProcess(self._work))

@@ -13,7 +13,7 @@ from .memory import takes_more
 from .process import WorkerProcess
 
 PULSE = 0.1  # seconds between two looks at the memory of a worker that computes
-PATIENCE, LOOK = 0.2, 0.02  # seconds for a worker to say where it is, and between two looks whether it has
+PATIENCE, LOOK = 2.0, 0.02  # seconds for a worker to say where it is, and between two looks whether it has
 UNBORN = 120.0  # seconds for `import torch` on a cold disk
 
 
@@ -63,8 +63,9 @@ class Life:
         return await self._within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
 
     async def close(self) -> None:
-        """End the process now."""
-        self._process.kill()
+        """End the process: now, or where it has nothing to do, in the moment that it takes to tidy up."""
+        if self._reply is None or not self._reply.done():
+            self._process.kill()
         if self._transport is None or self.ended is None:
             await asyncio.to_thread(self._process.reap)
         else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Container
 from contextlib import suppress
@@ -36,6 +38,24 @@ def children() -> list[int]:
     except OSError:
         return []
     return [int(child) for each in lists for child in each.split()]
+
+
+def kept() -> set[int]:
+    """The children that the code of this process still has in hand: by multiprocessing, or as a ``Popen``.
+
+    A process whose ``Popen`` nobody refers to any more is not one of them.
+    """
+    from multiprocessing import active_children, forkserver, resource_tracker
+
+    servants = (
+        getattr(forkserver, "_forkserver", None),  # what serves all pools that are not forked from here
+        getattr(resource_tracker, "_resource_tracker", None),
+    )
+    numbers = [getattr(each, name, None) for each in servants for name in ("_forkserver_pid", "_pid")]
+    dropped = {id(each) for each in getattr(subprocess, "_active", None) or ()}
+    started = [each for each in gc.get_objects() if issubclass(type(each), subprocess.Popen)]
+    numbers += [each.pid for each in started if id(each) not in dropped]
+    return {each for each in (*numbers, *(child.pid for child in active_children())) if each is not None}
 
 
 def _end(child: int, until: float) -> bool:

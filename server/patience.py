@@ -12,6 +12,9 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from .refusal import refuse
 from .visitors import Visitors, peer_of
 
+STREAM = "/events"  # what a page that is open listens to, without an end
+STREAMS = "{} open pages of this address follow the files already; close some, and the others follow by themselves."
+UNDER_WAY = "{} requests of this address are under way; ask again in a second, when some are answered."
 SOME = 262_144  # bytes; a client that takes fewer in the time it has is not taking them
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
@@ -96,20 +99,20 @@ class Patient(asyncio.Protocol):
             detail = f"The head of a request may have {self._limits.head} bytes; this one has more, so leave some out."
             await refuse(send, scope["path"], 431, detail, connection="close")
             return
-        busy, most = self._visitors.busy, self._limits.requests_per_peer
-        if most and busy.get(self.peer, 0) >= most:
+        streams = scope["path"] == STREAM  # which would leave no room for what ends
+        busy, most, kind = self._visitors.busy, self._limits.requests_per_peer, (self.peer, streams)
+        if most and busy[kind] >= most:
             self._visitors.refused += 1
-            detail = f"{most} requests of this address are under way; ask again in a second, when some are answered."
-            await refuse(send, scope["path"], 503, detail, retry_after="1")
+            await refuse(send, scope["path"], 503, (STREAMS if streams else UNDER_WAY).format(most), retry_after="1")
             return
-        busy[self.peer] = busy.get(self.peer, 0) + 1
+        busy[kind] += 1
         try:
             await self._app(scope, receive, send)
         finally:
             self.since = self._loop.time()
-            busy[self.peer] -= 1
-            if not busy[self.peer]:
-                del busy[self.peer]
+            busy[kind] -= 1
+            if not busy[kind]:
+                del busy[kind]
 
 
 def patient(visitors: Visitors, protocol: type[asyncio.Protocol] = AutoHTTPProtocol) -> Any:

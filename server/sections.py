@@ -168,7 +168,7 @@ async def _op(site: Site, request: Request) -> dict[str, Any]:
 
 async def _page(request: Request, render: Render) -> Response:
     site, name, query = Site.serving(request), request.path_params["name"], _query(request)
-    if site.engine.starting:
+    if await site.engine.waits_for(name):
         numbers_of = f"/ops/{quote(name)}.json" + (f"?{query}" if query else "")
         return passing(request, site.pages.waiting(shown(name), numbers_of, render is Pages.embed), "text/html")
     try:

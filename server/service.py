@@ -10,7 +10,7 @@ from .collection import Collection, Gallery
 from .denial import Unsolved
 from .frames import BadFrame, Frame, pack
 from .numerics.inference.recipe import BadRecipe
-from .offspring import children, end_children
+from .offspring import children, end_children, kept
 from .question import Element, Question
 from .work import Work
 
@@ -38,9 +38,11 @@ class Service:
             raise BadFrame(f"what the ops declare is too large, most of all {largest['file']}: {problem}") from None
 
     def respond(self, asked: dict[str, Any]) -> bytes:
-        """The answer to one question, as a frame."""
+        """The answer to one question, as a frame; with it the visitor's files that were ``read`` meanwhile."""
         try:
-            return pack(self._alone(self._answered(asked)))
+            answered = self._alone(self._answered(asked))
+            late = self._collection.late()
+            return pack(Frame(answered.header | ({"read": late} if late else {}), answered.columns))
         except (answer.BadQuestion, BadRecipe, Unsolved) as problem:
             return pack(Frame({"bad": str(problem)}))
         except BadFrame as problem:
@@ -63,8 +65,12 @@ class Service:
         return Frame(header, {name: column.data for name, column in columns.items()})
 
     def _alone(self, answered: Frame) -> Frame:
-        """The same, with a note where the visitor's Function has left processes behind, which are ended."""
-        ended = end_children(self._known, PATIENCE)
+        """The same, with a note where the visitor's Function has left processes behind, which are ended.
+
+        A pool or a helper that it keeps for its next call stays.
+        """
+        strangers = set(children()) - self._known
+        ended = end_children(self._known | kept(), PATIENCE) if strangers else 0
         if ended and "notes" in answered.header:
             answered.header["notes"].append(LEFT_ONE if ended == 1 else LEFT_SOME.format(ended))
         return answered

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from .denial import EngineBroken
+from .denial import EngineBroken, EngineFault
+from .frames import Frame
 from .life import Life
 from .loss import Lost
 from .process import WorkerProcess
@@ -19,6 +24,23 @@ FALLS = 3  # workers in a row that have ended before anything was asked of them
 CLOSED = "The worker that was asked has made room for a newer one, or the server is ending; ask again."
 
 
+def _to_nobody(files: list[str], since: float) -> None:
+    """Nobody follows the files."""
+
+
+@dataclass
+class Account:
+    """What is counted of workers, whichever engines they belong to, one after the other; it never goes back.
+
+    ``outcomes`` of the questions, ``restarts`` of workers. ``late`` is told of the visitor's files that were read while
+    something was asked, as paths, and when that was asked.
+    """
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    restarts: int = 0
+    late: Callable[[list[str], float], None] = _to_nobody
+
+
 class Succession:
     """The worker there is now, and what was heard of it.
 
@@ -26,13 +48,13 @@ class Succession:
     sentence that says why there are no answers.
     """
 
-    def __init__(self, process: WorkerProcess) -> None:
+    def __init__(self, process: WorkerProcess, account: Account) -> None:
         self.work: Work = process.work
         self.life = Life(process)
         self.hello: dict[str, Any] = {}
         self.greeting: dict[str, Any] = {}
         self.broken = ""
-        self.restarts = 0
+        self.account = account
         self._change = asyncio.Condition()  # of the worker that listens, or of `broken`
 
     async def listening(self) -> Life:
@@ -42,6 +64,16 @@ class Succession:
         if self.broken:
             raise EngineBroken(self.broken)
         return self.life
+
+    async def ask(self, asked: dict[str, Any]) -> Frame:
+        """The answer of the worker, as soon as it listens; raises ``EngineBroken``, ``EngineFault``, ``Lost``."""
+        life, since = await self.listening(), time.time()
+        frame = await life.ask(asked)
+        if late := frame.header.pop("read", None):
+            self.account.late(late, since)
+        if "fault" in frame.header:
+            raise EngineFault(frame.header["fault"])
+        return frame
 
     async def last(self) -> None:
         """Attend to one worker after the other, until the ops are known to be broken."""
@@ -93,7 +125,7 @@ class Succession:
         while True:
             try:
                 self.life = Life(WorkerProcess(self.work))
-                self.restarts += 1
+                self.account.restarts += 1
             except OSError as problem:
                 self.broken = f"No worker process can be started ({problem}); that is tried again every second."
                 await self._tell()

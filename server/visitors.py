@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from collections import Counter
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Protocol
@@ -17,6 +18,7 @@ MOST = 1024
 class Limits:
     """What one client may take of a server: seconds, bytes and numbers; 0 requests per peer are no bound.
 
+    As many as it has requests it may have streams of events beside them.
     ``request`` is for sending one, head and body; ``stalled`` for taking some of what is sent.
     """
 
@@ -49,7 +51,7 @@ class Visitors:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.busy: dict[str, int] = {}  # requests being answered, by peer
+        self.busy: Counter[tuple[str, bool]] = Counter()  # requests being answered, by peer; True: without an end
         self._here: dict[str, dict[Visitor, None]] = {}
         self._room = min(limits.connections, _files())
         self.number = 0

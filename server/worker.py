@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import os
@@ -18,6 +19,7 @@ from .frames import PREFIX, Frame, lengths, pack, unpack
 from .work import Work
 
 LONGEST = 2000  # characters of a sentence about a fault
+MOMENT = 1  # seconds for what somebody's code has asked to be done at the end of the process
 
 
 def main() -> None:
@@ -37,6 +39,7 @@ def work_on(channel: socket.socket, work: Work) -> None:
         return
     with suppress(BrokenPipeError):
         _serve(channel, work)
+    _part(channel)
 
 
 def _serve(channel: socket.socket, work: Work) -> None:
@@ -63,6 +66,15 @@ def _serve(channel: socket.socket, work: Work) -> None:
             os._exit(0)
         signal.alarm(0)
         channel.sendall(reply)
+
+
+def _part(channel: socket.socket) -> None:
+    """Let the server go on without us, and tidy up as a program does that ends: temporary folders, pools."""
+    with suppress(OSError):
+        channel.shutdown(socket.SHUT_RDWR)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(MOMENT)
+    atexit._run_exitfuncs()
 
 
 def _receive(incoming: IO[bytes]) -> Frame | None:

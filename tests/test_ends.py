@@ -180,6 +180,75 @@ def test_processes_that_are_waited_for_are_no_copies_too_many(file: Path) -> Non
     assert (header["verdict"]["word"], header["notes"]) == ("matches", [])
 
 
+KEEPING = """
+import multiprocessing
+import subprocess
+import torch
+
+KEPT = []
+METHOD = multiprocessing.get_context("METHOD")
+
+
+def double(number):
+    return 2 * number
+
+
+def calculator():
+    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    process = subprocess.Popen(["cat"], **piped)
+
+    def doubled(number):
+        print(double(number), file=process.stdin)
+        return float(process.stdout.readline())
+
+    return doubled
+
+
+def pool():
+    processes = METHOD.Pool(2)
+    return lambda number: processes.apply(double, (number,))
+
+
+class Keeping(torch.autograd.Function):
+    '''Has another process compute.
+
+    Gradloupe: x: float64[]
+    '''
+
+    @staticmethod
+    def forward(ctx, x):
+        if not KEPT:
+            KEPT.append(HELPER())
+        return x * KEPT[0](1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+
+
+ONCE
+"""
+
+
+@pytest.mark.parametrize("once", ["", "KEPT.append(HELPER())"])
+@pytest.mark.parametrize(("helper", "method"), [("pool", "fork"), ("pool", "spawn"), ("calculator", "fork")])
+def test_a_pool_or_a_helper_that_a_function_keeps_works_for_every_answer(
+    file: Path, helper: str, method: str, once: str
+) -> None:
+    once = f"if __name__ == 'my_ops' and multiprocessing.parent_process() is None:\n    {once}" if once else ""
+    file.write_text(KEEPING.replace("ONCE", once).replace("HELPER", helper).replace("METHOD", method))
+
+    async def found() -> list[tuple[str, list[str], int]]:
+        async with engine_of(file, deadline=60.0) as engine:
+            answers = []
+            for count in (2, 3):
+                header = (await engine.answer(await question_of(engine, "Keeping", count=count))).header
+                answers.append((header["verdict"]["word"], header["notes"], engine.restarts))
+            return answers
+
+    assert run(found()) == [("matches", [], 0)] * 2
+
+
 def test_what_a_worker_started_ends_with_it(file: Path, tmp_path: Path) -> None:
     """Even in a session of its own, and though it holds the worker's end of the channel."""
     file.write_text(

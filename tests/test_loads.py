@@ -110,6 +110,42 @@ def test_a_save_is_loaded_by_a_fresh_worker_and_the_old_one_ends(file: Path) -> 
     run(scene())
 
 
+@pytest.mark.parametrize("after", ["", "raise ValueError\n"])
+def test_a_temporary_folder_of_the_file_goes_with_its_worker(file: Path, after: str) -> None:
+    folder = file.with_name("temporary")
+    folder.mkdir()
+    making = f"import tempfile\nMINE = tempfile.TemporaryDirectory(dir={str(folder)!r})\n"
+
+    async def scene() -> None:
+        save(file, making + after + scaled(1))
+        async with loading(file) as loads:
+            assert after or len(list(folder.iterdir())) == 1
+            save(file, scaled(2))
+            await until(loads, lambda: loads.generation == 2 and not loads.trouble)
+            async with asyncio.timeout(60):
+                while list(folder.iterdir()):  # noqa: ASYNC110 - a stranger's process tells nobody
+                    await asyncio.sleep(0.01)
+
+    run(scene())
+
+
+def test_a_worker_that_does_not_come_to_its_end_is_ended(file: Path) -> None:
+    ending = "import atexit, signal\natexit.register(signal.pause)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+
+    async def scene() -> None:
+        save(file, ending + scaled(1))
+        async with loading(file) as loads:
+            worker = loads.engine.worker
+            save(file, scaled(2))
+            await until(loads, lambda: loads.generation == 2)
+            assert await slope(loads) == 2
+            async with asyncio.timeout(60):
+                while alive(worker):  # noqa: ASYNC110 - a stranger's process tells nobody
+                    await asyncio.sleep(0.01)
+
+    run(scene())
+
+
 def test_a_broken_save_leaves_the_last_good_load_and_says_where_and_a_good_one_goes_on(file: Path) -> None:
     async def scene() -> None:
         async with loading(file) as loads:
@@ -193,6 +229,24 @@ def test_what_the_file_imports_is_followed_from_then_on(file: Path) -> None:
             save(helper, "FACTOR = 5\n")
             await until(loads, lambda: loads.state()["digests"] != known)
             assert await slope(loads) == 5
+
+    run(scene())
+
+
+def test_what_is_imported_only_by_a_call_is_followed_too(file: Path) -> None:
+    factor = "\n\ndef factor():\n    from factors import FACTOR\n\n    return FACTOR\n"
+
+    async def scene() -> None:
+        helper = file.with_name("factors.py")
+        save(helper, "FACTOR = 4\n")
+        save(file, SCALED.replace("FACTOR", "factor()") + factor)
+        async with loading(file) as loads:
+            assert await slope(loads) == 4
+            for number, asked in ((5, True), (6, False), (7, True)):
+                known = loads.state()["digests"]
+                save(helper, f"FACTOR = {number}\n")
+                await until(loads, lambda known=known: loads.state()["digests"] != known)
+                assert not asked or await slope(loads) == number
 
     run(scene())
 

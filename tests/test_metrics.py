@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import patient
+from loaded import showing
 from misbehaving import MISBEHAVING
 from prometheus_client.parser import text_string_to_metric_families
 from serving import Server, serving
@@ -77,6 +78,24 @@ def test_a_lost_worker_and_what_became_of_the_question_are_counted(house: Path) 
         assert number(numbers, "questions_total", outcome="answered") == 1
         assert number(numbers, "ready") == 1
         assert number(numbers, "waiting") == 0
+
+
+def test_what_is_counted_of_own_functions_goes_on_after_a_save(tmp_path: Path) -> None:
+    with showing(tmp_path) as server:
+        server.get("/ops/Cube.json")
+        for worker in server.workers():
+            os.kill(worker, signal.SIGKILL)
+        server.get("/ops/Fused.json")
+        before = scraped(server)
+        reloaded = server.post("/reload", origin=server.url, X_Gradloupe_Token=server.token)
+        assert reloaded.json()["generation"] > 1
+        after = scraped(server)
+        counted = [key for key in before if key[0].endswith("_total")]
+        assert [key for key in counted if after[key] < before[key]] == []
+        server.get("/ops/Clamp.json")
+        label = {"outcome": "answered"}
+        assert number(scraped(server), "questions_total", **label) == number(before, "questions_total", **label) + 1
+        assert number(after, "worker_restarts_total") >= 1
 
 
 def test_memory_and_connections_are_there(running: Server) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,20 +22,22 @@ from gradloupe.server.visitors import Limits, Visitors, peer_of
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [H11Protocol, HttpToolsProtocol])
 SHORT = Limits(request=0.4, stalled=0.4)
+HELD = ("/held", "/events")
 BIG = bytes(32 * 2**20)
 
 
 @dataclass
 class Answering:
-    """A server of next to nothing: ``/big`` is 32 MiB, ``/held`` is answered when the test says so."""
+    """A server of next to nothing: ``/big`` is 32 MiB, the ``HELD`` are answered when the test says so."""
 
+    visitors: Visitors
     url: str = ""
     release: asyncio.Event = field(default_factory=asyncio.Event)
     held: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = BIG if scope["path"] == "/big" else b"ok"
-        if scope["path"] == "/held":
+        if scope["path"] in HELD:
             self.held.release()
             await self.release.wait()
         length = [(b"content-length", b"%d" % len(body))]
@@ -46,10 +47,10 @@ class Answering:
 
 @contextmanager
 def answering(limits: Limits, protocol: type[asyncio.Protocol]) -> Iterator[Answering]:
-    app = Answering()
+    app = Answering(Visitors(limits))
     config = uvicorn.Config(
         app,
-        http=patient(Visitors(limits), protocol),
+        http=patient(app.visitors, protocol),
         h11_max_incomplete_event_size=2 * limits.head,
         ws="none",
         lifespan="off",
@@ -65,10 +66,10 @@ def answering(limits: Limits, protocol: type[asyncio.Protocol]) -> Iterator[Answ
         finally:
             app.release.set()
             server.should_exit = True
-            thread.join(20)
+            thread.join(60)
 
 
-def ends(connection: socket.socket, within: float = 10.0) -> bytes:
+def ends(connection: socket.socket, within: float = 60.0) -> bytes:
     """What arrives until the other side ends the connection; raises ``TimeoutError`` when it does not."""
     connection.settimeout(within)
     received = b""
@@ -103,22 +104,18 @@ def drip(connection: socket.socket) -> None:
 def test_half_a_request_is_not_waited_for(protocol: type[asyncio.Protocol], half: bytes) -> None:
     with answering(SHORT, protocol) as server, connected(server) as connection:
         connection.sendall(half)
-        began = time.monotonic()
         assert ends(connection) == b""
-        assert 0.2 < time.monotonic() - began < 5
 
 
 @PROTOCOLS
 def test_a_second_request_has_as_long_as_the_first_and_dripping_does_not_help(protocol: type[asyncio.Protocol]) -> None:
     with answering(SHORT, protocol) as server, connected(server) as connection:
-        connection.settimeout(10)
+        connection.settimeout(60)
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(65536).endswith(b"ok")
         connection.sendall(b"GET / HTTP/1.1\r\n")
-        began = time.monotonic()
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             drip(connection)
-        assert 0.2 < time.monotonic() - began < 5
 
 
 @PROTOCOLS
@@ -135,19 +132,21 @@ def test_an_answer_that_takes_its_time_is_waited_for(protocol: type[asyncio.Prot
 def test_a_client_that_does_not_read_is_dropped_and_one_that_reads_slowly_is_not(
     protocol: type[asyncio.Protocol],
 ) -> None:
-    limits = Limits(stalled=1.0)
-    with answering(limits, protocol) as server, connected(server) as asleep, connected(server) as slow:
+    with answering(Limits(stalled=3.0), protocol) as server, connected(server) as asleep, connected(server) as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        slow.settimeout(10)
+        slow.settimeout(60)
         send(asleep, "/big")
         send(slow, "/big")
-        began, received, never = time.monotonic(), 0, threading.Event()
-        while received < len(BIG):  # in pieces, for longer than a client may stall
+        received, alone, never = 0, 0, threading.Event()
+        while received < len(BIG):
             some = slow.recv(262_144)
             assert some
             received += len(some)
-            never.wait(0.02 if time.monotonic() - began < 2.5 else 0)
-        assert time.monotonic() - began > 1.5
+            if server.visitors.number == 2:  # in pieces, for as long as a client may stall
+                never.wait(0.04)
+            else:
+                alone += 1
+        assert alone
         assert len(ends(asleep)) < len(BIG)
 
 
@@ -173,7 +172,7 @@ def test_one_address_has_so_many_requests_under_way_and_is_told_when_to_come_bac
         held = [stack.enter_context(connected(server)) for _ in range(3)]
         for connection in held:
             send(connection, "/held")
-            assert server.held.acquire(timeout=10)
+            assert server.held.acquire(timeout=60)
         with connected(server) as one_more:
             send(one_more, "/")
             status, headers, body = read(one_more)
@@ -184,6 +183,21 @@ def test_one_address_has_so_many_requests_under_way_and_is_told_when_to_come_bac
         with connected(server) as one_more:
             send(one_more, "/")
             assert read(one_more)[0] == 200
+
+
+@PROTOCOLS
+def test_pages_that_listen_leave_room_for_others_and_one_too_many_is_told(protocol: type[asyncio.Protocol]) -> None:
+    with answering(Limits(requests_per_peer=3), protocol) as server, ExitStack() as stack:
+        for address in ("/events",) * 3 + ("/held",) * 3:
+            held = stack.enter_context(connected(server))
+            send(held, address)
+            assert server.held.acquire(timeout=60)
+        for address, said in (("/events", b"3 open pages of this address"), ("/", b"3 requests of this address")):
+            with connected(server) as one_more:
+                send(one_more, address)
+                status, headers, body = read(one_more)
+            assert (status, headers["retry-after"]) == (503, "1")
+            assert said in body
 
 
 @PROTOCOLS
@@ -207,11 +221,9 @@ def test_520_half_open_connections_do_not_stop_the_service() -> None:
         half_open = [stack.enter_context(connected(server)) for _ in range(520)]
         for connection in half_open:
             connection.sendall(b"GET /ops/exp HTTP/1.1\r\nHost: loc")
-        began = time.monotonic()
         assert server.get("/ops/exp.json").status_code == 200
         for connection in half_open:
             assert ends(connection) == b""
-        assert time.monotonic() - began < 6
         assert server.get("/ops/exp.json").status_code == 200
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from ..denial import EngineBroken, EngineBusy
 from ..engine import Engine
 from ..process import WorkerProcess
+from ..succession import Account
 from ..work import Work
 from .absence import absence, files_of, unstarted
 from .retired import Retired
@@ -39,7 +40,9 @@ class Loads:
         self._own = files_of(work.targets)
         self._watcher = Watcher(self._own)
         self._began = time.time()
-        self.engine = Engine(WorkerProcess(work))
+        self._account = Account(late=self._late)
+        self._lately: set[Path] = set()  # files that only a call has imported
+        self.engine = Engine(WorkerProcess(work), self._account)
         self.trouble: dict[str, Any] | None = None
         self.generation = 0
         self._good = False
@@ -119,8 +122,10 @@ class Loads:
         """Start a load; the one under way, if there is one, is of no interest any more."""
         self._dismiss()
         stirs, now = self._watcher.stirs, time.time()
+        if self._lately:  # which the digests know nothing of: what was kept may not be shown again
+            self._work = replace(self._work, again=self._work.again + 1)
         try:
-            engine = Engine(WorkerProcess(self._work))
+            engine = Engine(WorkerProcess(self._work), self._account)
         except OSError as problem:
             self.trouble = unstarted(problem)
             await self._finish()
@@ -142,6 +147,8 @@ class Loads:
             self._loading = True
             await self._tell()
         await greeting
+        if self._ended:
+            return
         known = {} if engine.broken else await engine.catalogue()
         if engine.broken or self._digests.keys() - known.keys():
             await asyncio.sleep(max(AFTER, began + HELD - time.time()))
@@ -169,9 +176,17 @@ class Loads:
         """Follow the files of this load; whether one of which nothing was known has been saved since it began."""
         files = _paths(engine.files)
         fresh = any(young(path, began - COARSE) for path in files - self._watcher.files)
-        kept = self._watcher.files if engine.broken else set(self._own)
+        kept = self._watcher.files if engine.broken else self._own | self._lately
         self._watcher.follow(files | kept, wide=bool(engine.broken))
         return fresh
+
+    def _late(self, files: list[str], since: float) -> None:
+        """Follow what a call has imported, too; one that was saved since then is imported anew."""
+        fresh = _paths(files) - self._watcher.files
+        self._lately |= fresh
+        self._watcher.add(fresh)
+        if any(young(path, since - COARSE) for path in fresh) and not self._ended:
+            self._start(self._begin())
 
     async def _finish(self) -> None:
         self._newest, self._loading = None, False

@@ -44,6 +44,10 @@ class Watcher:
         if self._folders() != before:
             self._anew.set()
 
+    def add(self, files: Iterable[Path]) -> None:
+        """Watch these, too."""
+        self.follow(self.files.union(files), self._wide)
+
     async def saves(self) -> AsyncGenerator[list[Path], None]:
         """Yields, whenever the files hold something else than before and have settled, those that have gone."""
         async with self._watching():

@@ -20,7 +20,7 @@ from ..numerics.inference.recipe import BadRecipe, NotInferred, Recipe
 from ..numerics.inference.signature import signature_of
 from ..shapes import shapes
 from .before import as_before, since
-from .loaded import Entry, load
+from .loaded import Entry, files_read, load
 from .numbers import with_numbers
 from .overrides import Override, override
 from .reading import Reading
@@ -55,6 +55,7 @@ class Own:
     def __init__(self, targets: Sequence[str], again: int = 0) -> None:
         self._load = load(targets, again)
         self.notes: list[str] = self._load.notes
+        self._told = set(self._load.files)
         self._usual: dict[str, Usual] = {}
         self._solved: OrderedDict[tuple[str, str], Solved | Unsolved] = OrderedDict()
 
@@ -62,6 +63,12 @@ class Own:
         """What is known without a call: the ``catalogue`` in the order written, ``files`` that were read, ``notes``."""
         catalogue = [each.stub for each in self._load.entries.values()]
         return {"catalogue": catalogue, "files": self._load.files, "notes": self.notes}
+
+    def late(self) -> list[str]:
+        """The visitor's files that were read since the greeting, or since this was asked last."""
+        late = [each for each in files_read(self._load.reading) if each not in self._told]
+        self._told.update(late)
+        return late
 
     def op(self, name: str, recipe: str, before: str = "") -> Op:
         """The Function as it is called by ``recipe``, or as is usual; raises ``Unsolved`` and ``BadRecipe``.

@@ -75,7 +75,7 @@ def load(targets: Sequence[str], again: int = 0) -> Load:
             functions = held(module, target.attribute, target.name)
         except BaseException as error:  # noqa: BLE001 the visitor's code may raise anything, and end the program
             files = [file_of(text)] if isinstance(error, BadTarget) else []
-            raise LoadFailed(trouble(error, reading, os.getcwd()), _files(reading, files)) from None
+            raise LoadFailed(trouble(error, reading, os.getcwd()), files_read(reading, files)) from None
         notes += [each for each in remarks if each not in notes]
         reading.named.add(getattr(module, "__file__", None) or "")
         known = {id(each.function if each.op is None else each.op) for _, _, each in found}
@@ -83,9 +83,9 @@ def load(targets: Sequence[str], again: int = 0) -> Load:
     try:
         found = _concrete(found)
     except NoFunction as error:
-        raise LoadFailed(trouble(error, reading, os.getcwd()), _files(reading, [])) from None
+        raise LoadFailed(trouble(error, reading, os.getcwd()), files_read(reading)) from None
     notes += [each for module in dict.fromkeys(module for _, module, _ in found) for each in misnamed(module)]
-    files = _files(reading, [path for path in reading.named if path.endswith(".py")])
+    files = files_read(reading, [path for path in reading.named if path.endswith(".py")])
     return Load(tuple(targets), _entries(found, _content(reading, files, again), reading), files, notes, reading)
 
 
@@ -99,7 +99,7 @@ def _concrete(found: list[Found]) -> list[Found]:
     return left
 
 
-def _files(reading: Reading, first: list[str]) -> list[str]:
+def files_read(reading: Reading, first: Sequence[str] = ()) -> list[str]:
     """The real paths of what the watcher is to know, and first of all these."""
     targets = [path for path in reading.named if path.endswith(".py")]
     paths = [*first, *targets, *reading.read]
