@@ -7,7 +7,8 @@ import { token } from "./token.js";
 
 const aside = document.querySelector("#following");
 const [sign, room, button] = [".lamp", ".mishap", "button"].map((each) => aside.querySelector(each));
-const { form, file } = aside.dataset;
+const { form, digests, file } = aside.dataset;
+const stays = Boolean(form ?? digests); // there are curves, which were drawn before
 let shown = ""; // the trouble that is
 let standing = null; // as the server has told last
 let failing = null; // what stands there of a file that was loaded, and yet fails
@@ -35,6 +36,20 @@ export function remark(sentence, links = []) {
   list.replaceChildren(...items);
 }
 
+/**
+ * Whether one of these Functions is not in the file any more, which is said beside the figure with what there is
+ * instead; `besides` is what else there is to say. Of a file that cannot be loaded that is said, and no more.
+ */
+export function absent({ digests: known, trouble }, names, besides = "") {
+  const lost = names.find((name) => !(name in known));
+  const links = Object.keys(known).map((each) => [each, `/ops/${encodeURIComponent(each)}`]);
+  const gone = lost !== undefined && links.length > 0;
+  const there = links.length > 1 ? "There are" : "There is";
+  if (gone && !trouble) remark(`${lost} is no longer in ${file}${besides}. ${there}:`, links);
+  else remark("");
+  return gone;
+}
+
 /** Say that what was loaded fails: `elements` tell how, as mishap.js makes them; null where it does not any more. */
 export function fails(elements) {
   if (!elements && !failing) return;
@@ -51,7 +66,7 @@ function tell(state) {
   const text = JSON.stringify(trouble);
   if (text === shown) return;
   shown = text;
-  room?.replaceChildren(...(trouble ? mishap(trouble, Boolean(form)) : (failing ?? [])));
+  room?.replaceChildren(...(trouble ? mishap(trouble, stays) : (failing ?? [])));
 }
 
 /** One word on how it stands, and the file it stands so with. */

@@ -1,7 +1,7 @@
 // The page of an op of the visitor's own, brought up to date in its place when the file has been saved: the address
 // stays, and what is not of the file stays as it was left.
 
-import { fails, follow, remark } from "./live.js";
+import { absent, fails, follow, remark } from "./live.js";
 import { mishap, staying } from "./mishap.js";
 import { scrollable } from "./scroll.js";
 
@@ -10,7 +10,7 @@ const BESIDE = ["theme", "hide", "layout", "view", "grad_output", "count", "devi
 const AROUND = 3; // lines
 const LEFT = "gradloupe-left"; // names that the address had to lose, for the page that opens then
 const aside = document.querySelector("#following");
-const { name, file } = aside.dataset;
+const { name } = aside.dataset;
 
 /** Follow the file. `figure` is the section of the page, `closer` its companion figure. */
 export function refreshing(figure, closer) {
@@ -20,14 +20,12 @@ export function refreshing(figure, closer) {
   let running = new AbortController();
   tellWhatWasLeft();
 
-  follow(({ digests }) => {
-    if (name in digests) {
-      remark(aside.dataset.remark ?? "");
-      if (digests[name] !== wanted) renew(digests[name]);
-    } else if (Object.keys(digests).length > 0) {
-      const others = Object.keys(digests).map((each) => [each, `/ops/${encodeURIComponent(each)}`]);
-      remark(`${name} is no longer in ${file}; its last curves stay. There is:`, others);
-    }
+  follow((state) => {
+    const gone = absent(state, [name], "; its last curves stay");
+    idle(gone);
+    if (gone) return;
+    remark(aside.dataset.remark ?? "");
+    if (state.digests[name] !== wanted) renew(state.digests[name]);
   });
 
   /** Whether the curves that are drawn are to stay, since the answer of a save has none; why is told. */
@@ -83,6 +81,12 @@ export function refreshing(figure, closer) {
   }
 
   return { keeps };
+}
+
+/** Of a Function that is gone nothing can be asked: its controls rest until it is back. */
+function idle(gone) {
+  document.querySelector("#controls").inert = gone;
+  document.documentElement.toggleAttribute("data-gone", gone);
 }
 
 /** What is said of a failure of an answer, with the line of the source as it is on this page. */

@@ -1,6 +1,5 @@
-// The page of a Function that was not called yet: the form that says how, and text to take along.
+// The page of a Function that was not called yet: text to take along that says how it is called.
 
 import { copying } from "./copied.js";
-import "./recipe.js";
 
 copying();

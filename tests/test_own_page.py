@@ -130,6 +130,17 @@ def test_nothing_is_wider_than_the_window(tmp_path: Path, browser: Browser, widt
             assert wide(page) <= width, address
 
 
+def test_two_parameters_of_one_name_say_on_a_phone_whose_they_are(own: Own, browser: Browser) -> None:
+    with alone(browser, own.url) as page:
+        page.set_viewport_size({"width": 360, "height": 740})
+        page.goto("/compare?left=heaviside_sigmoid&right=heaviside_atan")
+        for side, title in (("left", "sigmoid"), ("right", "arc tangent")):
+            hint = page.locator(f"[data-control='{side}.alpha'] .hint").first
+            expect(hint).to_be_visible()
+            expect(hint).to_contain_text(title)
+        assert wide(page) <= 360
+
+
 def wide(page: Page) -> int:
     """How far the page reaches, in pixels."""
     return int(page.evaluate("() => document.documentElement.scrollWidth"))

@@ -7,26 +7,13 @@ from collections.abc import Iterator
 import pytest
 from browsing import alone, shows
 from loaded import Own, showing
+from own import LAST
 from playwright.sync_api import Browser, Page, expect
 
-TEXT = '''import torch
+TEXT = f"""import torch
 
 
-class Last(torch.autograd.Function):
-    """A sum with twice the gradient of the last weight, and of no other number."""
-
-    @staticmethod
-    def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight)
-        return (torch.sin(x) * weight).sum()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        slope = grad_output * torch.sin(x)
-        slope[..., -1] *= 2
-        return grad_output * torch.cos(x) * weight, slope
-
+{LAST}
 
 class Twice(torch.autograd.Function):
     @staticmethod
@@ -36,7 +23,7 @@ class Twice(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return 2 * grad_output
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,27 @@ from gradloupe.server.numerics.inference.parse import parse
 
 RECIPE = "x: float64[5]; low = -0.5; high = 2.0"
 SAID = "x:%20float64[5];%20low%20%3D%20-0.5;%20high%20%3D%202.0"
+ROUTED = """import torch
+
+
+class Router:
+    def sent(self, x):
+        return 3 * x
+
+    def returned(self, grad):
+        return 3 * grad
+
+
+class Routed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, router):
+        ctx.router = router
+        return router.sent(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.router.returned(grad_output), None
+"""
 TAKES = "() => navigator.clipboard.readText()"
 
 
@@ -252,6 +273,22 @@ def test_a_function_that_cannot_be_called_yet_says_why_and_how(own: Own, mine: P
     mine.locator("html[data-ready]").wait_for()
     expect(mine.locator("#verdict .word")).to_have_text("matches")
     expect(mine.locator(".called code")).to_have_text("x: float64[7]; config = 'scale by 2'")
+
+
+def test_where_an_object_is_wanted_no_recipe_is_asked_for_and_the_file_says_it(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with showing(tmp_path, text=ROUTED) as server, alone(browser, server.url) as page:
+        page.goto("/ops/Routed")
+        expect(page.locator(".unsolved")).to_contain_text("'router' has to be an object")
+        assert page.get_by_label("Recipe").count() == 0
+        assert page.get_by_label("The line of the docstring").count() == 0
+        expect(page.locator(".given")).to_contain_text("with what you would pass in the place of ...")
+        assert violations(page) == []
+        given = page.get_by_label("The arguments").input_value()
+        (tmp_path / "my_ops.py").write_text(f"{ROUTED}\n\n{given.replace('...', 'Router()')}\n")
+        page.locator("html[data-ready]").wait_for()
+        expect(page.locator("#verdict .word")).to_have_text("matches")
 
 
 @pytest.mark.parametrize(

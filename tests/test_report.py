@@ -21,6 +21,7 @@ import looping
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY, resized
+from own import LAST
 from playwright.sync_api import Browser, Page, expect
 
 from gradloupe.server import mishap
@@ -164,22 +165,8 @@ class Chance(torch.autograd.Function):
     def backward(ctx, grad_output):
         return grad_output
 '''
-WHOLE = '''
-class Last(torch.autograd.Function):
-    """A sum with twice the gradient of the last weight, and of no other number."""
-
-    @staticmethod
-    def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight)
-        return (torch.sin(x) * weight).sum()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        slope = grad_output * torch.sin(x)
-        slope[..., -1] *= 2
-        return grad_output * torch.cos(x) * weight, slope
-
+WHOLE = f'''
+{LAST}
 
 class Many(torch.autograd.Function):
     """The sum of many tensors, right by every one of them."""
@@ -247,6 +234,7 @@ def test_the_table_has_a_line_for_every_function(said: subprocess.CompletedProce
         assert f" {words[row.split()[0]]}" in row
     assert "x: float64[7]; factor: float64[7]" in rows[3]
     assert "GRADIENT" in rows[3]
+    assert "float64" not in rows[5]  # no call was found
 
 
 def test_below_the_table_stands_what_is_wrong_and_where(said: subprocess.CompletedProcess[str]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from markupsafe import Markup
+
 from ..address import LAYOUTS, canonical, curves_only, plain, ranged
 from ..engine import Answer
 from ..number import write
@@ -120,8 +122,15 @@ def _side(both: Both, i: int, document: dict[str, Any] | None) -> dict[str, Any]
         "still": drawn,
         "alone": both.alone(i),
         "elsewhere": lambda span: address_of(*both.ops, _ranged(both.pair, span)),
-        "source": listings(*(op["source"] for op in both.ops))[i],
+        "source": _listings(both)[i],
     }
+
+
+def _listings(both: Both) -> tuple[Markup, Markup]:
+    """Their sources; those of a visitor's own bear the numbers that the lines have in her file."""
+    left, right = both.ops
+    first = [op["first_line"] if op["own"] else 1 for op in both.ops]
+    return listings(left["source"], right["source"], (first[0], first[1]))
 
 
 def _ends(pair: Pair) -> dict[str, str]:

@@ -22,16 +22,19 @@ def rows(left: str, right: str) -> Rows:
     return list(_rows(_unfolded(left), _unfolded(right)))
 
 
-def listings(left: str, right: str) -> tuple[Markup, Markup]:
-    """Both sources in as many rows, with the classes ``differing`` and ``absent``; ids are ``left-L1`` and on."""
+def listings(left: str, right: str, first: tuple[int, int] = (1, 1)) -> tuple[Markup, Markup]:
+    """Both sources in as many rows, with the classes ``differing`` and ``absent``; ids are ``left-L1`` and on.
+
+    The numbers that are seen count from ``first``, where each source begins in its file.
+    """
     found = rows(left, right)
     return (
-        _listing(left, [(line, same) for line, _, same in found], "left"),
-        _listing(right, [(line, same) for _, line, same in found], "right"),
+        _listing(left, [(line, same) for line, _, same in found], "left", first[0]),
+        _listing(right, [(line, same) for _, line, same in found], "right", first[1]),
     )
 
 
-def _listing(source: str, found: list[tuple[int | None, bool]], side: str) -> Markup:
+def _listing(source: str, found: list[tuple[int | None, bool]], side: str, first: int) -> Markup:
     lines, folded = painted(source), docstrings(source)
     plain = {i for i, line in enumerate(source.splitlines(), 1) if not line.strip()}
     spans = []
@@ -44,7 +47,7 @@ def _listing(source: str, found: list[tuple[int | None, bool]], side: str) -> Ma
             kind, text = " docstring", painted(folded[number].first)[0]
         elif not same and number not in plain:
             kind = " differing"
-        spans.append(f'<span class="line{kind}" id="{side}-L{number}" data-line="{number}">{text}\n</span>')
+        spans.append(f'<span class="line{kind}" id="{side}-L{number}" data-line="{number + first - 1}">{text}\n</span>')
     text = "".join(spans)
     return Markup(f'<pre class="source"><code>{text}</code></pre>')  # noqa: S704 - pygments has escaped it
 

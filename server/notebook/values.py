@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from ..denial import BadQuestion
@@ -11,6 +10,7 @@ from ..numerics.inference.named import free
 from ..numerics.inference.recipe import Constant, Recipe
 from ..numerics.inference.signature import Argument
 from ..own.overrides import constant
+from ..own.target import near
 from ..query import NAMES
 
 
@@ -36,8 +36,8 @@ def check_names(name: str, values: Mapping[str, Any], there: list[str]) -> None:
     """Raise ``BadQuestion`` for a name that is neither one of those that there are nor one of an address."""
     for each in values:
         if each not in (*there, *NAMES):
-            close = get_close_matches(each, [*there, *NAMES], 1)
-            meant = f"; did you mean {close[0]}? It has" if close else "; it has"
+            close = near(each, [*there, *NAMES])
+            meant = f"; did you mean {close}? It has" if close else "; it has"
             raise BadQuestion(f"{name} has no argument {each}{meant} {', '.join(there)}.")
 
 

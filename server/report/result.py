@@ -36,9 +36,10 @@ def checked(
 
 def uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> Checked:
     """What there is to say of a Function that could not be called; ``told`` is what is known without calling it."""
-    known = {name: told.get(name, "") for name in ("name", "recipe", "group", "file")}
+    known = {name: told.get(name, "") for name in ("name", "group", "file")}
+    recipe = "" if word == "unsolved" else told.get("recipe", "")  # what is told then is only where to start from
     line = int(told.get("line") or told.get("first_line") or 0)
-    return Checked(known["name"], word, sentence, known["recipe"], (), (), (), known["group"], known["file"], line)
+    return Checked(known["name"], word, sentence, recipe, (), (), (), known["group"], known["file"], line)
 
 
 def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swept:
