@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from .assets import Assets
 from .denial import NoOp
 from .export import Exports
 from .library import Door
+from .meant import meant
 from .number import shown
 from .pages import TEMPLATES, Pages
 from .rasterizer import Rasterizer
@@ -78,6 +78,6 @@ def missing(name: str, ops: Collection[str]) -> str:
     if stem in ops:
         allowed = ".json, .csv, .svg, .png, .html and .py"
         return f"There is no format {shown(ending)!r}; allowed are {allowed} after /ops/{stem}."
-    close = get_close_matches(name[:80], ops, 1)
-    hint = f"did you mean {close[0]}? The gallery at / shows them all." if close else "the gallery at / shows them all."
+    close = meant(name, ops)
+    hint = f"did you mean {close}? The gallery at / shows them all." if close else "the gallery at / shows them all."
     return f"There is no op {shown(name)!r}; {hint}"

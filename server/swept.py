@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from .address import beside, bounds, extents
+from .meant import meant
 from .number import LARGEST, BadQuery, read_float, shown
 from .question import Element
 
@@ -20,8 +20,8 @@ Second = tuple[Element | None, float | None, float | None]
 
 def suggestion(word: str, words: Sequence[str]) -> str:
     """What else could have been meant, and all that is allowed, to go on a sentence with."""
-    close = get_close_matches(word[:80], words, 1)
-    return (f"; did you mean {close[0]}? Allowed: " if close else "; allowed: ") + f"{', '.join(words)}."
+    close = meant(word, words)
+    return (f"; did you mean {close}? Allowed: " if close else "; allowed: ") + f"{', '.join(words)}."
 
 
 def shapes(tensors: Iterable[dict[str, Any]]) -> Shapes:

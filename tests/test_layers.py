@@ -32,6 +32,7 @@ SHARED = {
         "frames",
         "header",
         "interpreter",
+        "meant",
         "mishap",
         "number",
         "own.searched",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from ..address import Address, bounds, defaults, texts
+from ..meant import meant
 from ..number import LARGEST, BadQuery, shown, write
 from ..query import LONGEST, TRACKER, LongQuery, read
 from ..question import Question
@@ -57,8 +57,8 @@ def named(ops: Mapping[str, Op], given: Words) -> dict[str, Op]:
     for side in SIDES:
         name = given.get(side)
         if name and name not in ops:
-            close = get_close_matches(name[:80], ops, 1)
-            hint = f"did you mean {close[0]}? Or choose one" if close else "choose one"
+            close = meant(name, ops)
+            hint = f"did you mean {close}? Or choose one" if close else "choose one"
             raise BadQuery(f"{side}={shown(name)} names no op; {hint} at /compare, which lists them all.")
     return {side: ops[given[side]] for side in SIDES if given.get(side)}
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..denial import BadQuestion
+from ..meant import meant
 from ..numerics.inference.named import free
 from ..numerics.inference.recipe import Constant, Recipe
 from ..numerics.inference.signature import Argument
 from ..own.overrides import constant
-from ..own.target import near
 from ..query import NAMES
 
 
@@ -36,9 +36,9 @@ def check_names(name: str, values: Mapping[str, Any], there: list[str]) -> None:
     """Raise ``BadQuestion`` for a name that is neither one of those that there are nor one of an address."""
     for each in values:
         if each not in (*there, *NAMES):
-            close = near(each, [*there, *NAMES])
-            meant = f"; did you mean {close}? It has" if close else "; it has"
-            raise BadQuestion(f"{name} has no argument {each}{meant} {', '.join(there)}.")
+            close = meant(each, [*there, *NAMES])
+            hint = f"; did you mean {close}? It has" if close else "; it has"
+            raise BadQuestion(f"{name} has no argument {each}{hint} {', '.join(there)}.")
 
 
 def _longer(recipe: Recipe, values: Mapping[str, Any], arguments: tuple[Argument, ...]) -> Recipe:

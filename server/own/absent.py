@@ -10,9 +10,9 @@ from typing import Any
 from torch import nn
 from torch.autograd import Function
 
+from ..meant import meant
 from .lines import File
 from .searched import defining
-from .target import near
 
 MOST = 5  # names in a sentence
 ELSEWHERE = "name the file that has it, or file.py:name for a function of tensors."
@@ -55,7 +55,7 @@ def of_an_unknown_name(module: ModuleType, inside: Any, part: str, name: str) ->
     every = [each for each in vars(inside) if not each.startswith("__")] if hasattr(inside, "__dict__") else []
     names = [each for each in every if inside is not module or _is_of(module, vars(inside)[each])] or every
     outer = "" if inside is module else f"{getattr(inside, '__qualname__', part)}."
-    close = near(part, names)
+    close = meant(part, names)
     if close:
         return f"{name} has no {outer}{part}; did you mean {name}:{outer}{close}?"
     there = [each for each in names if _can_be_looked_at(vars(inside)[each])]

@@ -11,9 +11,10 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
+from ..meant import meant
 from .reading import HOUSE, Reading
 from .settled import settled
-from .target import BadTarget, Target, near
+from .target import BadTarget, Target
 
 PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 DEEPEST = 4  # folders above a file in which is looked for what it imports
@@ -52,7 +53,7 @@ def _of_a_missing_module(target: Target, missing: str) -> str:
         inner = target.module[len(above) + 1 :]
         return f"{above} has no module {last}, but something else of that name; write {above}:{inner}."
     inside = [each.name for each in iter_modules(getattr(parent, "__path__", ()))]
-    close = near(last, inside)
+    close = meant(last, inside)
     hint = f"did you mean {above}.{close}?" if close else f"it has {', '.join(inside[:5]) or 'none at all'}."
     return f"{above} has no module {last}; {hint}"
 

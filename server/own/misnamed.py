@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from types import ModuleType
 
+from ..meant import meant
 from .functions import is_function
 from .overrides import EXAMPLES
 from .trouble import plain
@@ -19,6 +19,6 @@ def misnamed(module: ModuleType) -> Iterator[str]:
     for name in said if isinstance(said, Mapping) else ():
         if isinstance(name, str) and name.partition(".")[0] not in vars(module):
             there = [each for each, value in vars(module).items() if is_function(value)]
-            close = get_close_matches(name, there, 1)
-            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(there[:MOST_NAMED])}."
+            close = meant(name, there)
+            hint = f"did you mean {close}?" if close else f"it has {', '.join(there[:MOST_NAMED])}."
             yield plain(f"{EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}")

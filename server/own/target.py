@@ -6,11 +6,11 @@ import os
 import re
 import sys
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from pkgutil import iter_modules
 
+from ..meant import meant
 from .searched import defining
 
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -119,7 +119,7 @@ def _of_a_missing_file(place: str, path: Path) -> str:
     if path.is_symlink():
         return f"{place} is a link that leads nowhere; mend it, or name a file that is there."
     where = os.path.dirname(place) or "the folder you are in"
-    close = near(path.name, _python_files(path.parent))
+    close = meant(path.name, _python_files(path.parent))
     if close:
         return f"There is no file {place}; did you mean {os.path.join(os.path.dirname(place), close)}?"
     return f"There is no file {path.name} in {where}; name one that is there, or a module, such as package.module."
@@ -133,7 +133,7 @@ def _check_module(module: str, cwd: str) -> None:
     top = module.partition(".")[0]
     if _found(top, cwd) is None:
         known = [each.name for each in iter_modules([cwd, *sys.path])]
-        close = near(top, known, 0.75)
+        close = meant(top, known, 0.75)
         hint = (
             f"did you mean {close}{module.removeprefix(top)}?" if close else "name a file, such as my_ops.py, instead."
         )
@@ -160,10 +160,3 @@ def _python_files(folder: Path) -> list[str]:
         return sorted(each.name for each in folder.iterdir() if each.suffix == ".py")
     except OSError:
         return []
-
-
-def near(name: str, names: list[str], alike: float = 0.6) -> str:
-    """The one of ``names`` that may have been meant, or nothing."""
-    plain = {each.lower(): each for each in names}
-    close = get_close_matches(name.lower()[:80], plain, 1, alike)
-    return plain[close[0]] if close else ""
