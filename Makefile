@@ -18,6 +18,7 @@ COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(ope
 run: $(VENV)/app
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
+# Hundreds of servers are started: whatever the environment says, each file is compiled once.
 test: lint $(VENV)/browser $(VENV)/light
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 

@@ -12,30 +12,25 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 
 from .. import __version__
-from . import as_test, compare, discovery, oembed, own_page, scrape, sections
+from . import as_test, compare, discovery, gallery, oembed, own_page, scrape, sections
 from .bodies import Bodies
 from .description import ABOUT, WAIT, documents, problems, shapes
 from .guard import Guard
 from .hosts import Hosts
-from .library import Door, Library
+from .library import Door
 from .live import events
 from .log import Log
 from .metrics import Collector, Metrics
-from .mishap import trouble as trouble_of
 from .number import BadQuery
 from .problems import Problems
 from .reply import fingerprint, passing, reply
 from .security import AT_HOME, SecurityHeaders
 from .settings import Settings
 from .site import Site
-from .social import of_gallery
-from .thumbnails import MEASURING
 from .visitors import Visitors
 from .watch import Watch
 
 USUAL = Settings()
-WAITING = "wait=1"  # the query of what is answered when there is something to show
-IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."
 
 router = APIRouter()
 
@@ -87,6 +82,7 @@ def create_app(engine: Door, settings: Settings = USUAL, visitors: Visitors | No
     app.include_router(compare.router)
     app.include_router(oembed.router)
     app.include_router(own_page.router)
+    app.include_router(gallery.router)
     app.include_router(events.router)
     app.include_router(discovery.router)
     app.include_router(scrape.router)
@@ -98,40 +94,6 @@ def create_app(engine: Door, settings: Settings = USUAL, visitors: Visitors | No
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, own=bool(settings.targets))
     Problems(site.pages).install(app)
     return app
-
-
-@router.get("/", include_in_schema=False)
-async def gallery(request: Request) -> Response:
-    """All ops, those that take long without curves; while torch is loading, a page that says so."""
-    site = Site.serving(request)
-    library = site.engine if isinstance(site.engine, Library) else None
-    if library is not None and request.url.query == WAITING:
-        await library.wait_gallery()
-        return passing(request, b"{}", "application/json")
-    if site.engine.starting and not (library is not None and library.shows_gallery):
-        if library is not None:
-            library.want_gallery()
-        address = f"/?{WAITING}" if library is not None else f"/healthz?{WAITING}"
-        return passing(request, site.pages.waiting("The gallery", address), "text/html")
-    file = ", ".join(site.settings.targets)
-    trouble, generation = _of_own(library, file)  # as it is before the rest: a page that is older is loaded anew
-    ops, device = await site.engine.catalogue(), await site.engine.device()
-    social = of_gallery(site.base(request), site.settings.public)
-    mine, theirs = ({name: op for name, op in ops.items() if op["own"] is own} for own in (True, False))
-    drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
-    body = site.pages.gallery(ops, drawn, device, social, trouble, file, generation)
-    if trouble or any(each["word"] == MEASURING for each in drawn.values()):
-        return passing(request, body, "text/html")
-    return reply(request, body, "text/html", fingerprint(body))
-
-
-def _of_own(library: Library | None, file: str) -> tuple[dict[str, Any] | None, int]:
-    """What there is to say of the visitor's own Functions, and the number of the load of which it is said."""
-    if library is None:
-        return None, 0
-    if library.starting:
-        return trouble_of(IMPORTING.format(file), ""), 0
-    return library.own.trouble, library.own.generation
 
 
 @router.get("/docs", include_in_schema=False)

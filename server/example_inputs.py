@@ -45,7 +45,7 @@ def _tensor(dtype: str, shape: str, words: str) -> str:
         return f"torch.rand({shape}) < 0.5"
     if "int" in dtype:
         if "shuffled" in words and shape != "()":
-            return f"torch.randperm({shape.rpartition(', ')[2]}).expand({shape})"
+            return f"torch.randperm({shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape})"
         below = re.search(r"<\s*(\d+)", words)
         within = shape if shape == "()" else f"({shape},)"
         return f"torch.randint({below[1] if below else 2}, {within}, dtype=torch.{dtype})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,6 +15,8 @@ from .process import WorkerProcess
 from .question import Question
 from .succession import PAUSE
 from .work import Work
+
+LOG = logging.getLogger("gradloupe")
 
 
 class Library:
@@ -33,6 +36,8 @@ class Library:
         """Listen to the workers from now on."""
         await self.own.connect()
         self._opening = [asyncio.create_task(each) for each in (self._first(), self._open())]
+        for each in self._opening:
+            each.add_done_callback(_done)
 
     async def close(self) -> None:
         """End the workers and leave nothing behind."""
@@ -170,6 +175,11 @@ class Library:
         await self._there.wait()
         assert self._gallery is not None
         return self._gallery
+
+
+def _done(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        LOG.error("the gallery is not loaded", exc_info=task.exception())
 
 
 Door = Engine | Library

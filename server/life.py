@@ -14,6 +14,7 @@ from .process import WorkerProcess
 
 PULSE = 0.1  # seconds between two looks at the memory of a worker that computes
 PATIENCE, LOOK = 2.0, 0.02  # seconds for a worker to say where it is, and between two looks whether it has
+BUSY = 2.0  # how many times as long as it may take a question may last in all, where others have the processors
 UNBORN = 120.0  # seconds for `import torch` on a cold disk
 
 
@@ -103,15 +104,18 @@ class Life:
         raise Lost("signal 9, SIGKILL", limit, self._process.faults())
 
     async def _met(self, either: set[asyncio.Future[Any]], time: Limit, seconds: float) -> Limit | None:
-        """The limit that is met before anything of this happens: that of time, or that of memory."""
+        """The limit that is met before anything of this happens: that of time, or that of memory.
+
+        For as long as the worker has to wait for a processor it is given more time, within bounds.
+        """
         now, most = asyncio.get_running_loop().time, self._process.work.memory
-        until = now() + seconds
-        while (left := until - now()) > 0:
+        began, before = now(), self._process.waited()
+        while (left := began + min(seconds + self._process.waited() - before, BUSY * seconds) - now()) > 0:
             pulse = min(left, PULSE) if most else left
             done, _ = await asyncio.wait(either, timeout=pulse, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return None
-            if most and await self._takes_more(most, either, until - now()):
+            if most and await self._takes_more(most, either, left):
                 return Limit("Memory", f"memory limit of {most} MiB (--memory)")
         return None if any(each.done() for each in either) else time
 

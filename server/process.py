@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 
 from . import nursery
 from .fault import TOO_MANY, Fault, faults
@@ -50,6 +51,13 @@ class WorkerProcess:
     def pid(self) -> int:
         """Its number; 0 until it is known, which may take as long as torch loads."""
         return self._child.number
+
+    def waited(self) -> float:
+        """Seconds for which it was ready to compute and others had the processors; 0 where that is not told."""
+        try:
+            return 1e-9 * int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1])
+        except (OSError, IndexError, ValueError):
+            return 0.0
 
     def kill(self) -> None:
         """End the process and whatever it has started, now."""

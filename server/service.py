@@ -27,6 +27,7 @@ class Service:
         answer.warm_up()
         self._collection = _collection(work)
         self._known = set(children())
+        self._kept = set[int]()  # of those that have come since, what a Function has in hand
 
     def hello(self) -> bytes:
         """The greeting, as a frame: what there is to ask about, and on which devices."""
@@ -69,8 +70,10 @@ class Service:
 
         A pool or a helper that it keeps for its next call stays.
         """
-        strangers = set(children()) - self._known
-        ended = end_children(self._known | kept(), PATIENCE) if strangers else 0
+        here, ended = set(children()), 0
+        if here - self._known - self._kept:
+            self._kept = here & kept()
+            ended = end_children(self._known | self._kept, PATIENCE)
         if ended and "notes" in answered.header:
             answered.header["notes"].append(LEFT_ONE if ended == 1 else LEFT_SOME.format(ended))
         return answered

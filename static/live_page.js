@@ -6,8 +6,8 @@ const { name, digest, generation } = document.querySelector("#following").datase
 let leaving = false;
 
 follow((state) => {
-  const gone = name && absent(state, [name]);
-  const old = name ? !gone && state.digests[name] !== digest : String(state.generation) !== generation;
+  if (name) absent(state, [name]);
+  const old = name ? name in state.digests && state.digests[name] !== digest : String(state.generation) !== generation;
   if (old && !leaving) {
     leaving = true;
     location.reload();

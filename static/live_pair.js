@@ -9,7 +9,7 @@ const names = Object.keys(drawn);
 let asked = JSON.stringify(drawn);
 
 follow((state) => {
-  if (absent(state, names, "; the last curves stay")) return;
+  if (absent(state, names, "; the last curves stay") || names.some((name) => !(name in state.digests))) return;
   const now = JSON.stringify(Object.fromEntries(names.map((name) => [name, state.digests[name]])));
   if (now === asked) return;
   asked = now;

@@ -23,7 +23,7 @@ export function refreshing(figure, closer) {
   follow((state) => {
     const gone = absent(state, [name], "; its last curves stay");
     idle(gone);
-    if (gone) return;
+    if (gone || !(name in state.digests)) return; // a server that has just begun knows none yet
     remark(aside.dataset.remark ?? "");
     if (state.digests[name] !== wanted) renew(state.digests[name]);
   });

@@ -12,12 +12,13 @@ from typing import Any
 
 import looping
 import pytest
+from crowd import crowded
 from misbehaving import OWN
 from psutil import NoSuchProcess, Process
 from serving import children
 from visiting import engine_of, question_of
 
-from gradloupe.server import process, succession
+from gradloupe.server import life, process, succession
 from gradloupe.server.denial import EngineBroken, Unsolved
 
 Answers = list[dict[str, Any]]
@@ -66,6 +67,46 @@ def test_how_and_where_a_worker_ended_is_said(file: Path, deed: str, kind: str, 
     assert f"The worker process {how} while it computed Misbehaving" in failure["sentence"]
     assert f"last line: my_ops.py, line {number}, in forward" in failure["sentence"]
     assert after["verdict"]["word"] == "matches"
+
+
+SPINS = """import os
+import time
+
+import torch
+
+
+class Spins(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        if os.path.exists(%r):
+            os.remove(%r)
+            until = time.thread_time() + 2
+            while time.thread_time() < until:
+                pass
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+"""
+
+
+@pytest.mark.parametrize(("most", "kind"), [(100.0, ""), (1.0, "Timeout")])
+def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
+    file: Path, monkeypatch: pytest.MonkeyPatch, most: float, kind: str
+) -> None:
+    monkeypatch.setattr(life, "BUSY", most)
+    now = file.with_name("now")
+    file.write_text(SPINS % (str(now), str(now)))
+
+    async def scene() -> dict[str, Any]:
+        async with engine_of(file, deadline=4.0) as engine:
+            question = await question_of(engine, "Spins")
+            now.touch()
+            with crowded(engine.worker):
+                return (await engine.answer(question)).header
+
+    assert (run(scene())["failure"] or {"kind": ""})["kind"] == kind
 
 
 def test_a_function_that_eats_memory_is_ended_at_the_limit(file: Path) -> None:

@@ -83,6 +83,7 @@ STORIES = [
     ),
     ("not finite", torch.square, lambda x: torch.where(x == 0, math.nan, 2 * x), "NaN at x = 0", "right elsewhere"),
     ("not finite", torch.square, lambda x: torch.where(x > 1, math.inf, 2 * x), "for x > 1"),
+    ("low precision", lambda x: -2.18 * x, lambda x: (-2.18 * one(x)).float().double(), "right but for", "float32"),
 ]
 
 
@@ -109,6 +110,8 @@ def test_the_story_is_the_same_in_float32(row):
 
 
 NEARLY = [
+    ("low precision", lambda x: -2.18 * x, lambda x: -2.18 * (1 + 1e-7) * one(x)),
+    ("low precision", lambda x: -2.18 * x, lambda x: (-2.18 * (1 + 1e-5) * one(x)).float().double()),
     ("constant factor", sin, lambda x: torch.where((x - 1).abs() < 0.2, 1.0, 1.5) * cos(x)),
     ("constant factor", sin, lambda x: 1.5 * cos(x) + 1e-4),
     ("reversed", sin, lambda x: -cos(x) * (1 + 1e-5 * x)),

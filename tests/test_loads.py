@@ -233,6 +233,36 @@ def test_what_the_file_imports_is_followed_from_then_on(file: Path) -> None:
     run(scene())
 
 
+WRITES = """
+import importlib, itertools, os, sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+NUMBERS = itertools.count()
+
+
+def factor():
+    name = f"made_{os.getpid()}_{next(NUMBERS)}"
+    with open(os.path.join(os.path.dirname(__file__), name + ".py"), "w") as module:
+        module.write("FACTOR = 4")
+    importlib.invalidate_caches()
+    return importlib.import_module(name).FACTOR
+"""
+
+
+def test_what_a_call_has_written_itself_is_not_followed(file: Path) -> None:
+    async def scene() -> None:
+        save(file, SCALED.replace("FACTOR", "factor()") + WRITES)
+        async with loading(file) as loads:
+            for _ in range(3):
+                assert await slope(loads) == 4
+            assert loads.generation == 1
+            save(file, scaled(2))
+            await until(loads, lambda: loads.generation > 1)
+            assert loads.generation == 2
+
+    run(scene())
+
+
 def test_what_is_imported_only_by_a_call_is_followed_too(file: Path) -> None:
     factor = "\n\ndef factor():\n    from factors import FACTOR\n\n    return FACTOR\n"
 

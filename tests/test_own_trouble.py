@@ -113,6 +113,14 @@ def test_what_is_missing_in_the_visitors_own_package_is_not_to_be_installed(
         assert said in loaded.trouble["sentence"]
 
 
+def test_a_module_beside_the_file_that_imports_it_is_not_to_be_installed(here: Path) -> None:
+    written(here / "pack", {"__init__": "", "my_ops": "from parameters import x\n", "parameters": "x = 1\n"})
+    with worker("pack.my_ops") as loaded:
+        sentence = loaded.trouble["sentence"]
+    assert "write from . import parameters, or from .parameters import" in sentence
+    assert "install" not in sentence
+
+
 def test_the_traceback_shows_the_frames_of_the_visitors_files_only(here: Path) -> None:
     written(here, {"my_ops": "import helper\n", "helper": "import json\njson.loads('{')\n"})
     with worker("my_ops.py") as loaded:

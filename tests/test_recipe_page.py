@@ -275,6 +275,16 @@ def test_a_function_that_cannot_be_called_yet_says_why_and_how(own: Own, mine: P
     expect(mine.locator(".called code")).to_have_text("x: float64[7]; config = 'scale by 2'")
 
 
+def test_a_class_without_a_backward_is_not_asked_how_it_is_called(tmp_path: Path, browser: Browser) -> None:
+    unfinished = ROUTED.partition("    @staticmethod\n    def backward")[0]
+    with showing(tmp_path, text=unfinished) as server, alone(browser, server.url) as page:
+        page.goto("/ops/Routed")
+        expect(page.locator(".unsolved")).to_contain_text("Routed has no backward")
+        assert page.get_by_label("Recipe").count() == 0
+        assert page.get_by_label("The line of the docstring").count() == 0
+        assert violations(page) == []
+
+
 def test_where_an_object_is_wanted_no_recipe_is_asked_for_and_the_file_says_it(
     tmp_path: Path, browser: Browser
 ) -> None:
@@ -294,6 +304,8 @@ def test_where_an_object_is_wanted_no_recipe_is_asked_for_and_the_file_says_it(
 @pytest.mark.parametrize(
     "recipe",
     [
+        "x: float64[7]; p: int32[7] shuffled; q: int64[2,3] shuffled; a: float64[2,3] rising",
+        "x: float64[7]; eps: float64[] tiny; low: float64[3] negative",
         "x: float64[7]; k = 2; mode = 'a;b'; flag = True; nothing = None",
         "weight: float32[5,7]; s: float64[]; index: int64[7] < 3; mask: bool[2,2]; scalar: bool[]",
         "b: float64[7] positive; a: float64[4,4] spd; held: float64[3] nograd; f = torch.tanh",

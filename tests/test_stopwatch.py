@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
+from crowd import crowded
 
 from gradloupe.server.numerics import stopwatch
 from gradloupe.server.numerics.contract.patience import TookTooLong, within
 
-OTHERS = 3
-COMPUTES = "print(flush=True)\nwhile True: pass"
-
 
 @pytest.fixture
 def crowd() -> Iterator[None]:
-    """This process has one processor, and shares it with others that always compute."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    others = [subprocess.Popen([sys.executable, "-c", COMPUTES], stdout=subprocess.PIPE) for _ in range(OTHERS)]
-    try:
-        for each in others:
-            assert each.stdout is not None
-            each.stdout.readline()
+    with crowded():
         yield
-    finally:
-        os.sched_setaffinity(0, before)
-        for each in others:
-            each.kill()
-            each.communicate()
 
 
 def compute(seconds: float) -> None:
@@ -47,8 +30,7 @@ def test_it_stands_while_others_have_the_processor() -> None:
     began, wall = stopwatch.now(), time.monotonic()
     compute(0.5)
     passed, wall = stopwatch.now() - began, time.monotonic() - wall
-    assert 0.45 < passed < 0.75
-    assert wall > 1
+    assert 0.45 < passed < 0.7 * wall
 
 
 @pytest.mark.usefixtures("crowd")
@@ -79,5 +61,6 @@ def test_where_the_system_does_not_tell_it_is_the_clock_on_the_wall(monkeypatch:
 
 @pytest.mark.usefixtures("crowd")
 def test_a_call_takes_what_it_computes_and_sleeps() -> None:
-    assert 0.25 <= stopwatch.taken(lambda: compute(0.25)) < 0.4
+    wall = time.monotonic()
+    assert 0.25 <= stopwatch.taken(lambda: compute(0.25)) < 0.7 * (time.monotonic() - wall)
     assert stopwatch.taken(lambda: threading.Event().wait(0.1)) > 0.09

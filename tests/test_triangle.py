@@ -102,6 +102,18 @@ def of(function) -> Op:
     return Op(function, "a factor", "tests", "", "", (Input("a", shape=(3, 3), value=SPD),), wrt="a[0,0]", of="y[1,0]")
 
 
+class Misplaced(Lower):
+    """The same, whose backward lays the gradient into the other triangle."""
+
+    @staticmethod
+    def forward(ctx, a):
+        return 3 * a.tril(-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 3 * grad_output.tril(-1).mT
+
+
 def system(function) -> Op:
     b = tuple(0.3 * k - 0.7 for k in range(6))
     inputs = (Input("a", shape=(3, 3), value=SPD), Input("b", shape=(3, 2), value=b))
@@ -140,6 +152,14 @@ def test_such_a_gradient_is_right_in_the_jacobian_and_in_the_contract_too():
     assert jacobian(section(system(SolvedTwice)), 2.0).numerical.where(Status.DIFFERS).any()
     found = {each.id: each.level for each in contract(section(system(Solved))).checks}
     assert found["GRADIENT"] == "fine"
+
+
+@pytest.mark.parametrize("value", [(0.0,) * 9, (1.0,) * 9, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)])
+@pytest.mark.parametrize("wrt", ["a[1,0]", "a[0,1]"])
+def test_a_gradient_that_is_laid_across_the_diagonal_differs_though_the_matrix_is_symmetric(wrt, value):
+    op = Op(Misplaced, "", "tests", "", "", (Input("a", shape=(3, 3), value=value),), wrt=wrt, of="y[1,0]")
+    assert look(op, -1, 1, 31, wrt=wrt, of="y[1,0]")[1].word == "differs"
+    assert jacobian(section(op), 2.0).numerical.where(Status.DIFFERS).sum() == 6
 
 
 def test_what_is_right_by_each_element_is_swept_by_each_element():

@@ -181,12 +181,12 @@ class Loads:
         return fresh
 
     def _late(self, files: list[str], since: float) -> None:
-        """Follow what a call has imported, too; one that was saved since then is imported anew."""
-        fresh = _paths(files) - self._watcher.files
-        self._lately |= fresh
-        self._watcher.add(fresh)
-        if any(young(path, since - COARSE) for path in fresh) and not self._ended:
-            self._start(self._begin())
+        """Follow what a call has imported, too, but for what was written meanwhile: that may be its own work."""
+        found = _paths(files) - self._watcher.files
+        fresh = {path for path in found if path.exists() and not young(path, since - COARSE)}
+        self._lately = {path for path in self._lately if path.exists()} | fresh
+        if fresh:
+            self._watcher.add(fresh)
 
     async def _finish(self) -> None:
         self._newest, self._loading = None, False

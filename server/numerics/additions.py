@@ -17,6 +17,8 @@ ZERO = 1e-3
 SMALL_BITS = 4
 # Rounding has no memory: from one row to the next it changes by about as much as it is.
 ROUGH = 0.5
+# A few operations in float32 lose so many last places.
+ROUNDED = 16
 
 
 def added(seen: Evidence) -> Story | None:
@@ -38,6 +40,24 @@ def added(seen: Evidence) -> Story | None:
         decay = ", as weight decay does" if called == seen.wrt and not seen.designed else ""
         return kind, f"{said}: it adds a term{decay}."
     return None
+
+
+def single(seen: Evidence) -> Story | None:
+    """The slope, rounded to numbers of float32: of a few numbers too, where no others come out."""
+    returned, slope = seen.returned[seen.judged], seen.slope[seen.judged]
+    if seen.evaluation.dtype != torch.float64 or not seen.wrong.any() or (seen.returned[seen.wrong] == 0).any():
+        return None
+    with np.errstate(all="ignore"):
+        near = returned.astype(np.float32).astype(np.float64)
+    off = np.abs(returned - slope)
+    allowed = ROUNDED * torch.finfo(torch.float32).eps * np.abs(slope) + seen.band[seen.judged]
+    if (near != returned).any() or (off > allowed).any():
+        return None
+    worst = float(off.max() / largest(slope))
+    return "low precision", (
+        "backward is right but for rounding: what it returns has 24 significant bits instead of 53, as if it computed "
+        f"in torch.float32, and is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+    )
 
 
 def low_precision(seen: Evidence) -> Story | None:

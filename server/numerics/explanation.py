@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .additions import added, low_precision
+from .additions import added, low_precision, single
 from .evaluation import Evaluation
 from .evidence import Evidence, Story, evidence
 from .factors import blocked, constant_factor, factor_of_x, passes_on
@@ -27,6 +27,7 @@ STEEP = 0.1
 STORIES: tuple[Callable[[Evidence], Story | None], ...] = (
     not_finite,
     blocked,
+    single,
     constant_factor,
     straight_through,
     window,

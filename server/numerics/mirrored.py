@@ -63,6 +63,6 @@ def _moves(section: Section, t: Array) -> bool:
 
 
 def _unread(read: Section, both: Section, t: Array, grad_output: float) -> bool:
-    """Whether backward returns a gradient for the element that is not read, too."""
+    """Whether backward returns a gradient for the element that is not read, too, and not for that alone."""
     one, two = (each.backward(t, grad_output).grad_input for each in (read, both))
-    return one is not None and two is not None and not np.allclose(two, one, ALIKE, 0.0)
+    return one is not None and two is not None and bool(np.any(one)) and not np.allclose(two, one, ALIKE, 0.0)

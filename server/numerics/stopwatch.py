@@ -14,7 +14,8 @@ def now() -> float:
 
     Where the system does not tell those, they count as all others do.
     """
-    return time.monotonic() - 1e-9 * _waited()
+    waited = _waited()  # first: whoever waits between both is only later, and no clock goes back
+    return time.monotonic() - 1e-9 * waited
 
 
 def taken(call: Callable[[], object]) -> float:

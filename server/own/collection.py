@@ -17,7 +17,7 @@ from ..numerics.inference.infer import infer
 from ..numerics.inference.made import op_of
 from ..numerics.inference.parse import parse
 from ..numerics.inference.recipe import BadRecipe, NotInferred, Recipe
-from ..numerics.inference.signature import signature_of
+from ..numerics.inference.signature import Unfit, signature_of
 from ..shapes import shapes
 from .before import as_before, since
 from .loaded import Entry, files_read, load
@@ -195,6 +195,7 @@ def _unsolved(entry: Entry, problem: NotInferred, reading: Reading) -> Unsolved:
         "tried": [[plain(each) for each in tried] for tried in problem.tried[:MOST_TRIED]],
         "parameters": [[plain(each) for each in found] for found in problem.parameters],
         "sayable": problem.sayable,
+        "unfit": isinstance(problem, Unfit),
     }
     error = problem.error
     told["trouble"] = error and trouble(error, reading, os.getcwd()) | {"sentence": told["sentence"]}

@@ -9,6 +9,7 @@ import sys
 import tokenize
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from pathlib import Path
 from traceback import FrameSummary, StackSummary, TracebackException
 from typing import Any
 
@@ -38,7 +39,7 @@ def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
     name = shown(file, cwd)
     data = reading.read[file] if file in reading.read else "".join(linecache.getlines(file)).encode()
     excerpt = mishap.around(_lines(data), line) if line else []
-    sentence = _sentence(error, name, line, data, reading)
+    sentence = _sentence(error, name, line, data, reading, Path(file).parent)
     return _told(sentence, error, (name, line), excerpt, _traceback(told, reading, cwd))
 
 
@@ -69,12 +70,12 @@ def _of_a_module(frame: FrameSummary) -> bool:
     return not frame.filename.startswith(("<", str(HOUSE / "server"))) and "importlib" not in frame.filename
 
 
-def _sentence(error: BaseException, file: str, line: int | None, data: bytes, reading: Reading) -> str:
+def _sentence(error: BaseException, file: str, line: int | None, data: bytes, reading: Reading, folder: Path) -> str:
     where = f"{file}, line {line}," if line else file or "It"
     if isinstance(error, SyntaxError):
         return f"{where} {_unreadable(data)[1] or _syntax(error)}"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"{where} imports {error.name}, {_missing(error.name, reading)}"
+        return f"{where} imports {error.name}, {_missing(error.name, reading, folder)}"
     said = said_of(error)
     if isinstance(error, ImportError):
         if "partially initialized module" in said:
@@ -122,10 +123,13 @@ def _syntax(error: SyntaxError) -> str:
     return f"cannot be read as Python: {said}; mend that line and save."
 
 
-def _missing(name: str, reading: Reading) -> str:
+def _missing(name: str, reading: Reading, folder: Path) -> str:
     top = name.partition(".")[0]
     if _is_own(name, reading):
         return "and there is no such file; write it, or mend that line and save."
+    if (folder / "__init__.py").is_file() and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
+        # What a stranger has registered under that name is another module.
+        return f"which stands beside it in a package; write from . import {top}, or from .{name} import ..., there."
     if top in sys.modules:
         return f"and the {top} that is installed here has no such module; install the release of {top} that has it."
     wanted = DISTRIBUTIONS.get(top, top)

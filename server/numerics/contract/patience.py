@@ -57,8 +57,13 @@ def within(seconds: float) -> Iterator[None]:
     started, inside = stopwatch.now(), True
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        if inside and stopwatch.now() - started >= seconds and not _importing(frame):
-            raise TookTooLong(f"it was not back after {seconds:.2g} s", stopwatch.now() - max(_Calls.began, started))
+        if not inside:
+            return
+        now = stopwatch.now()
+        if now - started < seconds:
+            signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, SOON), AGAIN)
+        elif not _importing(frame):
+            raise TookTooLong(f"it was not back after {seconds:.2g} s", now - max(_Calls.began, started))
 
     before = signal.signal(signal.SIGALRM, interrupt)
     left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), AGAIN)

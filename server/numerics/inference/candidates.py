@@ -24,6 +24,8 @@ ANNOTATED = 7.0
 UNLIKELY = 4.0
 # With some values nothing is seen of the Function, and all agrees: they come after a second look at any other.
 PAST = 5.0
+# Half of a few elements are some of them; and steps of a quantiser that are seen.
+SHARES, STEPS = (0.5, 0.3), (0.5, 0.1)
 # What is called with one argument, with two, or with three.
 ONE, TWO, THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
 TENSORS = ("tensor", "index", "mask")
@@ -92,6 +94,10 @@ def writable(value: Any) -> bool:
 
 
 def _defaulted(argument: Argument, known: Evidence) -> Iterator[Choice]:
+    if isinstance(argument.default, str | torch.device) and str(argument.default).startswith("cuda"):
+        yield Choice("device", 0.0, f"its default is {argument.default}, and the tensors are on the CPU", "cpu")
+        yield Choice("default", UNLIKELY, "it is the default", argument.default)
+        return
     if argument.default is not MISSING and writable(argument.default):
         # None stands for a tensor that may be left out: with the tensor there is more to see.
         dear = 1.5 if argument.default is None and known.differentiable else PAST * known.leads_past(argument.default)
@@ -114,6 +120,9 @@ def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[s
         reasons.setdefault("tensor", "it stands first")
     if known.differentiable is False:
         weights["tensor"] = weights.get("tensor", 0.0) - 1
+    if known.switch and known.differentiable is False:
+        weights["mask"] = max(weights.values(), default=0.0) + 1
+        reasons["mask"] = "one of its elements is asked whether it is 0 or 1"
     if argument.default is not MISSING and argument.default is not None and argument.default is not LEFT_OUT:
         kind = _kind_of(argument.default)
         weights[kind] = weights.get(kind, 0.0) + 4
@@ -195,6 +204,10 @@ def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
 
 def _numbers(name: str, known: Evidence) -> list[Any]:
     values = [*known.numbers, *(words.suggested(name) or (0.5, 1.0, 2))]
+    if known.share:
+        return list(SHARES)
+    if known.step and words.TINY.search(name.lower()):
+        values = [*STEPS, *values]
     if words.vanishing(name, known.used):
         values = [TINY, *values]
     asked = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))

@@ -70,6 +70,9 @@ class Conditions(Naming, ast.NodeVisitor):
             self._sized(one, other, wholes, node)
             if found:
                 found.numbers += [each for each in wholes if each not in found.numbers]
+            held = self.evidence(one.value) if isinstance(one, ast.Subscript) and whole(one.slice) is not None else None
+            if held and wholes and set(wholes) <= {0, 1}:
+                held.switch = True
         elif values and not counted:
             self.say(one, "number", 0.5, node)
 

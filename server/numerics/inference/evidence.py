@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from .vocabulary import misspelled
 
+# Shares of a few elements that are neither none of them nor all.
+SEEN = (0.2, 0.8)
+
 
 @dataclass
 class Evidence:
@@ -20,7 +23,9 @@ class Evidence:
     that no tensor has, of which ``methods`` are called, and ``keys`` the strings it is indexed with; ``typed`` says
     that its type is asked for, so that it may be of several. ``once`` says that its indices have to be all different,
     ``single`` that its numbers are read as those of single precision, ``saved`` that it is kept as only a tensor can
-    be, and ``few`` that it is a row of which each element is picked by itself.
+    be, and ``few`` that it is a row of which each element is picked by itself. ``share`` says that it is a part of a
+    size, ``step`` that something is divided by it before it is rounded, ``switch`` that one of its elements is 0 or 1;
+    its numbers are to lie between ``low`` and ``high``.
     """
 
     name: str
@@ -47,6 +52,11 @@ class Evidence:
     single: bool = False
     saved: bool = False
     few: bool = False
+    share: bool = False
+    step: bool = False
+    switch: bool = False
+    low: float | None = None
+    high: float | None = None
 
     @property
     def foreign(self) -> list[str]:
@@ -62,8 +72,11 @@ class Evidence:
     def leads_past(self, value: object) -> bool:
         """Whether with this value nothing of what the Function does is seen; True is not 1 here.
 
-        Where both True and False do, neither says more than the other.
+        Where both True and False do, neither says more than the other. A share that is small, or nearly all, may be
+        that of no element.
         """
+        if self.share and isinstance(value, int | float) and not SEEN[0] <= value <= SEEN[1]:
+            return True
         if isinstance(value, bool) and {each for each in self.past if isinstance(each, bool)} == {True, False}:
             return False
         return any(isinstance(each, bool) == isinstance(value, bool) and each == value for each in self.past)

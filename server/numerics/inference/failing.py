@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -15,6 +16,8 @@ from .signature import not_static
 from .trials import Outcome, tried
 
 MOST_TOLD, LONGEST = 5, 160
+# What torch says where a complex tensor is asked for.
+COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
 Failures = list[tuple[Step, Outcome, Blame]]
 KINDS = {
     **{"tensor": "a tensor", "index": "an index", "mask": "a mask", "number": "a number", "whole": "a whole number"},
@@ -30,13 +33,13 @@ def not_inferred(function: Any, search: Search) -> NotInferred:
     if not failures:
         thing = next((each.name for each in search.gathered.arguments if search.gathered.of(each.name).foreign), "")
         if thing:
-            first = next((each.name for each in search.gathered.arguments if each.name != thing), "x")
-            return NotInferred(_object(search, thing), thing, f"{first}: float64[7]; {thing} = None", (), parameters)
+            return NotInferred(_object(search, thing), thing, _blank(search), (), parameters)
         argument = next((each.name for each in search.gathered.arguments), "")
         sentence = (
             f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_way(argument, '')}."
         )
         return NotInferred(sentence, argument, f"{argument}: float64[7]", (), parameters, sayable=True)
+    failures = _farthest(failures)
     argument = _argument(search, failures)
     recipe = failures[0][0].recipe.text()
     sentence, error = _sentence(function, search, failures, argument, recipe), None
@@ -50,6 +53,20 @@ def not_inferred(function: Any, search: Search) -> NotInferred:
             sentence = f"{_raiser(search, outcome)} {raised(error)}, whatever it is called with; mend it."
             argument, recipe, sayable = "", step.recipe.text(), False
     return NotInferred(sentence, argument, recipe, _told(failures), parameters, error, sayable)
+
+
+def _farthest(failures: Failures) -> Failures:
+    """Where the Function itself refuses what the likeliest recipe gives, one that came further is told of first."""
+    first = failures[0]
+    further = [
+        each
+        for each in failures
+        if each[1].forward == first[1].forward and not each[2].own and each[2].reached > first[2].reached
+    ]
+    if not first[2].own or not further:
+        return failures
+    best = max(further, key=lambda each: each[2].reached)
+    return [best, *(each for each in failures if each is not best)]
 
 
 def raised(error: BaseException) -> str:
@@ -87,6 +104,11 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
     if isinstance(blamed.error, TookTooLong):
         said = said.removeprefix("it ")
         return f"{name} does not come to an end: {where} {said}, called with {recipe}; {_way(argument, recipe)}."
+    if COMPLEX.search(blamed.message):
+        return (
+            f"{name} takes complex numbers, and only real ones can be swept: {where} raises {said}; look at a function "
+            f"of real tensors that makes them, such as def f(x): return {name}.apply(torch.view_as_complex(x))."
+        )
     thing = search.an_object(blamed)
     if thing:
         return _object(search, thing)
@@ -95,6 +117,17 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
         f"{what} with which {name} works: after {search.trials} trials {where} still raises {said}; "
         f"{_way(argument, recipe)}."
     )
+
+
+def _blank(search: Search) -> str:
+    """A recipe to fill in where nothing was tried: every argument that has to be given."""
+    pieces = []
+    for each in search.gathered.arguments:
+        weights = search.gathered.of(each.name).weights
+        if each.required:
+            tensor = bool(weights) and max(weights, key=lambda kind: weights[kind]) == "tensor"
+            pieces.append(f"{each.name}: float64[7]" if tensor else f"{each.name} = None")
+    return "; ".join(pieces)
 
 
 def _object(search: Search, thing: str) -> str:
@@ -106,7 +139,11 @@ def _object(search: Search, thing: str) -> str:
 
 
 def _way(argument: str, recipe: str) -> str:
-    example = recipe if 0 < len(recipe) < LONGEST else f"x: float64[7]; {argument or 'k'} = 2"
+    pieces = recipe.split("; ")
+    while len(pieces) > 1 and len("; ".join(pieces)) >= LONGEST:
+        pieces.pop()
+    short = "; ".join(pieces)
+    example = short if 0 < len(short) < LONGEST else f"x: float64[7]; {argument or 'k'} = 2"
     return f"say how it is called, such as `{example}`"
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from . import words
 from .evidence import Evidence
+from .fill import HIGH, LOW
 from .recipe import Fill
+
+# What is not normal: of some numbers one is larger.
+LARGE = 2.0
 
 
 def filling(known: Evidence, shape: tuple[int, ...]) -> Fill | None:
@@ -14,7 +20,15 @@ def filling(known: Evidence, shape: tuple[int, ...]) -> Fill | None:
         return "tiny"
     if known.few and shape == (2,):
         return "rising"
-    if len(shape) < 2 and words.LOWER.search(name):
+    if len(shape) < 2 and words.LOWER.search(name) and not words.POSITIVE.search(name):
         return "negative"
     bounds = len(shape) < 2 and words.UPPER.search(name)
-    return "positive" if bounds or words.POSITIVE.search(name) else None
+    return "positive" if bounds or known.step or words.POSITIVE.search(name) else None
+
+
+def asked(known: Evidence) -> Fill | None:
+    """The fill that keeps the bounds that are asked for of the numbers; None where any number does."""
+    low, high = -math.inf if known.low is None else known.low, math.inf if known.high is None else known.high
+    if (low <= LOW and HIGH <= high < LARGE) or (0 <= low <= LOW and high >= HIGH):
+        return "positive"
+    return "negative" if low <= -HIGH and -LOW <= high <= 0 else None

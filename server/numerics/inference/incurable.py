@@ -12,7 +12,9 @@ from .vocabulary import misspelled
 # Of a tensor, a module and a ctx it is known what they have. What is given as a tensor may have to be another object,
 # but then nothing of a tensor is spelled nearly so.
 UNKNOWN = re.compile(r"^'(?:Tensor|Parameter)' object has no attribute '(\w+)'")
-MISSPELLED = re.compile(r"^(?:'\w+Backward' object|module '[\w.]+'|type object '\w+') has no attribute '")
+MISSPELLED = re.compile(
+    r"^(?:'\w+Backward' object|module '[\w.]+'|type object '\w+') has no attribute '|^`[\w.]+` was removed"
+)
 COMPILERS = ("torch._dynamo", "torch._inductor", "torch.utils.cpp_extension", "numba.", "llvmlite.")
 
 

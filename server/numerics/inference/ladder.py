@@ -11,7 +11,7 @@ from . import words
 from .blame import Blame
 from .candidates import PAST, Choice, choices, constant
 from .cheapest import cheapest
-from .filling import filling
+from .filling import asked, filling
 from .forms import Form, forms
 from .gathered import Gathered
 from .recipe import Constant, Fill, Recipe, TensorArgument, literal
@@ -214,6 +214,8 @@ class Ladder:
         fill: Fill = "spd" if known.square and len(shape) >= 2 and shape[-1] == shape[-2] else "normal"
         if place:
             fill = filling(known, shape) or fill
+        if fill == "normal":
+            fill = asked(known) or fill
         dtype = "float32" if known.single else "float64"
         return TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False)
 

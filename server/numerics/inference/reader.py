@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 
+from .amounts import Amounts
 from .called import Called
 from .evidence import Evidence
 from .naming import Notebook, quoted
-from .places import Places
 from .source import Written
 from .vocabulary import CASTS, ON_MAPPINGS, ON_STRINGS, ON_TENSORS, PLAIN, RANKS, SQUARE
 
 
-class Reader(Places):
+class Reader(Amounts):
     """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
 
     def __init__(
@@ -58,7 +58,10 @@ class Reader(Places):
 
     def visit_If(self, node: ast.If) -> None:
         self.leads_past(node)
-        self.test(node.test, refused=any(isinstance(each, ast.Raise) for each in node.body))
+        refused = any(isinstance(each, ast.Raise) for each in node.body)
+        if refused:
+            self.bounded(node.test, False)
+        self.test(node.test, refused)
         for each in (*node.body, *node.orelse):
             self.visit(each)
 
@@ -75,6 +78,7 @@ class Reader(Places):
         alternatives = (
             node.test.values if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or) else []
         )
+        self.bounded(node.test, True)
         # Of several that would do, the first is asked for; the others may contradict it.
         needed = next((each for each in alternatives if not _of_none(each)), node.test)
         self.test(needed, refused=True)
@@ -100,6 +104,8 @@ class Reader(Places):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.calls.read(node)
+        self.shared(node)
+        self.stepped(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and len(node.args) == 1:
             self.paired(node.func.value, node.args[0])
         if not (isinstance(node.func, ast.Attribute) and node.func.attr == "save_for_backward"):

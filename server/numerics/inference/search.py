@@ -30,7 +30,8 @@ PATIENCE, LEAST = 0.75, 0.5
 # Of so many trials all but a few failing in the same way, for want of something, the others will too.
 HOPELESS, SAME = 40, 0.6
 MISSING_HERE = re.compile(
-    r"CUDA|No module named|[Pp]rocess group|not registered|^NameError|[Tt]riton|HIP|not compiled|_C\b|MPS|backend"
+    r"CUDA|No module named|[Pp]rocess group|not registered|^NameError|[Tt]riton|HIP|not compiled|_C\b|MPS|backend|"
+    r"Device index must not be negative|cuda array interface"
 )
 
 
@@ -130,7 +131,7 @@ class Search:
         if refused and self.refused is None and self.found is None:
             self.refused, self._since = (step, blamed), (self.trials, self._seconds)
         self._ladder.learn(step, blamed)
-        if self.found is None:
+        if self.found is None or self.found[2].idle:
             saved = tuple(self.gathered.notes.memory.saved)
             for each in repairs(Broken(step.recipe, blamed, self.gathered.arguments, saved)):
                 because = {**step.because, each.argument: each.because} if each.argument else step.because

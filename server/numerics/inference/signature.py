@@ -22,6 +22,10 @@ _BASE = _SingleLevelFunction
 BACKWARD = "Write a static method backward(ctx, grad_output) that returns one gradient for each argument of forward"
 
 
+class Unfit(NotInferred):
+    """No arguments would do: the class itself has to become another first."""
+
+
 @dataclass(frozen=True)
 class Argument:
     """One positional argument of ``forward``; a ``star`` stands for any number of them.
@@ -64,7 +68,7 @@ class Signature:
 def signature_of(function: Any) -> Signature:
     """How a Function class or a plain function is called.
 
-    Raises ``NotInferred`` where it cannot be called with tensors at all: no backward, no forward, no argument.
+    Raises ``Unfit`` where it cannot be called with tensors at all: no backward, no forward, no argument.
     """
     if not (isinstance(function, type) and issubclass(function, Function)):
         return _plain(function)
@@ -94,9 +98,9 @@ def not_static(function: Any) -> bool:
 def _plain(function: Any) -> Signature:
     name = getattr(function, "__name__", type(function).__name__)
     if not callable(function):
-        raise NotInferred(f"{name} can not be called; name a Function or a function of tensors.")
+        raise Unfit(f"{name} can not be called; name a Function or a function of tensors.")
     if isinstance(function, type):
-        raise NotInferred(
+        raise Unfit(
             f"{name} is a class, but no torch.autograd.Function; name a class that derives from it, or a function of "
             "tensors."
         )
@@ -107,19 +111,19 @@ def _plain(function: Any) -> Signature:
 def _refuse_incomplete(function: Any) -> None:
     name = function.__name__
     if function.forward is _BASE.forward:
-        raise NotInferred(
+        raise Unfit(
             f"{name} has no forward of its own, so it cannot be called; write a static method forward(ctx, x), or name "
             "a class that derives from it."
         )
     if function.backward is _BASE.backward and function.vjp is _BASE.vjp:
-        raise NotInferred(f"{name} has no backward, so there is no gradient to look at. {BACKWARD}.")
+        raise Unfit(f"{name} has no backward, so there is no gradient to look at. {BACKWARD}.")
 
 
 def _parameters(function: Any, name: str) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
-        raise NotInferred(
+        raise Unfit(
             f"Python does not know what arguments {name} takes, as for functions not written in Python; wrap it: "
             "def my_function(x): return ..."
         ) from error
@@ -129,7 +133,7 @@ def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[Argument
     taken = []
     for each in parameters:
         if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is MISSING:
-            raise NotInferred(
+            raise Unfit(
                 f"{name} has to be given {each.name!r} by keyword, and apply passes arguments by position only; take "
                 f"the * out of its signature, or give {each.name!r} a default.",
                 each.name,
@@ -138,7 +142,7 @@ def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[Argument
             star = each.kind is inspect.Parameter.VAR_POSITIONAL
             taken.append(Argument(each.name, _annotation(each.annotation), each.default, star))
     if not taken:
-        raise NotInferred(
+        raise Unfit(
             f"forward of {name} takes no argument besides ctx, so there is nothing to sweep; let it take a tensor: "
             "forward(ctx, x)."
         )

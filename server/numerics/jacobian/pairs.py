@@ -31,7 +31,8 @@ def shared(section: Section, columns: Indices, returned: Array, judged: Judged) 
     smooth, cells = (slopes.kind == Kind.SMOOTH).reshape(table), judged.status.reshape(table).copy()
     band = tolerance.atol + BOUNDS * error
     unread: Mask = np.all(np.abs(value) <= band, axis=0)
-    pair = (partner >= 0) & (unread | unread[partner])
+    said: Mask = np.any(np.abs(given) > band, axis=0)  # what is laid into the wrong one of both is not shared
+    pair = (partner >= 0) & (unread | unread[partner]) & said & said[partner]
     allowed = band + band[:, partner] + tolerance.rtol * np.abs(value + given)
     sums = np.abs(given + given[:, partner] - value - value[:, partner]) <= 2 * allowed
     cells[(cells == Status.DIFFERS) & pair & sums & smooth & smooth[:, partner]] = Status.AGREES
