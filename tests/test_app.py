@@ -248,7 +248,7 @@ def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_t
         data = pool.submit(server.get, "/ops/exp.json")
         health = pool.submit(server.get, "/healthz?wait=1")
         assert server.get("/healthz").json() == {"status": "starting"}
-        for address, held in (("/", "/healthz?wait=1"), ("/ops/exp?grad_output=-1", "/ops/exp.json?grad_output=-1")):
+        for address, held in (("/", "/?wait=1"), ("/ops/exp?grad_output=-1", "/ops/exp.json?grad_output=-1")):
             page = server.get(address)
             assert page.status_code == 200
             assert page.headers["cache-control"] == "no-store"
