@@ -88,19 +88,20 @@ def reach_of(section: Section, reference: Section, grad_output: float) -> Reach:
 
 def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End:
     """Outwards from 0 as far as ``call(radius, whether backward too)`` goes without raising or taking too long."""
-    started, good, careful = stopwatch.now(), 0.0, False
+    spent, good, careful = 0.0, 0.0, False
     usual = {True: np.inf, False: np.inf}
     while good < top:
         radius = min(good * SMALL, top) if careful else _next(good, top)
         deep = careful or radius in BACKWARD or radius == top
         too_long = max(TIMES * usual[deep], least)
         try:
-            seconds = _timed(call, radius, deep)
-            if not good or seconds > too_long:  # the first is slow, and any may be kept waiting
-                seconds = min(seconds, _timed(call, radius, deep))
+            laps = [_timed(call, radius, deep)]
+            if not good or laps[0] > too_long:  # the first is slow, and any may be kept waiting
+                laps.append(_timed(call, radius, deep))
         except _Refused as refused:
             return _End(_last(call, good, radius), str(refused), usual[True])
-        if seconds > too_long or stopwatch.now() - started > ENOUGH:
+        seconds, spent = min(laps), spent + sum(laps)
+        if seconds > too_long or spent > ENOUGH:
             return _End(good, "slow", usual[True])
         usual[deep] = min(usual[deep], seconds)
         careful = seconds > TWICE * usual[deep] + MORE
