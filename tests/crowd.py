@@ -18,7 +18,8 @@ def crowded(number: int = 0) -> Iterator[None]:
     before = os.sched_getaffinity(number)
     place = min(before)
     command = [sys.executable, "-c", COMPUTES % place]
-    others = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(OTHERS)]
+    # In sessions of their own, for Linux shares a processor among sessions first.
+    others = [subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) for _ in range(OTHERS)]
     try:
         for each in others:
             assert each.stdout is not None
