@@ -100,7 +100,7 @@ def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
     file.write_text(SPINS % (str(now), str(now)))
 
     async def scene() -> dict[str, Any]:
-        async with engine_of(file, deadline=4.0) as engine:
+        async with engine_of(file, deadline=5.0) as engine:
             question = await question_of(engine, "Spins")
             now.touch()
             with crowded(engine.worker):
