@@ -11,10 +11,10 @@ from .frames import BadFrame, Frame, pack
 from .loss import COPIES, Limit, Lost
 from .memory import takes_more
 from .process import WorkerProcess
+from .work import BUSY
 
 PULSE = 0.1  # seconds between two looks at the memory of a worker that computes
 PATIENCE, LOOK = 2.0, 0.02  # seconds for a worker to say where it is, and between two looks whether it has
-BUSY = 2.0  # how many times as long as it may take a question may last in all, where others have the processors
 UNBORN = 120.0  # seconds for `import torch` on a cold disk
 
 

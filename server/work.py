@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+BUSY = 2.0  # how many times as long as it may take a question may last in all, where others have the processors
+
 
 @dataclass(frozen=True)
 class Work:

@@ -16,9 +16,10 @@ from typing import IO
 from .confinement import Confinement
 from .denial import LoadFailed
 from .frames import PREFIX, Frame, lengths, pack, unpack
-from .work import Work
+from .work import BUSY, Work
 
 LONGEST = 2000  # characters of a sentence about a fault
+LEFT = 60  # seconds after which a question that its server has not ended is one that nobody waits for
 MOMENT = 1  # seconds for what somebody's code has asked to be done at the end of the process
 
 
@@ -60,7 +61,7 @@ def _serve(channel: socket.socket, work: Work) -> None:
     pid, incoming = os.getpid(), channel.makefile("rb")
     while (asked := _receive(incoming)) is not None:
         # Should the server be gone where the kernel does not tell us, no Function computes for ever.
-        signal.alarm(int(work.deadline) + 5)
+        signal.alarm(int(BUSY * work.deadline) + LEFT)
         reply = service.respond(asked.header)
         if os.getpid() != pid:  # a Function has forked, and its child came back here
             os._exit(0)
