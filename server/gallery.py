@@ -13,7 +13,7 @@ from .site import Site
 from .social import of_gallery
 from .thumbnails import MEASURING
 
-WAIT = "wait=1"
+WAIT = "wait=1"  # the query of what is answered when there is something to show
 IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."
 
 router = APIRouter()

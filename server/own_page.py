@@ -8,6 +8,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from .denial import EngineBusy
+from .gallery import WAIT
 from .library import Library
 from .live.loads import Loads
 from .reply import NO_STORE, passing
@@ -17,7 +18,6 @@ NONE = (
     "This server shows the gallery alone, which is at /; started as gradloupe my_ops.py it shows the Functions of"
     " that file here."
 )
-WAIT = "wait=1"
 
 router = APIRouter()
 
