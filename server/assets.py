@@ -14,9 +14,10 @@ from fastapi import Request, Response
 
 from .coding import written_once
 from .highlight import colours
+from .paths import STATIC
 from .reply import IMMUTABLE, NO_STORE, coding, etag, not_modified
 
-OURS = Path(__file__).parents[1] / "static"
+OURS = Path(STATIC)
 THEIRS = {
     "plotly.min.js": ("plotly", "package_data/plotly.min.js"),
     "swagger-ui-bundle.js": ("fastapi_swagger", "resources/swagger-ui-bundle.js"),

@@ -16,8 +16,9 @@ from types import FrameType
 from typing import NoReturn
 
 from .copies import Copies
-from .fault import OURS, TOO_MANY, Fault, written
+from .fault import TOO_MANY, Fault, written
 from .offspring import CAME_BACK, end_children
+from .paths import SERVER
 
 # What Linux calls them: the signal a process gets when its parent ends, and that orphans below it become its children.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -98,7 +99,7 @@ def _not_further() -> None:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(OURS)
+    return frame.f_code.co_filename.startswith(SERVER)
 
 
 def end_with_the_parent() -> None:

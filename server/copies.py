@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-from .fault import MOST_COPIES, OURS
+from .fault import MOST_COPIES
 from .offspring import children
+from .paths import SERVER
 
 
 class Copies:
@@ -25,7 +26,7 @@ class Copies:
 
     def _before(self) -> None:
         frame = sys._getframe(1)
-        self._by_us = frame.f_code.co_filename.startswith(OURS)
+        self._by_us = frame.f_code.co_filename.startswith(SERVER)
         if self._by_us:
             return
         if self._is_copy:

@@ -8,12 +8,13 @@ import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .paths import SERVER
+
 STACK = re.compile(r"^(Current thread|Thread|Stack)\b.*\(most recent call first\):$")
 LINE = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
 MOST_COPIES = 16  # processes by os.fork that a worker has not waited for
 TOO_MANY = "Too many copies of this process\n"  # stands before the stack that asked for one more
 ESCAPED = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
-OURS = os.path.dirname(os.path.abspath(__file__))
 LIBRARIES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
@@ -60,7 +61,7 @@ def last_line(calls: Iterable[Fault], file: str = "") -> Fault | None:
 
 
 def _is_a_visitors(file: str) -> bool:
-    return not file.startswith((OURS, "<", *LIBRARIES))
+    return not file.startswith((SERVER, "<", *LIBRARIES))
 
 
 def _unescaped(text: str) -> str:

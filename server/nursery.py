@@ -13,14 +13,13 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from .interpreter import ONE_THREAD, PACKAGE, python
+from .interpreter import ONE_THREAD, python
+from .paths import PACKAGE, source_files
 from .work import Work
 
-HOUSE = Path(__file__).parents[1]
 KILLED = -int(signal.SIGKILL)
 LONGEST = 4096  # bytes of what the zygote tells
 
@@ -207,13 +206,11 @@ def stamp() -> int:
     """A number that differs when a file of ops/ or server/ does, or what Python itself is told."""
     told = [python(), sorted(each for each in os.environ.items() if each[0].startswith("PYTHON"))]
     files = []
-    for folder in ("ops", "server"):
-        for path, _, names in os.walk(HOUSE / folder):
-            for file in (os.path.join(path, name) for name in names if name.endswith(".py")):
-                with suppress(OSError):
-                    state = os.stat(file)
-                    files.append((file, state.st_mtime_ns, state.st_size))
-    return hash(repr((told, sorted(files))))
+    for file in source_files():
+        with suppress(OSError):
+            state = os.stat(file)
+            files.append((file, state.st_mtime_ns, state.st_size))
+    return hash(repr((told, files)))
 
 
 def _here() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -24,6 +23,7 @@ from .mathml import mathml
 from .modules import needed
 from .order import retold
 from .packed import packed, script
+from .paths import TEMPLATES
 from .picture import PREVIEW, SIZE, still
 from .prose import inline, prose
 from .query import HEIGHTS, VALUES, WIDTHS
@@ -34,7 +34,6 @@ from .typography import prose as typeset
 from .values import tabled
 from .words import coded, kinks, method, summary
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
 STARTING = "torch is still loading. This takes a few seconds after a start."
 
 

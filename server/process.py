@@ -15,7 +15,8 @@ from pathlib import Path
 
 from . import nursery
 from .fault import TOO_MANY, Fault, faults
-from .interpreter import ONE_THREAD, PACKAGE, python
+from .interpreter import ONE_THREAD, python
+from .paths import PACKAGE
 from .work import Work
 
 FORKS = sys.platform == "linux"  # elsewhere the libraries under torch do not survive it

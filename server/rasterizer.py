@@ -7,7 +7,8 @@ from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 
 from .denial import EngineBusy, EngineFault
-from .interpreter import PACKAGE, python
+from .interpreter import python
+from .paths import PACKAGE
 from .raster import PREFIX
 
 QUEUE = 8  # pictures that are drawn one after the other; the largest take a second

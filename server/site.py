@@ -17,7 +17,8 @@ from .export import Exports
 from .library import Door
 from .meant import meant
 from .number import shown
-from .pages import TEMPLATES, Pages
+from .pages import Pages
+from .paths import SERVER, TEMPLATES
 from .rasterizer import Rasterizer
 from .reply import fingerprint
 from .security import AT_HOME
@@ -44,7 +45,7 @@ class Site:
     def of(cls, engine: Door, settings: Settings) -> Site:
         """Everything that stands on this engine."""
         assets = Assets()
-        files = (*Path(__file__).parent.rglob("*.py"), *TEMPLATES.rglob("*.html"))
+        files = (*Path(SERVER).rglob("*.py"), *Path(TEMPLATES).rglob("*.html"))
         sources = [path.read_bytes() for path in sorted(files)]
         build = fingerprint(__version__, *sources)
         answers = Answers(engine)

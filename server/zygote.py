@@ -16,8 +16,8 @@ from select import select
 from typing import Any, NoReturn
 
 from .confinement import Confinement, adopt, end_with_the_parent
-from .interpreter import PACKAGE
 from .offspring import end_children
+from .paths import PACKAGE
 from .work import Work
 
 MODULES = (f"{PACKAGE}.server.service", f"{PACKAGE}.server.own.collection", f"{PACKAGE}.server.worker", "numpy.ma")

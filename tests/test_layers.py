@@ -36,6 +36,7 @@ SHARED = {
         "mishap",
         "number",
         "own.searched",
+        "paths",
         "own.target",
         "question",
         "work",

@@ -12,7 +12,8 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from ..meant import meant
-from .reading import HOUSE, Reading
+from ..paths import ROOT
+from .reading import Reading
 from .settled import settled
 from .target import BadTarget, Target
 
@@ -99,8 +100,9 @@ def _within(path: Path, above: int, reading: Reading) -> ModuleType:
     top = path.parents[above - 1]
     inner = path.relative_to(top).with_suffix("").parts
     rest = [part for part in inner if part != "__init__"]
-    if HOUSE in (top, *top.parents):  # an op of the gallery, perhaps changed since it was loaded
-        name = ".".join((__name__.partition(".")[0], *path.relative_to(HOUSE).with_suffix("").parts))
+    house = Path(ROOT).resolve()
+    if house in (top, *top.parents):  # an op of the gallery, perhaps changed since it was loaded
+        name = ".".join((__name__.partition(".")[0], *path.relative_to(house).with_suffix("").parts))
         sys.modules.pop(name, None)
         return importlib.import_module(name)
     _put_first(str(top.parent))

@@ -13,8 +13,9 @@ from importlib.util import decode_source, spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
 
-HOUSE = Path(__file__).resolve().parents[2]
-OURS = (HOUSE / "ops", HOUSE / "server")
+from ..paths import OPS, SERVER
+
+OURS = (Path(OPS).resolve(), Path(SERVER).resolve())
 INSTALLED = frozenset(("site-packages", "dist-packages"))
 STANDARD = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 

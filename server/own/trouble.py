@@ -14,8 +14,9 @@ from traceback import FrameSummary, StackSummary, TracebackException
 from typing import Any
 
 from .. import mishap
+from ..paths import SERVER
 from .absent import NoFunction
-from .reading import HOUSE, Reading
+from .reading import Reading
 from .target import BadTarget
 
 LONGEST, MOST_TRACEBACK, MOST_COLUMNS = 400, 8000, 200
@@ -67,7 +68,7 @@ def _place(error: BaseException, told: TracebackException, reading: Reading) -> 
 
 def _of_a_module(frame: FrameSummary) -> bool:
     """Whether it is of somebody's file: neither of the machinery of imports nor of Gradloupe."""
-    return not frame.filename.startswith(("<", str(HOUSE / "server"))) and "importlib" not in frame.filename
+    return not frame.filename.startswith(("<", os.path.realpath(SERVER))) and "importlib" not in frame.filename
 
 
 def _sentence(error: BaseException, file: str, line: int | None, data: bytes, reading: Reading, folder: Path) -> str:

@@ -17,6 +17,7 @@ from ... import __version__
 from ..address import default
 from ..checked import Checked, Finding
 from ..highlight import colours, painted
+from ..paths import STATIC, TEMPLATES
 from ..picture import svg
 from ..prose import prose
 from ..typography import number, powers
@@ -24,7 +25,6 @@ from ..typography import prose as typeset
 from ..words import coded
 from .found import Found, Report
 
-HOUSE = Path(__file__).parents[2]
 SHEETS = ("style", "marks", "verdict", "source", "contract_panel", "contrast", "report")
 WIDE, NARROW = (920, 620), (280, 380)  # pixels of the pictures
 HIDDEN = ("title", "verdict")  # parts of a picture that stand beside it
@@ -85,7 +85,7 @@ def page(report: Report) -> bytes:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(HOUSE / "templates"), autoescape=True, undefined=StrictUndefined, auto_reload=False
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, auto_reload=False
     )
     environment.globals |= {
         "coded": coded,
@@ -124,7 +124,7 @@ def _data(picture: bytes) -> str:
 
 
 def _sheet(name: str) -> str:
-    return (HOUSE / "static" / f"{name}.css").read_text(encoding="utf-8")
+    return Path(STATIC, f"{name}.css").read_text(encoding="utf-8")
 
 
 def _hash(text: Any) -> str:

@@ -1,0 +1,23 @@
+"""Where the package lies on disk, and its import name. The only module that asks for its own ``__file__``."""
+
+from __future__ import annotations
+
+import os
+
+PACKAGE = __package__.rpartition(".")[0]
+SERVER = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(SERVER)
+OPS = os.path.join(ROOT, "ops")
+STATIC = os.path.join(ROOT, "static")
+TEMPLATES = os.path.join(ROOT, "templates")
+
+
+def source_files() -> list[str]:
+    """The Python files of ``ops/`` and ``server/``, sorted: the code that decides what an answer is."""
+    return sorted(
+        os.path.join(folder, name)
+        for top in (OPS, SERVER)
+        for folder, _, names in os.walk(top)
+        for name in names
+        if name.endswith(".py")
+    )
