@@ -2,6 +2,7 @@
 # make test   set everything up, lint, and pass every test, browser included
 # make bench  measure, and print the tables of the README
 # make lint   ruff and mypy alone
+# make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
 # make light  fetch smaller bundles of plotly.js with npm; without them the one of the plotly wheel is served
 # make screenshot   take the picture of the README again
 
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 PLOTLY := $(VENV)/share/gradloupe/plotly
 COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(open(f, "rb").read())) for f in sys.argv[1:]]
 
-.PHONY: run test bench lint light screenshot clean
+.PHONY: run test bench lint light record screenshot clean
 
 run: $(VENV)/app
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
@@ -31,6 +32,9 @@ bench: $(VENV)/bench $(VENV)/browser $(VENV)/light
 	$(BIN)/python tests/bench/run.py
 
 light: $(VENV)/light
+
+record: $(VENV)/dev $(VENV)/light
+	$(BIN)/python tests/recorded_answers.py record $(INTO)
 
 screenshot: $(VENV)/browser
 	$(BIN)/python tests/screenshot.py
