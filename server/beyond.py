@@ -6,21 +6,28 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from .number import LARGEST
+
 FAR = 3  # as many times the range away, and what is drawn now no longer fits in
 
 
 def beyond(answer: dict[str, Any]) -> tuple[float, float] | None:
-    """From where to where the nearest difference out of sight of a document is seen, None where there is none."""
+    """From where to where the nearest difference out of sight of a document is seen.
+
+    None where there is none, or none as far as an address reaches.
+    """
     if answer["verdict"]["word"] != "matches here":
         return None
     start, stop = answer["start"], answer["stop"]
-    ends = list(_ends(answer["wide"]["intervals"] if answer["wide"] else (), start, stop))
+    found = _ends(answer["wide"]["intervals"] if answer["wide"] else (), start, stop)
+    ends = [each for each in found if abs(each[1]) < LARGEST]
     if not ends:
         return None
     away, at, right = min(ends)
     more = max((stop - start) / 2, abs(at) / 2)
     far = away > FAR * (stop - start)
     low, high = (at - more if far else start, at + more) if right else (at - more, at + more if far else stop)
+    low, high = max(low, -LARGEST), min(high, LARGEST)
     return _tidy(low, high - low), _tidy(high, high - low)
 
 

@@ -53,7 +53,7 @@ def _apart(xs: list[float], places: int) -> list[float]:
 
 def _decimals(span: float) -> int:
     """After how many decimals ``x`` is told finely enough."""
-    return min(324, math.ceil(-math.log10(span * FINEST)))
+    return math.ceil(-math.log10(max(span * FINEST, math.ulp(0.0))))
 
 
 def _common(values: Iterable[float]) -> int:

@@ -42,13 +42,23 @@ def number(value: float | None, digits: int = 4) -> str:
 
 def telling(value: float, span: float) -> str:
     """``value``, an end of a range as long as ``span``, with the digits that tell it from the other end."""
-    digits = 3 + math.ceil(math.log10(abs(value) / span)) if value else 4
+    ratio = abs(value) / span if span else 0.0
+    digits = 3 + math.ceil(math.log10(ratio)) if 0 < ratio < math.inf else 4  # a span may overflow, a ratio underflow
     return number(value, min(MOST, max(4, digits)))
+
+
+def apart(value: float | None, other: float | None) -> str:
+    """``value`` with the digits that tell it from the other."""
+    if value is None:
+        return "no number"
+    return number(value) if other is None else telling(value, abs(value - other))
 
 
 def fixed(value: float, step: float) -> str:
     """``value`` with as many decimals as neighbours ``step`` apart need to be told from each other."""
     least = math.ceil(-math.log10(step) - 1e-9)
+    if least > 6:
+        return telling(value, step)
     whole = step * 10.0**least
     decimals = least if abs(whole - round(whole)) < 1e-6 else least + 1  # 0.015 has three
     if decimals > 6 or abs(value) >= PLAIN[1]:

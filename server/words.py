@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from .beside import beside, cut
 from .nearest import nearest
 from .order import nouns
-from .typography import number, powers, prose, telling
+from .typography import apart, number, powers, prose, telling
 
 MOST = 24
 STRUCTURES = {
@@ -112,15 +112,8 @@ def _worst(answer: dict[str, Any], span: float) -> str:
     analytical, numerical = _finite(worst["analytical"]), _finite(worst["numerical"])
     return (
         f"They differ most at {answer['wrt']} = {telling(worst['x'], span)}: "
-        f"analytical {_apart(analytical, numerical)}, numerical {_apart(numerical, analytical)}."
+        f"analytical {apart(analytical, numerical)}, numerical {apart(numerical, analytical)}."
     )
-
-
-def _apart(value: float | None, other: float | None) -> str:
-    """``value`` with the digits that tell it from the other."""
-    if value is None:
-        return "no number"
-    return number(value) if other is None else telling(value, abs(value - other))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..checked import FAULTY, VERDICT, Checked, Fault, Finding, counted
-from ..typography import number, powers, prose, telling
+from ..typography import apart, number, powers, prose
 from .found import Report
 
 NARROWEST, WIDEST = 100, 160  # columns where the width is not that of a terminal; more only for the table
@@ -107,15 +107,8 @@ def _where(found: Checked) -> str:
     if worst is None:
         return f"{swept.of} by {swept.wrt}"
     at = f"{swept.wrt} = {number(worst.x)}"
-    backward, slope = _apart(worst.analytical, worst.numerical), _apart(worst.numerical, worst.analytical)
+    backward, slope = apart(worst.analytical, worst.numerical), apart(worst.numerical, worst.analytical)
     return f"{at}: backward {backward}, slope {slope}"
-
-
-def _apart(value: float | None, other: float | None) -> str:
-    """``value`` with the digits that tell it from the other."""
-    if value is None:
-        return "no number"
-    return number(value) if other is None or other == value else telling(value, abs(value - other))
 
 
 def _xray(found: Checked) -> Text:
