@@ -11,6 +11,7 @@ import torch
 from ..ops import Input, Op
 from .blank import blank
 from .columns import Columns, columns
+from .denial import BadQuestion
 from .header import header
 from .numerics.evaluate import evaluate
 from .numerics.failure import Failure, FunctionFailed
@@ -22,10 +23,6 @@ from .question import Question
 from .views import VIEWS, second
 
 torch.set_num_threads(1)
-
-
-class BadQuestion(Exception):
-    """Asked for what this machine cannot do; the message says what it can."""
 
 
 def device() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class BadQuestion(Exception):
-    """The op cannot be asked that; the message says why and what can be asked."""
+    """The op, or this machine, cannot be asked that; the message says why and what can be asked."""
 
 
 class NoOp(Exception):

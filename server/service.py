@@ -7,7 +7,7 @@ from typing import Any
 
 from . import answer
 from .collection import Collection, Gallery
-from .denial import Unsolved
+from .denial import BadQuestion, Unsolved
 from .frames import BadFrame, Frame, pack
 from .numerics.inference.recipe import BadRecipe
 from .offspring import children, end_children, kept
@@ -44,7 +44,7 @@ class Service:
             answered = self._alone(self._answered(asked))
             late = self._collection.late()
             return pack(Frame(answered.header | ({"read": late} if late else {}), answered.columns))
-        except (answer.BadQuestion, BadRecipe, Unsolved) as problem:
+        except (BadQuestion, BadRecipe, Unsolved) as problem:
             return pack(Frame({"bad": str(problem)}))
         except BadFrame as problem:
             (about,) = asked.values()

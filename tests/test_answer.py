@@ -11,8 +11,9 @@ from looks import written
 from seeds import SEEDS
 
 from gradloupe.ops import OPS
-from gradloupe.server.answer import BadQuestion, device, place_for
+from gradloupe.server.answer import device, place_for
 from gradloupe.server.catalogue import catalogue, parsed
+from gradloupe.server.denial import BadQuestion
 from gradloupe.server.numerics.hardware import Device
 from gradloupe.server.question import Element, Question
 

@@ -192,6 +192,12 @@ def test_nothing_is_raised_whatever_is_asked(mistake: str) -> None:
         shown.save("nowhere.html")
 
 
+def test_a_range_that_the_dtype_cannot_tell_apart_is_refused_in_its_own_words() -> None:
+    found = gradloupe.check(Cube, x=(1.0, 1.0001), dtype="float16")
+    assert found.sentence == "start: float16 cannot tell 1 from 1.0001; widen the range, or choose dtype=float64."
+    assert not found.ok
+
+
 def test_a_function_that_ends_the_program_does_not_end_it() -> None:
     found = gradloupe.check(Quits)
     assert not found.ok
