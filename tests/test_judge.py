@@ -91,6 +91,54 @@ def test_a_wrong_formula_is_caught(value, derivative):
     assert verdict.word == "differs"
 
 
+STEEP = {
+    "exp without its tail": (
+        torch.exp,
+        torch.exp,
+        lambda x: torch.where(x < 0, 0.0, x.exp()),
+        (20.0, 30.0, 40.0, 60.0),
+    ),
+    "exp and a little more": (torch.exp, torch.exp, lambda x: x.exp() + 1e-6, (20.0,)),
+    "sinh with the wrong sign in the middle": (
+        torch.sinh,
+        torch.cosh,
+        lambda x: torch.where(x.abs() < 3, -1.0, 1.0) * x.cosh(),
+        (40.0,),
+    ),
+    "a power of relu that passes the negative": (
+        lambda x: torch.relu(x) ** 6,
+        lambda x: 6 * torch.relu(x) ** 5,
+        lambda x: torch.where(x < 0, 1.0, 6 * torch.relu(x) ** 5),
+        (300.0,),
+    ),
+    "a pole without its sides": (
+        lambda x: x**-8,
+        lambda x: -8 * x**-9,
+        lambda x: torch.where(x.abs() > 1, 0.0, -8 * x**-9),
+        (3.0,),
+    ),
+    "a tall step on a slope that is forgotten": (
+        lambda x: 1e13 * torch.sigmoid(50 * x) + x,
+        lambda x: 5e14 * torch.sigmoid(50 * x) * torch.sigmoid(-50 * x) + 1,
+        lambda x: 5e14 * torch.sigmoid(50 * x) * torch.sigmoid(-50 * x),
+        (3.0,),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEEP)
+def test_a_wrong_gradient_is_caught_beside_slopes_however_steep(name):
+    value, right, wrong, reaches = STEEP[name]
+    for reach in reaches:
+        assert look(written(value, right), -reach, reach)[1].word == "matches", reach
+        assert look(written(value, wrong), -reach, reach)[1].word == "differs", reach
+
+
+def test_a_missing_tail_is_reported_up_to_the_last_point_of_it():
+    evaluation, verdict = look(written(torch.exp, lambda x: torch.where(x < 0, 0.0, x.exp())), -20.0, 20.0)
+    assert verdict.forward.intervals == ((-20.0, evaluation.rows.x[evaluation.rows.x < 0].max()),)
+
+
 @pytest.mark.parametrize("slope", [0.0, 0.5, 1.0])
 def test_a_subgradient_at_a_kink_is_accepted(slope):
     _, verdict = look(written(torch.relu, lambda x: torch.where(x == 0, slope, (x > 0) * 1.0)))
@@ -141,6 +189,10 @@ def test_a_surrogate_that_is_not_what_backward_follows_is_caught():
     _, verdict = look(op)
     assert verdict.word == "differs"
     assert verdict.against is not verdict.forward
+
+
+def test_a_surrogate_is_not_held_to_the_last_place_of_its_values():
+    assert look("sign_swish", 0.1, 4.0)[1].word == "matches its surrogate"
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])

@@ -18,7 +18,7 @@ from .grid import Grid, Rows, rows
 from .landmarks import edges, landmarks, rough
 from .linearity import Linearity, examine
 from .mirrored import mirrored
-from .noise import BUT_THE_STEEPEST, EPSILON, Array, largest, largest_nearby, relative_precision
+from .noise import BUT_THE_STEEPEST, Array, largest, largest_nearby, relative_precision
 from .reference import one_draw, reference_of, steady
 from .refine import between
 from .returned import Returned
@@ -35,7 +35,7 @@ from .wide import Wide, wide_look
 # Noise of forward, as a share of its rise, that makes jumps of its own, and that is felt in differences as small as
 # those by which more points are asked for.
 SEEN, FELT = 1e-5, 1e-11
-# In a shorter dtype only what lies within this share of the range is in sight of a point.
+# Only what lies within this share of the range is in sight of a point.
 NEARBY = 0.05
 
 
@@ -83,7 +83,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     in_sight = abs(grad_output) * max(largest(each, BUT_THE_STEEPEST if broken else 1.0) for each in slopes)
 
     tolerance, doubt = chosen(in_sight, section.dtype), _doubt(at, found) * in_sight
-    share = _share(section, slopes, in_sight / abs(grad_output) if grad_output else 0.0)
+    share = _share(slopes, in_sight / abs(grad_output) if grad_output else 0.0)
     wide = wide_look(section, reference, grad_output, in_sight, meant) if repeats and grad_output else None
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
@@ -91,7 +91,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         followed = Followed(section.forward, returned.values, noise, returned.grad_input, reference.forward)
         area = area_check(section, at, followed, grad_output, tolerance, share, doubt)
         if meant and surrogate:
-            noise = 2 * EPSILON * np.abs(surrogate.values)
+            noise = rounding(torch.float64, at.x, surrogate, surrogate.values)
             followed = Followed(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
             surrogate_area = area_check(section, at, followed, grad_output, tolerance, share, doubt)
     return Evaluation(
@@ -154,11 +154,10 @@ def _doubt(at: Rows, found: tuple[SpecialPoint, ...]) -> Array:
     return doubt
 
 
-def _share(section: Section, slopes: list[Array], in_sight: float) -> Array:
-    """How much of the largest slope in sight there is near each row; all of it in double precision."""
-    share = np.ones(slopes[0].size)
-    if section.dtype == torch.float64 or not in_sight:
-        return share
+def _share(slopes: list[Array], in_sight: float) -> Array:
+    """How much of the largest slope in sight there is near each row."""
+    if not in_sight:
+        return np.ones(slopes[0].size)
     near = np.nan_to_num(np.abs(np.stack(slopes)), nan=in_sight, posinf=in_sight).max(axis=0)
     return np.minimum(largest_nearby(near, max(1, int(NEARBY * near.size))) / in_sight, 1.0)
 

@@ -22,16 +22,15 @@ class Evaluation:
 
     ``forward`` holds the values in the chosen dtype, ``analytical`` what backward returned for ``grad_output`` (None
     where nothing is returned), ``numerical`` the forward in double precision with its slopes, not yet multiplied by
-    ``grad_output``. ``in_sight`` is the largest ``grad_input`` that forward or its surrogate calls for, ``share`` (1
-    in double precision) how much of that is in sight near each row, ``lost`` what a shorter dtype has lost of what
-    backward returns. ``area`` and ``surrogate_area`` say what lies between the rows. ``special`` are the kinks, cusps,
-    jumps and poles that were located. ``steady`` says that forward answers the same when asked again, ``one_draw``
-    that it does not, but was made to, by the same random numbers in every call; ``linearity`` holds the laws that
-    backward breaks, ``wide`` what it does beyond the range; ``foretold`` says that the surrogate itself calls for what
-    is not in proportion; ``refused`` are the few points at which forward raises, and what. ``mirror`` is the element
-    across the diagonal that was moved too. ``returned_none`` says that it returned None, and ``failure`` that it
-    raised. With ``order`` 2 all this is said of what backward returned, in the place of forward, and of double
-    backward.
+    ``grad_output``. ``in_sight`` is the largest ``grad_input`` that forward or its surrogate calls for, ``share`` how
+    much of that is in sight near each row, ``lost`` what a shorter dtype has lost of what backward returns. ``area``
+    and ``surrogate_area`` say what lies between the rows. ``special`` are the kinks, cusps, jumps and poles that were
+    located. ``steady`` says that forward answers the same when asked again, ``one_draw`` that it does not, but was made
+    to, by the same random numbers in every call; ``linearity`` holds the laws that backward breaks, ``wide`` what it
+    does beyond the range; ``foretold`` says that the surrogate itself calls for what is not in proportion; ``refused``
+    are the few points at which forward raises, and what. ``mirror`` is the element across the diagonal that was moved
+    too. ``returned_none`` says that it returned None, and ``failure`` that it raised. With ``order`` 2 all this is said
+    of what backward returned, in the place of forward, and of double backward.
     """
 
     rows: Rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, reduce
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -124,9 +124,14 @@ def _steps(values: Array) -> float:
 
 def largest_nearby(values: Array, reach: int) -> Array:
     """The largest of the ``values``, none of them negative, within ``reach`` places on either side of each."""
-    padded = np.zeros(values.size + 2 * reach)
-    padded[reach:-reach] = values
-    return reduce(np.maximum, (padded[shift : shift + values.size] for shift in range(2 * reach + 1)))
+    found = np.zeros(values.size + 2 * reach)
+    found[reach:-reach] = values
+    seen = 1
+    while seen <= 2 * reach:  # each element is the largest of so many
+        further = min(seen, 2 * reach + 1 - seen)
+        found = np.maximum(found[:-further], found[further:])
+        seen += further
+    return found
 
 
 def mantissa_bits(y: Array) -> int:
