@@ -20,6 +20,8 @@ from .server.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import uvicorn
+
     from .server.library import Door
 
 PORTS = 100  # that are tried one after the other where nobody asked for one
@@ -49,7 +51,7 @@ def main() -> None:
     except (OSError, OverflowError) as refused:
         raise SystemExit(f"gradloupe cannot listen on {chosen.host}, port {chosen.port}: {refused}.") from None
     try:
-        door = _door(chosen)
+        door = door_of(chosen)
     except OSError as refused:
         raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
     with suppress(KeyboardInterrupt):
@@ -64,7 +66,7 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - until the end
 
 
-def _door(chosen: Settings) -> Callable[[], Door]:
+def door_of(chosen: Settings) -> Callable[[], Door]:
     """What the pages ask, its first worker on its way; it is made when that works."""
     if chosen.targets:
         from .server.library import Library
@@ -148,15 +150,23 @@ def _open(url: str) -> None:
 
 
 def _serve(listener: socket.socket, opened: Callable[[], Door], chosen: Settings) -> None:
+    from logging.config import dictConfig
+
+    from .server.log import logging_of
+
+    server = server_of(opened(), chosen)
+    dictConfig(logging_of(chosen.log))
+    server.run(sockets=[listener])
+
+
+def server_of(door: Door, chosen: Settings) -> uvicorn.Server:
+    """The web server in front of this door, which it ends; its log is that of the process."""
     import uvicorn
 
     from .server.app import create_app
     from .server.library import Library
-    from .server.log import logging_of
     from .server.patience import patient
     from .server.visitors import Limits, Visitors
-
-    door = opened()
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -172,13 +182,13 @@ def _serve(listener: socket.socket, opened: Callable[[], Door], chosen: Settings
         ws="none",
         access_log=False,
         server_header=False,
-        log_config=logging_of(chosen.log),
+        log_config=None,
         log_level="warning",
         proxy_headers=bool(chosen.forwarded_allow_ips),
         forwarded_allow_ips=chosen.forwarded_allow_ips,
         timeout_graceful_shutdown=5,
     )
-    Server(config).run(sockets=[listener])
+    return Server(config)
 
 
 def _listener(chosen: Settings) -> socket.socket:

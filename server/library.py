@@ -71,7 +71,12 @@ class Library:
     @property
     def waiting(self) -> int:
         """How many have asked, and are not answered yet."""
-        return sum(each.waiting for each in self._engines)
+        return sum(each.waiting for each in self.engines)
+
+    @property
+    def engines(self) -> list[Engine]:
+        """That of the visitor's own Functions, and that of the gallery as soon as there is one."""
+        return [self.own.engine] + ([] if self._gallery is None else [self._gallery])
 
     @property
     def worker(self) -> int:
@@ -81,12 +86,12 @@ class Library:
     @property
     def outcomes(self) -> Counter[str]:
         """How the questions went."""
-        return sum((each.outcomes for each in self._engines), Counter())
+        return sum((each.outcomes for each in self.engines), Counter())
 
     @property
     def restarts(self) -> int:
         """How many workers were replaced."""
-        return sum(each.restarts for each in self._engines)
+        return sum(each.restarts for each in self.engines)
 
     async def wait_ready(self) -> None:
         """Return when there is something to ask; raises what ``Engine.wait_ready`` raises."""
@@ -133,10 +138,6 @@ class Library:
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
         """The section asked for, as ``Engine.answer`` has it."""
         return await (await self._engine_of(question.op)).answer(question, gone)
-
-    @property
-    def _engines(self) -> list[Engine]:
-        return [self.own.engine] + ([] if self._gallery is None else [self._gallery])
 
     async def _stubs(self) -> Catalogue:
         return {} if self.own.engine.broken else await self.own.engine.catalogue()

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 from browsing import WITHIN, chromium, visitor, watched
 from playwright.sync_api import Browser, Page, expect
-from serving import Server, copy_of_the_house, serving
+from serving import InThread, copy_of_the_house, serving_in_thread
 
 expect.set_options(timeout=1000 * WITHIN)
 
 
 @pytest.fixture(scope="session")
-def running() -> Iterator[Server]:
+def running() -> Iterator[InThread]:
     """One server for all the tests that leave it as it is; torch is loaded."""
-    with serving() as server:
+    with serving_in_thread() as server:
         server.wait_until_ready()
         yield server
 
 
 @pytest.fixture(scope="session")
-def server(running: Server) -> str:
+def server(running: InThread) -> str:
     """The address of that server, without a slash at the end."""
     return running.url
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 import patient
-from serving import Server, serving
+from serving import InThread, serving_in_thread
 
 MY_OPS = '''import torch
 from torch.autograd import Function
@@ -76,10 +76,8 @@ FUNCTIONS = ("Clamp", "Cube", "Fused", "Configured")
 
 
 @dataclass(frozen=True)
-class Own(Server):
-    """A server of a visitor's own Functions, and the token that it has printed."""
-
-    token: str = ""
+class Own(InThread):
+    """A server of a visitor's own Functions, and the token that it would have printed."""
 
     def post(self, address: str, **headers: str) -> httpx2.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -88,10 +86,11 @@ class Own(Server):
 
 @contextmanager
 def showing(folder: Path, *arguments: str, text: str = MY_OPS) -> Iterator[Own]:
-    """``gradloupe my_ops.py``, started in ``folder``, where the file holds ``text``; its Functions are loaded."""
+    """What ``gradloupe my_ops.py`` serves, in a thread of the tests and as if started in ``folder``, where the file
+    holds ``text``; its Functions are loaded.
+    """
     (folder / "my_ops.py").write_text(text)
-    with serving("my_ops.py", *arguments, cwd=folder) as server:
-        url, _, token = server.url.partition("/own#token=")
-        own = Own(url, server.process, token)
+    with serving_in_thread("my_ops.py", *arguments, cwd=folder) as server:
+        own = Own(server.url, server.door, server.token)
         own.get("/own?wait=1")
         yield own

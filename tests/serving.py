@@ -1,4 +1,4 @@
-"""A real server in a process of its own, as a user would start it."""
+"""A real server on a port of its own: in a thread of the tests, or in a process as a user would start it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
+from threading import Thread
 from typing import IO
 
 import httpx2
 import patient
+from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
+from waiting import SECONDS, until
+
+from gradloupe import __version__
+from gradloupe.__main__ import door_of, server_of
+from gradloupe.server.library import Door, Library
+from gradloupe.server.settings import settings
 
 HERE = Path(__file__).parents[1]
 PACKAGE = ("__init__.py", "__main__.py", "ops", "server", "static", "templates")
@@ -24,10 +31,9 @@ PACKAGE = ("__init__.py", "__main__.py", "ops", "server", "static", "templates")
 
 @dataclass(frozen=True)
 class Server:
-    """Where it answers, and its process."""
+    """Where it answers."""
 
     url: str
-    process: subprocess.Popen[str]
 
     def get(self, address: str) -> httpx2.Response:
         return patient.get(self.url + address)
@@ -35,22 +41,59 @@ class Server:
     def wait_until_ready(self) -> None:
         assert self.get("/healthz?wait=1").json() == {"status": "ready"}
 
-    def zygote(self) -> int:
-        """The process that its workers are copies of."""
-        (zygote,) = children(self.process.pid, "server.zygote")
-        return zygote
-
     def workers(self) -> list[int]:
         """Those that there are at this moment."""
-        return [worker for zygote in children(self.process.pid, "server.zygote") for worker in children(zygote)]
+        raise NotImplementedError
 
     def worker(self) -> int:
         """The one worker of a server that serves only the gallery, as soon as there is one."""
-        until = monotonic() + 60
-        while not (found := self.workers()) and monotonic() < until:
-            pass
-        (worker,) = found
+        (worker,) = until(self.workers)
         return worker
+
+
+@dataclass(frozen=True)
+class InThread(Server):
+    """One in a thread of this process, whose workers are copies of the process that all the tests share."""
+
+    door: Door
+    token: str
+
+    def workers(self) -> list[int]:
+        engines = self.door.engines if isinstance(self.door, Library) else [self.door]
+        return [each.worker for each in engines if each.worker]
+
+
+@dataclass(frozen=True)
+class InProcess(Server):
+    """One in a process of its own."""
+
+    process: subprocess.Popen[str]
+
+    def zygote(self) -> int:
+        """The process that its workers are copies of, as soon as there is one."""
+        (zygote,) = until(lambda: children(self.process.pid, "server.zygote"))
+        return zygote
+
+    def workers(self) -> list[int]:
+        return [worker for zygote in children(self.process.pid, "server.zygote") for worker in children(zygote)]
+
+
+@contextmanager
+def serving_in_thread(*arguments: str, cwd: Path = HERE) -> Iterator[InThread]:
+    """What ``gradloupe --port 0`` serves, started in ``cwd``, from this process: nothing is imported again."""
+    chosen = settings(["--port", "0", *arguments], os.environ, __version__)
+    with chdir(cwd), socket.create_server((chosen.host, 0), backlog=2048) as listener:
+        door = door_of(chosen)()
+        web = server_of(door, chosen)
+        thread = Thread(target=web.run, kwargs={"sockets": [listener]}, name="server")
+        thread.start()
+        try:
+            assert until(lambda: web.started or not thread.is_alive())
+            yield InThread(f"http://{chosen.host}:{listener.getsockname()[1]}", door, chosen.token)
+        finally:
+            web.should_exit = True
+            thread.join(SECONDS)
+        assert not thread.is_alive()
 
 
 @contextmanager
@@ -60,8 +103,11 @@ def serving(
     cwd: Path = HERE,
     path: str = "",
     log: socket.socket | IO[str] | None = None,
-) -> Iterator[Server]:
-    """`python -m gradloupe --port 0`; `path` is where Python finds another copy of the package first."""
+) -> Iterator[InProcess]:
+    """`python -m gradloupe --port 0` in a process of its own, which takes seconds: where the process itself matters.
+
+    `path` is where Python finds another copy of the package first.
+    """
     process = subprocess.Popen(
         [python, "-m", "gradloupe", "--port", "0", *arguments],
         cwd=cwd,
@@ -74,7 +120,7 @@ def serving(
     with process.stdout:
         said = process.stdout.readline()
         try:
-            yield Server(next(word for word in said.split() if word.startswith("http://")), process)
+            yield InProcess(next(word for word in said.split() if word.startswith("http://")), process)
         finally:
             _end(process)
 
@@ -114,14 +160,13 @@ def release(house: Path) -> None:
 
 def children(pid: int, module: str = "") -> list[int]:
     """The processes that this one has started and that still run; of ours, those that run ``module``."""
-    command = ["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [line.split(maxsplit=3) for line in listed.splitlines()]
-    return [
-        int(child)
-        for child, parent, state, *arguments in rows
-        if int(parent) == pid and state[0] != "Z" and module in "".join(arguments)
-    ]
+    found = []
+    with suppress(NoSuchProcess):
+        for each in Process(pid).children():
+            with suppress(NoSuchProcess):
+                if each.status() != STATUS_ZOMBIE and module in "".join(each.cmdline()):
+                    found.append(each.pid)
+    return found
 
 
 def family(pid: int) -> list[int]:
