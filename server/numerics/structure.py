@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import stopwatch
 from .failure import FunctionFailed
 from .noise import largest
 from .section import Array, Section
@@ -46,9 +46,9 @@ def arranged(section: Section, t: Array, grad_output: float = 1.0) -> Section:
     ways: list[tuple[float, Section]] = []
     for names in dict.fromkeys((tuple(name for name, _ in section.inputs), (section.wrt,))):
         together = replace(section, stacked=names)
-        begun = time.monotonic()
+        begun = stopwatch.now()
         if _bears(together, t, witnesses, grad_output, wanted, size):
-            ways.append((time.monotonic() - begun, together))
+            ways.append((stopwatch.now() - begun, together))
             if ways[0][0] < SLOW:
                 break
     return min(ways, key=lambda way: way[0])[1] if ways else alone

@@ -21,7 +21,7 @@ def thinned(section: Section, grid: Grid, grad_output: float) -> Grid:
         return grid
     t, count = section.snap(np.array([(grid.start + grid.stop) / 2])), grid.count
     try:
-        seconds = quickest(lambda: section.backward(t, grad_output))
+        seconds = quickest(lambda: section.backward(t, grad_output), ENOUGH / (count * CALLS))
     except FunctionFailed:
         return grid
     while count * CALLS * seconds > ENOUGH and count // 2 + 1 >= LEAST:

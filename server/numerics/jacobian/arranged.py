@@ -27,7 +27,7 @@ def arranged(section: Section, span: float) -> Copies:
     ``FunctionFailed`` where forward fails.
     """
     alone = Copies(section)
-    if section.sweeps_parameter or not 0 < alone.size <= LARGEST or seconds(alone) > SLOWEST:
+    if section.sweeps_parameter or not 0 < alone.size <= LARGEST or seconds(alone, SLOWEST) > SLOWEST:
         return alone
     draw = np.random.default_rng(alone.here.size)
     points = alone.here + span * SPREAD[:, None] * draw.standard_normal((SPREAD.size, alone.here.size))

@@ -197,7 +197,8 @@ def _around(name: str, shape: Index, place: int, side: int) -> Side:
 
 
 def _side(copies: Copies) -> int:
-    taken = (FORWARDS + BACKWARDS) * seconds(copies)
+    calls = FORWARDS + BACKWARDS
+    taken = calls * seconds(copies, BUDGET / (SIDES[0] * calls))
     return next((each for each in SIDES if each * taken <= BUDGET), SIDES[-1])
 
 
@@ -213,7 +214,7 @@ def _returned(copies: Copies, rows: Indices, grad_output: float) -> tuple[Rows, 
 def _ground(copies: Copies, rows: Side, span: float) -> Ground:
     """What is known of the outputs of the block."""
     some = replace(copies, only=(rows.first, rows.first + rows.count))
-    if PROBES * seconds(copies) > BUDGET:
+    if PROBES * seconds(copies, BUDGET / PROBES) > BUDGET:
         return Ground.plain(some, span, max(EPSILON, torch.finfo(copies.section.dtype).eps / 2))
     return Ground.of(some, span)
 

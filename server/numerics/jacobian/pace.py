@@ -9,6 +9,10 @@ from .copies import Copies
 SHARED = 0.2
 
 
-def seconds(copies: Copies) -> float:
-    """What one more copy takes, about: the quickest of several calls of one alone. Raises ``FunctionFailed``."""
-    return quickest(lambda: copies.forward(copies.repeated(1))) * (SHARED if copies.stacked else 1.0)
+def seconds(copies: Copies, enough: float) -> float:
+    """What one more copy takes, about: the quickest of several calls of one alone. Raises ``FunctionFailed``.
+
+    With ``enough`` seconds a copy all that is asked for can be had.
+    """
+    share = SHARED if copies.stacked else 1.0
+    return quickest(lambda: copies.forward(copies.repeated(1)), enough / share) * share

@@ -63,7 +63,8 @@ def scan(reference: Copies, copies: Copies, span: float, grad_output: float, bud
     or nothing is returned.
     """
     here, size = copies.here.size, copies.size
-    if here * size > MOST or size > LARGEST or (2 * here + 3 * size) * seconds(copies) > budget:
+    calls = 2 * here + 3 * size
+    if here * size > MOST or size > LARGEST or calls * seconds(copies, budget / calls) > budget:
         return None
     ground = Ground.of(reference, span)
     if not ground.steady or ground.precision != EPSILON:

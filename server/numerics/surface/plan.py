@@ -38,13 +38,16 @@ def planned(plane: Plane, how: str, x: Array, y: Array, most: int, pairs: int) -
     Raises ``FunctionFailed``.
     """
     one = replace(plane, stacked=())
-    taken = quickest(lambda: one.forward(x[:1], y[:1]))
-    if how == "together":
-        return Plan(most, None, (SHARED + SHARED_PAIR * pairs) * taken <= ALL, taken)
 
     def each(side: int) -> float:
         return POINT * side * side if how == "one by one" else LINE * side
 
+    together = SHARED + SHARED_PAIR * pairs
+    everything = FIXED + each(most) + CELL * CELLS[0] ** 2 + PAIR * pairs
+    enough = ALL / together if how == "together" else min(POINTS / (FIXED + each(most)), ALL / everything)
+    taken = quickest(lambda: one.forward(x[:1], y[:1]), enough)
+    if how == "together":
+        return Plan(most, None, together * taken <= ALL, taken)
     sides = [most, *(side for side in SIDES if side < most)]
     points = next((side for side in sides if (FIXED + each(side)) * taken <= POINTS), 0)
     if not points:
