@@ -18,7 +18,7 @@ from .server.settings import Settings, settings
 from .server.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import uvicorn
 
@@ -34,13 +34,21 @@ gradloupe: it listens on {host}, not on this machine alone. Everybody who reache
 
 
 def main() -> None:
-    """Bind, start the workers, then import the web: torch loads in one process while the other gets ready."""
+    """Make this process ready for a terminal or a container, and run what its command line says."""
     # Started in the background by a shell, a process would ignore Ctrl-C until uvicorn listens to it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.getpid() == 1:  # in a container: the first process hears of no signal that it has not asked for
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     _open_what_is_closed()
-    chosen = settings(sys.argv[1:], os.environ, __version__)
+    run(sys.argv[1:])
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Bind, start the workers, then import the web: torch loads in one process while the other gets ready.
+
+    What is only reported on, or cannot be served, ends with ``SystemExit``.
+    """
+    chosen = settings(arguments, os.environ, __version__)
     problem = _problem(chosen.targets)
     if chosen.reports:
         _report(chosen, problem)

@@ -21,6 +21,7 @@ import looping
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY, resized
+from command import OF_THE_TERMINAL, Ran, ran
 from own import LAST
 from playwright.sync_api import Browser, Page, expect
 
@@ -198,12 +199,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def ran(folder: Path, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def in_a_process(folder: Path, line: str) -> Ran:
+    """The same in a process of its own, through real pipes."""
     command = [sys.executable, "-m", "gradloupe", *line.split()]
-    clean = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
-    return subprocess.run(
-        command, cwd=folder, env=clean | environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    clean = {name: value for name, value in os.environ.items() if name not in OF_THE_TERMINAL}
+    ended = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, timeout=300, check=False)
+    return Ran(ended.returncode, ended.stdout, ended.stderr)
 
 
 def parsed(report: str | bytes) -> ElementTree.Element:
@@ -211,9 +212,9 @@ def parsed(report: str | bytes) -> ElementTree.Element:
 
 
 @pytest.fixture(scope="module")
-def said(folder: Path) -> subprocess.CompletedProcess[str]:
+def said(folder: Path) -> Ran:
     """The report of the bad file through a pipe, its page written too."""
-    return ran(folder, "my_ops.py --check --save-html report.html")
+    return in_a_process(folder, "my_ops.py --check --save-html report.html")
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +226,7 @@ def told(folder: Path) -> dict[str, Any]:
     return report
 
 
-def test_the_table_has_a_line_for_every_function(said: subprocess.CompletedProcess[str]) -> None:
+def test_the_table_has_a_line_for_every_function(said: Ran) -> None:
     assert said.returncode == 1
     rows = said.stdout.split("\n\n")[0].splitlines()
     assert [row.split()[0] for row in rows] == ["Function", *NAMES]
@@ -237,7 +238,7 @@ def test_the_table_has_a_line_for_every_function(said: subprocess.CompletedProce
     assert "float64" not in rows[5]  # no call was found
 
 
-def test_below_the_table_stands_what_is_wrong_and_where(said: subprocess.CompletedProcess[str]) -> None:
+def test_below_the_table_stands_what_is_wrong_and_where(said: Ran) -> None:
     below = said.stdout.split("\n\n", 1)[1]
     assert "\nCube" not in below
     assert re.search(r"^Product\n  gradient  backward does not return the derivative", below, re.MULTILINE)
@@ -261,7 +262,7 @@ def test_a_difference_is_told_once_in_the_terminal_and_every_badge_is_explained(
     assert "All is well." in below
 
 
-def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_bar(said: subprocess.CompletedProcess[str]) -> None:
+def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_bar(said: Ran) -> None:
     assert not BOXES.search(said.stdout)
     assert [line for line in said.stdout.splitlines() if line != line.rstrip()] == []
     assert said.stderr == "Wrote report.html: 5 Functions, 4 to look at.\n"
@@ -596,7 +597,7 @@ def test_what_xml_has_no_place_for_is_replaced() -> None:
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Browser, folder: Path, said: subprocess.CompletedProcess[str]) -> Iterator[Page]:
+def opened(browser: Browser, folder: Path, said: Ran) -> Iterator[Page]:
     """The page of the bad file, from a disk; it may ask for nothing, and nothing may go wrong."""
     context = browser.new_context(offline=True, color_scheme="dark", java_script_enabled=True)
     context.add_init_script(POLICY)
