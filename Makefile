@@ -1,5 +1,6 @@
 # make run    set everything up and serve on http://127.0.0.1:8000 (HOST=… PORT=… to change)
 # make test   set everything up, lint, and pass every test, browser included
+# make quick  lint, and pass the tests that need neither a browser nor patience
 # make bench  measure, and print the tables of the README
 # make lint   ruff and mypy alone
 # make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
@@ -14,14 +15,20 @@ BIN := $(VENV)/bin
 PLOTLY := $(VENV)/share/gradloupe/plotly
 COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(open(f, "rb").read())) for f in sys.argv[1:]]
 
-.PHONY: run test bench lint light record screenshot clean
+.PHONY: run test quick bench lint light record screenshot clean
 
 run: $(VENV)/app
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
-# Hundreds of servers are started: whatever the environment says, each file is compiled once.
-test: lint $(VENV)/browser $(VENV)/light
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
+# Many processes are started: whatever the environment says, each file is compiled once.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal --durations 40
+
+test: $(VENV)/dev
+	$(MAKE) -j 3 lint $(VENV)/browser $(VENV)/light
+	$(PYTEST)
+
+quick: lint $(VENV)/light
+	$(PYTEST) -m "not browser and not release and not slow"
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

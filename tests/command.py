@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import io
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import chdir, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from threading import Thread
 
+import looping
 import pytest
 
+from gradloupe import __version__
 from gradloupe.__main__ import run
+from gradloupe.server.options import FORMATS
+from gradloupe.server.process import WorkerProcess
+from gradloupe.server.report.apart import each_of
+from gradloupe.server.report.check import told
+from gradloupe.server.settings import settings
+from gradloupe.server.work import Work
 
 OF_THE_TERMINAL = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
 
@@ -25,28 +36,52 @@ class Ran:
     stderr: str
 
 
-def ran(folder: Path, line: str, **environment: str) -> Ran:
-    """The command with these arguments, started in ``folder``; its output goes through pipes."""
+def ran(folder: Path, line: str) -> Ran:
+    """The command with these arguments, started in ``folder``; one that serves is a failure."""
+    return _written(folder, lambda: _apart(lambda: _exit_code(line.split())))
+
+
+def _exit_code(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as ended:
+        run(arguments)
+    code = ended.value.code
+    if isinstance(code, str):  # as Python ends a process then
+        sys.stderr.write(f"{code}\n")
+        return 1
+    return code or 0
+
+
+def _apart(command: Callable[[], int]) -> int:
+    """In a thread of its own: in this one the browser's own loop may be running."""
+    ended = Future[int]()
+
+    def live() -> None:
+        try:
+            ended.set_result(command())
+        except BaseException as problem:  # noqa: BLE001 - told to whoever waits
+            ended.set_exception(problem)
+
+    Thread(target=live, daemon=True).start()
+    return ended.result(300)
+
+
+def in_every_form(folder: Path, line: str) -> dict[str, Ran]:
+    """The same ``--check``, its Functions examined once, as it is written in each ``--format``."""
+    chosen = settings(line.split(), {}, __version__)
+    with chdir(folder):
+        process = WorkerProcess(Work(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
+        report = looping.run(each_of(process, chosen.allow, lambda *_: None, True, {}))
+    return {form: _written(folder, partial(told, report, replace(chosen, format=form))) for form in FORMATS}
+
+
+def _written(folder: Path, command: Callable[[], int]) -> Ran:
+    """What a command writes, through pipes."""
     out, err = _pipe(), _pipe()
     with pytest.MonkeyPatch.context() as patch, chdir(folder), redirect_stdout(out), redirect_stderr(err):
         for name in OF_THE_TERMINAL:
             patch.delenv(name, raising=False)
-        for name, text in environment.items():
-            patch.setenv(name, text)
-        with ThreadPoolExecutor(1) as alone:  # in this thread the browser's own loop may be running
-            code = alone.submit(_exit_code, line.split()).result()
+        code = command()
     return Ran(code, _read(out), _read(err))
-
-
-def _exit_code(arguments: list[str]) -> int:
-    """As Python ends a process: a sentence goes to the standard error, and the code is 1."""
-    with pytest.raises(SystemExit) as ended:
-        run(arguments)
-    code = ended.value.code
-    if isinstance(code, str):
-        sys.stderr.write(f"{code}\n")
-        return 1
-    return code or 0
 
 
 def _pipe() -> io.TextIOWrapper:

@@ -13,6 +13,13 @@ from serving import InThread, copy_of_the_house, serving_in_thread
 expect.set_options(timeout=1000 * WITHIN)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark whatever needs a browser, itself or by what it uses."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
 @pytest.fixture(scope="session")
 def running() -> Iterator[InThread]:
     """One server for all the tests that leave it as it is; torch is loaded."""

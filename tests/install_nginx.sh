@@ -3,7 +3,8 @@ set -eu
 PATH="$PATH:/usr/sbin:/usr/local/sbin"
 if command -v nginx >/dev/null; then exit 0; fi
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  apt-get update && apt-get install -y --no-install-recommends nginx-light
+  install() { apt-get install -y --no-install-recommends nginx-light; }
+  install || { apt-get update && install; }
 elif command -v brew >/dev/null; then
   brew install nginx
 else

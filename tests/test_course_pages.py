@@ -16,6 +16,8 @@ from browsing import POLICY, opened, settles
 from courses import course
 from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, Request, expect
 
+pytestmark = pytest.mark.release
+
 ADDRESS = "/ops/clamp_with_grad?min=-0.5&grad_output=-1"
 BUILDERS: dict[str, Callable[[Path, str], str]] = {
     "HTML": courses.plain,

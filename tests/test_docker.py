@@ -12,6 +12,8 @@ import yaml
 
 from gradloupe.server.settings import OPTIONS, settings
 
+pytestmark = pytest.mark.release
+
 ROOT = Path(__file__).parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())

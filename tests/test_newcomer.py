@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from serving import HERE, serving
+
+pytestmark = pytest.mark.release
 
 NEWCOMER = '''import torch
 

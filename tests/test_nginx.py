@@ -24,6 +24,8 @@ from wire import connected, send
 
 from gradloupe.server.engine import QUEUE
 
+pytestmark = pytest.mark.release
+
 SHIPPED = (HERE / "nginx.conf").read_text()
 BEHIND = ("--public", "--requests-per-peer", "0", "--forwarded-allow-ips", "127.0.0.1", "--log", "json")
 PATHS = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"

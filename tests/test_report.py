@@ -21,7 +21,7 @@ import looping
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY, resized
-from command import OF_THE_TERMINAL, Ran, ran
+from command import OF_THE_TERMINAL, Ran, in_every_form, ran
 from own import LAST
 from playwright.sync_api import Browser, Page, expect
 
@@ -218,11 +218,16 @@ def said(folder: Path) -> Ran:
 
 
 @pytest.fixture(scope="module")
-def told(folder: Path) -> dict[str, Any]:
+def forms(folder: Path) -> dict[str, Ran]:
+    """The same in every form."""
+    return in_every_form(folder, "my_ops.py --check")
+
+
+@pytest.fixture(scope="module")
+def told(forms: dict[str, Ran]) -> dict[str, Any]:
     """The same as JSON."""
-    process = ran(folder, "my_ops.py --check --format json")
-    assert (process.returncode, process.stderr) == (1, "")
-    report: dict[str, Any] = json.loads(process.stdout)
+    assert (forms["json"].returncode, forms["json"].stderr) == (1, "")
+    report: dict[str, Any] = json.loads(forms["json"].stdout)
     return report
 
 
@@ -269,9 +274,9 @@ def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_bar(said: Ran) -> N
 
 
 def test_a_gradient_that_is_wrong_out_of_the_sweeps_decides_the_word_everywhere(folder: Path) -> None:
-    process = ran(folder, "whole.py:Last --check --save-html last.html")
-    assert process.returncode == 1
-    table, below = process.stdout.split("\n\n", 1)
+    forms = in_every_form(folder, "whole.py:Last --check --save-html last.html")
+    assert {each.returncode for each in forms.values()} == {1}
+    table, below = forms["text"].stdout.split("\n\n", 1)
     assert re.search(r"^Last .* differs +weight\[6\], by the X-ray +GRADIENT$", table, re.MULTILINE)
     assert re.search(
         r"^Last\n  gradient  backward differs from the derivative of forward in weight: for weight", below, re.MULTILINE
@@ -280,10 +285,10 @@ def test_a_gradient_that_is_wrong_out_of_the_sweeps_decides_the_word_everywhere(
     assert "differs 1. 1 to look at." in below
     assert "Last:GRADIENT" not in below
     assert "derivative of <code>forward</code> in weight: for" in (folder / "last.html").read_text()
-    (found,) = json.loads(ran(folder, "whole.py:Last --check --format json").stdout)["functions"]
+    (found,) = json.loads(forms["json"].stdout)["functions"]
     assert (found["word"], [each["word"] for each in found["sweeps"]]) == ("differs", ["matches", "matches"])
     assert [each["id"] for each in found["faults"]] == ["gradient", "GRADIENT"]
-    cases = parsed(ran(folder, "whole.py:Last --check --format junit").stdout).iter("testcase")
+    cases = parsed(forms["junit"].stdout).iter("testcase")
     failed = [case.get("name") for case in cases if case.find("failure") is not None]
     assert failed == ["Last.gradient", "Last.GRADIENT"]
 
@@ -295,8 +300,9 @@ def test_who_allows_that_gradient_allows_the_word(folder: Path, allowed: str) ->
 
 
 def test_what_is_not_swept_is_said_and_depends_on_no_clock(folder: Path) -> None:
-    assert "not swept  i, j; the X-ray looked at them." in ran(folder, "whole.py:Many --check").stdout
-    (found,) = json.loads(ran(folder, "whole.py:Many --check --format json").stdout)["functions"]
+    forms = in_every_form(folder, "whole.py:Many --check")
+    assert "not swept  i, j; the X-ray looked at them." in forms["text"].stdout
+    (found,) = json.loads(forms["json"].stdout)["functions"]
     assert (found["ok"], found["unswept"]) == (True, ["i", "j"])
     assert [each["wrt"][0] for each in found["sweeps"]] == list("abcdefgh")
 
@@ -321,10 +327,9 @@ def test_the_document_says_everything_of_every_function(folder: Path, told: dict
     assert found["Riddle"]["tried"]
 
 
-def test_junit_has_a_case_for_the_gradient_and_for_each_check(folder: Path) -> None:
-    process = ran(folder, "my_ops.py --check --format junit")
-    assert process.returncode == 1
-    root = parsed(process.stdout)
+def test_junit_has_a_case_for_the_gradient_and_for_each_check(forms: dict[str, Ran]) -> None:
+    assert forms["junit"].returncode == 1
+    root = parsed(forms["junit"].stdout)
     (suite,) = root
     assert suite.get("name") == "my_ops.py"
     cases = {case.get("name"): case for case in suite.iter("testcase")}
@@ -353,15 +358,15 @@ def test_a_name_that_is_allowed_must_be_that_of_a_function(folder: Path) -> None
 
 
 def test_where_it_differs_out_of_sight_is_told_though_that_is_no_fault(folder: Path) -> None:
-    process = ran(folder, "here.py:Here --check --save-html here.html")
-    assert process.returncode == 0
-    assert re.search(r"^Here\n  matches here  Beyond this range backward differs", process.stdout, re.MULTILINE)
+    forms = in_every_form(folder, "here.py:Here --check --save-html here.html")
+    assert {each.returncode for each in forms.values()} == {0}
+    assert re.search(r"^Here\n  matches here  Beyond this range backward differs", forms["text"].stdout, re.MULTILINE)
     page = (folder / "here.html").read_text()
     assert page.count("Beyond this range <code>backward</code> differs") == 1
-    root = parsed(ran(folder, "here.py:Here --check --format junit").stdout)
+    root = parsed(forms["junit"].stdout)
     said = next(case.findtext("system-out", "") for case in root.iter("testcase"))
     assert said.count("Beyond this range backward differs") == 1
-    (found,) = json.loads(ran(folder, "here.py:Here --check --format json").stdout)["functions"]
+    (found,) = json.loads(forms["json"].stdout)["functions"]
     assert found["ok"]
     assert found["sweeps"][0]["beyond"].startswith("Beyond this range backward differs")
 
@@ -379,8 +384,9 @@ def test_one_check_of_one_function_is_forgiven(folder: Path) -> None:
     process = ran(folder, "here.py:Kept --check --allow Kept:SECOND-ODER")
     assert (process.returncode, process.stdout) == (2, "")
     assert "--allow Kept:SECOND-ODER names no check of Kept; there are gradient, " in process.stderr
-    assert "Name:" not in ran(folder, "--help").stderr
-    assert "NAME:CHECK" in ran(folder, "--help").stdout
+    process = ran(folder, "--help")
+    assert "Name:" not in process.stderr
+    assert "NAME:CHECK" in process.stdout
 
 
 def test_who_is_told_that_no_call_was_found_can_write_one_into_the_file(folder: Path) -> None:
@@ -465,22 +471,22 @@ def test_one_file_that_cannot_be_loaded_hides_nothing_of_the_others(folder: Path
     html = (folder / "some.html").read_text()
     assert "broken.py, line 3" in html
     assert '<h2 id="f1-name">Cube</h2>' in html
-    process = ran(folder, "broken.py fine.py --check --format json")
-    told = json.loads(process.stdout)
+    forms = in_every_form(folder, "broken.py fine.py --check")
+    told = json.loads(forms["json"].stdout)
     assert ([each["name"] for each in told["functions"]], told["ok"]) == (["Cube", "Through"], False)
     assert [(each["target"], each["line"]) for each in told["troubles"]] == [("broken.py", 3)]
-    assert process.stderr.startswith("gradloupe: broken.py, line 3, ")
-    root = parsed(ran(folder, "broken.py fine.py --check --format junit").stdout)
+    assert forms["json"].stderr.startswith("gradloupe: broken.py, line 3, ")
+    root = parsed(forms["junit"].stdout)
     assert {suite.get("name"): suite.get("errors") for suite in root} == {"fine.py": "0", "broken.py": "1"}
 
 
 def test_examples_for_what_no_class_is_called_are_told_of(folder: Path) -> None:
     (folder / "named.py").write_text(f"import torch\n{GOOD}\nexample_inputs = {{'Cubee': 1, 'Cube': torch.ones(3)}}\n")
-    process = ran(folder, "named.py --check")
-    assert process.returncode == 0
-    told = " ".join(process.stdout.split())
+    forms = in_every_form(folder, "named.py --check")
+    assert {each.returncode for each in forms.values()} == {0}
+    told = " ".join(forms["text"].stdout.split())
     assert "note example_inputs says how to call 'Cubee', and nothing in the file has that name; did you mean" in told
-    (note,) = json.loads(ran(folder, "named.py --check --format json").stdout)["notes"]
+    (note,) = json.loads(forms["json"].stdout)["notes"]
     assert "'Cubee'" in note
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from command import ran
 from serving import HERE, serving
 
 from gradloupe.server.options import OPTIONS
@@ -112,10 +113,11 @@ def test_a_mistake_in_the_environment_names_the_variable(capsys: pytest.CaptureF
     assert capsys.readouterr().err.startswith("gradloupe: GRADLOUPE_DEADLINE must be a number of seconds")
 
 
-def test_the_help_names_every_option() -> None:
-    ran = subprocess.run([sys.executable, "-m", "gradloupe", "--help"], capture_output=True, text=True, check=True)
+def test_the_help_names_every_option(tmp_path: Path) -> None:
+    helped = ran(tmp_path, "--help")
+    assert helped.returncode == 0
     for name in OPTIONS:
-        assert f"--{name.replace('_', '-')}" in ran.stdout
+        assert f"--{name.replace('_', '-')}" in helped.stdout
 
 
 def test_the_readme_names_every_option_and_its_default() -> None:
@@ -206,11 +208,10 @@ def test_where_the_usual_port_is_taken_the_next_free_one_is_and_that_is_said(fol
 
 def test_a_port_that_was_asked_for_is_taken_or_none(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "gradloupe", "my_ops.py", "--port", port]
-        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
-    assert ran.returncode == 1
-    assert ran.stderr.startswith(f"gradloupe cannot listen on 127.0.0.1, port {port}: ")
+        port = taken.getsockname()[1]
+        refused = ran(folder, f"my_ops.py --port {port}")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"gradloupe cannot listen on 127.0.0.1, port {port}: ")
 
 
 def test_who_listens_to_everybody_is_told_what_everybody_can_do(folder: Path) -> None:
@@ -225,10 +226,9 @@ def test_who_listens_to_everybody_is_told_what_everybody_can_do(folder: Path) ->
 
 @pytest.mark.parametrize("target", ["nowhere.py", "no_such_package.kernels", ".", "my_ops.py:"])
 def test_a_target_that_is_not_there_ends_it_with_a_sentence(folder: Path, target: str) -> None:
-    command = [sys.executable, "-m", "gradloupe", target]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert re.fullmatch(r"gradloupe: [^\n]+[.?]\n", ran.stderr)
+    refused = ran(folder, target)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert re.fullmatch(r"gradloupe: [^\n]+[.?]\n", refused.stderr)
 
 
 def test_the_browser_is_opened_at_the_address_that_is_printed(folder: Path) -> None:
