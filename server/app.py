@@ -31,6 +31,7 @@ from .visitors import Visitors
 from .watch import Watch
 
 USUAL = Settings()
+ELEMENT = "element/grad-loupe.js"
 
 router = APIRouter()
 
@@ -127,7 +128,7 @@ async def healthz(request: Request) -> Response:
 async def element(request: Request) -> Response:
     """The module that makes `<grad-loupe>` work on other sites; its address never changes, so it is asked for again."""
     assets = Site.serving(request).assets
-    return reply(request, assets.read("grad-loupe.js"), assets.media_type("grad-loupe.js"), assets.digest)
+    return reply(request, assets.read(ELEMENT), assets.media_type(ELEMENT), assets.digest)
 
 
 @router.get("/static/{digest}/{path:path}", include_in_schema=False)

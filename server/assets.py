@@ -63,7 +63,7 @@ class Assets:
                 digest.update(name.encode() + hashlib.file_digest(file, "blake2b").digest())
         self.digest = digest.hexdigest()
         self._assets = {name: _asset(path) for name, path in files.items()}
-        self._assets["highlight.css"] = Asset(MEDIA_TYPES[".css"], colours)
+        self._assets["css/highlight.css"] = Asset(MEDIA_TYPES[".css"], colours)
         self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
 
     def address(self, name: str) -> str:

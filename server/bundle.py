@@ -43,7 +43,7 @@ class Bundle:
 def bundle(assets: Assets, entry: str, library: str, styles: Sequence[str]) -> Bundle:
     """``entry`` is a module and ``library`` a script of ours or theirs, by the names of static files."""
     scripts = _map(assets, entry), _escaped(assets.read(library).decode()), f'import "{entry}";'
-    sheets = "".join(assets.read(name).decode() for name in styles), assets.read("print.css").decode()
+    sheets = "".join(assets.read(name).decode() for name in styles), assets.read("css/print.css").decode()
     policy = {
         "default-src": ["'none'"],
         "script-src": ["data:", *map(_hash, scripts)],
@@ -71,7 +71,7 @@ def _map(assets: Assets, entry: str) -> str:
     """The import map with every module that ``entry`` needs, each under its bare name."""
     found = {}
     for name in sorted({entry, *needed(assets, entry)}):
-        source = bare(assets.read(name).decode())
+        source = bare(assets.read(name).decode(), name)
         found[name] = f"data:text/javascript;base64,{b64encode(source.encode()).decode()}"
     return orjson.dumps({"imports": found}).decode()
 

@@ -111,51 +111,51 @@ class Pages:
         cards = [op | {"thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()]
         said = {"torch": device["torch"], "device": _name(device), "social": social, "trouble": trouble}
         said |= {"file": file, "generation": generation}
-        return self._render("gallery.html", {"groups": shelved(cards), "notes": NOTES, "tour": tour(ops), **said})
+        return self._render("pages/gallery.html", {"groups": shelved(cards), "notes": NOTES, "tour": tour(ops), **said})
 
     def op(self, view: View) -> bytes:
         """One op with its controls as the address sets them, and its curves if they are there already."""
-        return self._render("op.html", _context(view))
+        return self._render("pages/op.html", _context(view))
 
     def embed(self, view: View) -> bytes:
         """The figure of an op, with what the address does not hide, for the frame of another page."""
-        return self._render("embed.html", _context(replace(view, indexed=False), "/embed/{name}"))
+        return self._render("pages/embed.html", _context(replace(view, indexed=False), "/embed/{name}"))
 
     def export(self, view: View, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
         """The figure in a file of its own: its sliders by their ``axes``, and where they lead in ``answers``, JSON."""
         context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
-        return self._render("export.html", _context(view) | context)
+        return self._render("files/export.html", _context(view) | context)
 
     def pair(self, context: dict[str, Any]) -> bytes:
         """Two ops side by side."""
-        return self._render("compare.html", context)
+        return self._render("pages/compare.html", context)
 
     def choice(self, context: dict[str, Any]) -> bytes:
         """The page on which they are chosen."""
-        return self._render("choose.html", context)
+        return self._render("pages/compare_choose.html", context)
 
     def waiting(self, title: str, address_json: str, framed: bool = False, why: str = STARTING) -> bytes:
         """What stands there until torch is loaded; ``address_json`` answers when it is. ``framed``: in another page."""
         context = {"title": title, "address_json": address_json, "framed": framed, "why": why}
-        return self._render("waiting.html", context)
+        return self._render("pages/waiting.html", context)
 
     def trouble(self, trouble: dict[str, Any], file: str, generation: int) -> bytes:
         """Why the visitor's ``file`` cannot be loaded, while there is nothing of it to show; followed from there on."""
-        return self._render("trouble.html", {"trouble": trouble, "file": file, "generation": generation})
+        return self._render("pages/own_file.html", {"trouble": trouble, "file": file, "generation": generation})
 
     def unsolved(self, told: dict[str, Any]) -> bytes:
         """A visitor's Function that cannot be called yet: why, and how to say what it takes."""
         examples = example_inputs(told["title"], told["recipe"], told["argument"])
-        return self._render("unsolved.html", {"op": told, "examples": examples})
+        return self._render("pages/own_function.html", {"op": told, "examples": examples})
 
     def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
         """Why there is no such page; ``op`` is one that there is, ``place`` the first word of the path."""
         said = {"framed": place == "embed", "paired": place == "compare"}
-        return self._render("error.html", {"status": status, "title": title, "detail": detail, "op": op} | said)
+        return self._render("pages/error.html", {"status": status, "title": title, "detail": detail, "op": op} | said)
 
     def docs(self) -> bytes:
         """The description of the API, drawn by Swagger UI from our own files."""
-        return self._render("docs.html", {})
+        return self._render("pages/docs.html", {})
 
     def _render(self, template: str, context: dict[str, Any]) -> bytes:
         return self._environment.get_template(template).render(context).encode("utf-8", "replace")

@@ -13,7 +13,7 @@ from .pages import Pages, View
 from .pool import Pool
 from .sliders import Axis, at
 
-ENTRY = "export.js"
+ENTRY = "js/pages/export.js"
 SHEETS = (
     *("style", "marks", "op", "verdict", "source", "figure", "still", "controls", "values", "narrow"),
     *("highlight", "contrast", "export"),
@@ -23,7 +23,7 @@ SHEETS = (
 def parts(assets: Assets) -> Bundle:
     """What every such page has alike."""
     library = assets.plotly("curves").rpartition("/")[2]
-    return bundle(assets, ENTRY, library, [f"{sheet}.css" for sheet in SHEETS])
+    return bundle(assets, ENTRY, library, [f"css/{sheet}.css" for sheet in SHEETS])
 
 
 def single(pages: Pages, view: View, grid: tuple[Axis, ...], pool: Pool, parts: Bundle) -> bytes:

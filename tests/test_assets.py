@@ -55,7 +55,7 @@ def test_a_static_file_is_the_same_without_compression(server: str) -> None:
 
 
 def test_another_stylesheet_of_pygments_has_another_address(house: Path) -> None:
-    program = "from gradloupe.server.assets import Assets; print(Assets().address('highlight.css'))"
+    program = "from gradloupe.server.assets import Assets; print(Assets().address('css/highlight.css'))"
     command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(house.parent)}
     before = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     highlight = house / "server" / "highlight.py"
@@ -76,7 +76,7 @@ def test_a_static_address_reaches_no_other_file(running: Server, path: str) -> N
 
 
 def test_an_address_from_before_a_change_leads_to_the_present_file(server: str) -> None:
-    address = next(each for each in static_addresses(server) if each.endswith("/main.js"))
+    address = next(each for each in static_addresses(server) if each.endswith("/js/pages/op.js"))
     before = re.sub("/static/[0-9a-f]+/", "/static/0123456789ab/", address)
     led = patient.get(server + before, headers={"origin": "null"})
     assert (led.status_code, led.headers["location"]) == (307, address)

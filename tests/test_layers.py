@@ -78,6 +78,12 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(HOUSE).with_suffix("").parts).removesuffix(".__init__")
 
 
+FRONT = [
+    path
+    for folder in ("static", "templates")
+    for path in sorted((HOUSE / folder).rglob("*.*"))
+    if path.suffix in (".css", ".html", ".js", ".py", ".svg")
+]
 MODULES = {name_of(path): path for folder in ("ops", "server") for path in sorted((HOUSE / folder).rglob("*.py"))}
 
 
@@ -163,14 +169,12 @@ def test_what_is_imported_is_declared(list_of: str) -> None:
     assert imported <= declared
 
 
-def test_no_file_is_longer_than_250_lines() -> None:
-    files = [*MODULES.values(), *(path for folder in ("static", "templates") for path in (HOUSE / folder).glob("*.*"))]
-    assert [path.name for path in files if len(path.read_text().splitlines()) > 250] == []
+def test_no_file_is_longer_than_400_lines() -> None:
+    assert [path.name for path in (*MODULES.values(), *FRONT) if len(path.read_text().splitlines()) > 400] == []
 
 
 def test_no_file_names_another_host_to_fetch_from() -> None:
-    for folder in ("static", "templates"):
-        for path in (HOUSE / folder).glob("*.*"):
-            text = path.read_text().replace("http://www.w3.org/", "")
-            assert "http://" not in text, path
-            assert "https://" not in text, path
+    for path in FRONT:
+        text = path.read_text().replace("http://www.w3.org/", "")
+        assert "http://" not in text, path
+        assert "https://" not in text, path

@@ -149,7 +149,7 @@ def test_codings_are_not_mixed_up(front: Front) -> None:
 
 
 def test_static_files_are_kept_for_all(front: Front) -> None:
-    (address,) = set(re.findall(r'"(/static/[^"]+/main\.js)"', front.get("/ops/exp").text))
+    (address,) = set(re.findall(r'"(/static/[^"]+/pages/op\.js)"', front.get("/ops/exp").text))
     assert front.get(address).headers["x-cache-status"] in ("MISS", "HIT")
     kept = front.get(address, host="localhost")
     assert kept.headers["x-cache-status"] == "HIT"

@@ -26,13 +26,13 @@ ADDRESSES = (
     "/ops/round_straight_through.json?start=-9.3&stop=8.1&count=500",
 )
 FIGURE = """async ([files, answer, layout, width]) => {
-  const { figure } = await import(`${files}/figure.js`);
+  const { figure } = await import(`${files}/js/figure/figure.js`);
   const palette = { size: 13, family: "serif" };
   const view = { layout, width, height: 500, rem: 16, gap: 40, held: null, zoomable: false, titles: true, at: null };
   return figure(answer, view, palette);
 }"""
 TICKS = """async ([files, asked]) => {
-  const { fitting, ticks } = await import(`${files}/ticks.js`);
+  const { fitting, ticks } = await import(`${files}/js/figure/ticks.js`);
   return asked.map(([low, high, count, room]) => [ticks([low, high], count), fitting([low, high], count, room)]);
 }"""
 WIDE, NARROW = 800, 400

@@ -249,7 +249,7 @@ def test_whatever_an_op_is_called_and_takes_the_snippets_hold(page: Page) -> Non
     page.goto("/ops/exp")
     texts = page.evaluate(
         """async (said) => {
-        const there = document.querySelector("[type=module]").src.replace("main.js", "snippets.js");
+        const there = document.querySelector("[type=module]").src.replace("pages/op.js", "share/snippets.js");
         const { PLACES } = await import(there);
         const title = 'A "quoted" <op> & [its] *friends*';
         const dress = { theme: "", hide: "" };
@@ -272,7 +272,7 @@ def test_whatever_an_op_is_called_and_takes_the_snippets_hold(page: Page) -> Non
 
 @pytest.mark.parametrize("name", ["SANDBOX", "HTML"])
 def test_the_element_and_the_snippets_agree_on_what_both_must_say(name: str) -> None:
-    texts = [(STATIC / each).read_text() for each in ("snippets.js", "grad-loupe.js")]
+    texts = [(STATIC / each).read_text() for each in ("js/share/snippets.js", "element/grad-loupe.js")]
     (first,), (second,) = (re.findall(rf"^(?:export )?const {name} = (.+)$", text, re.MULTILINE) for text in texts)
     assert first == second
 
@@ -389,6 +389,6 @@ def test_it_fits_the_window(page: Page, width: int) -> None:
 def test_nothing_of_it_is_fetched_before_it_is_wanted(page: Page) -> None:
     opened(page, CLAMP)
     fetched = page.evaluate("() => performance.getEntriesByType('resource').map(({name}) => name.split('/').at(-1))")
-    assert {"sharing.js", "snippets.js", "share.css"} & set(fetched) == set()
+    assert {"dialog.js", "snippets.js", "share.css"} & set(fetched) == set()
     page.get_by_role("button", name="Share").click()
     expect(dialog(page)).to_be_visible()

@@ -70,6 +70,16 @@ def test_the_wheel_is_the_one_that_runs(installed: Path, tmp_path: Path) -> None
     assert Path(ran.stdout.strip()).is_relative_to(installed.parents[1])
 
 
+def test_the_wheel_holds_every_template_script_and_style_sheet(installed: Path) -> None:
+    (package,) = (installed.parents[1] / "lib").glob("python*/site-packages/gradloupe")
+    for folder in ("static", "templates"):
+        meant, found = (
+            {each.relative_to(house) for each in (house / folder).rglob("*.*") if "__pycache__" not in each.parts}
+            for house in (HERE, package)
+        )
+        assert found == meant
+
+
 def test_the_command_says_its_version(installed: Path) -> None:
     ran = subprocess.run([installed.with_name("gradloupe"), "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() in (HERE / "__init__.py").read_text()

@@ -1,4 +1,4 @@
-"""The verdict as a small picture of two curves. As in templates/marks.html."""
+"""The verdict as a small picture of two curves. As in templates/parts/icons.html."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in the two panels, back to front, under the names of static/curves.js."""
+"""What lies in the two panels, back to front, under the names of static/js/figure/curves.js."""
 
 from __future__ import annotations
 

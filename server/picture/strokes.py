@@ -21,7 +21,7 @@ class Stroke:
     dashes: tuple[float, ...] = ()
 
 
-# As in static/curves.js and static/still.css.
+# As in static/js/figure/curves.js and static/css/still.css.
 STROKES = {
     "numerical": Stroke("numerical", 7, 0.75),
     "implied": Stroke("analytical", 1.2),

@@ -79,7 +79,7 @@ def page(report: Report) -> bytes:
         "print": paper,
         "version": __version__,
     }
-    return _environment().get_template("report.html").render(told).encode("utf-8", "replace")
+    return _environment().get_template("files/report.html").render(told).encode("utf-8", "replace")
 
 
 @cache
@@ -124,7 +124,7 @@ def _data(picture: bytes) -> str:
 
 
 def _sheet(name: str) -> str:
-    return Path(STATIC, f"{name}.css").read_text(encoding="utf-8")
+    return Path(STATIC, "css", f"{name}.css").read_text(encoding="utf-8")
 
 
 def _hash(text: Any) -> str:

@@ -1,0 +1,60 @@
+// Where an axis is labelled, and how. Our own, because plotly sets powers of ten with an inline style.
+
+import { power, typographic } from "../number.js";
+
+const [SMALL, LARGE] = [1e-3, 1e5]; // beyond, the labels of an axis share a power of ten
+const STEPS = [1, 2, 3, 4, 5, 10, 20, 50, 100, 200];
+const LETTER = 0.47; // the width of a digit in rem, at the size of the labels
+
+/** {tickvals, ticktext} for about `count` labels between `low` and `high`, at multiples of 1, 2 or 5. */
+export function ticks([low, high], count) {
+  const rough = (high - low) / count;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * (rough < 1.5 * unit ? 1 : rough < 3.5 * unit ? 2 : rough < 7.5 * unit ? 5 : 10);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  const tickvals = Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(15)));
+  return { tickvals, ticktext: labels(tickvals, step) };
+}
+
+/** `ticks`, but the power of ten that the labels share apart, as `unit`: "" where there is none. */
+export function bare(range, count) {
+  const { tickvals, ticktext } = ticks(range, count);
+  const [, unit = ""] = ticktext.join(" ").match(/·(\S+)/) ?? [];
+  return { tickvals, ticktext: ticktext.map((text) => text.split("·")[0]), unit };
+}
+
+/** At most `count` labels for an axis of logarithms to the base of ten, from `low` to `high`. */
+export function decades([low, high], count) {
+  const step = STEPS.find((each) => (high - low) / each < count) ?? STEPS.at(-1);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  const tickvals = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+  return { tickvals, ticktext: tickvals.map(decade) };
+}
+
+/** Ten to the `exponent` as a label, 1 and 10 as people write them. */
+export const decade = (exponent) => (exponent === 0 ? "1" : exponent === 1 ? "10" : power(exponent));
+
+/** As many ticks as stand beside each other on `room` rem, `count` at most. */
+export function fitting(range, count, room) {
+  const found = ticks(range, count);
+  const wide = widest(found.ticktext) + 1;
+  return count > 1 && wide * found.ticktext.length > room ? fitting(range, count - 1, room) : found;
+}
+
+/** The width of the widest label, in rem. */
+export function widest(texts) {
+  const width = (text) => [...text].reduce((sum, sign) => sum + (/[-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]/.test(sign) ? 0.7 : 1) * LETTER, 0);
+  return Math.max(0, ...texts.map(width));
+}
+
+function labels(values, step) {
+  const size = Math.max(...values.map(Math.abs));
+  const exponent = size >= LARGE || size < SMALL ? Math.floor(Math.log10(size) + 1e-9) : 0;
+  const decimals = Math.min(100, Math.max(0, exponent - Math.floor(Math.log10(step) + 1e-9)));
+  const scaled = (value) => typographic((value / 10 ** exponent).toFixed(decimals));
+  return values.map((value) =>
+    exponent === 0 ? scaled(value) : value === 0 ? "0" : `${scaled(value)}·${power(exponent)}`,
+  );
+}

@@ -1,0 +1,40 @@
+// Beside the verdict on the pair that is drawn: where the contract has found a wrong gradient in another input.
+
+import { element } from "../table.js";
+import { coded } from "../figure/words.js";
+
+const WRONG = ["GRADIENT", "SWAPPED", "GRAD-NONE"];
+
+/**
+ * Returns `tell(contract, answer)`, which writes into `box`, or nowhere if there is none; `contract` is null while it is
+ * not open. `link(wrt)` is the address of the Jacobian by that element, `follow(wrt)` goes there, `open()` opens the contract.
+ */
+export function pairing(box, { link, follow, open }) {
+  if (!box) return () => {};
+  const usual = [...box.childNodes];
+  let said = "";
+  box.addEventListener("click", (event) => {
+    const wrt = event.target.closest("a")?.dataset.wrt;
+    if (!event.target.closest("a") || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    if (wrt) follow(wrt);
+    else open();
+  });
+
+  return (contract, { wrt, verdict }) => {
+    const wrong = contract?.checks.find(({ id, level, element }) => level === "error" && WRONG.includes(id) && element);
+    const known = verdict.word === "differs" && wrong && named(wrong.element) === named(wrt);
+    const next = wrong && !known ? wrong.element : "";
+    if (next === said) return;
+    said = next;
+    box.replaceChildren(...(next ? accusing(next, link(next)) : usual));
+  };
+}
+
+const named = (wrt) => wrt.split("[")[0];
+
+function accusing(wrt, href) {
+  const onward = Object.assign(element("a", `Look at ${wrt}`), { href });
+  onward.dataset.wrt = wrt;
+  return [...coded(`In ${named(wrt)} backward differs from the derivative of forward. `), onward];
+}

@@ -1,0 +1,99 @@
+// How a visitor's own Function is called: a corrected recipe is tried before the page goes there, so nothing is lost.
+
+import { isLook } from "../state/address.js";
+
+const form = document.querySelector("#call");
+const field = form.elements.recipe;
+const [button, trouble] = ["button", ".trouble"].map((selector) => form.querySelector(selector));
+const declared = new Set(JSON.parse(form.dataset.declared));
+const APART = ["grad_output", "layout", "theme", "hide", "count", "device", "view"]; // of the recipe
+const details = form.closest("details");
+
+/** What the address says beside the recipe, first all that may still hold and then what holds whatever is called. */
+function* queries() {
+  const here = [...new URLSearchParams(location.search)].filter(([name]) => name !== "recipe");
+  yield here.filter(([name]) => !declared.has(name));
+  yield here.filter(([name]) => APART.includes(name));
+}
+
+const worded = (pairs, recipe) => new URLSearchParams([...pairs, ["recipe", recipe]]);
+
+/** The sentence that says why this cannot be asked, "" if it can. */
+async function refusal(pairs, recipe) {
+  const asked = pairs.filter(([name]) => !isLook(name) && name !== "count");
+  const address = `${form.action}.json?${worded([...asked, ["count", "2"]], recipe)}`;
+  try {
+    const response = await fetch(address, { headers: { Accept: "application/json" } });
+    if (response.ok) return "";
+    return (await response.json()).detail ?? `The server answered ${response.status}.`;
+  } catch {
+    return "The server does not answer. Is it still running?";
+  }
+}
+
+async function call() {
+  const recipe = field.value.trim().replace(/\s*\n\s*/g, "; ");
+  let sentence = "";
+  for (const pairs of queries()) {
+    sentence = await refusal(pairs, recipe);
+    if (sentence !== "") continue;
+    removeEventListener("beforeunload", keep);
+    return location.assign(`${form.action}?${worded(pairs, recipe)}`);
+  }
+  return complain(sentence);
+}
+
+/** Code stands between backticks; a minus in it stays one that can be typed. */
+function complain(sentence) {
+  const pieces = sentence.split(/`([^`]+)`/);
+  const code = (textContent) => Object.assign(document.createElement("code"), { textContent });
+  trouble.replaceChildren(...pieces.map((piece, i) => (i % 2 ? code(piece) : piece)));
+  if (sentence) field.setAttribute("aria-invalid", "true");
+  else field.removeAttribute("aria-invalid");
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (button.disabled) return;
+  [button.disabled, button.textContent] = [true, "Trying …"];
+  try {
+    await call();
+  } finally {
+    [button.disabled, button.textContent] = [false, "Call it so"];
+  }
+});
+field.addEventListener("input", () => {
+  complain("");
+  guard();
+});
+field.addEventListener("keydown", (event) => {
+  const { key, shiftKey, isComposing } = event;
+  if (key === "Enter" && !shiftKey && !isComposing) {
+    event.preventDefault();
+    form.requestSubmit();
+  } else if (key === "Escape" && details) {
+    field.value = field.defaultValue;
+    complain("");
+    guard();
+    details.open = false;
+    details.querySelector("summary").focus();
+  }
+});
+details?.addEventListener("toggle", ({ newState }) => newState === "open" && field.focus());
+
+/** What is typed outlives that the page is loaded anew, as it is when the file has been saved. */
+function guard() {
+  if (field.value === field.defaultValue) removeEventListener("beforeunload", keep);
+  else addEventListener("beforeunload", keep);
+}
+
+function keep() {
+  history.replaceState({ recipe: field.value }, "");
+}
+
+if (history.state?.recipe !== undefined) {
+  field.value = history.state.recipe;
+  history.replaceState(null, "");
+  if (details) details.open = true;
+  guard();
+}

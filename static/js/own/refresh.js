@@ -1,0 +1,143 @@
+// The page of an op of the visitor's own, brought up to date in its place when the file has been saved: the address
+// stays, and what is not of the file stays as it was left.
+
+import { absent, fails, follow, remark } from "./follow.js";
+import { mishap, staying } from "./mishap.js";
+import { scrollable } from "../pages/scroll.js";
+
+const PARTS = [".opening", ".prose"]; // what the file says, beside the curves
+const BESIDE = ["theme", "hide", "layout", "view", "grad_output", "count", "device"]; // what holds for every op
+const AROUND = 3; // lines
+const LEFT = "gradloupe-left"; // names that the address had to lose, for the page that opens then
+const aside = document.querySelector("#following");
+const { name } = aside.dataset;
+
+/** Follow the file. `figure` is the section of the page, `closer` its companion figure. */
+export function refreshing(figure, closer) {
+  let wanted = aside.dataset.digest;
+  let busy = false;
+  let saved = false; // since this page was opened
+  let running = new AbortController();
+  tellWhatWasLeft();
+
+  follow((state) => {
+    const gone = absent(state, [name], "; its last curves stay");
+    idle(gone);
+    if (gone || !(name in state.digests)) return; // a server that has just begun knows none yet
+    remark(aside.dataset.remark ?? "");
+    if (state.digests[name] !== wanted) renew(state.digests[name]);
+  });
+
+  /** Whether the curves that are drawn are to stay, since the answer of a save has none; why is told. */
+  function keeps({ failure, columns }) {
+    const lost = saved && failure !== null && Object.keys(columns).length === 0;
+    if (!lost && failure?.phase !== "backward") fails(null);
+    else if (saved) fails(told(failure, lost));
+    return lost;
+  }
+
+  async function renew(digest) {
+    wanted = digest;
+    running.abort(); // what was saved before need not come to an end
+    if (busy) return;
+    busy = true;
+    try {
+      let done = "";
+      while (done !== wanted) {
+        done = wanted;
+        running = new AbortController();
+        await once(running.signal).catch((error) => {
+          if (done === wanted) throw error;
+        });
+      }
+    } catch {
+      wanted = ""; // the server has gone meanwhile, or is busy: it is tried again
+      setTimeout(() => wanted === "" && renew(digest), 1500);
+    } finally {
+      busy = false;
+    }
+  }
+
+  async function once(signal) {
+    const search = figure.here();
+    const { status, page } = await opened(location.pathname + search, signal);
+    if (status === 422) return fit(search);
+    if (status !== 200) throw new Error(`status ${status}`);
+    const theirs = page.querySelector("#following");
+    const fault = page.querySelector("#fault");
+    saved = true;
+    if (fault) {
+      aside.dataset.digest = theirs.dataset.digest;
+      return fails([...fault.children, staying()]);
+    }
+    if (theirs?.dataset.form !== aside.dataset.form) return location.reload();
+    for (const each of PARTS) exchange(document.querySelector(each), page.querySelector(each));
+    scrollable(document.querySelectorAll(".prose .formulas dd, .prose .scroll"));
+    document.title = page.title;
+    aside.dataset.digest = theirs.dataset.digest;
+    closer.expire();
+    fails(null);
+    return figure.again(figure.here() === search ? (page.querySelector("#answer")?.textContent ?? "") : "");
+  }
+
+  return { keeps };
+}
+
+/** Of a Function that is gone nothing can be asked: its controls rest until it is back. */
+function idle(gone) {
+  document.querySelector("#controls").inert = gone;
+  document.documentElement.toggleAttribute("data-gone", gone);
+}
+
+/** What is said of a failure of an answer, with the line of the source as it is on this page. */
+function told({ sentence, line }, stays) {
+  const lines = [...document.querySelectorAll(".source .line")];
+  const near = lines.slice(Math.max(line - 1 - AROUND, 0), line + AROUND);
+  const number = (each) => Number(each.dataset.line ?? lines.indexOf(each) + 1);
+  const excerpt = line ? near.map((each) => [number(each), each.textContent.replace(/\n$/, "")]) : [];
+  return mishap({ sentence, excerpt, line: line ? number(lines[line - 1]) : null, traceback: "" }, stays);
+}
+
+/** Put what stands in another page into the place of ours. */
+function exchange(ours, theirs) {
+  if (ours && theirs && ours.innerHTML !== theirs.innerHTML) ours.replaceChildren(...theirs.childNodes);
+}
+
+async function opened(address, signal = null) {
+  const response = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-cache", signal });
+  return { status: response.status, page: new DOMParser().parseFromString(await response.text(), "text/html") };
+}
+
+/** The address says what the op knows no more: open the one that still says the most. */
+async function fit(search) {
+  const path = location.pathname;
+  const { page } = await opened(path);
+  const known = JSON.parse(page.querySelector("#controls")?.dataset.defaults ?? "[]").map(([each]) => each);
+  const given = [...new URLSearchParams(search)];
+  const without = (keep) => given.filter(([each]) => keep(each));
+  const attempts = [
+    without((each) => known.includes(each)),
+    without((each) => known.includes(each) && each !== "recipe"),
+    without((each) => BESIDE.includes(each)),
+    [],
+  ];
+  for (const pairs of attempts) {
+    const query = new URLSearchParams(pairs).toString();
+    const address = path + (query && `?${query}`);
+    const { status } = pairs.length > 0 ? await opened(address) : { status: 200 };
+    if (status !== 200) continue;
+    const left = given.filter(([each]) => !pairs.some(([kept]) => kept === each)).map(([each]) => each);
+    sessionStorage.setItem(LEFT, JSON.stringify({ path, left }));
+    return location.replace(address);
+  }
+  return undefined;
+}
+
+function tellWhatWasLeft() {
+  const { path, left } = JSON.parse(sessionStorage.getItem(LEFT) ?? "{}");
+  sessionStorage.removeItem(LEFT);
+  if (path !== location.pathname || !left.length) return;
+  const one = left.length === 1;
+  aside.dataset.remark = `The address said ${left.join(", ")}, which ${one ? "does" : "do"} not fit any more since the save; ${one ? "it was" : "they were"} left out.`;
+  remark(aside.dataset.remark);
+}

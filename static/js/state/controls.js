@@ -1,0 +1,165 @@
+// The form beside the figure. Its fields hold the state; sliders, steppers and buttons only write into fields.
+
+import { closest } from "../nearest.js";
+import { plain, plainList, tidy, typographic } from "../number.js";
+
+const fieldOf = (form, name) => [...form.elements].find((each) => each.name === name && each.matches(".field"));
+const isNumber = (field) => field.matches("[data-number], [data-list]");
+const shown = (field, text) =>
+  "list" in field.dataset ? rows(field, text) : isNumber(field) ? typographic(text) : text;
+const textOf = (field) => (isNumber(field) ? plainList(field.value).join(",") : field.value);
+/** The other sign; an empty field stands for 1. */
+const flipped = (value) => (Number.isNaN(value) ? "-1" : String(-value || 0));
+const valueOf = (field) => (plain(field.value) === "" ? NaN : Number(plain(field.value)));
+
+/** A flat list of numbers as rows, the way the tensor lies. */
+function rows(field, text) {
+  const numbers = plainList(text).map(typographic);
+  const width = Number(field.dataset.list);
+  const starts = numbers.map((_, i) => i).filter((i) => i % width === 0);
+  return starts.map((i) => numbers.slice(i, i + width).join(", ")).join("\n");
+}
+
+/** What the address may leave out, by name, and `ranged(usual, wrt)`: the same with the range that `wrt` has. */
+export function declared(form) {
+  // Without JavaScript a list of two words stands in for a switch, and bears its name.
+  for (const box of form.querySelectorAll("[data-switch]")) box.name = box.dataset.switch;
+  const text = (name, said) => (isNumber(fieldOf(form, name) ?? form) ? plainList(said).join(",") : said);
+  const usual = JSON.parse(form.dataset.defaults).map(([name, said]) => [name, text(name, said)]);
+  const extents = JSON.parse(form.dataset.extents);
+  const ranged = (texts, wrt) => {
+    const [start, stop] = (extents[wrt.split("[")[0]] ?? [texts.start, texts.stop]).map(String);
+    return { ...texts, start, stop };
+  };
+  return { usual: Object.fromEntries(usual), ranged };
+}
+
+export function read(form) {
+  const state = {};
+  for (const element of form.elements) {
+    if (!element.name || (element.type === "radio" && !element.checked)) continue;
+    state[element.name] = element.type === "checkbox" ? String(element.checked) : textOf(element);
+  }
+  return state;
+}
+
+/** Show `state`; `usual` are the defaults that the reset buttons go back to. */
+export function write(form, state, usual) {
+  for (const element of form.elements) {
+    if (!(element.name in state)) continue;
+    if (element.type === "radio") element.checked = element.value === state[element.name];
+    else if (element.type === "checkbox") element.checked = state[element.name] === "true";
+    else if (element !== document.activeElement || !isNumber(element)) {
+      if (element.matches("select")) offer(element, state[element.name]);
+      element.value = shown(element, state[element.name]);
+    }
+  }
+  follow(form, state, usual);
+}
+
+/** An element beyond those offered can still be asked for. */
+function offer(select, text) {
+  if (![...select.options].some(({ value }) => value === text)) select.add(new Option(text));
+}
+
+/** Bring everything that is not state into line with it: sliders, resets, and what is swept cannot also be held. */
+export function follow(form, state, usual) {
+  for (const slider of form.querySelectorAll("[data-slider]")) {
+    const field = fieldOf(form, slider.dataset.slider);
+    const value = valueOf(field);
+    if (!Number.isFinite(value)) continue;
+    const own = listed(slider);
+    slider.value = own ? closest(own, value) : value;
+    if (own) slider.setAttribute("aria-valuetext", field.value);
+  }
+  for (const button of form.querySelectorAll("[data-reset]")) {
+    const [now, then] = [state, usual].map((texts) => String(plainList(texts[button.dataset.reset])));
+    button.disabled = now === then;
+  }
+  for (const control of form.querySelectorAll("[data-control]")) {
+    if (control.dataset.control === state.wrt || control.hidden) control.hidden = control.dataset.control === state.wrt;
+  }
+}
+
+/** Mark the control of `form` that a complaint names, and only that one; returns it. */
+export function blame(form, sentence) {
+  const words = sentence.match(/^[\w.]+|[\w.]+(?==)/g) ?? []; // a complaint begins with the name, or has name=value in it
+  const names = [...form.elements].filter((element) => element.name).map((element) => element.name);
+  const culprit = words.find((word) => names.includes(word));
+  for (const element of form.elements) {
+    if (element.name !== culprit || !sentence) element.removeAttribute("aria-invalid");
+    else element.setAttribute("aria-invalid", "true");
+  }
+  return [...form.elements].find((element) => sentence && element.name === culprit);
+}
+
+/**
+ * Calls `changed(name, live)` after every change; `live` while a slider is held, so that more is to come.
+ * `usual()` gives the defaults at that moment. Returns `put(name, text, live)`, which changes a field as a hand would.
+ */
+export function listen(form, usual, changed) {
+  const put = (field, text, live = false) => {
+    field.value = shown(field, text);
+    changed(field.name, live);
+  };
+  let held = false;
+  // Some controls belong to the form but stand with the figures.
+  const hear = (event, heard) => document.addEventListener(event, (each) => each.target.form === form && heard(each));
+  form.addEventListener("pointerdown", ({ target }) => (held = target.matches("[data-slider]")));
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (held = false));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  hear("input", ({ target }) => {
+    if (target.matches("[data-slider]")) put(fieldOf(form, target.dataset.slider), String(onSlider(target)), held);
+    else if (target.matches("[data-number]") && Number.isFinite(valueOf(target))) changed(target.name, false);
+  });
+  hear("change", ({ target }) => {
+    if (target.matches("[data-slider]")) changed(target.dataset.slider, false);
+    else if (target.name) {
+      if (isNumber(target) && plainList(target.value).every((text) => Number.isFinite(Number(text)))) {
+        target.value = shown(target, target.value);
+      }
+      changed(target.name, false);
+    }
+  });
+  form.addEventListener("click", ({ target }) => {
+    const { reset, flip, set } = target.closest("button")?.dataset ?? {};
+    if (reset) restore(form, reset, usual()[reset], changed, put);
+    if (flip) put(fieldOf(form, flip), flipped(valueOf(fieldOf(form, flip))));
+    if (set) put(fieldOf(form, set), target.closest("button").value);
+  });
+  hear("keydown", (event) => {
+    const { target, key, shiftKey } = event;
+    const up = { ArrowUp: 1, ArrowDown: -1 }[key];
+    if (!up || !target.matches("[data-number]") || !Number.isFinite(valueOf(target))) return;
+    event.preventDefault();
+    put(target, String(stepped(form, target, up * (shiftKey ? 10 : 1))));
+  });
+  return (name, text, live) => put(fieldOf(form, name), text, live);
+}
+
+function restore(form, name, text, changed, put) {
+  const box = form.querySelector(`[type=checkbox][name="${name}"]`);
+  if (!box) return put(fieldOf(form, name), text);
+  box.checked = text === "true";
+  return changed(name, false);
+}
+
+/** The values of a slider that steps through a list of its own, null for one that goes everywhere. */
+const listed = ({ dataset: { values } }) => values?.split(",").map(Number) ?? null;
+
+function onSlider(slider) {
+  const { value, min, max, dataset } = slider;
+  const own = listed(slider);
+  if (own) return own[value];
+  return "whole" in dataset ? Math.round(Number(value)) : tidy(Number(value), Number(max) - Number(min));
+}
+
+/** The field's value `count` steps on: a fiftieth of its slider, or the last digit that counts. */
+function stepped(form, field, count) {
+  const slider = form.querySelector(`[data-slider="${field.name}"]`);
+  const value = valueOf(field);
+  const whole = "whole" in (slider?.dataset ?? field.dataset);
+  const span = slider ? slider.max - slider.min : Math.max(1, Math.abs(value)) * 5;
+  const unit = whole ? 1 : 10 ** Math.floor(Math.log10(span / 50));
+  return Number((value + count * unit).toPrecision(12));
+}

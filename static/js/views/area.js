@@ -1,0 +1,53 @@
+// The area check: what is left of the rise of forward in every cell when the area under backward is taken away.
+
+import { range } from "../figure/range.js";
+import { across, axis, blocks, heading, sheet } from "../figure/sheet.js";
+import { bare } from "../figure/ticks.js";
+
+const MOST = 0.9;
+const ROOM = 1.3; // how far beyond the allowed band the axis goes where nothing leaves it
+
+/** {data, layout, words} for an answer to view=area; `view.designed` where what differs is meant to. */
+export function areaFigure(answer, view, palette) {
+  const { left, right, residual, allowed, status } = answer.columns;
+  const said = (row) => answer.statuses[status[row]];
+  const differing = residual.filter((_, row) => said(row) === "differs");
+  const bound = allowed.map((each) => (Number.isFinite(each ?? NaN) ? each : 0));
+  const usual = (sizes, share) => sizes.toSorted((a, b) => a - b)[Math.floor(share * (sizes.length - 1))] ?? 0;
+  // Where nothing differs, a few cells beside a pole or a cusp must not flatten all others.
+  const most = usual(residual.filter(Number.isFinite).map(Math.abs), MOST);
+  const [seen, reach] = differing.length > 0 ? [differing, 0] : [[-most, most], usual(bound, 0.5)];
+  const [low, high] = range([seen, [-ROOM * reach, ROOM * reach]], { zero: true, natural: 0 });
+  const zero = residual.map(() => 0);
+  const cells = (name, keep, color, opacity) =>
+    blocks(
+      name,
+      { left, right, low: zero, high: residual.map((value) => value ?? 0) },
+      (_, row) => keep(said(row)),
+      color,
+      opacity,
+    );
+  const band = { left, right, low: bound.map((each) => -each), high: bound };
+  const { unit, ...labels } = bare([low, high], Math.max(2, view.height / (4 * view.rem)));
+  const words = `rise − area${unit && ` in ${unit}`}`;
+  return {
+    words,
+    data: [
+      blocks("allowed", band, () => true, palette.numerical, 0.22),
+      cells("agrees", (each) => each === "agrees" || each === "subgradient", palette.muted, 0.75),
+      cells("not judged", (each) => !["agrees", "subgradient", "differs"].includes(each), palette.muted, 0.3),
+      cells("differs", (each) => each === "differs", palette.disagreement, view.designed ? 0.4 : 0.9),
+    ],
+    layout: {
+      ...sheet(view.margin, view.titles, palette),
+      xaxis: across(answer, view, palette),
+      yaxis: {
+        ...axis(palette),
+        range: [low, high],
+        fixedrange: true,
+        ...labels,
+        title: heading(view.titles ? words : "", palette),
+      },
+    },
+  };
+}

@@ -1,0 +1,232 @@
+// The figure or panel below the main one: asks for its own numbers after each main answer, and keeps the last good
+// picture.
+
+import { areaFigure } from "./area.js";
+import { asker, unshown } from "../state/ask.js";
+import { blamer } from "../state/blamed.js";
+import { SURROGATE } from "../figure/curves.js";
+import { level, mapFigure } from "./map.js";
+import { format, tidy } from "../number.js";
+import { nouns } from "../figure/order.js";
+import { palette } from "../figure/palette.js";
+import { isPanel, panels } from "./panels.js";
+import { CONFIG, library, roomy } from "../figure/plotly.js";
+import { precisionFigure, precisionTable } from "./precision.js";
+import { stepFigure } from "./step.js";
+import { grid } from "../table.js";
+import { wear } from "./wear.js";
+import { wideFigure } from "./wide.js";
+import { coded } from "../figure/words.js";
+
+const FIGURES = {
+  area: areaFigure,
+  map: mapFigure,
+  precision: precisionFigure,
+  wide: wideFigure,
+  step: stepFigure,
+};
+const kindOf = ({ view }) => (view === "map" ? "maps" : "curves");
+const TABLES = { precision: (answer) => ["Worst in sight", precisionTable(answer)] };
+const [TOP, BOTTOM] = [0.5, 3];
+const REST = 2; // while a slider is dragged the page rests for so many times as long as the last picture took
+
+/**
+ * `source` answers addresses; `place()` is what the main figure has drawn, as `plot.state()` tells it, null before that;
+ * `put(name, text, live)` sets one control and `move(values)` several, as a hand would. Returns {follow, align, close,
+ * expire, state}.
+ */
+export function companion(section, { source, place, put, move, drawn }) {
+  const find = (name) => section.querySelector(`#companion-${name}`);
+  const element = find("plot");
+  let shown = null;
+  let held = null;
+  let drawing = { answer: null, how: "" };
+  let next = 0; // when there is time for another picture while somebody drags
+  let timer = 0;
+  let asked = ""; // and nothing speaks for asking it again
+  let plotly = null; // the one that drew last
+  const panel = panels(find("panel"), { place, judged, put, move, library, palette, wear });
+  const steer = (grad_output, live) => put("grad_output", String(grad_output), live);
+  const ask = asker(source, answered, refused);
+  const complain = blamer(section, find("trouble"));
+
+  /** Ask for `address`, the same section in `view`; not at once if somebody drags and has not had time to see. */
+  function follow(view, address, title, live) {
+    section.hidden = false;
+    if (section.dataset.view !== view) forget();
+    section.dataset.view = view;
+    section.toggleAttribute("data-panel", isPanel(view));
+    find("title").textContent = title;
+    for (const item of section.querySelectorAll("[data-look]")) item.hidden = !item.dataset.look.split(" ").includes(view);
+    for (const kind of ["csv", "json"]) find(kind).href = address.replace(".json", `.${kind}`);
+    if (held !== null) return;
+    clearTimeout(timer);
+    if (address === asked) return complain.again();
+    section.classList.add("waiting");
+    const wait = live ? next - performance.now() : 0;
+    if (wait > 0) timer = setTimeout(pose, wait, address);
+    else pose(address);
+  }
+
+  function pose(address) {
+    asked = address;
+    ask(address);
+  }
+
+  function forget() {
+    shown = null;
+    asked = "";
+    drawing = { answer: null, how: "" };
+    clearTimeout(timer);
+    complain("");
+    section.removeAttribute("data-empty");
+    for (const name of ["sentence", "words", "table"]) find(name).replaceChildren();
+    plotly?.purge(element);
+    element.hidden = true;
+    panel.close();
+  }
+
+  function answered(answer) {
+    if (answer.view !== section.dataset.view || section.hidden) return;
+    section.classList.remove("waiting");
+    find("sentence").replaceChildren(...coded(answer.sentence || answer.failure?.sentence || ""));
+    complain("");
+    const [caption, table] = TABLES[answer.view]?.(answer) ?? [];
+    const field = section.querySelector("#field-at");
+    if (answer.view === "step") field.placeholder = format(answer.at, 6);
+    find("table").replaceChildren(...(table?.rows.length ? [grid(caption, table)] : []));
+    shown = answer;
+    (isPanel(answer.view) ? unfold(answer) : draw()).catch(unable);
+  }
+
+  const unable = (error) => refused(unshown(error));
+
+  async function unfold(answer) {
+    if (!place()) return;
+    const begun = performance.now();
+    if (!(await panel.show(answer)) || answer !== shown) return;
+    next = performance.now() + REST * (performance.now() - begun);
+    document.documentElement.dataset.companion = answer.address;
+    drawn();
+  }
+
+  function refused(sentence, address, wrong = false) {
+    if (section.hidden) return;
+    if (!wrong) asked = ""; // another time it may go well
+    section.classList.remove("waiting");
+    complain(sentence);
+  }
+
+  async function draw() {
+    const answer = shown;
+    const wanted = answer && (await library(kindOf(answer)));
+    if (answer === null || answer !== shown || !place()) return;
+    element.hidden = false; // to be measured
+    const [view, colors] = [seen(answer), palette()];
+    const how = JSON.stringify([view, colors]);
+    if (drawing.answer === answer && drawing.how === how) {
+      element.hidden = section.hasAttribute("data-empty");
+      return;
+    }
+    drawing = { answer, how };
+    const begun = performance.now();
+    const { data, layout, words, most } = FIGURES[answer.view](answer, view, colors);
+    find("words").textContent = words;
+    element.hidden = !name(data);
+    [find("least").textContent, find("most").textContent] = [format(-most, 3), format(most, 3)];
+    if (plotly !== wanted) plotly?.purge(element);
+    plotly = wanted;
+    if (!element.hidden && roomy(layout.margin, view)) await plotly.react(element, data, layout, CONFIG);
+    next = performance.now() + REST * (performance.now() - begun);
+    document.documentElement.dataset.companion = answer.address;
+    drawn();
+  }
+
+  /** The legend: only what is in the picture. Whether there is anything. */
+  function name(data) {
+    const drawn = data.filter(({ x, y }) => x.some((value, i) => value !== null && y[i] !== null));
+    const names = drawn.map((trace) => trace.name);
+    for (const item of section.querySelectorAll(`[data-look="${shown.view}"][data-traces]`)) {
+      item.hidden = !item.dataset.traces.split(", ").some((each) => names.includes(each));
+    }
+    const said = nouns(shown);
+    for (const word of section.querySelectorAll("[data-noun]")) word.textContent = said[word.dataset.noun];
+    const { designed } = judged();
+    section.toggleAttribute("data-designed", designed);
+    for (const item of section.querySelectorAll(".differing")) {
+      item.textContent = designed ? "differs by design" : "differs";
+    }
+    section.toggleAttribute("data-empty", names.length === 0);
+    return names.length > 0;
+  }
+
+  /** How the figure is to be seen: as large as its place, its margins those of the main figure. */
+  function seen(answer) {
+    const { left, right, view } = place();
+    const { clientWidth: width, clientHeight: height } = element;
+    const margin = { l: left, r: right, t: TOP * view.rem, b: BOTTOM * view.rem };
+    return {
+      ...{ width, height, rem: view.rem, left, margin, titles: false },
+      grad_output: held ?? answer.grad_output,
+      ...judged(),
+    };
+  }
+
+  /** What the main answer says that the picture depends on. */
+  function judged() {
+    const { verdict, marks } = place().answer;
+    return { designed: verdict.word === SURROGATE, marks: marks.filter(({ kind }) => kind === "pole" || kind === "cusp") };
+  }
+
+  function align() {
+    if (shown === null || section.hidden) return null;
+    if (!isPanel(shown.view)) return draw();
+    const open = document.documentElement.dataset.companion === shown.address;
+    return open ? panel.redraw() : unfold(shown).catch(unable);
+  }
+
+  /** grad_output at a height of the map. */
+  function height(event) {
+    const { _offset: top, _length: length, range } = element._fullLayout.yaxis;
+    const share = 1 - (event.clientY - element.getBoundingClientRect().top - top) / length;
+    const [low, high] = range;
+    return tidy(low + Math.min(1, Math.max(0, share)) * (high - low), high - low);
+  }
+
+  function pull(event) {
+    held = height(event);
+    plotly.relayout(element, { shapes: level(held, palette()) });
+    steer(held, true);
+  }
+
+  element.addEventListener("pointerdown", (event) => {
+    if (shown?.view !== "map" || event.button !== 0) return;
+    event.preventDefault();
+    element.setPointerCapture(event.pointerId);
+    pull(event);
+  });
+  element.addEventListener("pointermove", (event) => held !== null && pull(event));
+  for (const end of ["pointerup", "pointercancel"]) {
+    element.addEventListener(end, () => {
+      if (held === null) return;
+      const chosen = held;
+      held = null;
+      steer(chosen, false);
+    });
+  }
+
+  const state = () => shown && place() && { answer: shown, plotly, figure: FIGURES[shown.view], ...judged() };
+
+  const resized = new ResizeObserver(align);
+  for (const each of [element, find("panel")]) resized.observe(each);
+  function close() {
+    section.hidden = true;
+    section.dataset.view = "curves";
+    delete document.documentElement.dataset.companion;
+    forget();
+  }
+  /** The same address has another answer by now. */
+  const expire = () => (asked = "");
+
+  return { follow, align, close, expire, state };
+}

@@ -1,0 +1,247 @@
+// The surface: four maps over the same plane, read together, and forward in space.
+
+import { fixed, format, tidy } from "../../number.js";
+import { CONFIG, roomy } from "../../figure/plotly.js";
+import { mapOf, margins } from "./map.js";
+import { ends, grids, scales } from "./field.js";
+import { pointer } from "./pointer.js";
+import { solid } from "./space.js";
+import { build, key, pairs } from "./parts.js";
+
+const MAPS = ["forward", "returned", "numerical", "difference"];
+
+export function panel(element, { place, move, library, palette, wear }) {
+  const dressed = wear("surface.css");
+  let built = null;
+  let shown = null; // {answer, grid, held}
+  let component = "x";
+  let space = null;
+  let plotly = null;
+  let typed = null; // the ranges before the first drag
+  let pointed = null; // where all maps are read, as shares of the plane
+
+  async function show(answer) {
+    await dressed;
+    offer(answer);
+    if (answer.shape[0] === 0) {
+      clear();
+      return;
+    }
+    plotly = await library("maps");
+    built ??= raise();
+    const parts = ["x", "y"].filter((axis) => answer.columns[`analytical_${axis}`]);
+    if (parts.length === 1) component = parts[0];
+    shown = { answer, held: heldAt(answer) };
+    built.options(answer, component, parts.length === 2);
+    built.pairs.replaceChildren(...pairs(answer, open));
+    await draw();
+  }
+
+  function raise() {
+    const made = build(element, {
+      chose(name) {
+        component = name;
+        draw();
+      },
+      space: () => (space ? flat() : raised()),
+    });
+    made.hands = MAPS.map((name) =>
+      pointer(made.charts[name].map, {
+        frame: () => frame(made.charts[name].map),
+        label: name === "forward" ? "The plane: arrow keys move the point that is held" : "",
+        seen: read,
+        picked: (spot) => hold(at(spot)),
+        chosen: ([from, to]) => zoom(at(from, false), at(to, false)),
+        widened: widen,
+        walked: walk,
+      }),
+    );
+    return made;
+  }
+
+  async function draw() {
+    const { answer, held } = shown;
+    const [grid, colors, { rem }] = [grids(answer, component), palette(), place().view];
+    shown.grid = grid;
+    const most = scales(grid);
+    const scale = Object.fromEntries(
+      MAPS.map((name) => [name, name === "forward" ? (ends(grid.forward) ?? [0, 1]) : [-most[name], most[name]]]),
+    );
+    for (const name of MAPS) {
+      const { chart, map } = built.charts[name];
+      chart.classList.toggle("blank", !grid[name] || ends(grid[name]) === null);
+      key(built.charts[name], name, scale[name], answer, component);
+      if (name === "forward" && space) continue;
+      const view = { width: map.clientWidth, height: map.clientHeight, rem, held, scale: scale[name] };
+      const { data, layout } = mapOf(name, answer, grid, view, colors);
+      if (roomy(layout.margin, view)) await plotly.react(map.querySelector(".map"), data, layout, CONFIG);
+    }
+    if (space) turn(colors);
+    read(built.charts.forward.map.contains(document.activeElement) && !space ? share(held) : pointed);
+  }
+
+  /** The point that everything is held at. */
+  function heldAt({ inputs, parameters, wrt, wrt2, places }) {
+    const value = (name, i) => (i === null ? parameters[name] : inputs[name][i]);
+    return [wrt, wrt2].map((name, i) => value(name.split("[")[0], places[i]));
+  }
+
+  /** Where a point lies, as shares of the plane. */
+  function share(point) {
+    const { columns } = shown.answer;
+    return point.map((value, i) => {
+      const numbers = [columns.x, columns.y][i];
+      return Math.min(1, Math.max(0, (value - numbers[0]) / (numbers.at(-1) - numbers[0])));
+    });
+  }
+
+  /** The numbers at shares of the plane, or those of the nearest point. */
+  function at([x, y], near = true) {
+    const { columns } = shown.answer;
+    return [x, y].map((share, i) => {
+      const numbers = [columns.x, columns.y][i];
+      if (near) return numbers[Math.round(share * (numbers.length - 1))];
+      return tidy(numbers[0] + share * (numbers.at(-1) - numbers[0]), numbers.at(-1) - numbers[0]);
+    });
+  }
+
+  /** Hold both elements at a point: the curves above become the section through it. */
+  function hold(point) {
+    const { inputs, wrt, wrt2, places } = shown.answer;
+    const said = {};
+    [wrt, wrt2].forEach((element_, i) => {
+      const [name] = element_.split("[");
+      if (places[i] === null) said[name] = point[i];
+      else said[name] = (said[name] ?? inputs[name]).map((value, k) => (k === places[i] ? point[i] : value));
+    });
+    move(Object.fromEntries(Object.entries(said).map(([name, values]) => [name, String(values)])));
+  }
+
+  function walk(...steps) {
+    const { columns } = shown.answer;
+    const next = steps.map((step, i) => {
+      const numbers = [columns.x, columns.y][i];
+      const now = numbers.reduce(
+        (best, value, k) => (Math.abs(value - shown.held[i]) < Math.abs(numbers[best] - shown.held[i]) ? k : best),
+        0,
+      );
+      return step === 0 ? shown.held[i] : numbers[Math.min(numbers.length - 1, Math.max(0, now + step))];
+    });
+    hold(next);
+  }
+
+  function zoom(from, to) {
+    const [[start, stop], [start2, stop2]] = [0, 1].map((i) => [from[i], to[i]].sort((a, b) => a - b));
+    if (!(start < stop && start2 < stop2)) return;
+    const field = (name) => document.querySelector(`#field-${name}`)?.value ?? "";
+    typed ??= Object.fromEntries(["start", "stop", "start2", "stop2"].map((name) => [name, field(name)]));
+    move({ start: `${start}`, stop: `${stop}`, start2: `${start2}`, stop2: `${stop2}` });
+  }
+
+  /** Back to the ranges that were there before the drags. */
+  function widen() {
+    move(typed ?? { start: "", stop: "" });
+    typed = null;
+  }
+
+  /** What all maps say at one place, null for none. */
+  function read(spot) {
+    pointed = spot;
+    for (const hand of built.hands) hand.mark(spot);
+    const { answer, grid } = shown;
+    if (spot === null) {
+      built.reading.textContent = [
+        "A click holds the point, and the curves above are the section through it; a drag chooses a part.",
+        space && "In 3-D, drag or arrow keys turn it.",
+      ]
+        .filter(Boolean)
+        .join(" ");
+      return;
+    }
+    const [column, row] = [Math.round(spot[0] * (grid.x.length - 1)), Math.round(spot[1] * (grid.y.length - 1))];
+    const value = (name) => {
+      const found = grid[name]?.[row][column] ?? null;
+      const right = name === "difference" && found === null && grid.returned?.[row][column] != null;
+      return right && grid.numerical[row][column] !== null ? "within the error bound" : format(found);
+    };
+    const where = [grid.x, grid.y].map(
+      (numbers, i) => `${[answer.wrt, answer.wrt2][i]} = ${fixed(numbers[[column, row][i]], numbers[1] - numbers[0])}`,
+    );
+    built.reading.textContent = `${where.join(", ")}: ${MAPS.map((name) => `${name} ${value(name)}`).join(", ")}`;
+  }
+
+  function raised() {
+    space = solid(built.charts.forward.map, "forward as a surface: arrow keys or a drag turn it");
+    built.spatial(true);
+    turn(palette());
+    read(null);
+    space.canvas.focus({ preventScroll: true });
+  }
+
+  function flat() {
+    space.canvas.remove();
+    space = null;
+    built.spatial(false);
+    draw();
+  }
+
+  function turn(colors) {
+    const { answer, grid, held } = shown;
+    space.draw(
+      { x: grid.x, y: grid.y, z: grid.forward },
+      {
+        names: [answer.wrt, answer.wrt2],
+        say: (value) => format(value, 3),
+        section: (2 * (held[1] - grid.y[0])) / (grid.y.at(-1) - grid.y[0]) - 1,
+        held: [0, 1].map((i) => 2 * share(held)[i] - 1),
+        colors: {
+          ...colors,
+          font: `${colors.size}px ${colors.family}`,
+          shade: shading(colors),
+        },
+      },
+    );
+  }
+
+  /** What can be swept beside, and what is if nothing is said. */
+  function offer({ wrt, wrt2, start2, stop2 }) {
+    const [field, ...range] = ["wrt2", "start2", "stop2"].map((name) => document.querySelector(`#field-${name}`));
+    for (const option of field.options) option.disabled = option.value === wrt;
+    if (field.value === "") field.options[0].textContent = wrt2 ?? "nothing else";
+    field.closest(".control").hidden = wrt2 === null;
+    range.forEach((each, i) => (each.placeholder = format([start2, stop2][i], 6)));
+  }
+
+  const open = (wrt, wrt2) => move({ wrt, wrt2, start2: "", stop2: "" });
+
+  function clear() {
+    for (const { map } of Object.values(built?.charts ?? {})) plotly?.purge(map.querySelector(".map"));
+    element.replaceChildren();
+    [built, space, shown, pointed] = [null, null, null, null];
+  }
+
+  return { show, redraw: () => shown && draw(), close: clear };
+}
+
+/** Where the panel of a map lies in it, in pixels. */
+function frame(map) {
+  const { width, height } = map.querySelector(".map")._fullLayout ?? {};
+  const size = margins({ rem: parseFloat(getComputedStyle(document.documentElement).fontSize) });
+  const [wide, high] = [width ?? map.clientWidth, height ?? map.clientHeight];
+  return { left: size.l, top: size.t, width: wide - size.l - size.r, height: high - size.t - size.b };
+}
+
+/** The colour of a height from 0 to 1, and how far it lies in the light. */
+function shading({ neutral, muted, paper, ink }) {
+  const [low, high, white, black] = [neutral, muted, paper, ink].map((text) =>
+    text
+      .match(/[\d.]+/g)
+      .slice(0, 3)
+      .map(Number),
+  );
+  return (share, light) => {
+    const toward = light > 0 ? white : black;
+    const mixed = low.map((value, i) => value + (high[i] - value) * Math.min(1, Math.max(0, share)));
+    return `rgb(${mixed.map((value, i) => Math.round(value + (toward[i] - value) * Math.abs(light)))})`;
+  };
+}
