@@ -46,7 +46,11 @@ def beat(hertz: float | None, negative: bool = False) -> dict[str, Any]:
 
 def test_the_pitch_of_a_value_is_its_height_in_the_panel(page: Page) -> None:
     opened(page, "/ops/exp")
-    pitches = "async (values) => {" + MODULE % ("pitch", "../figure/score.js") + "return values.map((v) => pitch(v, [-1, 1])); }"
+    pitches = (
+        "async (values) => {"
+        + MODULE % ("pitch", "../figure/score.js")
+        + "return values.map((v) => pitch(v, [-1, 1])); }"
+    )
     assert page.evaluate(pitches, [-1, 0, 1, None, 1.5]) == pytest.approx([220, 220 * 2**1.5, 1760, None, None])
 
 
