@@ -7,15 +7,16 @@ import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import Request, Response
 
 from .coding import written_once
-from .highlight import colours
 from .paths import STATIC
 from .reply import IMMUTABLE, NO_STORE, coding, etag, not_modified
+from .style_sheets import SHEETS, style_sheet
 
 OURS = Path(STATIC)
 THEIRS = {
@@ -57,13 +58,16 @@ class Assets:
         files = {path.relative_to(OURS).as_posix(): path for path in OURS.rglob("*") if path.suffix in MEDIA_TYPES}
         files |= {name: _inside(*place) for name, place in THEIRS.items()}
         files |= {name: LIGHT / name for name in BUNDLES.values() if (LIGHT / name).is_file()}
-        digest = hashlib.blake2b(colours(), digest_size=6)
+        digest = hashlib.blake2b(digest_size=6)
+        for page in SHEETS:
+            digest.update(style_sheet(page))
         for name, path in sorted(files.items()):
             with path.open("rb") as file:
                 digest.update(name.encode() + hashlib.file_digest(file, "blake2b").digest())
         self.digest = digest.hexdigest()
         self._assets = {name: _asset(path) for name, path in files.items()}
-        self._assets["css/highlight.css"] = Asset(MEDIA_TYPES[".css"], colours)
+        for page in SHEETS:
+            self._assets[f"pages/{page}.css"] = Asset(MEDIA_TYPES[".css"], partial(style_sheet, page))
         self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
 
     def address(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Out of sight: where backward differs beyond the range that is drawn. As in static/js/figure/beyond.js."""
+"""Out of sight: where backward differs beyond the range that is drawn. As in js/figure/verdict.js."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -36,25 +35,24 @@ class Bundle:
     library: Markup
     entry: Markup
     style: Markup
-    print: Markup
     policy: str
 
 
-def bundle(assets: Assets, entry: str, library: str, styles: Sequence[str]) -> Bundle:
-    """``entry`` is a module and ``library`` a script of ours or theirs, by the names of static files."""
+def bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle:
+    """``entry`` is a module, ``library`` a script and ``style`` a style sheet, by the names of static files."""
     scripts = _map(assets, entry), _escaped(assets.read(library).decode()), f'import "{entry}";'
-    sheets = "".join(assets.read(name).decode() for name in styles), assets.read("css/print.css").decode()
+    sheet = assets.read(style).decode()
     policy = {
         "default-src": ["'none'"],
         "script-src": ["data:", *map(_hash, scripts)],
-        "style-src": [EMPTY_STYLE, *map(_hash, sheets)],
+        "style-src": [EMPTY_STYLE, _hash(sheet)],
         "img-src": ["data:", "blob:"],
         "base-uri": ["'none'"],
         "form-action": ["'none'"],
     }
     said = "; ".join(" ".join([name, *sources]) for name, sources in policy.items())
-    (modules, plotly, start), (style, paper) = map(Markup, scripts), map(Markup, sheets)
-    return Bundle(modules, plotly, start, style, paper, said)
+    modules, plotly, start = map(Markup, scripts)
+    return Bundle(modules, plotly, start, Markup(sheet), said)  # noqa: S704 - our own files
 
 
 def smaller(whole: Bundle) -> Bundle:

@@ -1,4 +1,4 @@
-"""The column that forward would be if backward were its derivative. As in static/js/figure/curves.js."""
+"""The column that forward would be if backward were its derivative. As in js/figure/traces.js."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around the panels: the words of the axes, and the samples of what is drawn. As in static/js/figure/legend.js."""
+"""What stands around the panels: the words of the axes, and the samples of what is drawn. As in js/figure/legend.js."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a list a value belongs. As in static/js/nearest.js."""
+"""Where in a list a value belongs. As in js/number.js."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the words of a figure call things, of the first derivative and of the second. As in static/js/figure/order.js."""
+"""What the words of a figure call things, of the first derivative and of the second. As in js/figure/legend.js."""
 
 from __future__ import annotations
 

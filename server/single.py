@@ -14,16 +14,13 @@ from .pool import Pool
 from .sliders import Axis, at
 
 ENTRY = "js/pages/export.js"
-SHEETS = (
-    *("style", "marks", "op", "verdict", "source", "figure", "still", "controls", "values", "narrow"),
-    *("highlight", "contrast", "export"),
-)
+STYLE = "pages/export.css"
 
 
 def parts(assets: Assets) -> Bundle:
     """What every such page has alike."""
     library = assets.plotly("curves").rpartition("/")[2]
-    return bundle(assets, ENTRY, library, [f"css/{sheet}.css" for sheet in SHEETS])
+    return bundle(assets, ENTRY, library, STYLE)
 
 
 def single(pages: Pages, view: View, grid: tuple[Axis, ...], pool: Pool, parts: Bundle) -> bytes:

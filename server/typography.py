@@ -1,4 +1,4 @@
-"""Numbers and sentences as people read them: true minus signs, powers of ten, no noise. As in static/js/number.js."""
+"""Numbers and sentences as people read them: true minus signs, powers of ten, no noise. As in js/number.js."""
 
 from __future__ import annotations
 

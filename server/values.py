@@ -1,4 +1,4 @@
-"""The figure as a table, in the words and numbers that static/js/figure/values.js writes when the curves change."""
+"""The figure as a table, in the words and numbers that js/figure/words.js writes when the curves change."""
 
 from __future__ import annotations
 

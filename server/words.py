@@ -1,4 +1,4 @@
-"""The figure in words, as static/js/figure/words.js writes them when the curves change."""
+"""The figure in words, as js/figure/words.js writes them when the curves change."""
 
 from __future__ import annotations
 

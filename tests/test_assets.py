@@ -28,7 +28,7 @@ def static_addresses(server: str) -> list[str]:
 def test_static_files_are_served_compressed_and_for_ever(server: str) -> None:
     addresses = static_addresses(server)
     assert any(re.search(r"/plotly[a-z-]*\.min\.js$", address) for address in addresses)
-    assert any(address.endswith("/highlight.css") for address in addresses)
+    assert any(address.endswith("/pages/op.css") for address in addresses)
     for address in addresses:
         accept = {"accept-encoding": "gzip"}
         packed = patient.get(server + address, headers=accept)
@@ -55,13 +55,13 @@ def test_a_static_file_is_the_same_without_compression(server: str) -> None:
 
 
 def test_another_stylesheet_of_pygments_has_another_address(house: Path) -> None:
-    program = "from gradloupe.server.assets import Assets; print(Assets().address('css/highlight.css'))"
+    program = "from gradloupe.server.assets import Assets; print(Assets().address('pages/op.css'))"
     command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(house.parent)}
     before = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     highlight = house / "server" / "highlight.py"
     highlight.write_text(highlight.read_text().replace('return f"{_rules(LIGHT)}', 'return f".c {{ color: red }}'))
     after = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert after.endswith("/highlight.css\n")
+    assert after.endswith("/pages/op.css\n")
     assert after != before
 
 

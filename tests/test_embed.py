@@ -271,7 +271,7 @@ def test_a_refusal_is_said_below_the_curves(page: Page) -> None:
 def test_nothing_is_kept_in_the_browser() -> None:
     kept = ("localStorage", "sessionStorage", "indexedDB", "document.cookie", "caches.")
     # Beside the visitor's own file: the token of this tab, and what a page that opens anew has to say.
-    of_one_tab = {"token.js": ["sessionStorage"], "refresh.js": ["sessionStorage"]}
+    of_one_tab = {"events.js": ["sessionStorage"], "refresh.js": ["sessionStorage"]}
     for path in (Path(__file__).parents[1] / "static").rglob("*.js"):
         assert [each for each in kept if each in path.read_text()] == of_one_tab.get(path.name, []), path.name
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 MODULE = "const {%s} = await import(new URL('%s', document.querySelector('script[type=module]').src));"
 SCORE = (
     "async (search) => {"
-    + MODULE % ("score", "../figure/score.js")
+    + MODULE % ("score", "../figure/sound.js")
     + "const answer = await (await fetch(location.pathname + '.json' + search)).json();"
     "const {y: upper, y2: lower} = {y: [-2, 2], y2: [-1, 1]};"
     "return score(answer, {upper, lower}); }"
@@ -20,7 +20,7 @@ SCORE = (
 # What an ear would make of it: loudness of both sides and the pitch, for each of 30 stretches of the part.
 RENDERED = (
     "async (part) => {"
-    + MODULE % ("perform", "../figure/instrument.js")
+    + MODULE % ("perform", "../figure/sound.js")
     + """
     const rate = 44100, stretches = 30, context = new OfflineAudioContext(2, 3 * rate, rate);
     perform(context, part, 0);
@@ -48,7 +48,7 @@ def test_the_pitch_of_a_value_is_its_height_in_the_panel(page: Page) -> None:
     opened(page, "/ops/exp")
     pitches = (
         "async (values) => {"
-        + MODULE % ("pitch", "../figure/score.js")
+        + MODULE % ("pitch", "../figure/sound.js")
         + "return values.map((v) => pitch(v, [-1, 1])); }"
     )
     assert page.evaluate(pitches, [-1, 0, 1, None, 1.5]) == pytest.approx([220, 220 * 2**1.5, 1760, None, None])

@@ -102,7 +102,7 @@ def test_it_asks_for_nothing_from_anywhere() -> None:
 
 
 def test_the_colours_are_those_of_the_page() -> None:
-    sheet = (STATIC / "css" / "style.css").read_text()
+    sheet = (STATIC / "css" / "base.css").read_text()
     for name, light in LIGHT.items():
         assert f"--{name}: light-dark({light}, {DARK[name]});" in sheet
 

@@ -61,7 +61,8 @@ def test_where_nothing_was_computed_there_is_no_table(page: Page) -> None:
     opened(page, "/ops/exp")
     page.evaluate(
         """async () => {
-        const {tabulate} = await import(new URL("../figure/values.js", document.querySelector("script[type=module]").src));
+        const {src} = document.querySelector("script[type=module]");
+        const {tabulate} = await import(new URL("../figure/words.js", src));
         tabulate(document.querySelector("#values"), {columns: {x: []}, marks: [], start: 0, stop: 1}); }"""
     )
     expect(page.locator("#values")).to_be_hidden()

@@ -1,4 +1,4 @@
-"""The error band of the numerical curve: one closed polygon for each unbroken run. As in static/js/figure/band.js."""
+"""The error band of the numerical curve: one closed polygon for each unbroken run. As in js/figure/traces.js."""
 
 from __future__ import annotations
 

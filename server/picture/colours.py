@@ -1,4 +1,4 @@
-"""The colours of static/css/style.css, for pictures that stand alone."""
+"""The colours of static/css/base.css, for pictures that stand alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in the two panels, back to front, under the names of static/js/figure/curves.js."""
+"""What lies in the two panels, back to front, under the names of js/figure/traces.js."""
 
 from __future__ import annotations
 

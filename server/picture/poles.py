@@ -1,4 +1,4 @@
-"""Where forward runs off to infinity; what stands beside is huge and says nothing. As in static/js/figure/poles.js."""
+"""Where forward runs off to infinity; what stands beside is huge and says nothing. As in js/figure/ranges.js."""
 
 from __future__ import annotations
 

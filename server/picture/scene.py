@@ -1,4 +1,4 @@
-"""A section as a scene: axes with their labels, stripes, and layers. What static/js/figure/figure.js builds, without colours."""
+"""A section as a scene: axes with their labels, stripes, and layers, without colours. As in js/figure/figure.js."""
 
 from __future__ import annotations
 

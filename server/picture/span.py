@@ -1,4 +1,4 @@
-"""The interval an axis shows: every number, air beyond, and never a zoom into rounding noise. As in static/js/figure/range.js."""
+"""The interval an axis shows: every number, air beyond, no zoom into rounding noise. As in js/figure/ranges.js."""
 
 from __future__ import annotations
 

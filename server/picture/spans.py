@@ -1,4 +1,4 @@
-"""What the two y-axes show. As ``ranges`` in static/js/figure/figure.js."""
+"""What the two y-axes show. As ``ranges`` in js/figure/ranges.js."""
 
 from __future__ import annotations
 

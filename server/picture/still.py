@@ -1,7 +1,7 @@
 """The figure as it stands in a page before, or without, any script: where plotly draws it, at every size.
 
-Its parts lie in the grid of static/css/figure.css, so that it needs to know neither width nor height: curves are stretched
-with their panel (not their strokes), labels and marks are placed by percentages. Its looks are static/css/still.css.
+Its parts lie in the grid of css/figure.css, so that it needs to know neither width nor height: curves are stretched
+with their panel (not their strokes), labels and marks are placed by percentages. Its looks are css/figure.css.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def still(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> 
 
 
 def shared(answers: Iterable[Frame], layout: str) -> tuple[Span, Span] | None:
-    """The y-axes on which figures show the same heights, None where nothing is drawn. As in static/js/pages/compare.js."""
+    """The y-axes on which figures show the same heights, None where nothing is drawn. As in js/pages/compare.js."""
     found = [spans(Section.of_answer(answer), layout == "overlaid") for answer in answers if answer.columns]
     if not found:
         return None

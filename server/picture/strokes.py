@@ -21,7 +21,7 @@ class Stroke:
     dashes: tuple[float, ...] = ()
 
 
-# As in static/js/figure/curves.js and static/css/still.css.
+# As in js/figure/traces.js and static/css/figure.css.
 STROKES = {
     "numerical": Stroke("numerical", 7, 0.75),
     "implied": Stroke("analytical", 1.2),

@@ -1,4 +1,4 @@
-"""Where an axis is labelled, and how. As in static/js/figure/ticks.js."""
+"""Where an axis is labelled, and how. As in js/figure/axes.js."""
 
 from __future__ import annotations
 

@@ -16,16 +16,16 @@ from markupsafe import Markup
 from ... import __version__
 from ..address import default
 from ..checked import Checked, Finding
-from ..highlight import colours, painted
-from ..paths import STATIC, TEMPLATES
+from ..highlight import painted
+from ..paths import TEMPLATES
 from ..picture import svg
 from ..prose import prose
+from ..style_sheets import style_sheet
 from ..typography import number, powers
 from ..typography import prose as typeset
 from ..words import coded
 from .found import Found, Report
 
-SHEETS = ("style", "marks", "verdict", "source", "contract_panel", "contrast", "report")
 WIDE, NARROW = (920, 620), (280, 380)  # pixels of the pictures
 HIDDEN = ("title", "verdict")  # parts of a picture that stand beside it
 NAMED = {"lost": "failed", "unsolved": "undecided"}  # words that have no mark of their own
@@ -67,16 +67,14 @@ def page(report: Report) -> bytes:
     """The HTML of a report."""
     cards = [_card(each, place) for place, each in enumerate(report.found, 1)]
     count = Counter(each.checked.word for each in report.found)
-    sheets = [_sheet(name) for name in SHEETS] + [colours().decode()]
-    style, paper = Markup("".join(sheets)), Markup(_sheet("print"))  # noqa: S704 - our own files
-    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)} {_hash(paper)}; base-uri 'none'"
+    style = Markup(style_sheet("report").decode())  # noqa: S704 - our own files
+    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; base-uri 'none'"
     told = {
         "report": report,
         "cards": cards,
         "counted": count.most_common(),
         "policy": f"{policy}; form-action 'none'",
         "style": style,
-        "print": paper,
         "version": __version__,
     }
     return _environment().get_template("files/report.html").render(told).encode("utf-8", "replace")
@@ -121,10 +119,6 @@ def _mark(word: str) -> str:
 
 def _data(picture: bytes) -> str:
     return f"data:image/svg+xml;base64,{b64encode(picture).decode()}"
-
-
-def _sheet(name: str) -> str:
-    return Path(STATIC, "css", f"{name}.css").read_text(encoding="utf-8")
 
 
 def _hash(text: Any) -> str:

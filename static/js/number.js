@@ -1,4 +1,4 @@
-// Numbers as people read them: a true minus sign, powers of ten, no digits of noise.
+// Numbers: as people read them, as they type them, and the one of a list that is nearest to another.
 
 const RAISED = Object.fromEntries([..."-0123456789"].map((sign, i) => [sign, "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[i]]));
 
@@ -58,4 +58,21 @@ export function powers(text) {
   return text
     .replace(/(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)/g, (_, sign, digits) => raised(sign, digits))
     .replace(/(\d)e([-−]?)\+?(\d+)(?!\w)/g, (_, mantissa, sign, digits) => `${mantissa}·${raised(sign, digits)}`);
+}
+
+/** The row whose x is closest to `value`; x is increasing. */
+export function nearest(xs, value) {
+  let [low, high] = [0, xs.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (xs[middle] <= value) low = middle;
+    else high = middle;
+  }
+  return value - xs[low] <= xs[high] - value ? low : high;
+}
+
+/** The place in `values`, in any order, of the one closest to `value`. */
+export function closest(values, value) {
+  const away = values.map((each) => Math.abs(each - value));
+  return away.indexOf(Math.min(...away));
 }

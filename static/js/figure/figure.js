@@ -1,12 +1,9 @@
-// An answer in, a Plotly figure out. Pure: no DOM, no memory.
+// An answer in, a Plotly figure out: the two panels. Pure: no DOM, no memory.
 
-import { band } from "./band.js";
-import { bent, curves, implied } from "./curves.js";
-import { nouns } from "./order.js";
-import { calm, withoutPoles } from "./poles.js";
-import { range } from "./range.js";
-import { across, axis, heading, sheet, stripe } from "./sheet.js";
-import { ticks, widest } from "./ticks.js";
+import { across, axis, heading, sheet, stripe, ticks, widest } from "./axes.js";
+import { axisWords } from "./legend.js";
+import { ranges, withoutPoles } from "./ranges.js";
+import { band, curves } from "./traces.js";
 
 const LEAST = 0.006; // of the width, so that a single point is seen to differ
 const LABELS = { stacked: 4, overlaid: 7 }; // about so many beside a panel, however high it is
@@ -20,36 +17,6 @@ export function panels({ layout, height, rem, gap }) {
   if (layout === "overlaid") return { upper: [top, bottom], lower: [top, bottom] };
   const each = (bottom - top - gap) / 2;
   return { upper: [top, top + each], lower: [bottom - each, bottom] };
-}
-
-/** The y-ranges of `answer`: {upper, lower}, equal when overlaid. `held` ranges stay in sight. */
-export function ranges(whole, { layout, held }) {
-  const answer = withoutPoles(whole);
-  const bends = answer.marks.filter(bent).flatMap(({ left, right }) => [left, right]);
-  const columns = calm(whole);
-  const seen = sides(answer.columns, answer.statuses, bends);
-  const quiet = sides(columns, answer.statuses, bends);
-  const [bottom, ceiling] = range(seen.values, { calm: quiet.values });
-  const rise = ceiling - bottom;
-  const inSight = (y) => (y > ceiling + rise || y < bottom - rise ? null : y);
-  const values = [...seen.values, implied(answer)?.map(inSight)];
-  const still = [...quiet.values, implied({ ...answer, columns })?.map(inSight)];
-  const natural = (Math.abs(nouns(answer).scale) || 1) * (rise / (answer.stop - answer.start));
-  if (layout === "overlaid") {
-    const all = [...values, ...seen.slopes];
-    const both = range(all, { zero: true, held: held?.upper, calm: [...still, ...quiet.slopes] });
-    return { upper: both, lower: both };
-  }
-  return {
-    upper: range(values, { held: held?.upper, calm: still }),
-    lower: range(seen.slopes, { zero: true, natural, held: held?.lower, calm: quiet.slopes }),
-  };
-}
-
-/** What the two panels show: {values, slopes}; numerical slopes that are too uncertain do not count. */
-function sides({ forward, surrogate, analytical, numerical, surrogate_numerical, status }, statuses, bends) {
-  const judged = numerical?.map((value, i) => (statuses[status[i]] === "undecided" ? null : value));
-  return { values: [forward, surrogate], slopes: [analytical, judged, surrogate_numerical, bends] };
 }
 
 /**
@@ -103,14 +70,6 @@ export function figure(answer, view, palette) {
 
 /** The room that labels before the panels take, in rem, by quarters. */
 const margin = (texts) => Math.ceil(4 * Math.max(MARGIN.left, 0.7 + widest(texts))) / 4;
-
-/** What the two y-axes measure, in the words of the op. */
-export function axisWords(answer, overlaid) {
-  const { of, slope } = nouns(answer);
-  const alone = answer.order !== 2 && answer.verdict.word === "no gradient";
-  const swept = alone ? `sensitivity to ${answer.wrt}` : slope;
-  return { upper: overlaid ? `${of} and ${swept}` : of, lower: swept };
-}
 
 function disagreements(answer, overlaid, palette) {
   const opacity = answer.verdict.word === "differs" ? 0.15 : 0.055;

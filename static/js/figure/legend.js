@@ -1,8 +1,6 @@
-// What stands around the panels: the words of the axes, and samples of what is drawn, nothing else.
+// The words around the panels: legend, axes, and what things are called for the first derivative and the second.
 
-import { bent, implied } from "./curves.js";
-import { axisWords } from "./figure.js";
-import { nouns } from "./order.js";
+import { bent, implied } from "./traces.js";
 
 /** Bring the words around `figure`, the element, into line with `answer`. Some of them may be left out. */
 export function legend(figure, answer, layout) {
@@ -34,3 +32,34 @@ const drawn = (answer) => ({
   kinks: answer.marks.some(bent),
   "closed ends": answer.marks.some(({ kind }) => kind === "jump"),
 });
+
+/**
+ * For an answer or a state: `forward` is the function that is looked at and `backward` what returns its derivative, `of`
+ * what the upper panel measures and `slope` what the lower one does, `drawn` the word for the curve in the upper one;
+ * gradients are slopes times `scale`.
+ */
+export function nouns({ order, of, wrt, grad_output: scale }) {
+  if (Number(order) !== 2) {
+    return { of, forward: "forward", backward: "backward", drawn: "forward", slope: `grad of ${wrt}`, scale };
+  }
+  const grad = `grad_${wrt}`;
+  return {
+    of: grad,
+    forward: grad,
+    backward: "double backward",
+    drawn: "returned by backward",
+    slope: `second grad of ${wrt}`,
+    scale: 1,
+  };
+}
+
+/** A title that speaks of forward and backward, for the order that was asked for. */
+export const retold = (text, asked) => text.replace(/\b(forward|backward)\b/g, (word) => nouns(asked)[word]);
+
+/** What the two y-axes measure, in the words of the op. */
+export function axisWords(answer, overlaid) {
+  const { of, slope } = nouns(answer);
+  const alone = answer.order !== 2 && answer.verdict.word === "no gradient";
+  const swept = alone ? `sensitivity to ${answer.wrt}` : slope;
+  return { upper: overlaid ? `${of} and ${swept}` : of, lower: swept };
+}

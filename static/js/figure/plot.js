@@ -1,9 +1,8 @@
-// Plotly and the page around it: draws answers, tells where things are, and hears a zoom.
+// The figure on the page, drawn by Plotly: loads that, draws answers in the colours of the style sheet, hears a zoom.
 
-import { figure, panels, ranges } from "./figure.js";
+import { figure, panels } from "./figure.js";
 import { legend } from "./legend.js";
-import { palette } from "./palette.js";
-import { CONFIG, roomy } from "./plotly.js";
+import { ranges } from "./ranges.js";
 
 /**
  * `load()` brings Plotly; `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a
@@ -97,4 +96,85 @@ function place({ view, ranges: { upper, lower }, span, left, right: margin }) {
     right,
     panels: spots,
   };
+}
+
+export const CONFIG = {
+  displayModeBar: false,
+  displaylogo: false,
+  doubleClick: false,
+  responsive: false, // who draws sees to it: see roomy
+  scrollZoom: false,
+  showSendToCloud: false,
+  showTips: false,
+  typesetMath: false,
+};
+
+const LEAST = 24; // pixels between the margins
+
+/** Is there room within the margins? A window may be a pixel wide for a moment, and plotly places titles nowhere then. */
+export const roomy = ({ l, r, t, b }, { width, height }) => width - l - r >= LEAST && height - t - b >= LEAST;
+
+const PLACES = { curves: "plotlyCurves", maps: "plotlyMaps" };
+const loading = new Map();
+
+/** The Plotly that draws "curves" or "maps", loaded once; one that is in the page, or packed into it, serves for both. */
+export function library(kind) {
+  const address = document.documentElement.dataset[PLACES[kind]];
+  if (!address) return Promise.resolve(window.plotlyUnpacked ?? window.Plotly);
+  if (!loading.has(address)) loading.set(address, load(address));
+  return loading.get(address);
+}
+
+function load(address) {
+  return new Promise((resolve, reject) => {
+    const fail = () => {
+      loading.delete(address); // the next drawing tries again
+      const name = address.split("/").at(-1);
+      reject(new Error(`the part that draws, ${name}, could not be loaded; the numbers are in the CSV`));
+    };
+    const script = Object.assign(document.createElement("script"), { src: address, onerror: fail });
+    // The next library takes the same name: at this moment it is ours.
+    script.onload = () => (window.Plotly ? resolve(window.Plotly) : fail());
+    document.head.append(script);
+  });
+}
+
+/** When the page has been seen, heavy work may begin: settled after the first frame; at once where there are no frames, in a tab in the background. */
+export function painted() {
+  if (document.hidden) return Promise.resolve();
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
+const NAMES = [
+  ...["ink", "muted", "rule", "grid", "paper", "analytical", "numerical", "surrogate", "disagreement"],
+  ...["negative", "neutral", "positive", "float32", "bfloat16", "float16"],
+];
+
+export function palette() {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.forcedColorAdjust = "none"; // else a system with colours of its own has one for all curves
+  const colors = NAMES.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color];
+  });
+  const { fontFamily, fontSize } = getComputedStyle(document.querySelector(".plot"));
+  probe.remove();
+  return { ...Object.fromEntries(colors), family: fontFamily, size: parseFloat(fontSize) };
+}
+
+/** Calls `changed` whenever the colours may have become others. */
+export function onPaletteChange(changed) {
+  for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)", "(prefers-contrast: more)", "print"]) {
+    matchMedia(query).addEventListener("change", changed);
+  }
+  new MutationObserver(changed).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  for (const [event, printing] of [
+    ["beforeprint", true],
+    ["afterprint", false],
+  ]) {
+    addEventListener(event, () => {
+      document.documentElement.classList.toggle("printing", printing);
+      changed();
+    });
+  }
 }

@@ -1,8 +1,9 @@
-// What stands at one row of the table: as cells under the figure, and as a sentence to be spoken.
+// The numbers at the cursor: as cells under the figure, and as a sentence for a screen reader.
 
+import { h } from "../dom.js";
 import { fixed, format } from "../number.js";
-import { nouns } from "./order.js";
-import { poles } from "./poles.js";
+import { nouns } from "./legend.js";
+import { poles } from "./ranges.js";
 
 const GAPS = {
   nan: "not a number",
@@ -37,11 +38,7 @@ export function reader(element, answer) {
 }
 
 function cell(name, term, text) {
-  const box = document.createElement("div");
-  box.dataset.name = name;
-  box.append(Object.assign(document.createElement("dt"), { textContent: term }));
-  box.append(Object.assign(document.createElement("dd"), { textContent: text }));
-  return box;
+  return h("div", { "data-name": name }, h("dt", {}, term), h("dd", {}, text));
 }
 
 /** The cells of row `row`: [{name, term, text}]. */

@@ -1,7 +1,7 @@
-// The verdict in words, above the figure.
+// The verdict in words, and the link to where backward differs out of sight.
 
-import { beyond } from "./beyond.js";
-import { coded } from "./words.js";
+import { replaceWords, withCode } from "../dom.js";
+import { tidy } from "../number.js";
 
 /**
  * Returns `tell(answer)`, which writes into `box`, or nowhere if there is none. `link(range)` is the address of the
@@ -32,18 +32,34 @@ export function teller(box, { link, follow }) {
     const { word, sentence, explanation } = verdict;
     box.dataset.word = word;
     find("use").setAttribute("href", `#mark-${word.replaceAll(" ", "-")}`);
-    say(find(".word"), [word]);
-    say(find(".sentence"), coded(failure?.sentence ?? sentence));
+    replaceWords(find(".word"), [word]);
+    replaceWords(find(".sentence"), withCode(failure?.sentence ?? sentence));
     find(".explanation").hidden = !explanation;
-    say(find(".explanation"), coded(explanation?.sentence ?? ""));
+    replaceWords(find(".explanation"), withCode(explanation?.sentence ?? ""));
     find(".opinion").hidden = !answer.gradgradcheck;
-    say(find(".opinion"), coded(answer.gradgradcheck?.sentence ?? ""));
+    replaceWords(find(".opinion"), withCode(answer.gradgradcheck?.sentence ?? ""));
     offer(beyond(answer));
   };
 }
 
-/** What is not said anew is not announced anew. */
-function say(element, pieces) {
-  const text = pieces.map((piece) => piece.textContent ?? piece).join("");
-  if (element.textContent !== text) element.replaceChildren(...pieces);
+const FAR = 3; // as many times the range away, and what is drawn now no longer fits in
+const LARGEST = 1e300; // that an address takes
+
+/** {start, stop} in which the nearest difference out of sight is seen; null where no address reaches one. */
+function beyond({ start, stop, verdict, wide }) {
+  if (verdict.word !== "matches here") return null;
+  const span = stop - start;
+  const found = (wide?.intervals ?? []).flatMap(([low, high]) => [
+    ...((high ?? Infinity) > stop ? [{ at: Math.max(low ?? -Infinity, stop), side: 1 }] : []),
+    ...((low ?? -Infinity) < start ? [{ at: Math.min(high ?? Infinity, start), side: -1 }] : []),
+  ]);
+  const ends = found.filter(({ at }) => Math.abs(at) < LARGEST);
+  const away = ({ at, side }) => (side > 0 ? at - stop : start - at);
+  if (ends.length === 0) return null;
+  const { at, side } = ends.reduce((nearest, each) => (away(each) < away(nearest) ? each : nearest));
+  const more = Math.max(span / 2, Math.abs(at) / 2);
+  const far = away({ at, side }) > FAR * span;
+  const seen = side > 0 ? [far ? at - more : start, at + more] : [at - more, far ? at + more : stop];
+  const [low, high] = seen.map((end) => Math.max(-LARGEST, Math.min(LARGEST, end)));
+  return { start: tidy(low, high - low), stop: tidy(high, high - low) };
 }

@@ -1,21 +1,21 @@
-// The figure in words, for those who do not see it and for those who want the numbers.
+// The figure in words and as a table of values, for those who do not see it and for those who want the numbers.
 
-import { bent } from "./curves.js";
-import { format, powers, prose, telling } from "../number.js";
-import { nouns } from "./order.js";
-import { poles, withoutPoles } from "./poles.js";
-import { element, grid } from "../table.js";
+import { grid, h } from "../dom.js";
+import { format, nearest, prose, telling } from "../number.js";
+import { marked } from "./cursor.js";
+import { nouns } from "./legend.js";
+import { poles, withoutPoles } from "./ranges.js";
+import { reading } from "./reading.js";
+import { bent } from "./traces.js";
 
 const MOST = 24;
-const CODE =
-  /(\.backward\(\)|@\w+|\b(?:torch|ctx)(?:\.\w+)+|(?<![Dd]ouble )\b(?:forward|backward|grad_\w+(?:\[[\d,]+\])?|None)(?!\w))/;
 const STRUCTURES = {
   together: "All points went through the Function in one call.",
   "one by one": "The Function was called once for each point.",
 };
 
 /** Sentences about `answer`, most important first. */
-export function summary(answer) {
+function summary(answer) {
   const { columns, marks } = withoutPoles(answer);
   const { verdict, wrt, order, grad_output } = answer;
   const said = nouns(answer);
@@ -64,7 +64,7 @@ const apart = (value, other) =>
       : format(value);
 
 /** A table of kinks and jumps: {head, rows}, null where there is none. */
-export function marksTable(answer) {
+function marksTable(answer) {
   const { marks } = withoutPoles(answer);
   if (marks.length === 0) return null;
   const jumps = marks.some(({ kind }) => kind === "jump");
@@ -84,7 +84,7 @@ export function marksTable(answer) {
 const slope = (value, labelled) => (labelled ? "slope " : "") + (value === null ? "unbounded" : format(value));
 
 /** How the numbers came about, in one paragraph. */
-export function method(answer) {
+function method(answer) {
   const { numerical, tolerance, structure, dtype, device, columns, verdict, order } = answer;
   const { of } = nouns(answer);
   return prose(
@@ -107,17 +107,35 @@ export function method(answer) {
   );
 }
 
-/** `text` as nodes, the names of code set as code. */
-export function coded(text) {
-  const pieces = powers(prose(text)).split(CODE);
-  return pieces.map((piece, i) => (i % 2 ? element("code", piece) : piece));
-}
-
 /** Fill the page's elements with the words for `answer`. */
 export function describe(answer, { paragraphs, table, paragraph }) {
-  paragraphs.replaceChildren(...summary(answer).map((text) => element("p", text)));
+  paragraphs.replaceChildren(...summary(answer).map((text) => h("p", {}, text)));
   const marks = marksTable(answer);
   table.replaceChildren(...(marks ? [grid("Kinks and jumps", marks)] : []));
-  if (marks?.left > 0) table.append(element("p", `and ${marks.left} more, all in the JSON.`));
+  if (marks?.left > 0) table.append(h("p", {}, `and ${marks.left} more, all in the JSON.`));
   paragraph.textContent = method(answer);
+}
+
+const CELLS = 20;
+
+/** Fill the table in `box`; without a row there is no box. */
+export function tabulate(box, answer) {
+  const read = chosen(answer).map((row) => reading(answer, row));
+  box.hidden = read.length === 0;
+  const [head] = read;
+  const line = (cells) => h("tr", {}, ...cells);
+  const heading = (scope, text) => h("th", { scope }, text);
+  const rows = read.map(([x, ...others]) =>
+    line([heading("row", x.text), ...others.map(({ text }) => h("td", {}, text))]),
+  );
+  box.querySelector("thead").replaceChildren(line((head ?? []).map(({ term }) => heading("col", term))));
+  box.querySelector("tbody").replaceChildren(...rows);
+}
+
+/** The rows that are shown, from left to right. */
+function chosen(answer) {
+  const { columns, start, stop } = answer;
+  if (columns.x.length === 0) return [];
+  const even = Array.from({ length: CELLS + 1 }, (_, i) => nearest(columns.x, start + (i / CELLS) * (stop - start)));
+  return [...new Set([...even, ...marked(answer)])].sort((a, b) => a - b);
 }

@@ -1,9 +1,8 @@
-// The page follows the visitor's file: whether it does stands beside the figure, and so does why the file cannot be
-// loaded, with the line at fault; what was drawn last stays.
+// Beside the figure: whether the page follows the visitor's file, and why the file cannot be loaded, with the line at
+// fault; what was drawn last stays.
 
-import { mishap } from "./mishap.js";
-import { stream } from "./stream.js";
-import { token } from "./token.js";
+import { h } from "../dom.js";
+import { stream, token } from "./events.js";
 
 const aside = document.querySelector("#following");
 const [sign, room, button] = [".lamp", ".mishap", "button"].map((each) => aside.querySelector(each));
@@ -26,11 +25,7 @@ export function follow(changed) {
 
 /** Say beside the figure what else there is to say, with `links` to go to; "" for nothing. */
 export function remark(sentence, links = []) {
-  const items = links.map(([text, href]) => {
-    const item = document.createElement("li");
-    item.append(Object.assign(document.createElement("a"), { textContent: text, href }));
-    return item;
-  });
+  const items = links.map(([text, href]) => h("li", {}, h("a", { href }, text)));
   const [paragraph, list] = ["p", "ul"].map((each) => aside.querySelector(`.remark ${each}`));
   if (paragraph.textContent !== sentence) paragraph.textContent = sentence;
   list.replaceChildren(...items);
@@ -50,7 +45,7 @@ export function absent({ digests: known, trouble }, names, besides = "") {
   return gone;
 }
 
-/** Say that what was loaded fails: `elements` tell how, as mishap.js makes them; null where it does not any more. */
+/** Say that what was loaded fails: `elements` tell how, as `mishap` makes them; null where it does not any more. */
 export function fails(elements) {
   if (!elements && !failing) return;
   failing = elements;
@@ -72,7 +67,31 @@ function tell(state) {
 /** One word on how it stands, and the file it stands so with. */
 function say(state, words, code = "") {
   aside.dataset.state = state;
-  sign.replaceChildren(`${words} `, ...(code ? [Object.assign(document.createElement("code"), { textContent: code })] : []));
+  sign.replaceChildren(`${words} `, ...(code ? [h("code", {}, code)] : []));
+}
+
+/** The elements that say so; `stays` says that there are curves of an earlier save. As templates/own/following.html has them. */
+export function mishap({ sentence, excerpt, line, traceback }, stays) {
+  const said = sentence.split(/`([^`]+)`/).map((piece, i) => (i % 2 ? h("code", {}, piece) : piece));
+  const told = [h("p", { class: "why" }, ...said)];
+  if (excerpt.length > 0) told.push(lines(excerpt, line));
+  if (traceback) told.push(h("details", {}, h("summary", {}, "Traceback"), preformatted("traceback", traceback)));
+  if (stays) told.push(staying());
+  return told;
+}
+
+/** What is said of the curves that stay. */
+export const staying = () => h("p", { class: "stays" }, "The curves are those of the last good save.");
+
+function lines(excerpt, line) {
+  const rows = excerpt.map(([number, text]) => {
+    return h(number === line ? "mark" : "span", { class: "line", "data-line": number }, text);
+  });
+  return preformatted("excerpt", ...rows.flatMap((row, i) => (i ? ["\n", row] : [row])));
+}
+
+function preformatted(className, ...children) {
+  return h("pre", { class: className, tabindex: 0 }, h("code", {}, ...children));
 }
 
 button.hidden = token() === "";

@@ -1,7 +1,6 @@
 // The figure in a frame follows the visitor's file, unless there are too many beside it.
 
-import { anew } from "./anew.js";
-import { stream } from "./stream.js";
+import { anew, stream } from "./events.js";
 
 const MOST = 3; // frames beside each other that listen: a browser has six connections for one host
 const { shown, digest } = document.documentElement.dataset;

@@ -1,7 +1,6 @@
-// Beside the verdict on the pair that is drawn: where the contract has found a wrong gradient in another input.
+// Beside the verdict on the input that is drawn: where the contract has found a wrong gradient in another input.
 
-import { element } from "../table.js";
-import { coded } from "../figure/words.js";
+import { h, withCode } from "../dom.js";
 
 const WRONG = ["GRADIENT", "SWAPPED", "GRAD-NONE"];
 
@@ -34,7 +33,6 @@ export function pairing(box, { link, follow, open }) {
 const named = (wrt) => wrt.split("[")[0];
 
 function accusing(wrt, href) {
-  const onward = Object.assign(element("a", `Look at ${wrt}`), { href });
-  onward.dataset.wrt = wrt;
-  return [...coded(`In ${named(wrt)} backward differs from the derivative of forward. `), onward];
+  const onward = h("a", { href, "data-wrt": wrt }, `Look at ${wrt}`);
+  return [...withCode(`In ${named(wrt)} backward differs from the derivative of forward. `), onward];
 }

@@ -1,15 +1,36 @@
-// A page about the visitor's file that is short enough to be loaded anew whenever the file has been.
+// A page that follows the visitor's file by being opened anew: short pages, and that of a pair.
 
-import { absent, follow } from "./follow.js";
+import { anew } from "./events.js";
+import { absent, fails, follow, mishap } from "./follow.js";
 
-const { name, digest, generation } = document.querySelector("#following").dataset;
-let leaving = false;
+const { name, digest, digests, generation } = document.querySelector("#following").dataset;
+if (digests) followPair(JSON.parse(digests));
+else followPage();
 
-follow((state) => {
-  if (name) absent(state, [name]);
-  const old = name ? name in state.digests && state.digests[name] !== digest : String(state.generation) !== generation;
-  if (old && !leaving) {
-    leaving = true;
-    location.reload();
-  }
-});
+/** A page that is short enough to be loaded anew whenever the file has been. */
+function followPage() {
+  let leaving = false;
+  follow((state) => {
+    if (name) absent(state, [name]);
+    const old = name ? name in state.digests && state.digests[name] !== digest : String(state.generation) !== generation;
+    if (old && !leaving) {
+      leaving = true;
+      location.reload();
+    }
+  });
+}
+
+/** On the page of a pair the curves of the last save that could be shown stay until the next. */
+function followPair(drawn) {
+  const names = Object.keys(drawn);
+  let asked = JSON.stringify(drawn);
+  follow((state) => {
+    if (absent(state, names, "; the last curves stay") || names.some((each) => !(each in state.digests))) return;
+    const now = JSON.stringify(Object.fromEntries(names.map((each) => [each, state.digests[each]])));
+    if (now === asked) return;
+    asked = now;
+    anew(`/compare.json${location.search}`, (sentence) =>
+      fails(mishap({ sentence, excerpt: [], line: null, traceback: "" }, true)),
+    );
+  });
+}

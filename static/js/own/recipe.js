@@ -1,5 +1,7 @@
-// How a visitor's own Function is called: a corrected recipe is tried before the page goes there, so nothing is lost.
+// The form with the recipe, how a visitor's own Function is called: a corrected one is tried before the page goes
+// there, so nothing is lost.
 
+import { h } from "../dom.js";
 import { isLook } from "../state/address.js";
 
 const form = document.querySelector("#call");
@@ -46,8 +48,7 @@ async function call() {
 /** Code stands between backticks; a minus in it stays one that can be typed. */
 function complain(sentence) {
   const pieces = sentence.split(/`([^`]+)`/);
-  const code = (textContent) => Object.assign(document.createElement("code"), { textContent });
-  trouble.replaceChildren(...pieces.map((piece, i) => (i % 2 ? code(piece) : piece)));
+  trouble.replaceChildren(...pieces.map((piece, i) => (i % 2 ? h("code", {}, piece) : piece)));
   if (sentence) field.setAttribute("aria-invalid", "true");
   else field.removeAttribute("aria-invalid");
 }

@@ -1,9 +1,8 @@
 // The page of an op of the visitor's own, brought up to date in its place when the file has been saved: the address
 // stays, and what is not of the file stays as it was left.
 
-import { absent, fails, follow, remark } from "./follow.js";
-import { mishap, staying } from "./mishap.js";
-import { scrollable } from "../pages/scroll.js";
+import { makeScrollable } from "../dom.js";
+import { absent, fails, follow, mishap, remark, staying } from "./follow.js";
 
 const PARTS = [".opening", ".prose"]; // what the file says, beside the curves
 const BESIDE = ["theme", "hide", "layout", "view", "grad_output", "count", "device"]; // what holds for every op
@@ -72,7 +71,7 @@ export function refreshing(figure, closer) {
     }
     if (theirs?.dataset.form !== aside.dataset.form) return location.reload();
     for (const each of PARTS) exchange(document.querySelector(each), page.querySelector(each));
-    scrollable(document.querySelectorAll(".prose .formulas dd, .prose .scroll"));
+    makeScrollable(document.querySelectorAll(".prose .formulas dd, .prose .scroll"));
     document.title = page.title;
     aside.dataset.digest = theirs.dataset.digest;
     closer.expire();

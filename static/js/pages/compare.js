@@ -1,18 +1,73 @@
 // The page of a pair: two figures on the same axes, one cursor for both, one form. Its address is all it remembers.
 
-import { query } from "../state/address.js";
-import { asker, unshown } from "../state/ask.js";
-import { inscribe } from "../state/bar.js";
-import { side } from "./compare_side.js";
-import { blame, declared, follow, listen, read, write } from "../state/controls.js";
-import { ranges } from "../figure/figure.js";
+import { replaceWords, withCode } from "../dom.js";
+import { tracer } from "../figure/cursor.js";
 import { legend } from "../figure/legend.js";
-import { prose, tidy, typographic } from "../number.js";
-import { painted } from "./painted.js";
-import { onPaletteChange } from "../figure/palette.js";
-import { library } from "../figure/plotly.js";
-import { fetching } from "../state/source.js";
-import { coded } from "../figure/words.js";
+import { library, onPaletteChange, painted, plotter } from "../figure/plot.js";
+import { ranges } from "../figure/ranges.js";
+import { reader } from "../figure/reading.js";
+import { teller } from "../figure/verdict.js";
+import { nearest, prose, tidy, typographic } from "../number.js";
+import { inscribe, query } from "../state/address.js";
+import { blame, declared, follow, listen, read, write } from "../state/controls.js";
+import { asker, fetching, unshown } from "../state/session.js";
+
+let leading = null; // the side on which a hand moves the cursor
+
+/**
+ * One of the two figures: what session.js is to a page of its own, without a form and an address.
+ * `load`, `zoomed` and `widened` are those of a plotter, `link(range)` is the address of another range, and `other()`
+ * the other side, which shows the cursor where this one has it.
+ */
+function side(root, name, { load, zoomed, widened, link, other }) {
+  const find = (part) => document.querySelector(`#${name}-${part}`);
+  let following = false;
+
+  const plot = plotter(find("canvas"), { load, zoomed, widened, drawn });
+  const read = reader(find("reading"), () => plot.state().answer);
+  const parts = { canvas: find("canvas"), overlay: find("overlay"), cursor: find("cursor") };
+  const trace = tracer(parts, plot, placed, () => {});
+  const tellVerdict = teller(find("verdict"), { link, follow: ({ start, stop }) => zoomed(start, stop) });
+
+  /** The cursor is at `row`, null for nowhere; what is said of it is said of the other side as well. */
+  function placed(row, first) {
+    const words = read(row, first);
+    if (following && (leading !== null || row === null)) return words;
+    leading = row === null ? null : { name, x: plot.state().answer.columns.x[row] };
+    const beside = other().follow();
+    return words && beside ? `${words}. ${other().title}: ${beside}` : words;
+  }
+
+  /** Take the cursor to where the other side has it; returns the words for it. */
+  function follow() {
+    if (!plot.state()?.answer.columns.x.length) return "";
+    following = true;
+    const words = trace.follow(leading === null ? null : nearest(plot.state().answer.columns.x, leading.x));
+    following = false;
+    return words ?? "";
+  }
+
+  function drawn() {
+    following = leading?.name !== name;
+    trace.refresh();
+    following = false;
+    if (leading !== null && leading.name !== name) follow();
+  }
+
+  function tell(answer) {
+    tellVerdict(answer);
+    find("own").textContent = answer.own;
+    find("found").querySelector("use").setAttribute("href", `#mark-${answer.verdict.word.replaceAll(" ", "-")}`);
+    find("found").querySelector("span").textContent = answer.verdict.word;
+    find("alone").href = answer.address;
+    for (const line of document.querySelectorAll(`[id^=${name}-L].failed`)) line.classList.remove("failed");
+    if (answer.failure?.line) document.querySelector(`#${name}-L${answer.failure.line}`)?.classList.add("failed");
+  }
+
+  const owns = (word) => root.dataset.words.split(" ").includes(word);
+  const title = root.querySelector("h2").firstChild.textContent.trim();
+  return { name, title, plot, lower: find("head-lower"), tell, follow, owns };
+}
 
 const SIDES = ["left", "right"];
 const PATH = "/compare";
@@ -65,18 +120,12 @@ function show(answer, address) {
 }
 
 function tell(answer) {
-  say(find("#told"), coded(answer.words.join(" ")));
+  replaceWords(find("#told"), withCode(answer.words.join(" ")));
   page.dataset.order = answer.left.order;
   find("#swapped").href = answer.swapped;
   for (const [name, text] of Object.entries(answer.usual)) form.elements[name].placeholder = typographic(text);
   for (const each of figures) each.tell(answer[each.name]);
   hideIdle();
-}
-
-/** What is not said anew is not announced anew. */
-function say(element, pieces) {
-  const text = pieces.map((piece) => piece.textContent ?? piece).join("");
-  if (element.textContent !== text) element.replaceChildren(...pieces);
 }
 
 /** Both figures, on the same heights; while a slider is held these only grow. */

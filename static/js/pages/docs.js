@@ -1,4 +1,4 @@
-// Draws the description of the API. Everything comes from this server; `validatorUrl` would ask another one.
+// The page /docs: Swagger UI draws the description of the API. `validatorUrl` would ask another server.
 
 const place = document.querySelector("#api");
 const dark = matchMedia("(prefers-color-scheme: dark)");

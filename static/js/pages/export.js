@@ -1,12 +1,11 @@
 // The page that is a file of its own: a live section whose answers came with it. Its sliders step through their values.
 
-import { stored } from "./offline.js";
-import { library } from "../figure/plotly.js";
-import { scrollable } from "./scroll.js";
-import { section } from "../state/session.js";
+import { makeScrollable } from "../dom.js";
+import { library } from "../figure/plot.js";
 import { listener } from "../figure/sound.js";
-import { tabulate } from "../figure/values.js";
-import { describe } from "../figure/words.js";
+import { describe, tabulate } from "../figure/words.js";
+import { closest } from "../number.js";
+import { section } from "../state/session.js";
 
 const find = (selector) => document.querySelector(selector);
 
@@ -23,5 +22,31 @@ const figure = section({
   drawn() {},
 });
 const sound = listener(figure);
-scrollable(document.querySelectorAll(".formulas dd, .scroll"));
+makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
 figure.start();
+
+/** What stands in for the server in a file of its own: answers addresses from `stored`: with the nearest values that there are. */
+function stored({ axes, parts, pool, documents }) {
+  function answer(said) {
+    const places = axes.map((axis) => place(axis, said.get(axis.name) ?? axis.usual));
+    const at = axes.reduce((row, { values }, i) => row * values.length + places[i], 0);
+    const found = { columns: {} };
+    documents[at].forEach((spot, i) => {
+      const [, column] = parts[i].match(/^columns\.(.*)/) ?? [];
+      if (spot >= 0 && column) found.columns[column] = pool[spot];
+      else if (spot >= 0) found[parts[i]] = pool[spot];
+    });
+    return found;
+  }
+
+  return async (address) => {
+    const body = answer(new URLSearchParams(address.split("?")[1]));
+    return { ok: true, status: 200, body, retryAfter: 0 };
+  };
+}
+
+/** The place of the value that `text` says, or comes closest to. */
+function place({ kind, values, at }, text) {
+  if (kind === "float" || kind === "int") return closest(values.map(Number), Number(text));
+  return values.includes(text) ? values.indexOf(text) : at;
+}

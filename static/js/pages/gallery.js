@@ -1,4 +1,4 @@
-// Search: cards that do not speak of every word typed step back, and groups without cards with them. Cards that are
+// The gallery: the search hides cards that do not have every word typed, and groups without cards. Cards that are
 // still measured are asked for again until they are there.
 
 const SOON = 1000; // milliseconds, and twice as many after each time that nothing has come

@@ -1,24 +1,17 @@
 // The page of one op: a live section, and around it what only this page has.
 
-import { joined } from "../state/address.js";
-import { testing } from "../share/as_test.js";
-import { inscribe } from "../state/bar.js";
-import { companion } from "../views/companion.js";
-import { copying } from "../share/clipboard.js";
-import { prose } from "../number.js";
-import { retold } from "../figure/order.js";
-import { pairing } from "../own/other_inputs.js";
-import { painted } from "./painted.js";
-import { isPanel } from "../views/panels.js";
-import { saveCompanion } from "../views/download.js";
-import { library } from "../figure/plotly.js";
-import { scrollable } from "./scroll.js";
-import { section } from "../state/session.js";
-import { sharer } from "../share/share.js";
+import { h, makeScrollable, styleSheet } from "../dom.js";
+import { retold } from "../figure/legend.js";
+import { library, painted } from "../figure/plot.js";
 import { listener } from "../figure/sound.js";
-import { fetching } from "../state/source.js";
-import { tabulate } from "../figure/values.js";
-import { describe } from "../figure/words.js";
+import { describe, tabulate } from "../figure/words.js";
+import { prose } from "../number.js";
+import { pairing } from "../own/other_inputs.js";
+import { testing } from "../share/clipboard.js";
+import { inscribe, joined } from "../state/address.js";
+import { fetching, section } from "../state/session.js";
+import { companion, isPanel } from "../views/companion.js";
+import { saveCompanion } from "../views/download.js";
 
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
@@ -108,7 +101,7 @@ function reveal() {
 function annotate({ failure, notes, numerical, tolerance }) {
   for (const line of document.querySelectorAll(".source .failed")) line.classList.remove("failed");
   if (failure?.line) find(`#L${failure.line}`)?.classList.add("failed");
-  const items = notes.map((note) => Object.assign(document.createElement("li"), { textContent: prose(note) }));
+  const items = notes.map((note) => h("li", {}, prose(note)));
   find("#notes").replaceChildren(...items);
   const chosen = { step: numerical?.step, atol: tolerance?.atol, rtol: tolerance?.rtol };
   for (const [name, value] of Object.entries(chosen)) {
@@ -118,7 +111,7 @@ function annotate({ failure, notes, numerical, tolerance }) {
 
 addEventListener("popstate", () => figure.visit(location.search));
 
-scrollable(document.querySelectorAll(".formulas dd, .scroll"));
+makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
 find("#companion-save").addEventListener("click", () => {
   if (closer.state()) saveCompanion(closer.state(), titles[figure.state().view]);
 });
@@ -128,7 +121,6 @@ find("#copy").addEventListener("click", async ({ target }) => {
   setTimeout(() => (target.textContent = "Copy link"), 1500);
 });
 find("#copy").hidden = !navigator.clipboard;
-copying();
 testing(find("#as-test"), find("#pytest"));
 const sound = listener(figure);
 sharer({
@@ -142,3 +134,22 @@ sharer({
 drawing().catch(() => {}); // whoever draws says that it is not there
 figure.start();
 if (find("#following")) import("../own/refresh.js").then(({ refreshing }) => (following = refreshing(figure, closer)));
+
+/** `current()` tells what is shown: {path, query, title, op}. Without JavaScript there is no button. */
+function sharer({ dialog, button, current }) {
+  let fetched = null;
+  const fetchIt = () => (fetched ??= Promise.all([import("../share/dialog.js"), styleSheet(dialog.dataset.sheet)]).catch(forgotten));
+  const forgotten = (error) => {
+    fetched = null; // the next click tries again
+    throw error;
+  };
+  let open = null;
+  for (const coming of ["pointerenter", "focus"]) button.addEventListener(coming, () => fetchIt().catch(() => {}), { once: true });
+  button.addEventListener("click", async () => {
+    const [{ sharing }] = await fetchIt();
+    open ??= sharing(dialog, current);
+    open();
+  });
+  button.hidden = false;
+}
+

@@ -1,4 +1,4 @@
-// Waits for the answer that the server holds back until torch is loaded, then shows the real page.
+// The waiting page: waits for the answer that the server holds back until torch is loaded, then shows the real page.
 
 const LATER = 500;
 const { address } = document.querySelector("[data-address]").dataset;

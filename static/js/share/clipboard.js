@@ -1,7 +1,7 @@
-// Text that is there to be taken along: a button puts it on the clipboard, or selects it where that is closed.
+// Copying text: a button puts it on the clipboard, or selects it where that is closed. The op as a test, to be copied.
 
 /** Puts what stands in `area` on the clipboard and tells `output` how that went. */
-export async function take(area, output) {
+async function take(area, output) {
   area.focus({ preventScroll: true });
   area.select();
   const copied = await taken(area.value);
@@ -19,10 +19,45 @@ export async function taken(text) {
   }
 }
 
-/** Listens to every button that copies. */
-export function copying() {
-  document.addEventListener("click", ({ target }) => {
-    const id = target.closest?.("[data-copy]")?.dataset.copy;
-    if (id) take(document.getElementById(id), document.querySelector(`output[for="${id}"]`));
+document.addEventListener("click", ({ target }) => {
+  const id = target.closest?.("[data-copy]")?.dataset.copy;
+  if (id) take(document.getElementById(id), document.querySelector(`output[for="${id}"]`));
+});
+
+/** `link` leads to the test as a file; with a script it opens `dialog` instead. */
+export function testing(link, dialog) {
+  const [area, output] = ["textarea", "output"].map((each) => dialog.querySelector(each));
+
+  async function show() {
+    output.textContent = "Writing it …";
+    const { text, trouble } = await asked(link.href);
+    area.value = text;
+    output.textContent = trouble;
+    if (text && dialog.matches(":popover-open")) await take(area, output);
+  }
+
+  link.setAttribute("role", "button");
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    dialog.showPopover();
+    area.focus();
+    show();
   });
+  link.addEventListener("keydown", (event) => {
+    if (event.key !== " ") return; // which opens a button, and no link
+    event.preventDefault();
+    link.click();
+  });
+  dialog.addEventListener("toggle", ({ newState }) => newState === "closed" && link.focus());
+}
+
+/** The text at this address, or the sentence that says why there is none. */
+async function asked(address) {
+  try {
+    const response = await fetch(address, { headers: { Accept: "text/x-python, application/problem+json" } });
+    if (response.ok) return { text: await response.text(), trouble: "" };
+    return { text: "", trouble: (await response.json()).detail };
+  } catch {
+    return { text: "", trouble: "The server does not answer. Is it still running?" };
+  }
 }

@@ -1,5 +1,7 @@
-// The dialog for sharing: what is chosen, how that looks, and what there is to paste or to take home.
+// The dialog for sharing: what is chosen, how that looks, and what there is to paste or to download.
 
+import { h } from "../dom.js";
+import { taken } from "./clipboard.js";
 import { PLACES, SANDBOX, frame, page, picture } from "./snippets.js";
 
 const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
@@ -110,25 +112,11 @@ export function sharing(dialog, current) {
   };
 }
 
-/** Puts the text on the clipboard, whether the page may use the newer way or only the older; tells whether it did. */
-async function taken(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return document.execCommand("copy");
-  }
-}
-
 /** One word for each place. */
 function offer(row) {
   const words = PLACES.map(([name], index) => {
-    const input = Object.assign(document.createElement("input"), { type: "radio", name: "place", value: name });
-    input.defaultChecked = index === 0;
-    const [label, word] = [document.createElement("label"), document.createElement("span")];
-    word.textContent = name;
-    label.append(input, word);
-    return label;
+    const input = h("input", { type: "radio", name: "place", value: name, checked: index === 0 });
+    return h("label", {}, input, h("span", {}, name));
   });
   row.append(...words);
 }
@@ -162,8 +150,7 @@ function preview(place, resized) {
   /** Another one takes the place of what is shown as soon as it is there: no flicker, and nothing to go back to. */
   function put(tag, attributes) {
     if (shown?.isConnected && shown.getAttribute("src") === attributes.src) return;
-    const [before, next] = [shown, document.createElement(tag)];
-    for (const [name, text] of Object.entries(attributes)) next.setAttribute(name, text);
+    const [before, next] = [shown, h(tag, attributes)];
     next.inert = true; // it is there to be looked at; what is shared is what the page shows
     next.style.height = tag === "iframe" && height > 0 ? `${height}px` : "";
     next.className = before?.isConnected ? "coming" : "";

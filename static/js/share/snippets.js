@@ -10,7 +10,7 @@ const HTML = /^(class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tab
 export const SANDBOX = "allow-scripts allow-same-origin allow-downloads allow-popups allow-popups-to-escape-sandbox";
 
 /** The text as HTML has it, between tags and between quotes. */
-export const escaped = (text) =>
+const escaped = (text) =>
   text.replace(/[&<>"]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[each]);
 
 /** The text as Markdown has it, with nothing in it that Markdown would read. */
@@ -23,7 +23,7 @@ const quoted = (text) =>
   );
 
 /** The address of a figure as a page, a picture (`ending` ".svg") or a frame. */
-export function addressOf({ base, op, said, dress }, place = "ops", ending = "", dressed = []) {
+function addressOf({ base, op, said, dress }, place = "ops", ending = "", dressed = []) {
   const pairs = [...said, ...Object.entries(dress).filter(([name, text]) => dressed.includes(name) && text)];
   const query = pairs.map(([name, text]) => `${encodeURIComponent(name)}=${quoted(text)}`);
   return `${base}/${place}/${encodeURIComponent(op)}${ending}${query.length > 0 ? `?${query.join("&")}` : ""}`;

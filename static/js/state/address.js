@@ -1,4 +1,4 @@
-// The state of the page is its address: what the controls say, defaults left out. The server has the last word on it.
+// The address says what the page shows: what the controls say, defaults left out. The server has the last word on it.
 
 const DRESS = ["theme", "hide", "width", "height", "sliders"];
 const LOOK = ["view", "at", "compile", "lr", "steps", "goal", "wrt2", "start2", "stop2"];
@@ -44,3 +44,27 @@ export const joined = (...queries) => {
   const said = queries.filter(Boolean).map((each) => each.slice(1));
   return said.length > 0 ? `?${said.join("&")}` : "";
 };
+
+const LATER = 1000; // ms until it is tried again
+
+let late = 0;
+
+/**
+ * Put `address`, of a page of this host, into the bar of the browser. That bears only so many changes in a short time, and
+ * a long drag makes more: one that comes too soon is written later, and nothing else is lost by it.
+ */
+export function inscribe(address) {
+  clearTimeout(late);
+  if (stands(address)) return;
+  try {
+    history.replaceState(null, "", address);
+  } catch {
+    // Safari and Firefox say so when it is too soon; Chromium leaves everything as it is.
+  }
+  if (!stands(address)) late = setTimeout(inscribe, LATER, address);
+}
+
+function stands(address) {
+  const { pathname, search } = new URL(address, location.href);
+  return location.pathname === pathname && location.search === search;
+}

@@ -1,7 +1,7 @@
 // The form beside the figure. Its fields hold the state; sliders, steppers and buttons only write into fields.
 
-import { closest } from "../nearest.js";
-import { plain, plainList, tidy, typographic } from "../number.js";
+import { h } from "../dom.js";
+import { closest, plain, plainList, prose, tidy, typographic } from "../number.js";
 
 const fieldOf = (form, name) => [...form.elements].find((each) => each.name === name && each.matches(".field"));
 const isNumber = (field) => field.matches("[data-number], [data-list]");
@@ -162,4 +162,30 @@ function stepped(form, field, count) {
   const span = slider ? slider.max - slider.min : Math.max(1, Math.abs(value)) * 5;
   const unit = whole ? 1 : 10 ** Math.floor(Math.log10(span / 50));
   return Number((value + count * unit).toPrecision(12));
+}
+
+/** `complain(sentence)`, "" where nothing is wrong any more, and `complain.again()` where others have spoken since. */
+export function blamer(section, trouble) {
+  const beside = h("p", { class: "trouble", id: "companion-blamed" });
+  let said = "";
+
+  function complain(sentence) {
+    said = sentence;
+    again();
+  }
+
+  function again() {
+    if (trouble.textContent !== prose(said)) trouble.textContent = prose(said);
+    section.classList.toggle("refused", said !== "");
+    const elements = [...section.querySelectorAll("[name][form]")];
+    const culprit = blame({ elements }, said);
+    for (const each of elements) each.removeAttribute("aria-describedby");
+    beside.remove();
+    if (!culprit || culprit.closest("[hidden]")) return;
+    beside.textContent = prose(said);
+    culprit.closest(".control").append(beside);
+    culprit.setAttribute("aria-describedby", beside.id);
+  }
+
+  return Object.assign(complain, { again });
 }

@@ -1,20 +1,18 @@
-// A live section: its controls write an address, the address is asked for its numbers, the numbers are drawn and told.
+// A live section: its controls write an address, the server answers it with numbers, the numbers are drawn and told.
 // What of it a page leaves out is not missed; the form alone must be there, for what is said of the op in it.
 
-import { isLook, joined, parse, parted } from "./address.js";
-import { asker, unshown } from "./ask.js";
-import { blame, declared, follow, listen, read, write } from "./controls.js";
-import { prose, tidy } from "../number.js";
-import { onPaletteChange } from "../figure/palette.js";
-import { plotter } from "../figure/plot.js";
+import { tracer } from "../figure/cursor.js";
+import { onPaletteChange, plotter } from "../figure/plot.js";
 import { reader } from "../figure/reading.js";
-import { tracer } from "../figure/trace.js";
 import { teller } from "../figure/verdict.js";
+import { prose, tidy } from "../number.js";
+import { isLook, joined, parse, parted } from "./address.js";
+import { blame, declared, follow, listen, read, write } from "./controls.js";
 
 const AFRESH = { wrt2: "", start2: "", stop2: "" }; // what another element swept has beside it
 
 /**
- * `source` answers addresses (source.js), `load()` brings Plotly, `search` is the query that is shown first. Called
+ * `source` answers addresses (see `fetching`), `load()` brings Plotly, `search` is the query that is shown first. Called
  * back are `pointed(said, here)` with the query of the section and that of the whole page, `keeps(answer)`, whether an
  * answer without curves leaves those that are drawn, `answered(answer)`, `drawn(state)`, `looked(name)` when the companion's own controls change, and `picked(x)`.
  */
@@ -161,4 +159,76 @@ export function section({ source, load, search, pointed, answered, drawn, keeps 
 
   onPaletteChange(plot.redraw);
   return { path, saidBy, plot, trace, put, move, start, visit, again, parts, here: () => here, state: () => state, dragging: () => dragging };
+}
+
+const PATIENCE = 600;
+
+/**
+ * One question at a time: while one is under way only the newest is remembered, so answers never pile up or cross.
+ * Returns `ask(address)`. `source` answers addresses, as `fetching` does. `answered(answer, address)` gets what was
+ * computed, `refused(sentence, address, wrong)` why it was not, or why the answer could not be shown; `wrong` says that
+ * the question itself was at fault. A question that takes longer than PATIENCE ms is given up as soon as there is a
+ * newer one.
+ */
+export function asker(source, answered, refused) {
+  let next = null;
+  let running = null;
+
+  async function run() {
+    try {
+      while (next !== null) {
+        const address = next;
+        next = null;
+        running = { controller: new AbortController(), since: performance.now() };
+        const seconds = await once(address, running.controller.signal);
+        if (seconds === 0) continue;
+        await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+        next ??= address;
+      }
+    } finally {
+      running = null;
+    }
+  }
+
+  /** Asks, and returns after how many seconds to ask again, 0 if not at all. */
+  async function once(address, signal) {
+    let settle = () => {};
+    let seconds = 0;
+    try {
+      const { ok, status, body, retryAfter } = await source(address, signal);
+      seconds = retryAfter;
+      const wrong = status >= 400 && status < 500;
+      settle = ok ? () => answered(body, address) : () => refused(sentence(body, status), address, wrong);
+    } catch {
+      if (!signal.aborted) settle = () => refused("The server does not answer. Is it still running?", address);
+    }
+    if (signal.aborted) return 0;
+    try {
+      settle();
+    } catch (error) {
+      refused(unshown(error), address);
+    }
+    return seconds;
+  }
+
+  return (address) => {
+    next = address;
+    if (running === null) run();
+    else if (performance.now() - running.since > PATIENCE) running.controller.abort();
+  };
+}
+
+/** Why an answer that came cannot be seen. */
+export const unshown = ({ message }) =>
+  `The answer came, but this page failed to show it (${message}). Reload the page.`;
+
+const sentence = (problem, status) => problem.detail ?? `The server answered ${status}.`;
+
+/** Answers an address with {ok, status, body, retryAfter}, in seconds; throws when the server says nothing of sense. */
+export function fetching() {
+  return async (address, signal) => {
+    const response = await fetch(address, { signal, headers: { Accept: "application/json" } });
+    const { ok, status, headers } = response;
+    return { ok, status, body: await response.json(), retryAfter: Number(headers.get("Retry-After") ?? 0) };
+  };
 }

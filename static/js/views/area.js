@@ -1,8 +1,7 @@
-// The area check: what is left of the rise of forward in every cell when the area under backward is taken away.
+// The view "area": in every cell the rise of forward less the area under backward.
 
-import { range } from "../figure/range.js";
-import { across, axis, blocks, heading, sheet } from "../figure/sheet.js";
-import { bare } from "../figure/ticks.js";
+import { across, axis, bare, blocks, heading, sheet } from "../figure/axes.js";
+import { range } from "../figure/ranges.js";
 
 const MOST = 0.9;
 const ROOM = 1.3; // how far beyond the allowed band the axis goes where nothing leaves it

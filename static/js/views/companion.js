@@ -1,22 +1,18 @@
-// The figure or panel below the main one: asks for its own numbers after each main answer, and keeps the last good
-// picture.
+// The figure or panel below the main one ("Look closer"): asks for its own numbers after each answer of the main
+// figure, and keeps the last good picture.
 
-import { areaFigure } from "./area.js";
-import { asker, unshown } from "../state/ask.js";
-import { blamer } from "../state/blamed.js";
-import { SURROGATE } from "../figure/curves.js";
-import { level, mapFigure } from "./map.js";
+import { grid, styleSheet, withCode } from "../dom.js";
+import { nouns } from "../figure/legend.js";
+import { CONFIG, library, palette, roomy } from "../figure/plot.js";
+import { SURROGATE } from "../figure/traces.js";
 import { format, tidy } from "../number.js";
-import { nouns } from "../figure/order.js";
-import { palette } from "../figure/palette.js";
-import { isPanel, panels } from "./panels.js";
-import { CONFIG, library, roomy } from "../figure/plotly.js";
+import { blamer } from "../state/controls.js";
+import { asker, unshown } from "../state/session.js";
+import { areaFigure } from "./area.js";
+import { level, mapFigure } from "./map.js";
 import { precisionFigure, precisionTable } from "./precision.js";
 import { stepFigure } from "./step.js";
-import { grid } from "../table.js";
-import { wear } from "./wear.js";
 import { wideFigure } from "./wide.js";
-import { coded } from "../figure/words.js";
 
 const FIGURES = {
   area: areaFigure,
@@ -25,6 +21,7 @@ const FIGURES = {
   wide: wideFigure,
   step: stepFigure,
 };
+const loadSheet = (view) => styleSheet(new URL(`../../css/views/${view}.css`, import.meta.url).href);
 const kindOf = ({ view }) => (view === "map" ? "maps" : "curves");
 const TABLES = { precision: (answer) => ["Worst in sight", precisionTable(answer)] };
 const [TOP, BOTTOM] = [0.5, 3];
@@ -45,7 +42,7 @@ export function companion(section, { source, place, put, move, drawn }) {
   let timer = 0;
   let asked = ""; // and nothing speaks for asking it again
   let plotly = null; // the one that drew last
-  const panel = panels(find("panel"), { place, judged, put, move, library, palette, wear });
+  const panel = panels(find("panel"), { place, judged, put, move, library, palette, loadSheet });
   const steer = (grad_output, live) => put("grad_output", String(grad_output), live);
   const ask = asker(source, answered, refused);
   const complain = blamer(section, find("trouble"));
@@ -89,7 +86,7 @@ export function companion(section, { source, place, put, move, drawn }) {
   function answered(answer) {
     if (answer.view !== section.dataset.view || section.hidden) return;
     section.classList.remove("waiting");
-    find("sentence").replaceChildren(...coded(answer.sentence || answer.failure?.sentence || ""));
+    find("sentence").replaceChildren(...withCode(answer.sentence || answer.failure?.sentence || ""));
     complain("");
     const [caption, table] = TABLES[answer.view]?.(answer) ?? [];
     const field = section.querySelector("#field-at");
@@ -229,4 +226,47 @@ export function companion(section, { source, place, put, move, drawn }) {
   const expire = () => (asked = "");
 
   return { follow, align, close, expire, state };
+}
+
+// By view a module that exports `panel(element, tools)`, which returns {show(answer), redraw(), close()}.
+const PANELS = {
+  jacobian: () => import("./jacobian/panel.js"),
+  surface: () => import("./surface/panel.js"),
+  contract: () => import("./contract.js"),
+  node: () => import("./node/panel.js"),
+  descent: () => import("./descent/panel.js"),
+};
+
+export const isPanel = (view) => view in PANELS;
+
+/** Shows answers in `element`, each in the panel of its view; `tools` are what panels may use. */
+function panels(element, tools) {
+  let open = null; // {view, panel}: the one that is there, a promise
+
+  function close() {
+    const last = open;
+    open = null;
+    last?.panel.then((panel) => panel.close()).catch(() => {}); // one that was never there needs no end
+    element.replaceChildren();
+    element.hidden = true;
+  }
+
+  /** Whether the answer is shown; it is not if meanwhile another view was opened. */
+  async function show(answer) {
+    if (open?.view !== answer.view) {
+      close();
+      const panel = PANELS[answer.view]().then((module) => module.panel(element, tools));
+      open = { view: answer.view, panel };
+      panel.catch(() => open?.panel === panel && (open = null)); // the next answer tries again
+    }
+    const mine = open;
+    const panel = await mine.panel;
+    if (mine !== open) return false;
+    element.hidden = false;
+    await panel.show(answer);
+    return mine === open;
+  }
+
+  const redraw = () => open?.panel.then((panel) => panel.redraw()).catch(() => {}); // `show` has told of it
+  return { show, redraw, close };
 }

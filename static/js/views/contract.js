@@ -1,9 +1,6 @@
-// The contract X-ray: what was checked of a Function, what was found, and what torch made of what backward returned.
+// The view "contract": what was checked of a Function, what was found, and what torch made of what backward returned.
 
-import { ledger } from "../ledger.js";
-import { pointing } from "./pointing.js";
-import { element } from "../table.js";
-import { coded } from "../figure/words.js";
+import { withCode, h, ledger, svg } from "../dom.js";
 
 const OPEN = ["error", "warning"];
 const [NONE, NOTHING] = ["None", "–"];
@@ -18,55 +15,49 @@ const MARKS = {
   unknown: "M5 5.6C5 1.8 11 1.8 11 5.2 11 7.6 8 7.4 8 10M8 13.2V13.3",
 };
 
-export function panel(place, { wear }) {
-  const dressed = Promise.all([wear("ledger.css"), wear("contract_panel.css")]);
+export function panel(place, { loadSheet }) {
+  const dressed = loadSheet("contract");
   const source = pointing();
   const unfolded = new Map(); // by its name whether somebody has opened or closed a part
 
   function part(name, open, summary, ...content) {
-    const box = document.createElement("details");
-    const head = document.createElement("summary");
-    box.className = name;
-    box.open = unfolded.get(name) ?? open;
-    head.append(...summary);
+    const head = h("summary", {}, ...summary);
+    const box = h("details", { class: name, open: unfolded.get(name) ?? open }, head, ...content);
     head.addEventListener("click", () => unfolded.set(name, !box.open));
-    box.append(head, ...content);
     return box;
   }
 
   function finding(check) {
-    const box = made("article", "finding");
-    box.dataset.level = check.level;
-    const told = made("dl");
+    const box = h("article", { class: "finding", "data-level": check.level });
+    const told = h("dl");
     for (const [name, text] of [
       ["seen", check.seen],
       ["what torch made of it", check.torch],
       ["advice", check.advice],
     ]) {
-      if (text) told.append(made("div", name.split(" ")[0], element("dt", name), made("dd", "", ...coded(text))));
+      if (text) told.append(h("div", { class: name.split(" ")[0] }, h("dt", {}, name), h("dd", {}, ...withCode(text))));
     }
-    const title = made("h3", "", ...sign(check.level, check.level), " ", ...coded(check.title));
-    box.append(title, told, made("p", "refer", ...references(check)));
+    const title = h("h3", {}, ...sign(check.level, check.level), " ", ...withCode(check.title));
+    box.append(title, told, h("p", { class: "refer" }, ...references(check)));
     return box;
   }
 
   function references({ id, line, document: page }) {
-    const said = [made("code", "", id)];
+    const said = [h("code", {}, id)];
     if (line !== null) said.push(source.link(line));
-    if (page) said.push(element("span", `torch’s documentation: ${page}`));
+    if (page) said.push(h("span", {}, `torch’s documentation: ${page}`));
     return said;
   }
 
   function badges(given) {
     const row = given.map(({ name, state }) => {
-      const badge = made("span", "badge", ...sign(state, ""), `${name} `, element("i", WORDS[state]));
-      Object.assign(badge.dataset, { name, state });
-      return badge;
+      const named = { class: "badge", "data-name": name, "data-state": state };
+      return h("span", named, ...sign(state, ""), `${name} `, h("i", {}, WORDS[state]));
     });
     const told = given.map(({ name, state, sentence }) =>
-      made("div", "", element("dt", `${name}: ${WORDS[state]}`), made("dd", "", ...coded(sentence))),
+      h("div", {}, h("dt", {}, `${name}: ${WORDS[state]}`), h("dd", {}, ...withCode(sentence))),
     );
-    return part("badges", false, row, made("dl", "", ...told));
+    return part("badges", false, row, h("dl", {}, ...told));
   }
 
   function notes(checks) {
@@ -76,10 +67,10 @@ export function panel(place, { wear }) {
 
   function fine(checks, open) {
     const families = Map.groupBy(checks, ({ family }) => family);
-    const said = ({ title, seen }) => made("dd", "", ...coded(seen || title));
-    const list = [...families].map(([family, rows]) => made("div", "", element("dt", family), ...rows.map(said)));
+    const said = ({ title, seen }) => h("dd", {}, ...withCode(seen || title));
+    const list = [...families].map(([family, rows]) => h("div", {}, h("dt", {}, family), ...rows.map(said)));
     const summary = checks.length === 1 ? "1 check found right" : `${checks.length} checks found right`;
-    return part("fine", open, [summary], made("dl", "", ...list));
+    return part("fine", open, [summary], h("dl", {}, ...list));
   }
 
   /** Ticked, torch.compile takes seconds: its badge says so until the answer is there. */
@@ -106,7 +97,7 @@ export function panel(place, { wear }) {
       ...(noted.length ? [notes(noted)] : []),
       ...(good.length ? [fine(good, bad.length === 0)] : []),
       ...(raw.length ? [delivered(raw)] : []),
-      ...(raw.length && tried ? [made("p", "tried", tried)] : []),
+      ...(raw.length && tried ? [h("p", { class: "tried" }, tried)] : []),
     );
     if (focused) place.querySelector(focused)?.focus({ preventScroll: true });
   }
@@ -123,7 +114,7 @@ function delivered(raw) {
   const rows = raw.map((row) => {
     const [out, came] = [said(row.returned, row.returned_dtype), said(row.delivered, row.delivered_dtype)];
     const kept = out === came || (out === NONE && came === NOTHING);
-    return [row.input, row.shape || NOTHING, out, kept ? came : [came, made("i", "changed", " changed")]];
+    return [row.input, row.shape || NOTHING, out, kept ? came : [came, h("i", { class: "changed" }, " changed")]];
   });
   return ledger("What backward returned, and what torch made of it", head, rows);
 }
@@ -132,18 +123,34 @@ const said = (shape, dtype) => (dtype ? `${dtype} ${shape}` : shape || NONE);
 
 /** A mark, and the word that it stands for. */
 function sign(kind, word) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const path = svg.appendChild(document.createElementNS(svg.namespaceURI, "path"));
-  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", class: `sign ${kind}`, "aria-hidden": "true" })) {
-    svg.setAttribute(name, value);
-  }
-  path.setAttribute("d", MARKS[kind]);
-  return word ? [svg, made("span", "level", word)] : [svg];
+  const shape = { viewBox: "0 0 16 16", class: `sign ${kind}`, "aria-hidden": "true" };
+  const picture = svg("svg", shape, svg("path", { d: MARKS[kind] }));
+  return word ? [picture, h("span", { class: "level" }, word)] : [picture];
 }
 
-function made(tag, name = "", ...content) {
-  const box = document.createElement(tag);
-  if (name) box.className = name;
-  box.append(...content);
-  return box;
+/** Returns `link(line)`, a link that brings the line into sight and marks it, and `clear()`, which marks none. */
+function pointing() {
+  const clear = () => {
+    for (const marked of document.querySelectorAll(".source .pointed")) marked.classList.remove("pointed");
+  };
+
+  /** The ids count from 1, the numbers that are seen from where the source begins in its file. */
+  function link(number) {
+    const first = Number(document.querySelector(".source")?.dataset.first ?? 1);
+    const to = h("a", { href: `#L${number}` }, `line ${number + first - 1}`);
+    to.addEventListener("click", (event) => {
+      event.preventDefault();
+      const line = document.getElementById(`L${number}`);
+      if (line === null) return;
+      clear();
+      line.classList.add("pointed");
+      const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+      line.scrollIntoView({ block: "center", behavior });
+      line.tabIndex = -1;
+      line.focus({ preventScroll: true });
+    });
+    return to;
+  }
+
+  return { link, clear };
 }

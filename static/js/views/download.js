@@ -1,7 +1,7 @@
-// The companion figure as a file: with axis titles, a legend and its sentence, which the page has beside it.
+// The companion figure as a PNG: with axis titles, a legend and its sentence, which the page has beside it.
 
+import { palette } from "../figure/plot.js";
 import { format, prose } from "../number.js";
-import { palette } from "../figure/palette.js";
 
 const SIZE = { width: 1200, height: 900, rem: 20, gap: 40 };
 const LETTERS = 100;

@@ -1,8 +1,8 @@
-// The map: over x and grad_output the factor by which backward multiplies. It is linear where all rows are alike.
+// The view "map": over x and grad_output the factor by which backward multiplies. Backward is linear in grad_output
+// where all rows are alike.
 
-import { steep } from "../figure/poles.js";
-import { across, axis, heading, sheet } from "../figure/sheet.js";
-import { bare } from "../figure/ticks.js";
+import { across, axis, bare, heading, sheet } from "../figure/axes.js";
+import { steep } from "../figure/ranges.js";
 
 // A gap, however narrow, keeps plotly from the inline style that it gives an image without gaps.
 const SEAM = 1e-3;

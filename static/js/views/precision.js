@@ -1,8 +1,7 @@
-// Rounding: how many units in the last place forward and gradient are off in every dtype narrower than float64.
+// The view "precision": how many units in the last place forward and gradient are off in dtypes narrower than float64.
 
+import { across, axis, decades, heading, sheet, trace } from "../figure/axes.js";
 import { format } from "../number.js";
-import { across, axis, heading, sheet, trace } from "../figure/sheet.js";
-import { decades } from "../figure/ticks.js";
 
 const FLOOR = -1; // nothing below a tenth of a unit is told apart from none
 const HALF = Math.log10(0.5);

@@ -1,7 +1,6 @@
-// The step: how far differences at one x are from the best value, for steps from wide to fine.
+// The view "step": how far differences at one x are from the best value, for steps from wide to fine.
 
-import { axis, heading, sheet, trace } from "../figure/sheet.js";
-import { decades } from "../figure/ticks.js";
+import { axis, decades, heading, sheet, trace } from "../figure/axes.js";
 
 const AIR = 0.6;
 

@@ -1,7 +1,6 @@
-// The whole range of the dtype: how far apart analytical and numerical are, relative to the larger of the two.
+// The view "wide", over all of the dtype: how far apart analytical and numerical are, relative to the larger of them.
 
-import { axis, heading, sheet, stripe, trace } from "../figure/sheet.js";
-import { decade, decades, widest } from "../figure/ticks.js";
+import { axis, decade, decades, heading, sheet, stripe, trace, widest } from "../figure/axes.js";
 
 const FLOOR = -17; // relative differences below are rounding
 const MOST = 0.5; // two numbers differ by twice the larger one at most

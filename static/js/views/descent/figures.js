@@ -1,7 +1,7 @@
-// A descent in pictures: where both are on forward, and what they lose step by step.
+// The pictures of the view "descent": where both runs are on forward, their losses, or tensors as fields of colours.
 
-import { across, axis, heading, sheet, trace } from "../../figure/sheet.js";
-import { decades, ticks } from "../../figure/ticks.js";
+import { across, axis, decades, heading, sheet, ticks, trace } from "../../figure/axes.js";
+import { format } from "../../number.js";
 
 const AIR = 0.08; // of the height of a panel, above and below
 const NEAR = 1.5; // of what was visited: what forward does farther away is cut off
@@ -156,4 +156,60 @@ const extent = ([low, high]) => (high - low > TINY ? high - low : Math.max(1, Ma
 function padded([low, high]) {
   const air = AIR * extent([low, high]);
   return [low - air, high + air];
+}
+
+const LARGEST = 3; // rem, of a cell
+const LABELLED = 16; // rows or columns, with a number for each
+
+/** {svg, paint(values, start, most)} for a tensor of this `shape`, rows of its last dimension. `name` names elements. */
+export function heat(shape, name) {
+  const columns = shape.at(-1);
+  const rows = shape.reduce((a, b) => a * b, 1) / columns;
+  const labelled = Math.max(rows, columns) <= LABELLED;
+  const edge = labelled ? 0.6 : 0;
+  const picture = svg("svg", {
+    viewBox: `${-edge} ${-edge} ${columns + edge} ${rows + edge}`,
+    role: "img",
+    class: "heat",
+  });
+  picture.style.maxWidth = `${LARGEST * (columns + edge)}rem`;
+  const cells = Array.from({ length: rows * columns }, (_, i) => cell(picture, i % columns, Math.floor(i / columns)));
+  if (labelled) {
+    for (let i = 0; i < columns; i += 1) picture.append(label(i + 0.48, -0.18, i, "middle"));
+    for (let i = 0; i < rows; i += 1) picture.append(label(-0.14, i + 0.6, i, "end"));
+  }
+
+  /** Show `values`; those that are what they were at `start` get a dot. Colours go to `most` on either side of 0. */
+  function paint(values, start, most) {
+    cells.forEach(({ square, dot, title }, i) => {
+      const share = Math.round(100 * Math.min(1, Math.abs(values[i]) / most || 0));
+      const side = values[i] < 0 ? "negative" : "positive";
+      square.style.fill = `color-mix(in srgb, var(--${side}) ${share}%, var(--neutral))`;
+      dot.toggleAttribute("hidden", start === null || values[i] !== start[i]);
+      title.textContent = `${elementName(name, shape, i)} = ${format(values[i])}`;
+    });
+  }
+
+  return { svg: picture, paint };
+}
+
+function cell(picture, column, row) {
+  const square = svg("rect", { x: column, y: row, width: 0.95, height: 0.95 });
+  const dot = svg("circle", { cx: column + 0.475, cy: row + 0.475, r: 0.1 });
+  const title = square.appendChild(svg("title"));
+  picture.append(square, dot);
+  return { square, dot, title };
+}
+
+const label = (x, y, text, anchor) => svg("text", { x, y, "text-anchor": anchor }, text);
+
+/** The name of the element at a place of the flattened tensor. */
+function elementName(name, shape, place) {
+  const index = [];
+  let rest = place;
+  for (const size of [...shape].reverse()) {
+    index.unshift(rest % size);
+    rest = Math.floor(rest / size);
+  }
+  return `${name}[${index.join(",")}]`;
 }

@@ -1,11 +1,9 @@
-// The consequence: two descents from one start, step by step. Where they are, what they lose, and what pulls them.
+// The view "descent": gradient descent with backward and with the true derivative from one start, step by step.
 
-import { groundFigure, lossFigure } from "./figures.js";
-import { heat } from "./heat.js";
+import { grid, h } from "../../dom.js";
+import { CONFIG, roomy } from "../../figure/plot.js";
 import { format, typographic } from "../../number.js";
-import { CONFIG, roomy } from "../../figure/plotly.js";
-import { scrubber } from "./scrubber.js";
-import { element, grid } from "../../table.js";
+import { groundFigure, heat, lossFigure } from "./figures.js";
 
 const RUNS = [
   { name: "with this backward", color: "analytical", prefix: "" },
@@ -14,8 +12,8 @@ const RUNS = [
 const [TOP, BOTTOM, LOW] = [0.5, 3, 2.6]; // margins in rem
 const FEW = 16; // rows of the table
 
-export function panel(place, { place: main, library, palette, wear }) {
-  const dressed = wear("descent_panel.css");
+export function panel(place, { place: main, library, palette, loadSheet }) {
+  const dressed = loadSheet("descent");
   const parts = built(place);
   const scrub = scrubber(parts, step);
   let course = null; // what is shown
@@ -76,34 +74,28 @@ export function panel(place, { place: main, library, palette, wear }) {
 
 /** The parts of the panel, laid out in `place`. */
 function built(place) {
-  const ground = made("div", "ground", made("p", "measured"), picture("Forward, and where both descents are on it"));
+  const ground = h("div", { class: "ground" }, h("p", { class: "measured" }), picture("Forward, and where both descents are on it"));
   const fields = RUNS.map(({ name, color }) => {
-    const title = made("figcaption", color, name);
-    return { title, box: made("figure", "", title), heat: null };
+    const title = h("figcaption", { class: color }, name);
+    return { title, box: h("figure", {}, title), heat: null };
   });
-  const [least, most] = [made("span", ""), made("span", "")];
-  const heats = made(
-    "div",
-    "heats",
+  const [least, most] = [h("span"), h("span")];
+  const heats = h("div", { class: "heats" },
     ...fields.map(({ box }) => box),
-    made("p", "gauge", least, made("i", "ramp"), most),
+    h("p", { class: "gauge" }, least, h("i", { class: "ramp" }), most),
   );
   const losses = picture("The loss of both descents, step by step");
-  const button = made("button", "", "Play");
-  const range = Object.assign(made("input", "slider"), { type: "range", min: 0, max: 0, step: 1 });
-  const output = made("output", "", "");
-  range.setAttribute("aria-label", "step");
-  button.type = "button";
-  const [aim, unmoved] = [made("li", "goal", "goal"), made("li", "unmoved", "has not moved")];
-  const legend = made("ul", "keys", ...RUNS.map(({ name, color }) => made("li", color, name)), aim, unmoved);
-  const reading = made("div", "now");
-  const table = made("div", "rows");
-  const some = made("details", "", element("summary", "Steps as a table"), table);
-  const scrub = made("div", "scrub", button, range, output);
-  const loses = made("p", "measured");
-  const all = made(
-    "div",
-    "descent",
+  const button = h("button", { type: "button" }, "Play");
+  const slider = { class: "slider", type: "range", min: 0, max: 0, step: 1, "aria-label": "step" };
+  const [range, output] = [h("input", slider), h("output")];
+  const [aim, unmoved] = [h("li", { class: "goal" }, "goal"), h("li", { class: "unmoved" }, "has not moved")];
+  const legend = h("ul", { class: "keys" }, ...RUNS.map(({ name, color }) => h("li", { class: color }, name)), aim, unmoved);
+  const reading = h("div", { class: "now" });
+  const table = h("div", { class: "rows" });
+  const some = h("details", {}, h("summary", {}, "Steps as a table"), table);
+  const scrub = h("div", { class: "scrub" }, button, range, output);
+  const loses = h("p", { class: "measured" });
+  const all = h("div", { class: "descent" },
     legend,
     ground,
     heats,
@@ -214,14 +206,72 @@ function table({ answer, runs, steps }) {
 }
 
 function picture(label) {
-  const found = made("div", "plot");
-  found.setAttribute("role", "img");
-  found.setAttribute("aria-label", label);
-  return found;
+  return h("div", { class: "plot", role: "img", "aria-label": label });
 }
 
-function made(tag, name, ...content) {
-  const found = Object.assign(document.createElement(tag), { className: name });
-  found.append(...content);
-  return found;
+const [FASTEST, SLOWEST, WHOLE] = [60, 450, 6000]; // ms for a step at least and at most, and for all of them about
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+/**
+ * `range` is the slider, `button` plays, `stepped(step)` is called after every change. Where motion is not wanted the
+ * button takes one step at a time. Returns {extend(steps), step(), close()}.
+ */
+function scrubber({ range, button }, stepped) {
+  let timer = 0;
+
+  const last = () => Number(range.max);
+  const step = () => Number(range.value);
+  const label = () => (timer ? "Pause" : still.matches ? "Next step" : "Play");
+
+  function go(to) {
+    range.value = to;
+    stepped(step());
+  }
+
+  function pause() {
+    clearTimeout(timer);
+    timer = 0;
+    button.textContent = label();
+  }
+
+  function play() {
+    const pace = Math.min(SLOWEST, Math.max(FASTEST, WHOLE / last()));
+    timer = setTimeout(() => {
+      go(step() + 1);
+      if (step() < last()) play();
+      else pause();
+    }, pace);
+    button.textContent = label();
+  }
+
+  function press() {
+    if (timer) return pause();
+    const again = step() === last();
+    if (still.matches) return go(again ? 0 : step() + 1);
+    if (again) go(0);
+    return play();
+  }
+
+  range.addEventListener("input", () => {
+    pause();
+    stepped(step());
+  });
+  button.addEventListener("click", press);
+  still.addEventListener("change", pause);
+
+  /** From now on there are so many steps. Who is at the last stays there. */
+  function extend(steps) {
+    pause();
+    const atEnd = step() === last();
+    range.max = steps;
+    range.value = atEnd ? steps : Math.min(step(), steps);
+    button.disabled = steps === 0;
+  }
+
+  function close() {
+    clearTimeout(timer);
+    still.removeEventListener("change", pause);
+  }
+
+  return { extend, step, close };
 }

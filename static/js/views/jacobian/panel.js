@@ -1,10 +1,9 @@
-// The Jacobian: three heatmaps of every output by every input, a cell to read and to open, and what reaches what.
+// The view "jacobian": heatmaps of every output by every input, a cell to read and to open, and what reaches what.
 
-import { influence } from "./influence.js";
-import { cells, label, placeOf, total } from "./cells.js";
-import { maps } from "./maps.js";
+import { h, svg } from "../../dom.js";
 import { format } from "../../number.js";
-import { element } from "../../table.js";
+import { influence } from "./influence.js";
+import { cells, label, maps, placeOf, total } from "./maps.js";
 
 const KEYS = {
   ArrowUp: ([row, column]) => [row - 1, column],
@@ -24,22 +23,13 @@ const SAID = {
   gap: "",
 };
 
-export function panel(place, { move, palette, wear }) {
-  const dressed = wear("jacobian_panel.css");
-  const canvas = document.createElement("canvas");
-  canvas.tabIndex = 0;
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-describedby", "jacobian-reading");
-  const [bar, below, reaches] = ["choose", "below", "influence"].map((name) => {
-    const box = document.createElement("div");
-    box.className = name;
-    return box;
-  });
-  const reading = Object.assign(document.createElement("p"), { id: "jacobian-reading", className: "cell" });
-  reading.setAttribute("role", "status");
-  const scale = document.createElement("ul");
-  scale.className = "scales";
-  below.append(reading, scale);
+export function panel(place, { move, palette, loadSheet }) {
+  const dressed = loadSheet("jacobian");
+  const canvas = h("canvas", { tabindex: 0, role: "application", "aria-describedby": "jacobian-reading" });
+  const reading = h("p", { id: "jacobian-reading", class: "cell", role: "status" });
+  const scale = h("ul", { class: "scales" });
+  const [bar, reaches] = [h("div", { class: "choose" }), h("div", { class: "influence" })];
+  const below = h("div", { class: "below" }, reading, scale);
   const drawing = maps(canvas);
   const picture = influence(reaches);
   let shown = null;
@@ -89,9 +79,9 @@ export function panel(place, { move, palette, wear }) {
       ["returned", returned === null && block.returned ? "no number" : format(returned)],
       ["difference", format(difference, 2)],
     ];
-    const parts = numbers.flatMap(([name, text]) => [" ", element("span", `${name} `), element("b", text)]);
+    const parts = numbers.flatMap(([name, text]) => [" ", h("span", {}, `${name} `), h("b", {}, text)]);
     const here = cursor ? "" : `, where ${shown.wrt} = ${format(shown.at)}`;
-    const cell = element("b", `${block.rows[row]} by ${block.columns[column]}`);
+    const cell = h("b", {}, `${block.rows[row]} by ${block.columns[column]}`);
     reading.replaceChildren(cell, `${here}:`, ...parts, `. ${SAID[status]}`);
   }
 
@@ -134,9 +124,8 @@ export function panel(place, { move, palette, wear }) {
       ["wrt", "with respect to", across.name],
     ];
     return sides.map(([name, text, current]) => {
-      const box = document.createElement("label");
-      box.append(element("span", text), " ");
-      if (tensors[name].length < 2) box.append(element("code", current));
+      const box = h("label", {}, h("span", {}, text), " ");
+      if (tensors[name].length < 2) box.append(h("code", {}, current));
       else {
         const select = document.createElement("select");
         for (const each of tensors[name]) select.add(new Option(each.name, each.first, false, each.name === current));
@@ -156,15 +145,14 @@ export function panel(place, { move, palette, wear }) {
     return sides
       .filter(([, , side]) => side.count < total(side))
       .map(([name, text, side]) => {
-        const box = document.createElement("span");
-        box.className = "way";
         const [first, last] = [side.first, side.first + side.count];
-        box.append(
+        return h(
+          "span",
+          { class: "way" },
           button("‹", `previous ${text}`, first > 0 && (() => move({ [name]: label(side, first - 1) }))),
-          element("span", `${text} ${first}–${last - 1} of ${total(side)}`),
+          h("span", {}, `${text} ${first}–${last - 1} of ${total(side)}`),
           button("›", `next ${text}`, last < total(side) && (() => move({ [name]: label(side, last) }))),
         );
-        return box;
       });
   }
 
@@ -192,19 +180,15 @@ export function panel(place, { move, palette, wear }) {
 }
 
 function button(text, name, pressed) {
-  const made = Object.assign(element("button", text), { type: "button", disabled: !pressed });
-  if (name) made.setAttribute("aria-label", name);
+  const made = h("button", { type: "button", disabled: !pressed, "aria-label": name || null }, text);
   if (pressed) made.addEventListener("click", pressed);
   return made;
 }
 
 /** A scale of colours from −most to most. */
 function ramp(name, most) {
-  const item = document.createElement("li");
-  const bar = document.createElement("i");
-  bar.className = "ramp";
-  item.append(element("span", `${name}: ${format(-most, 3)}`), bar, element("span", format(most, 3)));
-  return item;
+  const ends = [`${name}: ${format(-most, 3)}`, format(most, 3)].map((text) => h("span", {}, text));
+  return h("li", {}, ends[0], h("i", { class: "ramp" }), ends[1]);
 }
 
 const MARKED = { kink: "kink", jump: "jump", cross: "no number, or none that can be told" };
@@ -219,13 +203,6 @@ const SAMPLES = {
 };
 
 function said(kind, text) {
-  const item = document.createElement("li");
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const path = svg.appendChild(document.createElementNS(svg.namespaceURI, "path"));
-  for (const [name, value] of [["viewBox", "0 0 20 16"], ["class", `sample ${kind}`], ["aria-hidden", "true"]]) {
-    svg.setAttribute(name, value);
-  }
-  path.setAttribute("d", SAMPLES[kind]);
-  item.append(svg, element("span", text));
-  return item;
+  const shape = { viewBox: "0 0 20 16", class: `sample ${kind}`, "aria-hidden": "true" };
+  return h("li", {}, svg("svg", shape, svg("path", { d: SAMPLES[kind] })), h("span", {}, text));
 }

@@ -1,17 +1,14 @@
-// The node, opened: the picture of its graph, and in tables what it holds, what arrived and what left.
+// The view "node": the picture of the graph around a call, and in tables what its node holds, got and returned.
 
-import { ledger } from "../../ledger.js";
+import { withCode, h, ledger, svg } from "../../dom.js";
 import { format } from "../../number.js";
-import { picture } from "./picture.js";
-import { element } from "../../table.js";
-import { coded } from "../../figure/words.js";
+import { picture } from "./graph.js";
 
 const BACK = { gradient: ({ label }) => label, none: () => "None", nothing: () => "–" };
 
-export function panel(place, { wear }) {
-  const dressed = Promise.all([wear("ledger.css"), wear("node_panel.css")]);
-  const drawing = document.createElement("div");
-  drawing.className = "drawing";
+export function panel(place, { loadSheet }) {
+  const dressed = loadSheet("node");
+  const drawing = h("div", { class: "drawing" });
   let shown = null;
   let room = 0;
 
@@ -58,45 +55,22 @@ function legend({ vertices, edges }) {
     ["way back none", "None came back", edges.some(({ back }) => back === "none")],
     ["way constant", "needs no gradient", vertices.some(({ kind }) => kind === "constant")],
   ];
-  const list = Object.assign(document.createElement("ul"), { className: "legend" });
-  for (const [role, text] of samples.filter(([, , there]) => there)) {
-    const item = document.createElement("li");
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    const line = svg.appendChild(document.createElementNS(svg.namespaceURI, "path"));
-    for (const [key, value] of [
-      ["viewBox", "0 0 26 10"],
-      ["aria-hidden", "true"],
-    ])
-      svg.setAttribute(key, value);
-    for (const [key, value] of [
-      ["d", "M1 5H25"],
-      ["class", role],
-    ])
-      line.setAttribute(key, value);
-    item.append(svg, element("span", text));
-    list.append(item);
-  }
-  return list;
+  const sample = (role) =>
+    svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, svg("path", { d: "M1 5H25", class: role }));
+  const shown = samples.filter(([, , there]) => there);
+  return h("ul", { class: "legend" }, ...shown.map(([role, text]) => h("li", {}, sample(role), h("span", {}, text))));
 }
 
 /** The picture as a table, for those who do not see it. */
 function listed({ vertices, edges }, open) {
-  const box = document.createElement("details");
-  box.open = open;
   const rows = edges.map((edge) => [name(vertices[edge.source]), name(vertices[edge.target]), BACK[edge.back](edge)]);
-  box.append(element("summary", "The graph as a table"), ledger("Forward and back", ["from", "to", "came back"], rows));
-  return box;
+  const table = ledger("Forward and back", ["from", "to", "came back"], rows);
+  return h("details", { open }, h("summary", {}, "The graph as a table"), table);
 }
 
 function opened(one) {
-  const box = document.createElement("section");
-  box.className = "opened";
-  const facts = element("p", "");
-  facts.append(...coded(about(one)));
-  const title = element("h3", one.name);
-  title.append(" ", element("code", one.node));
-  box.append(title, facts, ...tables(one));
-  return box;
+  const title = h("h3", {}, one.name, " ", h("code", {}, one.node));
+  return h("section", { class: "opened" }, title, h("p", {}, ...withCode(about(one))), ...tables(one));
 }
 
 function about({ new_style, once, materialize, outputs, arguments: given, count, returned_list, more }) {
@@ -162,7 +136,7 @@ function tables({ arguments: given, outputs, saved, attributes, ran, more }) {
 
 /** How many there are that are not listed. */
 const others = (count) =>
-  count > 0 ? [Object.assign(element("p", `… and ${format(count, 6)} more.`), { className: "others" })] : [];
+  count > 0 ? [h("p", { class: "others" }, `… and ${format(count, 6)} more.`)] : [];
 
 const needs = ({ tracked }) => (tracked ? "yes" : "no");
 const strides = (thing) => (thing?.strides ? `[${thing.strides.join(", ")}]` : "–");
@@ -182,7 +156,7 @@ function kept({ name: called, thing, shares, used }) {
 /** A value in short: its shape and dtype, and its first elements. */
 function value(thing) {
   if (thing === null || thing === undefined) return "–";
-  if (thing.shape === null) return [element("code", thing.text)];
+  if (thing.shape === null) return [h("code", {}, thing.text)];
   const kind = [thing.shape.some((size) => size !== 1) ? `[${thing.shape.join(", ")}]` : "", thing.dtype];
-  return [element("code", thing.text), " ", element("i", kind.filter(Boolean).join(" "))];
+  return [h("code", {}, thing.text), " ", h("i", {}, kind.filter(Boolean).join(" "))];
 }

@@ -1,4 +1,4 @@
-// A surface answer as grids: forward, and the chosen component of the gradient as returned, by differences, and between.
+// A surface answer as grids: forward, and a component of the gradient as returned, by differences, and between them.
 
 const ORDER = ["returned", "numerical", "difference"];
 

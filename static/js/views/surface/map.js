@@ -1,8 +1,7 @@
-// One map of a surface, an answer's grids in, a Plotly figure out. Pure: no DOM, no memory.
+// One map of a surface: an answer's grids in, a Plotly figure out. Pure: no DOM, no memory.
 
+import { axis, fitting, heading, sheet, trace } from "../../figure/axes.js";
 import { arrows } from "./field.js";
-import { axis, heading, sheet, trace } from "../../figure/sheet.js";
-import { fitting } from "../../figure/ticks.js";
 
 // A gap, however narrow, keeps plotly from the inline style that it gives an image without gaps.
 const SEAM = 1e-3;
@@ -11,7 +10,7 @@ const NARROW = 20; // rem
 const LEVELS = 12;
 
 /** How a map is to be seen: the room of its labels, in rem. */
-export const MARGIN = { left: 3.4, right: 0.6, top: 0.4, bottom: 2.7 };
+const MARGIN = { left: 3.4, right: 0.6, top: 0.4, bottom: 2.7 };
 
 /** {data, layout}: `map` is "forward", "returned", "numerical" or "difference". `view`: {width, height, rem, held, scale}. */
 export function mapOf(map, answer, grid, view, palette) {
@@ -38,11 +37,11 @@ export const margins = ({ rem }) => ({
   ...{ t: MARGIN.top * rem, b: MARGIN.bottom * rem },
 });
 
-export const sequential = (palette) => [
+const sequential = (palette) => [
   [0, palette.neutral],
   [1, palette.muted],
 ];
-export const signed = (palette) => [
+const signed = (palette) => [
   [0, palette.negative],
   [0.5, palette.neutral],
   [1, palette.positive],

@@ -1,17 +1,17 @@
-// The surface: four maps over the same plane, read together, and forward in space.
+// The view "surface": four maps over the plane of two elements, read together, and forward in space.
 
+import { h, svg } from "../../dom.js";
+import { CONFIG, roomy } from "../../figure/plot.js";
 import { fixed, format, tidy } from "../../number.js";
-import { CONFIG, roomy } from "../../figure/plotly.js";
-import { mapOf, margins } from "./map.js";
 import { ends, grids, scales } from "./field.js";
+import { mapOf, margins } from "./map.js";
 import { pointer } from "./pointer.js";
 import { solid } from "./space.js";
-import { build, key, pairs } from "./parts.js";
 
 const MAPS = ["forward", "returned", "numerical", "difference"];
 
-export function panel(element, { place, move, library, palette, wear }) {
-  const dressed = wear("surface.css");
+export function panel(element, { place, move, library, palette, loadSheet }) {
+  const dressed = loadSheet("surface");
   let built = null;
   let shown = null; // {answer, grid, held}
   let component = "x";
@@ -109,8 +109,8 @@ export function panel(element, { place, move, library, palette, wear }) {
   function hold(point) {
     const { inputs, wrt, wrt2, places } = shown.answer;
     const said = {};
-    [wrt, wrt2].forEach((element_, i) => {
-      const [name] = element_.split("[");
+    [wrt, wrt2].forEach((element, i) => {
+      const [name] = element.split("[");
       if (places[i] === null) said[name] = point[i];
       else said[name] = (said[name] ?? inputs[name]).map((value, k) => (k === places[i] ? point[i] : value));
     });
@@ -244,4 +244,110 @@ function shading({ neutral, muted, paper, ink }) {
     const mixed = low.map((value, i) => value + (high[i] - value) * Math.min(1, Math.max(0, share)));
     return `rgb(${mixed.map((value, i) => Math.round(value + (toward[i] - value) * Math.abs(light)))})`;
   };
+}
+
+const TITLES = {
+  forward: "forward",
+  returned: "returned",
+  numerical: "numerical",
+  difference: "difference",
+};
+const RAMPS = { forward: ["neutral", "muted"], signed: ["negative", "neutral", "positive"] };
+
+/** Builds the panel in `place`: {charts, options, pairs, reading, spatial}. */
+function build(place, { chose, space }) {
+  const choice = h("fieldset", {}, h("legend", {}, "Gradient"));
+  const button = h("button", { type: "button", id: "surface-space" }, "3-D");
+  button.addEventListener("click", space);
+  const head = h("div", { class: "choices" }, choice, button);
+  const [maps, rest] = [h("div", { class: "maps" }), h("div", { class: "pairs" })];
+  const reading = h("output", { class: "reading" });
+  const charts = Object.fromEntries(Object.keys(TITLES).map((name) => [name, chart(maps, name)]));
+  place.replaceChildren(head, maps, reading, rest);
+  spatial(false);
+
+  function options({ wrt, wrt2 }, component, both) {
+    choice.hidden = !both;
+    const names = { x: `∂/∂${wrt}`, y: `∂/∂${wrt2}`, length: "length" };
+    choice.replaceChildren(
+      choice.firstChild,
+      ...Object.entries(names).map(([value, text]) => radio(value, text, component, chose)),
+    );
+  }
+
+  function spatial(on) {
+    button.setAttribute("aria-pressed", String(on));
+    charts.forward.chart.classList.toggle("spatial", on);
+  }
+  return { charts, options, reading, pairs: rest, spatial };
+}
+
+function radio(value, text, chosen, chose) {
+  const input = h("input", { type: "radio", name: "component", value, checked: value === chosen });
+  input.addEventListener("change", () => chose(value));
+  return h("label", {}, input, h("span", {}, text));
+}
+
+function chart(maps, name) {
+  const legend = h("span", { class: "key" });
+  const drawing = h("div", { class: "map", role: "img", "aria-label": `${TITLES[name]} as a map` });
+  const map = h("div", { class: "place" }, drawing);
+  const caption = h("figcaption", {}, h("strong", {}, TITLES[name]), legend);
+  const chart = maps.appendChild(h("figure", { class: "chart", "data-map": name }, caption, map));
+  return { chart, map, legend };
+}
+
+/** The scale of a map beside its heading, or why there is none. */
+function key({ chart, legend }, name, [low, high], { wrt, wrt2, columns, failure }, component) {
+  const of = { x: wrt, y: wrt2, length: "both" }[component];
+  chart.querySelector("strong").textContent =
+    name === "forward" ? "forward" : `${TITLES[name]}, ${component === "length" ? "length" : `∂/∂${of}`}`;
+  if (!chart.classList.contains("blank")) {
+    legend.replaceChildren(format(low, 3), ramp(name === "forward" ? "forward" : "signed"), format(high, 3));
+    if (name === "difference") legend.append(h("span", {}, "blank: within the bound"));
+    return;
+  }
+  const needed = component === "length" ? ["x", "y"] : [component];
+  const missing = needed.some((axis) => !columns[`analytical_${axis}`]);
+  const none = failure ? "none: backward failed" : missing ? "none is returned" : "nowhere a number";
+  legend.replaceChildren(h("span", {}, name === "difference" && !missing ? "none beyond the error bound" : none));
+}
+
+function ramp(kind) {
+  const names = RAMPS[kind];
+  const stops = names.map((name, i) => svg("stop", { class: name, offset: i / (names.length - 1) }));
+  const id = `surface-${kind}`;
+  return svg(
+    "svg",
+    { class: "ramp", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("linearGradient", { id }, ...stops),
+    svg("path", { d: "M0 0H100V10H0Z", fill: `url(#${id})` }),
+  );
+}
+
+/** Whether the field of every two elements is the gradient of a function; `open` shows a pair. */
+function pairs({ pairs: list, wrt, wrt2 }, open) {
+  if (list.length < 2) return [];
+  const table = document.createElement("table");
+  table.append(h("caption", {}, "Every two elements"));
+  const head = table.createTHead().insertRow();
+  head.append(
+    ...["elements", "what is returned is the gradient of"].map((text) =>
+      h("th", { scope: "col" }, text),
+    ),
+  );
+  const body = table.createTBody();
+  for (const pair of list) {
+    const row = body.insertRow();
+    const same = [pair.wrt, pair.wrt2].sort().join() === [wrt, wrt2].sort().join();
+    const button = h("button", { type: "button", disabled: same }, `${pair.wrt}, ${pair.wrt2}`);
+    button.addEventListener("click", () => open(pair.wrt, pair.wrt2));
+    row.append(h("th", { scope: "row" }, button), h("td", {}, verdict(pair)));
+  }
+  return [table];
+}
+
+function verdict({ holds, worst }) {
+  if (holds) return "one function";
+  return holds === null ? "cannot be told" : `no function: circulation ${format(worst.circulation, 3)}`;
 }

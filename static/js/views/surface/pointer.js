@@ -1,6 +1,8 @@
-// A hand on the maps: hover reads all of them at one point, a click holds it, a drag chooses a part, arrow keys walk.
+// Pointer and keys on the maps of a surface: hover reads all of them at one point, a click holds it, a drag chooses a
+// part, arrow keys walk.
 
-const SVG = "http://www.w3.org/2000/svg";
+import { setAttributes, svg } from "../../dom.js";
+
 const STILL = 4; // pixels that a click may move
 const DOUBLE = 250; // milliseconds in which a second click makes a double one
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -12,18 +14,12 @@ const clamp = (value) => Math.min(1, Math.max(0, value));
  * `chosen([from, to])`; `widened()`; `walked(columns, rows)`. Returns {mark(share)}, which shows a place.
  */
 export function pointer(place, { frame, label, seen, picked, chosen, widened, walked }) {
-  const sheet = place.appendChild(document.createElementNS(SVG, "svg"));
-  const part = (name, tag) => {
-    const element = sheet.appendChild(document.createElementNS(SVG, tag));
-    element.setAttribute("class", name);
-    return element;
-  };
+  const said = label ? { tabindex: "0", role: "application", "aria-label": label } : { "aria-hidden": "true" };
+  const sheet = place.appendChild(svg("svg", { class: "hand", ...said }));
+  const part = (name, tag) => sheet.appendChild(svg(tag, { class: name }));
   const [box, upright, level] = [part("choice", "rect"), part("hairline", "path"), part("hairline", "path")];
   let from = null;
   let click = 0;
-  sheet.setAttribute("class", "hand");
-  const said = label ? { tabindex: "0", role: "application", "aria-label": label } : { "aria-hidden": "true" };
-  for (const [name, value] of Object.entries(said)) sheet.setAttribute(name, value);
 
   const inside = ({ clientX, clientY }) => {
     const [{ left, top, width, height }, at] = [frame(), sheet.getBoundingClientRect()];
@@ -47,9 +43,7 @@ export function pointer(place, { frame, label, seen, picked, chosen, widened, wa
     const [width, height] = [Math.abs(x1 - x0), Math.abs(y1 - y0)];
     const moved = Math.max(width, height) > STILL;
     box.toggleAttribute("hidden", !moved);
-    for (const [name, value] of Object.entries({ x: Math.min(x0, x1), y: Math.min(y0, y1), width, height })) {
-      box.setAttribute(name, value);
-    }
+    setAttributes(box, { x: Math.min(x0, x1), y: Math.min(y0, y1), width, height });
     return moved;
   }
 

@@ -1,4 +1,6 @@
-// The surface in space, on a canvas of our own: turned by hand or arrow keys, its far faces painted first.
+// The surface in three dimensions, on a canvas: turned by drag or arrow keys, its far faces painted first.
+
+import { h } from "../../dom.js";
 
 const FINEST = 48; // faces a side
 const [LOW, HIGH] = [-1.4, 1.4]; // radians that it may be tilted
@@ -9,10 +11,8 @@ const SHADE = 0.35;
 
 /** A canvas in `place` and `draw(grid, {row, colors, names})`: heights `grid.z` over x and y, null for a hole. */
 export function solid(place, label) {
-  const canvas = place.appendChild(document.createElement("canvas"));
-  Object.assign(canvas, { className: "solid", tabIndex: 0 });
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-label", label);
+  const named = { class: "solid", tabindex: 0, role: "application", "aria-label": label };
+  const canvas = place.appendChild(h("canvas", named));
   let [turned, tilted] = [-0.65, 0.55];
   let last = null;
   let held = null;

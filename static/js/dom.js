@@ -1,0 +1,96 @@
+// Building the page: elements, tables, names of code in sentences, style sheets that are asked for later.
+
+import { powers, prose } from "./number.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const CODE =
+  /(\.backward\(\)|@\w+|\b(?:torch|ctx)(?:\.\w+)+|(?<![Dd]ouble )\b(?:forward|backward|grad_\w+(?:\[[\d,]+\])?|None)(?!\w))/;
+
+/** An HTML element. An attribute that is true has no value, one that is false or null is left out. */
+export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+
+/** An SVG element, likewise. */
+export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+function fill(element, attributes, children) {
+  setAttributes(element, attributes ?? {});
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function setAttributes(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+}
+
+/** `text` as nodes, the names of code set as code. */
+export function withCode(text) {
+  const pieces = powers(prose(text)).split(CODE);
+  return pieces.map((piece, i) => (i % 2 ? h("code", {}, piece) : piece));
+}
+
+/** Fill `element` with these nodes and texts, unless it says the same already: a screen reader would read it again. */
+export function replaceWords(element, pieces) {
+  const text = pieces.map((piece) => piece.textContent ?? piece).join("");
+  if (element.textContent !== text) element.replaceChildren(...pieces);
+}
+
+/** A table; the first cell of a row is its heading, an empty one heads nothing, the last of a short row is wide. */
+export function grid(caption, { head, rows }) {
+  const row = (cells, tag) => {
+    const line = h(
+      "tr",
+      {},
+      ...cells.map((text, i) => h(i === 0 && tag === "td" ? "th" : text === "" ? "td" : tag, {}, text)),
+    );
+    if (cells.length < head.length) line.lastChild.colSpan = head.length - cells.length + 1;
+    return line;
+  };
+  const body = rows.map((cells) => row(cells, "td"));
+  return h("table", {}, h("caption", {}, caption), h("thead", {}, row(head, "th")), h("tbody", {}, ...body));
+}
+
+/** A table that a narrow window shows as a list: its cells are nodes or texts, the first of a row is its heading. */
+export function ledger(caption, head, rows) {
+  const names = head.map((name) => h("th", { scope: "col" }, name));
+  const cell = (content, i) => {
+    const inside = h("span", {}, ...[content].flat());
+    return i === 0 ? h("th", { scope: "row" }, inside) : h("td", { "data-name": head[i] }, inside);
+  };
+  return h(
+    "table",
+    { class: "ledger" },
+    h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, ...names)),
+    h("tbody", {}, ...rows.map((cells) => h("tr", {}, ...cells.map(cell)))),
+  );
+}
+
+/** Let the keyboard reach and scroll those of `boxes` whose content is too wide for them. */
+export function makeScrollable(boxes) {
+  const observer = new ResizeObserver((entries) => {
+    for (const { target } of entries) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+  });
+  for (const box of boxes) observer.observe(box);
+}
+
+const sheets = new Map();
+
+/** Settled when the style sheet at `href` applies; it is asked for once, and again only if it did not come. */
+export function styleSheet(href) {
+  if (!sheets.has(href)) sheets.set(href, load(href));
+  return sheets.get(href);
+}
+
+function load(href) {
+  return new Promise((resolve, reject) => {
+    const fail = () => {
+      sheets.delete(href);
+      reject(new Error(`the style sheet ${href.split("/").at(-1)} could not be loaded`));
+    };
+    const link = h("link", { rel: "stylesheet", href });
+    document.head.append(Object.assign(link, { onload: resolve, onerror: fail }));
+  });
+}

@@ -1,0 +1,146 @@
+// Axes, ticks and layout of all figures. The labels are our own: plotly sets powers of ten with an inline style.
+
+import { power, typographic } from "../number.js";
+
+/** What all axes have in common. */
+export const axis = (palette) => ({
+  showline: false,
+  gridcolor: palette.grid,
+  zeroline: true,
+  zerolinecolor: palette.rule,
+  zerolinewidth: 1,
+  ticks: "",
+  tickfont: { color: palette.muted },
+  tickmode: "array",
+  ticklabelstandoff: 5,
+});
+
+// From this width in rem on, an axis has room for more labels; the same as in still.css.
+const WIDE = 32;
+const [FEW, MANY] = [
+  { count: 4, room: 14 },
+  { count: 7, room: 25 },
+];
+
+/** The x-axis of a section, from `start` to `stop`. */
+export function across({ wrt, start, stop }, { width, rem }, palette) {
+  const { count, room } = width < WIDE * rem ? FEW : MANY;
+  const labels = fitting([start, stop], count, room);
+  return { ...axis(palette), range: [start, stop], fixedrange: true, ...labels, title: heading(wrt, palette) };
+}
+
+/** A layout without axes; `titles` where the picture has to tell by itself what it shows. */
+export const sheet = (margin, titles, palette) => ({
+  autosize: true,
+  margin: { ...margin, pad: 0 },
+  font: { family: palette.family, size: palette.size, color: palette.ink },
+  paper_bgcolor: titles ? palette.paper : "rgba(0,0,0,0)",
+  plot_bgcolor: "rgba(0,0,0,0)",
+  hovermode: false,
+  dragmode: false,
+  showlegend: false,
+});
+
+/** The name of an axis. */
+export const heading = (text, palette) => ({
+  text,
+  standoff: 8,
+  font: { color: palette.ink, size: palette.size },
+});
+
+/** What all traces have in common. */
+export const trace = (name, yaxis = "y") => ({
+  name,
+  type: "scatter",
+  xaxis: "x",
+  yaxis,
+  connectgaps: false,
+  hoverinfo: "skip",
+});
+
+/** A filled shape from `low` to `high` between `left` and `right`, one rectangle for each row that `keep` keeps. */
+export function blocks(name, { left, right, low, high }, keep, fillcolor, opacity) {
+  const rows = left.map((_, row) => row).filter(keep);
+  return {
+    ...trace(name),
+    mode: "lines",
+    x: rows.flatMap((row) => [left[row], left[row], right[row], right[row], left[row], null]),
+    y: rows.flatMap((row) => [low[row], high[row], high[row], low[row], low[row], null]),
+    fill: "toself",
+    fillcolor,
+    opacity,
+    line: { width: 0, simplify: false },
+  };
+}
+
+/** An upright stripe behind everything, from `x0` to `x1`. */
+export const stripe = (x0, x1, fillcolor, opacity, yref = "y domain") => ({
+  type: "rect",
+  layer: "below",
+  line: { width: 0 },
+  fillcolor,
+  opacity,
+  xref: "x",
+  yref,
+  x0,
+  x1,
+  y0: 0,
+  y1: 1,
+});
+
+const [SMALL, LARGE] = [1e-3, 1e5]; // beyond, the labels of an axis share a power of ten
+const STEPS = [1, 2, 3, 4, 5, 10, 20, 50, 100, 200];
+const LETTER = 0.47; // the width of a digit in rem, at the size of the labels
+
+/** {tickvals, ticktext} for about `count` labels between `low` and `high`, at multiples of 1, 2 or 5. */
+export function ticks([low, high], count) {
+  const rough = (high - low) / count;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * (rough < 1.5 * unit ? 1 : rough < 3.5 * unit ? 2 : rough < 7.5 * unit ? 5 : 10);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  const tickvals = Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(15)));
+  return { tickvals, ticktext: labels(tickvals, step) };
+}
+
+/** `ticks`, but the power of ten that the labels share apart, as `unit`: "" where there is none. */
+export function bare(range, count) {
+  const { tickvals, ticktext } = ticks(range, count);
+  const [, unit = ""] = ticktext.join(" ").match(/·(\S+)/) ?? [];
+  return { tickvals, ticktext: ticktext.map((text) => text.split("·")[0]), unit };
+}
+
+/** At most `count` labels for an axis of logarithms to the base of ten, from `low` to `high`. */
+export function decades([low, high], count) {
+  const step = STEPS.find((each) => (high - low) / each < count) ?? STEPS.at(-1);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  const tickvals = Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+  return { tickvals, ticktext: tickvals.map(decade) };
+}
+
+/** Ten to the `exponent` as a label, 1 and 10 as people write them. */
+export const decade = (exponent) => (exponent === 0 ? "1" : exponent === 1 ? "10" : power(exponent));
+
+/** As many ticks as stand beside each other on `room` rem, `count` at most. */
+export function fitting(range, count, room) {
+  const found = ticks(range, count);
+  const wide = widest(found.ticktext) + 1;
+  return count > 1 && wide * found.ticktext.length > room ? fitting(range, count - 1, room) : found;
+}
+
+/** The width of the widest label, in rem. */
+export function widest(texts) {
+  const width = (text) => [...text].reduce((sum, sign) => sum + (/[-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]/.test(sign) ? 0.7 : 1) * LETTER, 0);
+  return Math.max(0, ...texts.map(width));
+}
+
+function labels(values, step) {
+  const size = Math.max(...values.map(Math.abs));
+  const exponent = size >= LARGE || size < SMALL ? Math.floor(Math.log10(size) + 1e-9) : 0;
+  const decimals = Math.min(100, Math.max(0, exponent - Math.floor(Math.log10(step) + 1e-9)));
+  const scaled = (value) => typographic((value / 10 ** exponent).toFixed(decimals));
+  return values.map((value) =>
+    exponent === 0 ? scaled(value) : value === 0 ? "0" : `${scaled(value)}·${power(exponent)}`,
+  );
+}

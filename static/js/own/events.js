@@ -1,0 +1,74 @@
+// The server's word on the visitor's file: listening to it, opening the page anew once it can be shown again, and the
+// token that lets the file be loaded again.
+
+const LATER = 1500; // ms until it is tried again where nobody answers, or the browser has given up
+
+/** Calls `told(state)` with the present state and then with every other; `gone()` when nobody tells any more. */
+export function stream({ told, gone }) {
+  let source = null;
+  let timer = 0;
+
+  function open() {
+    if (document.hidden || source !== null) return;
+    source = new EventSource("/events");
+    source.addEventListener("message", ({ data }) => told(JSON.parse(data)));
+    source.addEventListener("error", () => {
+      gone();
+      if (source?.readyState !== EventSource.CLOSED) return; // it tries by itself
+      close();
+      timer = setTimeout(open, LATER);
+    });
+  }
+
+  function close() {
+    clearTimeout(timer);
+    source?.close();
+    source = null;
+  }
+
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", open);
+  open();
+}
+
+// The word that stands behind the # of the printed address: whoever has it may have the files loaded again. It is kept
+// for this tab alone, and is taken out of the address, so that no link carries it on.
+const KEY = "gradloupe-token";
+const given = new URLSearchParams(location.hash.slice(1)).get("token");
+
+if (given) {
+  sessionStorage.setItem(KEY, given);
+  history.replaceState(history.state, "", location.pathname + location.search);
+}
+
+/** The word, "" where it is not known. */
+export const token = () => sessionStorage.getItem(KEY) ?? "";
+
+let latest = 0;
+
+/**
+ * Open this page anew once `address`, where its numbers are, has any; `refused(detail)` hears why it has none. A busy
+ * server is asked again after LATER, then after twice as long, and so on.
+ */
+export async function anew(address, refused, later = LATER) {
+  const mine = (latest += 1);
+  const response = await fetch(address, { cache: "no-cache" }).catch(() => null);
+  if (mine !== latest) return;
+  if (response?.ok) location.reload();
+  else if (response !== null && response.status < 500) refused((await response.json()).detail);
+  else setTimeout(() => mine === latest && anew(address, refused, 2 * later), later);
+}
+
+const MOST = 3; // frames beside each other that listen: a browser has six connections for one host
+
+/** The figure in a frame follows the visitor's file, unless there are too many beside it. */
+export function followInFrame({ shown, digest }) {
+  let asked = digest;
+  const told = ({ digests: { [shown]: now } }) => {
+    if (now === undefined || now === asked) return;
+    asked = now;
+    anew(`/ops/${encodeURIComponent(shown)}.json${location.search}`, () => {}); // what was drawn last stays
+  };
+  if (parent.length <= MOST) stream({ told, gone: () => {} });
+}
