@@ -231,12 +231,12 @@ class Op:
             except (OSError, TypeError):
                 return 1, ""
             return first, "".join(lines)
-        text = inspect.getsource(module)
+        lines, _ = inspect.getsourcelines(module)
         written = (ast.ClassDef, ast.FunctionDef, ast.Assign)
-        nodes = [node for node in ast.parse(text).body if isinstance(node, written) and not _declares(node)]
+        nodes = [node for node in ast.parse("".join(lines)).body if isinstance(node, written) and not _declares(node)]
         first = min(each.lineno for node in nodes for each in (node, *getattr(node, "decorator_list", ())))
         last = max(node.end_lineno or node.lineno for node in nodes)
-        return first, "\n".join(text.splitlines()[first - 1 : last]) + "\n"
+        return first, "".join(lines[first - 1 : last])
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the Function on its inputs and parameters, in the order declared."""

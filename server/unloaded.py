@@ -8,6 +8,7 @@ from typing import Any
 from .fault import Fault, last_line
 from .loss import Lost
 from .mishap import Excerpt, around, trouble
+from .source_lines import source_lines
 from .work import Work
 
 MOST_COLUMNS = 200
@@ -38,4 +39,4 @@ def _excerpt(last: Fault | None) -> Excerpt:
         text = Path(last.file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    return around(((number, line[:MOST_COLUMNS]) for number, line in enumerate(text.splitlines(), 1)), last.line)
+    return around(((number, line[:MOST_COLUMNS]) for number, line in enumerate(source_lines(text), 1)), last.line)

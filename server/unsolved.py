@@ -8,6 +8,7 @@ from typing import Any
 from .fault import Fault, last_line
 from .loss import Lost
 from .mishap import Excerpt, around, trouble
+from .source_lines import source_lines
 
 
 def unsolved(lost: Lost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def unsolved(lost: Lost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
 
 def _excerpt(last: Fault | None, stub: dict[str, Any]) -> Excerpt:
     """The lines round the last one, as far as it is one of the Function's source."""
-    lines = list(enumerate(stub["source"].splitlines(), stub["first_line"]))
+    lines = list(enumerate(source_lines(stub["source"]), stub["first_line"]))
     if last is None or not last.lies_in(stub["file"]) or last.line not in dict(lines):
         return []
     return around(lines, last.line)

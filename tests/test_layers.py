@@ -39,6 +39,7 @@ SHARED = {
         "paths",
         "own.target",
         "question",
+        "source_lines",
         "work",
     )
 }

@@ -6,6 +6,8 @@ import ast
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..source_lines import source_lines
+
 DOCUMENTED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -24,7 +26,7 @@ def docstrings(source: str) -> dict[int, Docstring]:
         tree = ast.parse(source)
     except SyntaxError:
         return {}
-    lines, found = source.splitlines(), {}
+    lines, found = source_lines(source), {}
     for node in ast.walk(tree):
         if not isinstance(node, DOCUMENTED) or not (text := ast.get_docstring(node)):
             continue
@@ -32,6 +34,6 @@ def docstrings(source: str) -> dict[int, Docstring]:
         indent = lines[start - 1][: node.body[0].col_offset]
         if indent.strip() or any(each.lineno == stop for each in node.body[1:]):
             continue  # the line says more than that
-        first = lines[start - 1] if start == stop else f'{indent}"""{text.splitlines()[0]} …"""'
+        first = lines[start - 1] if start == stop else f'{indent}"""{source_lines(text)[0]} …"""'
         found[start] = Docstring(first, range(start + 1, stop + 1))
     return found

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from markupsafe import Markup
 
 from ..highlight import painted
+from ..source_lines import source_lines
 from .docstrings import docstrings
 
 Rows = list[tuple[int | None, int | None, bool]]
@@ -36,7 +37,7 @@ def listings(left: str, right: str, first: tuple[int, int] = (1, 1)) -> tuple[Ma
 
 def _listing(source: str, found: list[tuple[int | None, bool]], side: str, first: int) -> Markup:
     lines, folded = painted(source), docstrings(source)
-    plain = {i for i, line in enumerate(source.splitlines(), 1) if not line.strip()}
+    plain = {i for i, line in enumerate(source_lines(source), 1) if not line.strip()}
     spans = []
     for number, same in found:
         if number is None:
@@ -56,7 +57,7 @@ def _unfolded(source: str) -> dict[int, str]:
     """What is compared of the lines that are shown, by their numbers."""
     folded = docstrings(source)
     hidden = {line for each in folded.values() for line in each.rest}
-    lines = enumerate(source.splitlines(), 1)
+    lines = enumerate(source_lines(source), 1)
     return {i: '"""' if i in folded else line for i, line in lines if i not in hidden}
 
 

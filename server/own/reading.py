@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from ..paths import OPS, SERVER
+from ..source_lines import source_lines
 
 OURS = (Path(OPS).resolve(), Path(SERVER).resolve())
 INSTALLED = frozenset(("site-packages", "dist-packages"))
@@ -98,4 +99,4 @@ def _remember(path: str, data: bytes) -> None:
         text = decode_source(data)
     except (UnicodeDecodeError, SyntaxError, LookupError):  # which is said when it is compiled
         return
-    linecache.cache[path] = (len(data), None, text.splitlines(True), path)
+    linecache.cache[path] = (len(data), None, [f"{line}\n" for line in source_lines(text)], path)

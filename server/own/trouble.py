@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import mishap
 from ..paths import SERVER
+from ..source_lines import source_lines
 from .absent import NoFunction
 from .reading import Reading
 from .target import BadTarget
@@ -166,7 +167,7 @@ def _bad_byte(problem: UnicodeDecodeError) -> tuple[int, str]:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:
-    for n, text in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
+    for n, text in enumerate(source_lines(data.decode("utf-8-sig", "replace")), 1):
         yield n, text[:MOST_COLUMNS]
 
 

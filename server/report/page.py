@@ -7,7 +7,6 @@ from base64 import b64encode
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..checked import FAULTY, VERDICT, Checked, Finding, Swept, Worst, accusing, gravest
+from ..source_lines import source_lines
 
 
 def checked(
@@ -75,8 +76,8 @@ def _finding(op: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
 
 def _backward(source: str) -> int | None:
     """The line of the source at which backward begins."""
-    lines = source.splitlines()
-    return next((i for i, line in enumerate(lines, 1) if line.split("(")[0].strip() == "def backward"), None)
+    lines = enumerate(source_lines(source), 1)
+    return next((i for i, line in lines if line.split("(")[0].strip() == "def backward"), None)
 
 
 def _line(op: Mapping[str, Any], line: int | None) -> int | None:
