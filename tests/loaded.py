@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,13 +84,17 @@ class Own(InThread):
         return patient.post(self.url + address, headers=named)
 
 
+def showing(folder: Path, *arguments: str, text: str = MY_OPS) -> AbstractContextManager[Own]:
+    """What ``gradloupe my_ops.py`` serves where the file holds ``text``, as ``showing_all``."""
+    return showing_all(folder, {"my_ops.py": text}, *arguments)
+
+
 @contextmanager
-def showing(folder: Path, *arguments: str, text: str = MY_OPS) -> Iterator[Own]:
-    """What ``gradloupe my_ops.py`` serves, in a thread of the tests and as if started in ``folder``, where the file
-    holds ``text``; its Functions are loaded.
-    """
-    (folder / "my_ops.py").write_text(text)
-    with serving_in_thread("my_ops.py", *arguments, cwd=folder) as server:
+def showing_all(folder: Path, files: dict[str, str], *arguments: str) -> Iterator[Own]:
+    """What ``gradloupe one.py another.py`` serves, started in ``folder`` in a thread of the tests; all are loaded."""
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    with serving_in_thread(*files, *arguments, cwd=folder) as server:
         own = Own(server.url, server.door, server.token)
         own.get("/own?wait=1")
         yield own

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +120,8 @@ def serving(
     with process.stdout:
         said = process.stdout.readline()
         try:
-            yield InProcess(next(word for word in said.split() if word.startswith("http://")), process)
+            url = next(word for word in said.split() if word.startswith("http://"))
+            yield InProcess(url.partition("/own#")[0], process)
         finally:
             _end(process)
 
@@ -147,15 +148,24 @@ def copy_of_the_house(folder: Path) -> Path:
     return copy
 
 
-def hold(house: Path) -> None:
-    """Have the ops of a copy of the house stay unloaded until they are released; its server runs in their folder."""
-    with (house / "ops" / "exp.py").open("a") as op:
-        op.write("\nimport os, time\nwhile not os.path.exists('released'):\n    time.sleep(0.01)\n")
+@contextmanager
+def torch_loading(running: InThread) -> Iterator[Callable[[], None]]:
+    """A server started in a thread meanwhile has no worker, as while torch is loading, until what is yielded is called.
 
+    The worker of ``running`` is there already.
+    """
+    running.wait_until_ready()
+    zygotes = children(os.getpid(), "server.zygote")
 
-def release(house: Path) -> None:
-    """Let the ops that are held be loaded."""
-    (house.parent / "released").touch()
+    def tell(sign: signal.Signals) -> None:
+        for zygote in zygotes:
+            os.kill(zygote, sign)
+
+    tell(signal.SIGSTOP)
+    try:
+        yield lambda: tell(signal.SIGCONT)
+    finally:
+        tell(signal.SIGCONT)
 
 
 def children(pid: int, module: str = "") -> list[int]:

@@ -16,8 +16,10 @@ from pathlib import Path
 
 import patient
 import pytest
-from misbehaving import MISBEHAVING
-from serving import Server, hold, release, serving
+from loaded import showing
+from misbehaving import OWN
+from serving import InThread, Server, serving_in_thread, torch_loading
+from waiting import until
 from wire import connected, read, send
 
 from gradloupe.server.engine import QUEUE
@@ -174,11 +176,10 @@ def test_another_section_has_another_tag_and_the_same_one_the_same(server: str) 
     assert len(set(tags)) == 5
 
 
-def test_a_section_that_failed_is_not_kept(house: Path) -> None:
-    (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving(path=str(house.parent), cwd=house.parent) as server:
+def test_a_section_that_failed_is_not_kept(tmp_path: Path) -> None:
+    with showing(tmp_path, text=OWN) as server:
         for ending in (".json", ".csv"):
-            failed = server.get(f"/ops/misbehaving{ending}?deed=raise")
+            failed = server.get(f"/ops/Misbehaving{ending}?deed=raise")
             assert (failed.status_code, failed.headers["cache-control"]) == (200, "no-store")
             assert "etag" not in failed.headers
 
@@ -242,9 +243,8 @@ def test_a_strangers_text_is_escaped_on_the_page(server: str) -> None:
         assert "<script>" not in patient.get(server + address).text
 
 
-def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_there(house: Path) -> None:
-    hold(house)
-    with serving(path=str(house.parent), cwd=house.parent) as server, ThreadPoolExecutor() as pool:
+def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_there(running: InThread) -> None:
+    with torch_loading(running) as loaded, serving_in_thread() as server, ThreadPoolExecutor() as pool:
         data = pool.submit(server.get, "/ops/exp.json")
         health = pool.submit(server.get, "/healthz?wait=1")
         assert server.get("/healthz").json() == {"status": "starting"}
@@ -253,7 +253,7 @@ def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_t
             assert page.status_code == 200
             assert page.headers["cache-control"] == "no-store"
             assert f'data-address="{held}"' in page.text
-        release(house)
+        loaded()
         assert health.result().json() == {"status": "ready"}
         assert data.result().json()["verdict"]["word"] == "matches"
         assert 'data-still="1"' in server.get("/ops/exp").text
@@ -262,7 +262,7 @@ def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_t
 @pytest.fixture(scope="module")
 def unhurried() -> Iterator[Server]:
     """A server whose questions may take as long as a test holds them up."""
-    with serving("--deadline", "300", "--requests-per-peer", "0") as server:
+    with serving_in_thread("--deadline", "300", "--requests-per-peer", "0") as server:
         server.wait_until_ready()
         yield server
 
@@ -282,6 +282,11 @@ def number(server: Server, name: str) -> float:
     """One of its numbers."""
     found = re.search(rf"^gradloupe_{re.escape(name)} (\S+)$", server.get("/metrics").text, re.MULTILINE)
     return float(found[1]) if found else 0.0
+
+
+def wait_for(server: Server, questions: int) -> None:
+    """Return when so many questions wait."""
+    assert until(lambda: number(server, "waiting") >= questions)
 
 
 def test_more_questions_than_can_wait_are_sent_away_with_a_time_to_come_back(unhurried: Server) -> None:
@@ -309,8 +314,7 @@ def test_a_question_whose_client_has_left_is_dropped(unhurried: Server) -> None:
         for i in range(40):
             with connected(unhurried) as connection:
                 send(connection, f"/ops/functional_linear.json?grad_output={i + 2}")
-                while number(unhurried, "waiting") <= i:
-                    pass
+                wait_for(unhurried, i + 1)
         number(unhurried, "waiting")  # whoever has left before is missed by now
     assert unhurried.get("/ops/exp.json?count=7").status_code == 200
     assert number(unhurried, 'questions_total{outcome="answered"}') - before == 2  # the first was under way

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 from browsing import alone, curves, opened, shows, value_at
+from loaded import Own, showing_all
 from playwright.sync_api import Browser, Page, expect
-from serving import copy_of_the_house, serving
 
 OP = '''
 import torch
-from .op import Input, Op
+from gradloupe.ops import Input, Op
 
-class Strange(torch.autograd.Function):
+class {name}(torch.autograd.Function):
     """Strange."""
 
     @staticmethod
@@ -26,7 +26,7 @@ class Strange(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         return grad_output * ({backward})
 
-op = Op(function=Strange, title="Strange", group="Strange", forward="y", backward="g", inputs=(Input("x"),))
+op = Op(function={name}, title="Strange", group="Strange", forward="y", backward="g", inputs=(Input("x"),))
 '''
 OPS = {
     "reciprocal": ("1 / x", "-1 / x**2"),
@@ -38,20 +38,19 @@ RANGES = "() => ['yaxis', 'yaxis2'].map(axis => document.querySelector('#plot').
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server whose gallery has the strange ops too."""
-    folder = tmp_path_factory.mktemp("strange")
-    copy = copy_of_the_house(folder)
-    for name, (forward, backward) in OPS.items():
-        (copy / "ops" / f"{name}.py").write_text(OP.format(forward=forward, backward=backward))
-    with serving(cwd=folder, path=str(folder)) as server:
-        server.wait_until_ready()
-        yield server.url
+def strange(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    """A server that shows the strange ops."""
+    files = {
+        f"{name}.py": OP.format(name=name, forward=forward, backward=backward)
+        for name, (forward, backward) in OPS.items()
+    }
+    with showing_all(tmp_path_factory.mktemp("strange"), files) as server:
+        yield server
 
 
 @pytest.fixture
-def page(browser: Browser, house: str) -> Iterator[Page]:
-    with alone(browser, house) as page:
+def page(browser: Browser, strange: Own) -> Iterator[Page]:
+    with alone(browser, strange.url) as page:
         yield page
 
 

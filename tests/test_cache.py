@@ -11,7 +11,8 @@ import brotli
 import httpx2
 import patient
 import pytest
-from misbehaving import MISBEHAVING
+from loaded import showing
+from misbehaving import OWN
 from serving import Server, serving
 
 from gradloupe.server.bodies import Bodies, Body
@@ -139,12 +140,10 @@ def test_a_large_body_does_not_drive_out_all_others() -> None:
     assert bodies.find("large", "") is None
 
 
-def test_a_failure_is_measured_again(house: Path) -> None:
-    (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving(path=str(house.parent), cwd=house.parent) as server:
-        server.wait_until_ready()
+def test_a_failure_is_measured_again(tmp_path: Path) -> None:
+    with showing(tmp_path, text=OWN) as server:
         for ending in ("", ".json", ".csv", ".svg"):
-            failed = server.get(f"/ops/misbehaving{ending}?deed=raise")
+            failed = server.get(f"/ops/Misbehaving{ending}?deed=raise")
             assert failed.headers["cache-control"] == "no-store", ending
             assert "etag" not in failed.headers
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import patient
 import pytest
 from browsing import alone, curves, enter, opened, shows, value_at
+from loaded import showing_all
 from playwright.sync_api import Browser, Page, expect
-from serving import copy_of_the_house, serving
 
 from gradloupe.server.question import VIEWS
 
 MANY = '''import torch
 
-from .op import Input, Op, Parameter
+from gradloupe.ops import Input, Op, Parameter
 
 
 class Many(torch.autograd.Function):
@@ -46,7 +46,7 @@ op = Op(
 
 EMPTY = '''import torch
 
-from .op import Input, Op
+from gradloupe.ops import Input, Op
 
 
 class Empty(torch.autograd.Function):
@@ -74,7 +74,7 @@ op = Op(
 
 INVERSE = '''import torch
 
-from .op import Input, Op
+from gradloupe.ops import Input, Op
 
 
 class Inverse(torch.autograd.Function):
@@ -97,12 +97,8 @@ op = Op(function=Inverse, title="Inverse", group="Tests", forward="y = 1/x", bac
 
 @pytest.fixture(scope="module")
 def declaring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    house = copy_of_the_house(tmp_path_factory.mktemp("declaring"))
-    (house / "ops" / "many.py").write_text(MANY)
-    (house / "ops" / "empty.py").write_text(EMPTY)
-    (house / "ops" / "inverse.py").write_text(INVERSE)
-    with serving(path=str(house.parent), cwd=house.parent) as server:
-        server.wait_until_ready()
+    files = {"many.py": MANY, "empty.py": EMPTY, "inverse.py": INVERSE}
+    with showing_all(tmp_path_factory.mktemp("declaring"), files) as server:
         yield server.url
 
 
@@ -113,40 +109,40 @@ def there(browser: Browser, declaring: str) -> Iterator[Page]:
 
 
 def test_choices_that_look_like_numbers_or_lists_stay_words(there: Page) -> None:
-    opened(there, "/ops/many")
+    opened(there, "/ops/Many")
     there.locator("#controls").get_by_label("mode").select_option("2.0")
-    shows(there, "/ops/many?mode=2.0")
+    shows(there, "/ops/Many?mode=2.0")
     there.locator("#controls").get_by_label("mode").select_option("4;a")
-    shows(there, "/ops/many?mode=4;a")
+    shows(there, "/ops/Many?mode=4;a")
     assert value_at(curves(there)["analytical"], 0) == 4
     there.reload()
-    shows(there, "/ops/many?mode=4;a")
+    shows(there, "/ops/Many?mode=4;a")
     expect(there.locator("#controls").get_by_label("mode")).to_have_value("4;a")
 
 
 def test_elements_beyond_those_offered_are_kept(there: Page) -> None:
-    opened(there, "/ops/many?wrt=x[299]&of=y[299]")
+    opened(there, "/ops/Many?wrt=x[299]&of=y[299]")
     expect(there.get_by_label("with respect to")).to_have_value("x[299]")
     enter(there.locator("#field-k"), "2")
-    shows(there, "/ops/many?k=2&wrt=x[299]&of=y[299]")
+    shows(there, "/ops/Many?k=2&wrt=x[299]&of=y[299]")
     assert value_at(curves(there)["analytical"], 0) == 2
 
 
 def test_another_element_is_swept_over_the_range_that_the_server_names(there: Page) -> None:
-    opened(there, "/ops/many")
+    opened(there, "/ops/Many")
     there.get_by_label("with respect to").select_option("k")
-    shows(there, "/ops/many?wrt=k")
+    shows(there, "/ops/Many?wrt=k")
     expect(there.locator("#field-start")).to_have_value("−2")
     expect(there.locator("#field-stop")).to_have_value("4")
     enter(there.locator("#field-stop"), "3")
-    shows(there, "/ops/many?wrt=k&stop=3")
+    shows(there, "/ops/Many?wrt=k&stop=3")
     there.get_by_label("with respect to").select_option("x[0]")
-    shows(there, "/ops/many")
+    shows(there, "/ops/Many")
     expect(there.locator("#field-stop")).to_have_value("5")
 
 
 def test_a_pole_is_named_as_one_and_leaves_the_rest_visible(there: Page) -> None:
-    opened(there, "/ops/inverse")
+    opened(there, "/ops/Inverse")
     expect(there.locator("#summary")).to_contain_text("y grows without bound at x = 0.3142")
     expect(there.locator("#marks table")).to_have_count(0)
     assert "closed ends" not in curves(there)
@@ -159,17 +155,17 @@ def test_a_pole_is_named_as_one_and_leaves_the_rest_visible(there: Page) -> None
 
 
 def test_an_input_without_elements_is_shown_as_empty(declaring: str) -> None:
-    page = patient.get(f"{declaring}/ops/empty")
+    page = patient.get(f"{declaring}/ops/Empty")
     assert page.status_code == 200
     assert "e is empty: 0, 0 values." in page.text
     assert 'name="e"' not in page.text
-    for address in ("/embed/empty", "/compare?left=empty&right=double", "/ops/empty.csv?e=", "/ops/empty.html"):
+    for address in ("/embed/Empty", "/compare?left=Empty&right=double", "/ops/Empty.csv?e=", "/ops/Empty.html"):
         assert patient.get(declaring + address).status_code == 200, address
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_bears_an_input_without_elements(declaring: str, view: str) -> None:
-    answer = patient.get(f"{declaring}/ops/empty.json?view={view}")
+    answer = patient.get(f"{declaring}/ops/Empty.json?view={view}")
     assert answer.status_code == 200
     assert answer.json()["failure"] is None
     assert answer.json().get("sentence") or answer.json()["verdict"]["word"] == "matches"

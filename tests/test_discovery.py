@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import patient
 import pytest
-from serving import Server, serving
+from serving import Server, serving_in_thread
 
 from gradloupe.ops import OPS
 
@@ -44,7 +44,7 @@ def head(url: str) -> Head:
 
 @pytest.fixture(scope="module")
 def public() -> Iterator[Server]:
-    with serving("--public", "--url", PUBLIC) as server:
+    with serving_in_thread("--public", "--url", PUBLIC) as server:
         server.wait_until_ready()
         yield server
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from misbehaving import MISBEHAVING
+from misbehaving import OWN
 from serving import serving, to_the_last, witnessed
 from wire import connected, read, send
 
@@ -38,12 +38,12 @@ def test_requests_under_way_are_finished_and_new_ones_refused(last: signal.Signa
         to_the_last(witness)
 
 
-def test_what_takes_longer_than_the_end_may_is_told_to_come_back(house: Path) -> None:
-    (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving("--deadline", "60", path=str(house.parent), cwd=house.parent) as server:
+def test_what_takes_longer_than_the_end_may_is_told_to_come_back(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(OWN)
+    with serving("my_ops.py", "--deadline", "60", cwd=tmp_path) as server:
         server.wait_until_ready()
         with connected(server) as number, connected(server) as page:
-            send(number, "/ops/misbehaving.json?deed=hang")
+            send(number, "/ops/Misbehaving.json?deed=hang")
             send(page, "/ops/exp.html")
             assert server.get("/healthz").status_code == 200
             server.process.send_signal(signal.SIGTERM)
@@ -53,10 +53,11 @@ def test_what_takes_longer_than_the_end_may_is_told_to_come_back(house: Path) ->
                 assert b"ask again" in body
 
 
-def test_a_connection_that_is_kept_open_does_not_keep_the_server() -> None:
-    with serving() as server, connected(server) as idle:
+def test_a_connection_that_is_kept_open_does_not_keep_the_server(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as log, serving(log=log) as server, connected(server) as idle:
         idle.sendall(b"HEAD /docs HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200" in idle.recv(65536)
         server.process.send_signal(signal.SIGTERM)
         assert idle.recv(65536) == b""
-        server.process.wait(5)
+        server.process.wait(60)
+    assert "shutdown exceeded" not in (tmp_path / "log").read_text()  # as uvicorn says where it has waited in vain

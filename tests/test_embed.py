@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import CURVES, WITHIN, alone, curves, drag, here, opened, settles, shows, warmed
+from browsing import CURVES, alone, curves, drag, here, opened, settles, shows, warmed
 from host import Host, hosting, visiting
 from playwright.sync_api import Browser, Frame, FrameLocator, Page, expect
-from serving import Server, children, serving
+from serving import InThread, serving_in_thread, torch_loading
 
 PARTS = {
     "title": "#title",
@@ -28,6 +24,7 @@ PARTS = {
     "source": "pre.source",
 }
 SANDBOX = "allow-scripts"
+MANY = 9  # frames, of which three are in sight at most
 # Puts a frame into the page of the host, and writes down what it says.
 PUT = """([src, attributes, height]) => {
   window.heard = [];
@@ -75,20 +72,6 @@ def fills(frame: Page | Frame) -> bool:
     """Whether the figure is as wide as its place, and drawn for that."""
     inside, laid_out, seen = frame.evaluate(WIDTHS)
     return bool(inside == laid_out == pytest.approx(seen, abs=0.5))
-
-
-@contextmanager
-def loading(server: Server) -> Iterator[None]:
-    """As long as this lasts the server is loading torch."""
-    until = monotonic() + WITHIN
-    while not (found := children(server.process.pid, "server.zygote")) and monotonic() < until:
-        pass
-    (zygote,) = found
-    os.kill(zygote, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(zygote, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -303,24 +286,24 @@ def test_in_a_tab_that_is_closed_it_waits_and_comes_out_as_wide_as_the_tab(
         assert max(analytical) < 0
 
 
-def test_of_twenty_on_a_page_only_those_in_sight_are_alive(browser: Browser, host: Host, server: str) -> None:
+def test_of_many_on_a_page_only_those_in_sight_are_alive(browser: Browser, host: Host, server: str) -> None:
     for sign in (1, -1):
         warmed(server, f"/embed/exp?grad_output={sign}")
     frames = "".join(
         f'<p>Figure {i}<iframe sandbox="{SANDBOX}" width="600" height="420"'
         f' src="{server}/embed/exp?grad_output={1 - 2 * (i % 2)}&amp;height=420"></iframe>'
-        for i in range(20)
+        for i in range(MANY)
     )
     with visiting(browser, host, frames) as page:
         for each in page.frames[1:]:
             each.wait_for_load_state()
         live(page.frame_locator("iframe").first)
-        settles(lambda: [each.locator("#still .panel").count() for each in page.frames[4:]], [2] * 17)
-        assert [each.evaluate(LIBRARIES) for each in page.frames[4:]] == [0] * 17
+        settles(lambda: [each.locator("#still .panel").count() for each in page.frames[4:]], [2] * (MANY - 3))
+        assert [each.evaluate(LIBRARIES) for each in page.frames[4:]] == [0] * (MANY - 3)
         last = page.frame_locator("iframe").last
         page.locator("iframe").last.scroll_into_view_if_needed()
         live(last)
-        assert page.frames[10].evaluate(LIBRARIES) == 0
+        assert page.frames[6].evaluate(LIBRARIES) == 0
 
 
 def test_the_page_around_scrolls_on_over_the_figure(browser: Browser, host: Host, server: str) -> None:
@@ -432,12 +415,11 @@ def test_a_verdict_that_was_cut_short_is_read_by_pointing_at_it(page: Page) -> N
     assert page.locator("#canvas").bounding_box() == before
 
 
-def test_while_torch_is_loading_the_frame_says_so_and_the_figure_follows(browser: Browser) -> None:
-    with serving() as starting, ExitStack() as opening:
-        with loading(starting):
-            page = opening.enter_context(alone(browser, starting.url))
-            page.goto("/embed/exp?hide=source", wait_until="commit")
-            expect(page.get_by_text("torch is still loading")).to_be_visible()
-            assert page.locator(".masthead, .colophon").count() == 0
+def test_while_torch_is_loading_the_frame_says_so_and_the_figure_follows(browser: Browser, running: InThread) -> None:
+    with torch_loading(running) as loaded, serving_in_thread() as starting, alone(browser, starting.url) as page:
+        page.goto("/embed/exp?hide=source", wait_until="commit")
+        expect(page.get_by_text("torch is still loading")).to_be_visible()
+        assert page.locator(".masthead, .colophon").count() == 0
+        loaded()
         shows(page, "/ops/exp")
         assert "analytical" in curves(page)

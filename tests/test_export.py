@@ -18,9 +18,9 @@ import patient
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY, WINDOW, curves, drag, shows
-from misbehaving import MISBEHAVING
+from loaded import showing
+from misbehaving import OWN
 from playwright.sync_api import Browser, Page, expect
-from serving import serving
 
 from gradloupe.server.address import Address, default
 from gradloupe.server.answers import Answers
@@ -282,14 +282,12 @@ def test_there_are_places_for_so_many_files_and_sizes_at_once() -> None:
     with_exports(run, 60)
 
 
-def test_a_file_of_a_failure_is_not_kept(house: Path) -> None:
-    (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving(path=str(house.parent), cwd=house.parent) as server:
-        server.wait_until_ready()
-        file = server.get("/ops/misbehaving.html?deed=raise&sliders=grad_output:2")
+def test_a_file_of_a_failure_is_not_kept(tmp_path: Path) -> None:
+    with showing(tmp_path, text=OWN) as server:
+        file = server.get("/ops/Misbehaving.html?deed=raise&sliders=grad_output:2")
         assert file.headers["cache-control"] == "no-store"
         assert stored(file.text)["documents"]
-        size = server.get("/ops/misbehaving.size.json?deed=raise&sliders=grad_output:2")
+        size = server.get("/ops/Misbehaving.size.json?deed=raise&sliders=grad_output:2")
         assert size.headers["cache-control"] == "no-store"
 
 

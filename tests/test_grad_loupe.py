@@ -11,7 +11,7 @@ import pytest
 from browsing import CURVES, resized, value_at
 from host import Host, fitted, framed, hosting, visiting
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, Request, expect
-from serving import serving
+from serving import serving_in_thread
 
 # Every event is written down on the element itself, where the test can wait for it.
 HEAR = """() => { for (const said of ["ready", "change"]) document.addEventListener(said, ({target, detail}) =>
@@ -217,7 +217,7 @@ def test_what_stands_inside_stays_while_the_figure_does_not_come(browser: Browse
 
 
 def test_two_servers_each_have_their_own_figures(browser: Browser, server: str) -> None:
-    with serving() as other:
+    with serving_in_thread() as other:
         other.wait_until_ready()
         body = (
             f'{script(server)}<grad-loupe op="exp" id="one"></grad-loupe>'

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from serving import Server, serving
+from serving import Server, serving_in_thread
 from wire import connected, read
 
 GIVEN = ("--name", "loupe.example.org", "--name", "*.school.example", "--url", "https://gradients.example:8443")
@@ -15,7 +15,7 @@ GIVEN = ("--name", "loupe.example.org", "--name", "*.school.example", "--url", "
 
 @pytest.fixture(scope="module")
 def named() -> Iterator[Server]:
-    with serving(*GIVEN) as server:
+    with serving_in_thread(*GIVEN) as server:
         server.wait_until_ready()
         yield server
 

@@ -15,8 +15,9 @@ from asking import answer
 from axe_playwright_python.sync_playwright import Axe
 from browsing import alone, shows
 from jacobians import BLOCKS, FORGETFUL, HALF_SOFTMAX
+from loaded import showing_all
 from playwright.sync_api import Browser, FloatRect, Page, expect
-from serving import Server, copy_of_the_house, serving
+from serving import Server
 
 from gradloupe.server.catalogue import parsed
 from gradloupe.server.question import Question
@@ -123,17 +124,14 @@ def test_an_integer_output_and_a_parameter_are_answers() -> None:
 @pytest.fixture(scope="module")
 def special(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with a wrong softmax, a Function that cannot bear None, and a Jacobian of 100 by 150."""
-    folder = tmp_path_factory.mktemp("jacobians")
-    house = copy_of_the_house(folder)
-    for name, text in {"half_softmax": HALF_SOFTMAX, "forgetful": FORGETFUL, "blocks": BLOCKS}.items():
-        (house / "ops" / f"{name}.py").write_text(text)
-    with serving(path=str(folder), cwd=folder) as server:
-        server.wait_until_ready()
+    ops = {"half_softmax": HALF_SOFTMAX, "forgetful": FORGETFUL, "blocks": BLOCKS}
+    files = {f"{name}.py": text.replace("from .op import", "from gradloupe.ops import") for name, text in ops.items()}
+    with showing_all(tmp_path_factory.mktemp("jacobians"), files) as server:
         yield server
 
 
 def test_a_backward_that_cannot_bear_none_is_a_result(special: Server) -> None:
-    document = special.get("/ops/forgetful.json?view=jacobian").json()
+    document = special.get("/ops/Forgetful.json?view=jacobian").json()
     losses = {each["name"]: each for each in document["influence"]["losses"]}
     assert "NoneType" in losses["double"]["failure"]
     assert "set_materialize_grads(False)" in losses["double"]["sentence"]
@@ -145,14 +143,14 @@ def test_a_backward_that_cannot_bear_none_is_a_result(special: Server) -> None:
 
 
 def test_a_wrong_index_is_refused_with_what_is_allowed(special: Server) -> None:
-    response = special.get("/ops/blocks.json?view=jacobian&of=y[0,100]")
+    response = special.get("/ops/Blocks.json?view=jacobian&of=y[0,100]")
     assert response.status_code == 422
     assert "allowed are y[0,0] to y[0,99]" in response.json()["detail"]
 
 
 def test_the_maps_are_coloured_read_walked_and_opened(browser: Browser, special: Server) -> None:
     with alone(browser, special.url) as page:
-        asked(page, "/ops/half_softmax?view=jacobian")
+        asked(page, "/ops/HalfSoftmax?view=jacobian")
         shape = (4, 4)
         expect(page.locator("#companion-sentence")).to_contain_text("backward returns the diagonal alone")
         low, high = (page.evaluate(COLOR, [*spot(page, 0, row, 3, shape)]) for row in (0, 3))
@@ -167,23 +165,23 @@ def test_the_maps_are_coloured_read_walked_and_opened(browser: Browser, special:
         reads(page, "y[0,2] by x[0,1]")
         expect(page.locator("#jacobian-reading")).to_have_text(re.compile("returned 0 .*They differ\\.$"))
         page.mouse.click(box["x"] + x, box["y"] + y)
-        shows(page, "/ops/half_softmax?wrt=x[0,1]&of=y[0,2]")
+        shows(page, "/ops/HalfSoftmax?wrt=x[0,1]&of=y[0,2]")
         expect(page.locator("html")).to_have_attribute(
-            "data-companion", "/ops/half_softmax?wrt=x[0,1]&of=y[0,2]&view=jacobian", timeout=20_000
+            "data-companion", "/ops/HalfSoftmax?wrt=x[0,1]&of=y[0,2]&view=jacobian", timeout=20_000
         )
         page.locator("#companion-panel canvas").focus()
         page.keyboard.press("ArrowUp")
         page.keyboard.press("End")
         reads(page, "y[0,1] by x[0,3]:")
         page.keyboard.press("Enter")
-        shows(page, "/ops/half_softmax?wrt=x[0,3]&of=y[0,1]")
+        shows(page, "/ops/HalfSoftmax?wrt=x[0,3]&of=y[0,1]")
         page.get_by_role("button", name="Worst").click()
         expect(page.get_by_role("button", name="Worst")).to_have_count(0)
 
 
 def test_a_large_jacobian_is_walked_block_by_block(browser: Browser, special: Server) -> None:
     with alone(browser, special.url) as page:
-        asked(page, "/ops/blocks?view=jacobian")
+        asked(page, "/ops/Blocks?view=jacobian")
         panel = page.locator("#companion-panel")
         expect(panel).to_contain_text("rows 0–63 of 100")
         expect(panel).to_contain_text("columns 0–63 of 150")

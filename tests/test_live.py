@@ -9,7 +9,7 @@ from pathlib import Path
 
 import patient
 import pytest
-from browsing import WITHIN, alone, curves, drag, enter, here, opened, settles, shows, visitor, zoom
+from browsing import alone, curves, drag, enter, here, opened, settles, shows, visitor, zoom
 from loaded import Own, showing
 from playwright.sync_api import Browser, Page, expect
 from serving import serving
@@ -376,15 +376,17 @@ def test_who_has_come_by_the_printed_address_may_load_again(page: Page, own: Own
 def test_the_page_says_that_the_server_is_gone_and_ctrl_c_waits_for_no_tab(browser: Browser, file: Path) -> None:
     file.write_text(MINE)
     said = file.with_name("said.txt")
-    with said.open("w") as log, serving(file.name, cwd=file.parent, log=log) as server:
-        url = server.url.partition("/own#")[0]
-        with alone(browser, url) as page:
-            opened(page, "/ops/Twice")
-            follows(page)
-            server.process.send_signal(signal.SIGINT)
-            server.process.wait(WITHIN)
-            expect(page.locator("#following .lamp")).to_have_text("The server is gone; this page waits for it")
-            rises(page, 2)
+    with (
+        said.open("w") as log,
+        serving(file.name, cwd=file.parent, log=log) as server,
+        alone(browser, server.url) as page,
+    ):
+        opened(page, "/ops/Twice")
+        follows(page)
+        server.process.send_signal(signal.SIGINT)
+        server.process.wait(60)
+        expect(page.locator("#following .lamp")).to_have_text("The server is gone; this page waits for it")
+        rises(page, 2)
     assert "shutdown exceeded" not in said.read_text()  # as uvicorn says where it has waited in vain
 
 

@@ -10,23 +10,37 @@ import signal
 import httpx2
 import patient
 import pytest
-from serving import Server, serving, witnessed
+from serving import InProcess, serving, serving_in_thread, witnessed
+from waiting import until
 from wire import connected, read
 
 WORD = "stranger%0d%0aX"
 
 
-def lines(server: Server, wanted: int) -> list[str]:
+def lines(server: InProcess, wanted: int) -> list[str]:
     """The next lines of its standard output, as they come."""
     out = server.process.stdout
     assert out is not None
     return [out.readline().rstrip("\n") for _ in range(wanted)]
 
 
-def test_a_request_is_one_line_of_json() -> None:
-    with serving("--log", "json") as server:
+def written(capsys: pytest.CaptureFixture[str], wanted: int) -> list[str]:
+    """The next lines of the standard output of a server in this process, as they come."""
+    said = ""
+
+    def enough() -> bool:
+        nonlocal said
+        said += capsys.readouterr().out
+        return said.count("\n") >= wanted
+
+    assert until(enough)
+    return said.splitlines()
+
+
+def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving_in_thread("--log", "json") as server:
         response = server.get("/docs")
-        (line,) = lines(server, 1)
+        (line,) = written(capsys, 1)
         entry = json.loads(line)
         assert list(entry) == ["time", "method", "route", "status", "ms", "bytes", "id"]
         assert (entry["method"], entry["route"], entry["status"]) == ("GET", "/docs", 200)
@@ -36,11 +50,11 @@ def test_a_request_is_one_line_of_json() -> None:
         assert entry["id"] == response.headers["x-request-id"]
 
 
-def test_a_request_is_one_line_of_text() -> None:
-    with serving("--log", "text") as server:
+def test_a_request_is_one_line_of_text(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving_in_thread("--log", "text") as server:
         server.get("/docs")
         server.get("/nothing")
-        known, unknown = lines(server, 2)
+        known, unknown = written(capsys, 2)
         assert re.fullmatch(r"\S+Z GET /docs 200 \d+\.\d ms \d+ B [0-9a-f]{16}", known)
         assert " GET (no such address) 404 " in unknown
 
@@ -67,12 +81,12 @@ def test_no_word_of_a_client_is_written(form: str) -> None:
     assert "stranger" not in (said + errors.decode()).lower()
 
 
-def test_a_number_that_a_proxy_has_given_is_kept() -> None:
-    with serving("--log", "json") as server:
+def test_a_number_that_a_proxy_has_given_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving_in_thread("--log", "json") as server:
         given = "0123456789abcdef0123456789abcdef"
         response = patient.get(f"{server.url}/docs", headers={"X-Request-ID": given})
         assert response.headers["x-request-id"] == given
-        assert json.loads(lines(server, 1)[0])["id"] == given
+        assert json.loads(written(capsys, 1)[0])["id"] == given
 
 
 def test_nothing_is_written_unless_the_operator_wants_it() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import patient
 from loaded import showing
-from misbehaving import MISBEHAVING
+from misbehaving import OWN
 from prometheus_client.parser import text_string_to_metric_families
-from serving import Server, serving
+from serving import Server, serving_in_thread
 
 Key = tuple[str, frozenset[tuple[str, str]]]
 
@@ -30,7 +30,7 @@ def number(numbers: dict[Key, float], name: str, **labels: str) -> float:
 
 
 def test_requests_are_counted_by_the_template_of_their_address() -> None:
-    with serving() as server:
+    with serving_in_thread() as server:
         server.wait_until_ready()
         for address in ("/ops/exp.json?count=11", "/ops/cube.json", "/ops/nope.json", "/ops/exp.json?secret=1", "/zz"):
             server.get(address)
@@ -49,7 +49,7 @@ def test_requests_are_counted_by_the_template_of_their_address() -> None:
 
 
 def test_a_repeated_answer_is_counted_as_a_hit_and_asks_nobody() -> None:
-    with serving() as server:
+    with serving_in_thread() as server:
         server.wait_until_ready()
         server.get("/ops/exp.json")
         before = scraped(server)
@@ -63,15 +63,13 @@ def test_a_repeated_answer_is_counted_as_a_hit_and_asks_nobody() -> None:
         assert number(after, "cache_bytes", cache="answers") > 1000
 
 
-def test_a_lost_worker_and_what_became_of_the_question_are_counted(house: Path) -> None:
-    (house / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving(path=str(house.parent), cwd=house.parent) as server:
-        server.wait_until_ready()
-        server.get("/ops/misbehaving.json?deed=raise")
+def test_a_lost_worker_and_what_became_of_the_question_are_counted(tmp_path: Path) -> None:
+    with showing(tmp_path, text=OWN) as server:
+        server.get("/ops/Misbehaving.json?deed=raise")
         assert number(scraped(server), "worker_restarts_total") == 0
-        os.kill(server.worker(), signal.SIGKILL)
+        os.kill(server.door.worker, signal.SIGKILL)
         server.wait_until_ready()
-        server.get("/ops/exp.json?count=5")
+        server.get("/ops/Misbehaving.json?count=5")
         numbers = scraped(server)
         assert number(numbers, "worker_restarts_total") == 1
         assert number(numbers, "questions_total", outcome="failed") == 1
@@ -107,7 +105,7 @@ def test_memory_and_connections_are_there(running: Server) -> None:
 
 
 def test_the_metrics_of_a_public_server_are_not_for_strangers() -> None:
-    with serving("--public", "--forwarded-allow-ips", "127.0.0.1") as server:
+    with serving_in_thread("--public", "--forwarded-allow-ips", "127.0.0.1") as server:
         assert server.get("/metrics").status_code == 200
         for header, value in (("X-Forwarded-For", "203.0.113.7"), ("Forwarded", "for=10.0.0.1"), ("Via", "1.1 proxy")):
             refused = patient.get(f"{server.url}/metrics", headers={header: value})

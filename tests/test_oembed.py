@@ -15,7 +15,7 @@ import patient
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving import Server, serving
+from serving import Server, serving_in_thread
 
 from gradloupe.server.number import BadQuery
 from gradloupe.server.oembed import wanted_by
@@ -236,7 +236,7 @@ def test_every_site_may_ask(server: str) -> None:
 
 
 def test_a_site_with_an_address_of_its_own_speaks_of_that() -> None:
-    with serving("--url", "https://loupe.example.org") as server:
+    with serving_in_thread("--url", "https://loupe.example.org") as server:
         server.wait_until_ready()
         answer = told(server.url, "https://loupe.example.org/ops/exp?stop=1")
         assert frame(answer)["src"] == "https://loupe.example.org/embed/exp?stop=1"

@@ -11,7 +11,7 @@ import pytest
 from browsing import alone, shows
 from loaded import FUNCTIONS, MY_OPS, Own, showing
 from playwright.sync_api import Browser, Page, expect
-from serving import serving
+from serving import serving_in_thread
 from test_accessibility import violations
 
 BROKEN = MY_OPS.replace("x**3", "x**")
@@ -63,15 +63,13 @@ def test_a_server_of_the_gallery_alone_says_so(server: str) -> None:
 
 def test_while_the_file_is_imported_a_page_waits_and_goes_on_by_itself(tmp_path: Path, browser: Browser) -> None:
     (tmp_path / "my_ops.py").write_text(HELD + MY_OPS)
-    with serving("my_ops.py", cwd=tmp_path) as server:
-        url = server.url.partition("/own")[0]
-        with alone(browser, url) as page:
-            page.goto("/own")
-            expect(page.get_by_role("heading", name="Your Functions")).to_be_visible()
-            expect(page.locator(".lede")).to_contain_text("my_ops.py is being imported, once torch is loaded")
-            expect(page.locator(".lede")).to_contain_text("at most, see --loading")
-            (tmp_path / "go").touch()
-            shows(page, "/ops/Clamp")
+    with serving_in_thread("my_ops.py", cwd=tmp_path) as server, alone(browser, server.url) as page:
+        page.goto("/own")
+        expect(page.get_by_role("heading", name="Your Functions")).to_be_visible()
+        expect(page.locator(".lede")).to_contain_text("my_ops.py is being imported, once torch is loaded")
+        expect(page.locator(".lede")).to_contain_text("at most, see --loading")
+        (tmp_path / "go").touch()
+        shows(page, "/ops/Clamp")
 
 
 def test_a_file_that_was_never_loaded_is_explained_and_the_page_goes_on_when_it_is(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import patient
 import pytest
 from browsing import alone, close, curves, opened, shows, value_at
 from playwright.sync_api import Browser, Page, expect
 from seeds import SEEDS
-from serving import hold, release, serving
+from serving import InThread, serving_in_thread, torch_loading
 
 TEMPLATE = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53"
 
@@ -130,12 +129,11 @@ def test_nothing_is_wider_than_the_window(page: Page, width: int, address: str) 
 
 
 def test_the_page_answers_while_torch_is_loading_and_the_curves_follow_by_themselves(
-    browser: Browser, house: Path
+    browser: Browser, running: InThread
 ) -> None:
-    hold(house)
-    with serving(path=str(house.parent), cwd=house.parent) as starting, alone(browser, starting.url) as page:
+    with torch_loading(running) as loaded, serving_in_thread() as starting, alone(browser, starting.url) as page:
         page.goto("/ops/exp", wait_until="commit")
         expect(page.get_by_text("torch is still loading")).to_be_visible()
-        release(house)
+        loaded()
         shows(page, "/ops/exp")
         assert "analytical" in curves(page)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from serving import serving
+from serving import serving_in_thread
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from wire import connected, read, send
@@ -216,7 +216,7 @@ def test_an_idle_connection_makes_room_for_a_new_one(protocol: type[asyncio.Prot
 
 
 def test_520_half_open_connections_do_not_stop_the_service() -> None:
-    with serving("--requests-per-peer", "0") as server, ExitStack() as stack:
+    with serving_in_thread("--requests-per-peer", "0") as server, ExitStack() as stack:
         server.wait_until_ready()
         half_open = [stack.enter_context(connected(server)) for _ in range(520)]
         for connection in half_open:

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from misbehaving import MISBEHAVING
-from serving import Server, copy_of_the_house, serving
+from loaded import Own, showing
+from misbehaving import MISBEHAVING, OWN
+from serving import serving
+from waiting import until
 
 from gradloupe.server.succession import STARTS
 
@@ -19,29 +21,26 @@ BORROWED = sysconfig.get_path("purelib")
 
 
 @pytest.fixture(scope="module")
-def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
     """A server with an op that misbehaves; a question may take 1 s."""
-    folder = tmp_path_factory.mktemp("misbehaving")
-    (copy_of_the_house(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving("--deadline", "1", path=str(folder), cwd=folder) as server:
-        server.wait_until_ready()
+    with showing(tmp_path_factory.mktemp("misbehaving"), "--deadline", "1", text=OWN) as server:
         yield server
 
 
-def test_any_number_of_slow_questions_is_survived(misbehaving: Server) -> None:
+def test_any_number_of_slow_questions_is_survived(misbehaving: Own) -> None:
     for _ in range(STARTS + 1):
-        assert misbehaving.get("/ops/misbehaving.json?deed=hang").json()["failure"]["kind"] == "Timeout"
-    assert misbehaving.get("/ops/exp.json?count=11").json()["verdict"]["word"] == "matches"
+        assert misbehaving.get("/ops/Misbehaving.json?deed=hang").json()["failure"]["kind"] == "Timeout"
+    assert misbehaving.get("/ops/Misbehaving.json?count=11").json()["verdict"]["word"] == "matches"
     misbehaving.wait_until_ready()
 
 
-def test_an_answer_too_large_for_the_channel_is_refused_and_the_worker_stays(misbehaving: Server) -> None:
-    worker = misbehaving.worker()
-    refused = misbehaving.get("/ops/misbehaving.json?deed=shout")
+def test_an_answer_too_large_for_the_channel_is_refused_and_the_worker_stays(misbehaving: Own) -> None:
+    worker = misbehaving.door.worker
+    refused = misbehaving.get("/ops/Misbehaving.json?deed=shout")
     assert refused.status_code == 422
-    assert "misbehaving cannot be sent: a frame of" in refused.json()["detail"]
+    assert "Misbehaving cannot be sent: a frame of" in refused.json()["detail"]
     assert "above the limit" in refused.json()["detail"]
-    assert misbehaving.worker() == worker
+    assert misbehaving.door.worker == worker
 
 
 def test_ops_too_large_for_the_channel_are_named(house: Path) -> None:
@@ -61,14 +60,14 @@ def test_a_worker_that_cannot_be_started_is_said_and_tried_again(house: Path) ->
         server.wait_until_ready()
         python.unlink()
         os.kill(server.zygote(), signal.SIGKILL)
-        assert any(server.get("/healthz?wait=1").status_code == 503 for _ in range(5000))
+        assert until(lambda: server.get("/healthz?wait=1").status_code == 503)
         for address in ("/healthz?wait=1", "/ops/exp.json", "/"):
             refused = server.get(address)
             assert refused.status_code == 503
             assert "No worker process can be started" in refused.text
             assert refused.headers["retry-after"] == "1"
         python.symlink_to(sys.executable)
-        assert any(server.get("/healthz?wait=1").status_code == 200 for _ in range(5000))
+        assert until(lambda: server.get("/healthz?wait=1").status_code == 200)
         assert server.get("/ops/exp.json").json()["verdict"]["word"] == "matches"
 
 

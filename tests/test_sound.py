@@ -115,6 +115,14 @@ for (const each of [heard, cells]) new MutationObserver(note).observe(each, {chi
 SAID = "words => followed.some(([heard]) => heard === words)"
 
 
+# The time of what sounds stands still until the test says how late it is.
+CLOCK = """() => { window.clock = 0;
+Object.defineProperty(BaseAudioContext.prototype, "currentTime", {get: () => window.clock}) }"""
+LATER = """(seconds) => new Promise((done) => { window.clock = seconds;
+requestAnimationFrame(() => requestAnimationFrame(() => done())) })"""
+FORWARD, ANALYTICAL = 0.105, 3.805  # seconds at which these have begun
+
+
 def status(page: Page) -> Locator:
     return page.locator("#heard")
 
@@ -152,8 +160,11 @@ def test_nothing_sounds_before_somebody_asks(browser: Browser, server: str) -> N
 def test_the_button_plays_the_curves_in_turn_and_the_cursor_goes_along(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     follow(page)
+    page.evaluate(CLOCK)
     before = page.locator("#cursor").get_attribute("aria-valuetext")
     page.get_by_role("button", name="Listen").click()
+    for seconds in (FORWARD, FORWARD + 2.5, ANALYTICAL):
+        page.evaluate(LATER, seconds)
     says(page, "Playing analytical")
     assert page.locator("#cursor").get_attribute("aria-valuetext") == before  # nobody speaks over it
     page.get_by_role("button", name="Stop").click()
@@ -191,6 +202,8 @@ def test_without_motion_the_cursor_jumps(browser: Browser, server: str) -> None:
         page.emulate_media(reduced_motion="reduce")
         opened(page, "/ops/exp")
         follow(page)
+        page.evaluate(CLOCK)
         page.locator("#cursor").press("h")
-        says(page, "Playing analytical")
-        assert 3 < len(followed(page, "Playing forward")) < 12
+        for step in range(15):
+            page.evaluate(LATER, FORWARD + 0.2 * step)
+        assert set(followed(page, "Playing forward")) == {"−2.00", "−1.20", "−0.40", "0.40", "1.20"}  # every 0.6 s

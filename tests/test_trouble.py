@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from browsing import alone, curves, enter, opened, shows, visitor, zoom
+from loaded import showing
 from playwright.sync_api import Browser, Page, expect
-from serving import serving
 
 RAISING = '''import torch
 
-from .op import Input, Op
+from gradloupe.ops import Input, Op
 
 
 class Raising(torch.autograd.Function):
@@ -114,13 +114,10 @@ def test_without_plotly_the_page_says_that_it_cannot_draw(browser: Browser, serv
         expect(page.locator("#still .panel").first).to_be_visible()
 
 
-def test_a_function_that_raises_is_a_result_with_its_line_shown(browser: Browser, house: Path) -> None:
-    (house / "ops" / "raising.py").write_text(RAISING)
-    with serving(path=str(house.parent), cwd=house.parent) as running:
-        running.wait_until_ready()
-        with alone(browser, running.url) as page:
-            opened(page, "/ops/raising")
-            expect(page.locator("#verdict")).to_contain_text("backward raised ValueError: not enough values to unpack")
-            assert "forward" in curves(page)
-            assert "analytical" not in curves(page)
-            expect(page.locator(".source .failed")).to_contain_text("(x,) = ctx.saved_tensors")
+def test_a_function_that_raises_is_a_result_with_its_line_shown(browser: Browser, tmp_path: Path) -> None:
+    with showing(tmp_path, text=RAISING) as running, alone(browser, running.url) as page:
+        opened(page, "/ops/Raising")
+        expect(page.locator("#verdict")).to_contain_text("backward raised ValueError: not enough values to unpack")
+        assert "forward" in curves(page)
+        assert "analytical" not in curves(page)
+        expect(page.locator(".source .failed")).to_contain_text("(x,) = ctx.saved_tensors")
