@@ -25,6 +25,7 @@ from gradloupe.server.settings import settings
 from gradloupe.server.work import Work
 
 OF_THE_TERMINAL = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
+NO_HURRY = ("--deadline", "60")  # what is told of a Function is to depend on it, not on how busy this machine is
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Ran:
 
 def ran(folder: Path, line: str) -> Ran:
     """The command with these arguments, started in ``folder``; one that serves is a failure."""
-    return _written(folder, lambda: _apart(lambda: _exit_code(line.split())))
+    return _written(folder, lambda: _apart(lambda: _exit_code([*line.split(), *NO_HURRY])))
 
 
 def _exit_code(arguments: list[str]) -> int:
@@ -67,7 +68,7 @@ def _apart(command: Callable[[], int]) -> int:
 
 def in_every_form(folder: Path, line: str) -> dict[str, Ran]:
     """The same ``--check``, its Functions examined once, as it is written in each ``--format``."""
-    chosen = settings(line.split(), {}, __version__)
+    chosen = settings([*line.split(), *NO_HURRY], {}, __version__)
     with chdir(folder):
         process = WorkerProcess(Work(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
         report = looping.run(each_of(process, chosen.allow, lambda *_: None, True, {}))

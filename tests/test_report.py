@@ -21,7 +21,7 @@ import looping
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import POLICY, resized
-from command import OF_THE_TERMINAL, Ran, in_every_form, ran
+from command import NO_HURRY, OF_THE_TERMINAL, Ran, in_every_form, ran
 from own import LAST
 from playwright.sync_api import Browser, Page, expect
 
@@ -201,7 +201,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def in_a_process(folder: Path, line: str) -> Ran:
     """The same in a process of its own, through real pipes."""
-    command = [sys.executable, "-m", "gradloupe", *line.split()]
+    command = [sys.executable, "-m", "gradloupe", *line.split(), *NO_HURRY]
     clean = {name: value for name, value in os.environ.items() if name not in OF_THE_TERMINAL}
     ended = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, timeout=300, check=False)
     return Ran(ended.returncode, ended.stdout, ended.stderr)
