@@ -12,23 +12,24 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 
 from .. import __version__
-from . import as_test, compare, discovery, gallery, oembed, own_page, scrape, sections
-from .bodies import Bodies
-from .description import ABOUT, WAIT, documents, problems, shapes
-from .guard import Guard
-from .hosts import Hosts
-from .library import Door
-from .live import events
-from .log import Log
-from .metrics import Collector, Metrics
-from .number import BadQuery
-from .problems import Problems
-from .reply import fingerprint, passing, reply
-from .security import AT_HOME, SecurityHeaders
-from .settings import Settings
-from .site import Site
-from .visitors import Visitors
-from .watch import Watch
+from . import compare
+from .config.settings import Settings
+from .http.access_log import Log
+from .http.allowed_hosts import Hosts
+from .http.body_cache import Bodies
+from .http.connection_limits import Visitors
+from .http.cross_site_guard import Guard
+from .http.error_handlers import Problems
+from .http.instrumentation import Watch
+from .http.metrics import Collector, Metrics
+from .http.openapi import ABOUT, WAIT, documents, problems, shapes
+from .http.responses import fingerprint, passing, reply
+from .http.security_headers import AT_HOME, SecurityHeaders
+from .reload.composite_engine import Door
+from .routes import events, gallery, oembed, own, pytest_file, robots, sections
+from .routes import metrics as scrape
+from .routes.context import Site
+from .url.numbers import BadQuery
 
 USUAL = Settings()
 ELEMENT = "element/grad-loupe.js"
@@ -78,14 +79,14 @@ def create_app(engine: Door, settings: Settings = USUAL, visitors: Visitors | No
     app.state.site = site
     app.state.bodies = bodies
     app.state.collector = Collector(metrics, site, bodies, visitors)
-    app.include_router(as_test.router)
+    app.include_router(pytest_file.router)
     app.include_router(sections.router)
     app.include_router(compare.router)
     app.include_router(oembed.router)
-    app.include_router(own_page.router)
+    app.include_router(own.router)
     app.include_router(gallery.router)
     app.include_router(events.router)
-    app.include_router(discovery.router)
+    app.include_router(robots.router)
     app.include_router(scrape.router)
     app.include_router(router)
     if settings.targets:

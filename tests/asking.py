@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradloupe.ops import OPS
-from gradloupe.server import answer as door
-from gradloupe.server.columns import Columns
-from gradloupe.server.question import Question
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.views.columns import Columns
+from gradloupe.server.worker import answer as door
 
 
 def answer(question: Question) -> tuple[dict[str, Any], Columns]:

@@ -16,13 +16,13 @@ import looping
 import pytest
 
 from gradloupe import __version__
-from gradloupe.__main__ import run
-from gradloupe.server.options import FORMATS
-from gradloupe.server.process import WorkerProcess
-from gradloupe.server.report.apart import each_of
-from gradloupe.server.report.check import told
-from gradloupe.server.settings import settings
-from gradloupe.server.work import Work
+from gradloupe.server.cli import run
+from gradloupe.server.config.options import FORMATS
+from gradloupe.server.config.settings import settings
+from gradloupe.server.protocol.job import Work
+from gradloupe.server.report.command import told
+from gradloupe.server.report.parallel import each_of
+from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 OF_THE_TERMINAL = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
 NO_HURRY = ("--deadline", "60")  # what is told of a Function is to depend on it, not on how busy this machine is

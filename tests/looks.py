@@ -6,13 +6,13 @@ from typing import Any
 import torch
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.catalogue import first_looked_at, parsed
-from gradloupe.server.numerics.evaluate import evaluate
-from gradloupe.server.numerics.evaluation import Evaluation
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.judge import Verdict, judge
-from gradloupe.server.numerics.section import Section
-from gradloupe.server.shapes import shapes
+from gradloupe.server.catalogue.op_description import first_looked_at, parsed
+from gradloupe.server.catalogue.output_shapes import shapes
+from gradloupe.server.numerics.curve.evaluate import evaluate
+from gradloupe.server.numerics.curve.evaluation import Evaluation
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.verdict.verdict import Verdict, judge
+from gradloupe.server.runtime.section import Section
 
 # What is measured of an op that claims this.
 WORD = {"exact": "matches", "surrogate": "matches its surrogate", "broken": "differs"}

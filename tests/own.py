@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gradloupe.server.frames import PREFIX, Frame, lengths, pack, unpack
-from gradloupe.server.process import WorkerProcess
-from gradloupe.server.work import Work
+from gradloupe.server.protocol.frames import PREFIX, Frame, lengths, pack, unpack
+from gradloupe.server.protocol.job import Work
+from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 SQUARE = '''import torch
 

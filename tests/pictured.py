@@ -9,9 +9,9 @@ from typing import Any
 
 import patient
 
-from gradloupe.server.address import Address
-from gradloupe.server.frames import Frame
-from gradloupe.server.question import Element, Question
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.url.address import Address
 
 STATUSES = ["agrees", "subgradient", "jump", "edge", "undecided", "differs", "gap"]
 

@@ -7,10 +7,10 @@ import torch
 from looks import op_of, section
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.surface.plane import Plane
-from gradloupe.server.numerics.surface.structure import plane_of
+from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.surface.surface import Surface, surface
+from gradloupe.server.runtime.plane import Plane
+from gradloupe.server.runtime.plane_batching import plane_of
 
 U, V = Input("u"), Input("v")
 

@@ -33,7 +33,7 @@ from mistaken import (
 )
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.shapes import shapes
+from gradloupe.server.catalogue.output_shapes import shapes
 
 # Where a bug can be seen: on some section of the op, beside the other dtypes, in what the whole Function does,
 # or, where there is none, nowhere.

@@ -21,9 +21,9 @@ from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 from waiting import SECONDS, until
 
 from gradloupe import __version__
-from gradloupe.__main__ import door_of, server_of
-from gradloupe.server.library import Door, Library
-from gradloupe.server.settings import settings
+from gradloupe.server.cli import door_of, server_of
+from gradloupe.server.config.settings import settings
+from gradloupe.server.reload.composite_engine import Door, Library
 
 HERE = Path(__file__).parents[1]
 PACKAGE = ("__init__.py", "__main__.py", "ops", "server", "static", "templates")
@@ -71,11 +71,11 @@ class InProcess(Server):
 
     def zygote(self) -> int:
         """The process that its workers are copies of, as soon as there is one."""
-        (zygote,) = until(lambda: children(self.process.pid, "server.zygote"))
+        (zygote,) = until(lambda: children(self.process.pid, "worker.forkserver"))
         return zygote
 
     def workers(self) -> list[int]:
-        return [worker for zygote in children(self.process.pid, "server.zygote") for worker in children(zygote)]
+        return [worker for zygote in children(self.process.pid, "worker.forkserver") for worker in children(zygote)]
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def torch_loading(running: InThread) -> Iterator[Callable[[], None]]:
     The worker of ``running`` is there already.
     """
     running.wait_until_ready()
-    zygotes = children(os.getpid(), "server.zygote")
+    zygotes = children(os.getpid(), "worker.forkserver")
 
     def tell(sign: signal.Signals) -> None:
         for zygote in zygotes:

@@ -11,11 +11,11 @@ from looks import written
 from seeds import SEEDS
 
 from gradloupe.ops import OPS
-from gradloupe.server.answer import device, place_for
-from gradloupe.server.catalogue import catalogue, parsed
-from gradloupe.server.denial import BadQuestion
-from gradloupe.server.numerics.hardware import Device
-from gradloupe.server.question import Element, Question
+from gradloupe.server.catalogue.op_description import catalogue, parsed
+from gradloupe.server.protocol.errors import BadQuestion
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.runtime.devices import Device
+from gradloupe.server.worker.answer import device, place_for
 
 
 def ask(op, wrt, of="y", start=-3.0, stop=3.0, **more):

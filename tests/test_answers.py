@@ -9,10 +9,10 @@ from typing import Any
 
 import looping
 
-from gradloupe.server.address import default
-from gradloupe.server.answers import Answers
-from gradloupe.server.engine import Engine
-from gradloupe.server.question import Question
+from gradloupe.server.cache.answer_cache import Answers
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.url.address import default
 
 Op = dict[str, Any]
 Run = Callable[[Answers, Op, dict[str, Any], Question], Awaitable[None]]

@@ -22,8 +22,8 @@ from serving import InThread, Server, serving_in_thread, torch_loading
 from waiting import until
 from wire import connected, read, send
 
-from gradloupe.server.engine import QUEUE
-from gradloupe.server.security import HEADERS, SHARED, SOURCES, of
+from gradloupe.server.http.security_headers import HEADERS, SHARED, SOURCES, of
+from gradloupe.server.supervisor.engine import QUEUE
 
 PAGES = ("/", "/ops/exp", "/docs", "/ops/nope", "/ops/exp?min=1")
 DATA = ("/ops/exp.json", "/ops/exp.csv", "/healthz", "/openapi.json", "/ops/nope.json", "/static/0/none.js", "/nothing")

@@ -17,7 +17,7 @@ from psutil import Process
 from serving import HERE, Server, serving
 from wire import connected, read, send
 
-from gradloupe.server.assets import BUNDLES, Assets
+from gradloupe.server.html.assets import BUNDLES, Assets
 
 
 def static_addresses(server: str) -> list[str]:
@@ -55,10 +55,10 @@ def test_a_static_file_is_the_same_without_compression(server: str) -> None:
 
 
 def test_another_stylesheet_of_pygments_has_another_address(house: Path) -> None:
-    program = "from gradloupe.server.assets import Assets; print(Assets().address('pages/op.css'))"
+    program = "from gradloupe.server.html.assets import Assets; print(Assets().address('pages/op.css'))"
     command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(house.parent)}
     before = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    highlight = house / "server" / "highlight.py"
+    highlight = house / "server" / "html" / "highlight.py"
     highlight.write_text(highlight.read_text().replace('return f"{_rules(LIGHT)}', 'return f".c {{ color: red }}'))
     after = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     assert after.endswith("/pages/op.css\n")
@@ -124,7 +124,7 @@ def test_the_lock_names_no_registry_and_proves_what_it_gets() -> None:
 def test_without_the_light_bundles_the_full_one_is_served(house: Path) -> None:
     program = (
         "import sys; sys.prefix = '/nowhere'\n"
-        "from gradloupe.server.assets import Assets; print(*map(Assets().plotly, ('curves', 'maps')))"
+        "from gradloupe.server.html.assets import Assets; print(*map(Assets().plotly, ('curves', 'maps')))"
     )
     environment = os.environ | {"PYTHONPATH": str(house.parent)}
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)

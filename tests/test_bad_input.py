@@ -8,7 +8,7 @@ import pytest
 import torch
 from looks import Written, look, op_of, written
 
-from gradloupe.server.numerics.failure import FunctionFailed
+from gradloupe.server.runtime.failure import FunctionFailed
 
 SOON = 3.0  # seconds of this process for one look
 

@@ -13,11 +13,11 @@ from looks import section
 from serving import children
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.numerics import stopwatch
-from gradloupe.server.numerics.contract.badge import LONGEST, raised
-from gradloupe.server.numerics.contract.call import Call
-from gradloupe.server.numerics.contract.capabilities import badges
-from gradloupe.server.numerics.contract.capabilities_compile import _apart, compiling
+from gradloupe.server.contract.capabilities.capability import LONGEST, raised
+from gradloupe.server.contract.capabilities.compile import _apart, compiling
+from gradloupe.server.contract.capabilities.registry import badges
+from gradloupe.server.contract.examination.call import Call
+from gradloupe.server.runtime import timing
 
 
 def op_with(function, *inputs, **words):
@@ -309,10 +309,10 @@ def test_what_one_badge_meets_costs_no_other():
     odd = Call.of(cut).through(lambda x: type("Odd", (), {"__iter__": None})())
     found = badges(cut, odd)
     assert len(found) == 7
-    assert badges(cut, Call.of(cut), stopwatch.now() - 1, True)[3].sentence.endswith(
+    assert badges(cut, Call.of(cut), timing.now() - 1, True)[3].sentence.endswith(
         "no time was left to try torch.compile."
     )
-    assert {each.state for each in badges(cut, Call.of(cut), stopwatch.now() - 1)} == {"unknown"}
+    assert {each.state for each in badges(cut, Call.of(cut), timing.now() - 1)} == {"unknown"}
 
 
 def test_the_copy_ends_with_its_parent():

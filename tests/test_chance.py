@@ -8,9 +8,9 @@ import torch
 from looks import look, op_of, written
 
 from gradloupe.ops import Input
-from gradloupe.server.columns import columns, marks
-from gradloupe.server.numerics.place import Names
-from gradloupe.server.numerics.sentence import sentence
+from gradloupe.server.numerics.sentences.places import Names
+from gradloupe.server.numerics.sentences.verdict import sentence
+from gradloupe.server.views.columns import columns, marks
 
 NAMES = Names("x", "y", "exact")
 

@@ -14,20 +14,20 @@ import pytest
 from asking import answer
 
 from gradloupe.ops import OPS
-from gradloupe.server.answer import device
-from gradloupe.server.catalogue import catalogue
-from gradloupe.server.compare.address import SIDES, Pair, canonical, named, read_pair, split
-from gradloupe.server.compare.choice import SUGGESTED, choice
+from gradloupe.server.catalogue.op_description import catalogue
+from gradloupe.server.compare.chooser import SUGGESTED, choice
 from gradloupe.server.compare.controls import Controls, controls
 from gradloupe.server.compare.docstrings import docstrings
 from gradloupe.server.compare.page import Both, page
-from gradloupe.server.compare.source import listings, rows
-from gradloupe.server.compare.words import said
-from gradloupe.server.frames import Frame
-from gradloupe.server.number import BadQuery
-from gradloupe.server.picture import shared, still
-from gradloupe.server.query import DTYPES
-from gradloupe.server.question import Question
+from gradloupe.server.compare.pair_query import SIDES, Pair, canonical, named, read_pair, split
+from gradloupe.server.compare.sentences import said
+from gradloupe.server.compare.source_diff import listings, rows
+from gradloupe.server.figure import shared, still
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.url.numbers import BadQuery
+from gradloupe.server.url.parse import DTYPES
+from gradloupe.server.worker.answer import device
 
 DESCRIBED = {op["name"]: op for op in catalogue()}
 DEVICE = device()

@@ -5,9 +5,9 @@ import torch
 from looks import op_of, section, written
 
 from gradloupe.ops import Input
-from gradloupe.server.numerics.complex_lens import complex_look
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.structure import arranged
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.studies.complex import complex_look
+from gradloupe.server.runtime.batching import arranged
 
 
 def seen(op, start=-2.0, stop=2.0, **asked):

@@ -11,7 +11,7 @@ from keepers import KEEPERS
 from looks import section
 
 from gradloupe.ops import Op
-from gradloupe.server.numerics.contract.contract import contract
+from gradloupe.server.contract.xray import contract
 
 GRAVE = ("error", "warning")
 

@@ -18,18 +18,18 @@ from breaches import BREACHES, KeepsItsOutput, OnCtx, Square, Swapped, WritesToI
 from looks import op_of, section
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.numerics import stopwatch
-from gradloupe.server.numerics.contract.call import Call
-from gradloupe.server.numerics.contract.checks import SLOW, _found
-from gradloupe.server.numerics.contract.contract import Contract, contract
-from gradloupe.server.numerics.contract.examined import Examined
-from gradloupe.server.numerics.contract.finding import Check
-from gradloupe.server.numerics.contract.instrument import instrumented
-from gradloupe.server.numerics.contract.patience import TookTooLong, within
-from gradloupe.server.numerics.contract.probe import Probe
-from gradloupe.server.numerics.contract.randomness import Randomness, undisturbed
-from gradloupe.server.numerics.contract.rebound import rebound
-from gradloupe.server.numerics.contract.slopes import of_function
+from gradloupe.server.contract.examination.call import Call
+from gradloupe.server.contract.examination.check import Check
+from gradloupe.server.contract.examination.probe import Probe
+from gradloupe.server.contract.examination.session import Examined
+from gradloupe.server.contract.examination.slopes import of_function
+from gradloupe.server.contract.registry import SLOW, _found
+from gradloupe.server.contract.xray import Contract, contract
+from gradloupe.server.runtime import timing
+from gradloupe.server.runtime.rebinding import rebound
+from gradloupe.server.runtime.recorder import instrumented
+from gradloupe.server.runtime.rng import Randomness, undisturbed
+from gradloupe.server.runtime.timeouts import TookTooLong, within
 from gradloupe.server.views.contract import _sentence
 
 F = torch.autograd.Function
@@ -355,12 +355,12 @@ def test_a_slow_check_is_told_from_a_call_that_does_not_come_back() -> None:
 
     cut = section(op_around(Slow, ROW))
     at = Examined(cut, Call.plain(cut), (-3.0, 3.0))
-    assert _found(at, Probe("SLOW", "", "", "", asks_too_much), stopwatch.now() + 9) == SLOW
+    assert _found(at, Probe("SLOW", "", "", "", asks_too_much), timing.now() + 9) == SLOW
 
 
 def test_what_torch_loads_late_is_loaded_before_a_clock_runs() -> None:
     told = (
-        "import sys, torch; from gradloupe.ops import OPS; from gradloupe.server.numerics.contract.loaded import load;"
+        "import sys, torch; from gradloupe.ops import OPS; from gradloupe.server.contract.loaded import load;"
         "load(OPS['exp'].function); before = set(sys.modules); "
         "x = torch.ones(2, dtype=torch.float64, requires_grad=True);"
         "torch.autograd.gradgradcheck(OPS['exp'].function.apply, x);"

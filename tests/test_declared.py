@@ -10,7 +10,7 @@ from browsing import alone, curves, enter, opened, shows, value_at
 from loaded import showing_all
 from playwright.sync_api import Browser, Page, expect
 
-from gradloupe.server.question import VIEWS
+from gradloupe.server.protocol.question import VIEWS
 
 MANY = '''import torch
 

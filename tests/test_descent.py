@@ -12,19 +12,19 @@ import torch
 from asking import answer
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.catalogue import parsed
+from gradloupe.server.catalogue.op_description import parsed
 from gradloupe.server.numerics.descent import descent
 from gradloupe.server.numerics.descent.descent import MOST_ELEMENTS, TooLarge, descend
 from gradloupe.server.numerics.descent.downhill import downhill
-from gradloupe.server.numerics.descent.ending import ending
 from gradloupe.server.numerics.descent.loss import Loss, placed
+from gradloupe.server.numerics.descent.optimizer import walk
+from gradloupe.server.numerics.descent.outcome import ending
 from gradloupe.server.numerics.descent.plan import Asked
-from gradloupe.server.numerics.descent.run import walk
-from gradloupe.server.numerics.descent.sentence import Moving, sentence
-from gradloupe.server.numerics.descent.truth import Truth
-from gradloupe.server.numerics.failure import FunctionFailed
-from gradloupe.server.numerics.section import Section
-from gradloupe.server.question import Question
+from gradloupe.server.numerics.descent.text import Moving, sentence
+from gradloupe.server.numerics.descent.true_gradient import Truth
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime.section import Section
 
 SLIDE = ["0.468723958333333", "0.402643048321759", "0.3471167281037", "0.300459195142693", "0.261253907029624"]
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from gradloupe.server.numerics.differences import Kind, differentiate
-from gradloupe.server.numerics.noise import PLACES, SIX, THREE
+from gradloupe.server.numerics.differentiation.finite_differences import Kind, differentiate
+from gradloupe.server.numerics.differentiation.noise import PLACES, SIX, THREE
 
 mpmath.mp.dps = 40
 

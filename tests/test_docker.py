@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gradloupe.server.settings import OPTIONS, settings
+from gradloupe.server.config.settings import OPTIONS, settings
 
 pytestmark = pytest.mark.release
 

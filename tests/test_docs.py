@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from gradloupe.server.description import merged, shapes
+from gradloupe.server.http.openapi import merged, shapes
 
 
 def test_the_api_can_be_read_and_tried_without_any_other_host(page: Page, server: str) -> None:

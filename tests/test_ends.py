@@ -18,8 +18,8 @@ from psutil import NoSuchProcess, Process
 from serving import children
 from visiting import engine_of, question_of
 
-from gradloupe.server import life, process, succession
-from gradloupe.server.denial import EngineBroken, Unsolved
+from gradloupe.server.protocol.errors import EngineBroken, Unsolved
+from gradloupe.server.supervisor import connection, supervisor, worker_process
 
 Answers = list[dict[str, Any]]
 
@@ -110,7 +110,7 @@ class Spins(torch.autograd.Function):
 def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
     file: Path, monkeypatch: pytest.MonkeyPatch, most: float, kind: str
 ) -> None:
-    monkeypatch.setattr(life, "BUSY", most)
+    monkeypatch.setattr(connection, "BUSY", most)
     now = file.with_name("now")
     file.write_text(SPINS % (str(now), str(now)))
 
@@ -355,10 +355,10 @@ def test_an_import_that_ends_its_process_is_explained_with_its_line(file: Path, 
 
 def test_a_worker_started_by_itself_is_no_other(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a process that has loaded torch cannot be copied."""
-    monkeypatch.setattr(process, "FORKS", False)
-    before = children(os.getpid(), "server.zygote")
+    monkeypatch.setattr(worker_process, "FORKS", False)
+    before = children(os.getpid(), "worker.forkserver")
     (well, lost, after), source = run(answers(file, "none", "segfault", "none"))
-    assert {*children(os.getpid(), "server.zygote")} <= {*before}
+    assert {*children(os.getpid(), "worker.forkserver")} <= {*before}
     assert well["verdict"]["word"] == after["verdict"]["word"] == "matches"
     assert lost["failure"]["kind"] == "SIGSEGV"
     assert source[lost["failure"]["line"] - 1].strip() == "ctypes.string_at(0)"
@@ -422,7 +422,7 @@ def test_a_worker_that_does_not_stay_is_not_replaced_without_a_pause(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a thread of the file ends it: else a server that nobody asks anything would be busy for ever."""
-    monkeypatch.setattr(succession, "PAUSE", 0.7)
+    monkeypatch.setattr(supervisor, "PAUSE", 0.7)
     births = tmp_path / "births"
     leaves = f"open({str(births)!r}, 'a').write(f'{{time.time()}}\\n'), time.sleep(0.1), os._exit(3)"
     imported = f"threading.Timer(0.2, lambda: ({leaves})).start()"

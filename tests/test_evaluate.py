@@ -9,7 +9,7 @@ from looks import look, op_of, written
 from seeds import SEEDS
 
 from gradloupe.ops import Input
-from gradloupe.server.numerics.differences import Kind
+from gradloupe.server.numerics.differentiation.finite_differences import Kind
 
 
 @pytest.mark.parametrize("name", SEEDS)

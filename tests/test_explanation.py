@@ -7,7 +7,7 @@ import torch
 from looks import look, op_of, section, written
 
 from gradloupe.ops import OPS
-from gradloupe.server.numerics.explanation import explained
+from gradloupe.server.numerics.diagnosis.diagnose import explained
 
 F = torch.nn.functional
 one, cos, sin, exp, tanh, sigmoid = torch.ones_like, torch.cos, torch.sin, torch.exp, torch.tanh, torch.sigmoid

@@ -22,15 +22,15 @@ from loaded import showing
 from misbehaving import OWN
 from playwright.sync_api import Browser, Page, expect
 
-from gradloupe.server.address import Address, default
-from gradloupe.server.answers import Answers
-from gradloupe.server.assets import Assets
-from gradloupe.server.denial import EngineBusy
-from gradloupe.server.engine import Engine
-from gradloupe.server.export import TOGETHER, WEIGHED, Exports
-from gradloupe.server.number import BadQuery
-from gradloupe.server.pages import Pages
-from gradloupe.server.style_sheets import SHEETS
+from gradloupe.server.cache.answer_cache import Answers
+from gradloupe.server.html.assets import Assets
+from gradloupe.server.html.pages import Pages
+from gradloupe.server.html.style_sheets import SHEETS
+from gradloupe.server.protocol.errors import EngineBusy
+from gradloupe.server.standalone.export import TOGETHER, WEIGHED, Exports
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.url.address import Address, default
+from gradloupe.server.url.numbers import BadQuery
 
 CLAMP = "/ops/clamp_with_grad.html?sliders=min:7,grad_output:3"
 

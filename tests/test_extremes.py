@@ -10,7 +10,7 @@ from loaded import Own, showing
 from playwright.sync_api import Browser, Page, expect
 
 import gradloupe
-from gradloupe.server.typography import apart
+from gradloupe.server.documents.typography import apart
 
 BIG = """import torch
 from torch.autograd import Function

@@ -6,8 +6,8 @@ from asking import answer
 from looks import look, op_of
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.numerics.failure import FunctionFailed
-from gradloupe.server.question import Element, Question
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.runtime.failure import FunctionFailed
 
 
 class RaisesInBackward(torch.autograd.Function):

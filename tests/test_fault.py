@@ -5,8 +5,8 @@ from __future__ import annotations
 import sysconfig
 from pathlib import Path
 
-from gradloupe.server import fault
-from gradloupe.server.fault import Fault, faults, last_line, written
+from gradloupe.server.protocol import stack_dump
+from gradloupe.server.protocol.stack_dump import Fault, faults, last_line, written
 
 DUMP = """Fatal Python error: Segmentation fault
 
@@ -43,7 +43,7 @@ def test_half_of_a_dump_is_read_as_far_as_it_goes() -> None:
 
 
 def test_the_last_line_is_that_of_the_file_asked_about_or_else_of_nobodys_package() -> None:
-    ours = Fault(str(Path(fault.__file__).with_name("worker.py")), 60, "_serve")
+    ours = Fault(str(Path(stack_dump.__file__).with_name("python_command.py")), 60, "_serve")
     torchs = Fault(f"{sysconfig.get_path('purelib')}/torch/autograd/function.py", 575, "apply")
     hers, helper = Fault("/home/me/my_ops.py", 12, "forward"), Fault("/home/me/helper.py", 3, "inner")
     assert last_line([torchs, helper, hers, ours]) == helper

@@ -10,9 +10,9 @@ from looks import WORD
 from playwright.sync_api import Locator, Page, expect
 
 from gradloupe.ops import OPS
-from gradloupe.server.keywords import keywords
-from gradloupe.server.shelves import GROUPS, TOUR, shelved, tour
-from gradloupe.server.sparkline import sparkline
+from gradloupe.server.figure.sparkline import sparkline
+from gradloupe.server.html.gallery import GROUPS, TOUR, shelved, tour
+from gradloupe.server.html.keywords import keywords
 
 
 def gallery(page: Page) -> None:

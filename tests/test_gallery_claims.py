@@ -8,7 +8,7 @@ from looks import WORD, look, section
 from seeds import SEEDS
 
 from gradloupe.ops import OPS
-from gradloupe.server.numerics.contract.contract import contract
+from gradloupe.server.contract.xray import contract
 
 SPECIMENS = [name for name, op in OPS.items() if op.claim == "broken"]
 RIGHT = [name for name in OPS if name not in SPECIMENS]

@@ -5,9 +5,9 @@ import pytest
 import torch
 from looks import op_of, section, written
 
-from gradloupe.server.numerics.failure import FunctionFailed
-from gradloupe.server.numerics.gradient_map import axis, gradient_map
-from gradloupe.server.numerics.structure import arranged
+from gradloupe.server.numerics.studies.gradient_map import axis, gradient_map
+from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.runtime.failure import FunctionFailed
 
 X = np.linspace(-2, 2, 9)
 

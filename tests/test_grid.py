@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gradloupe.server.numerics.grid import Grid, rows
-from gradloupe.server.numerics.special import SpecialPoint
+from gradloupe.server.numerics.sampling.grid import Grid, rows
+from gradloupe.server.numerics.singularities.special_points import SpecialPoint
 
 
 @pytest.mark.parametrize("place", [-1.0, 0.0, 0.3, 2.0])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from looks import look, op_of, written
 
-from gradloupe.server.numerics.implied import implied
+from gradloupe.server.numerics.studies.implied_forward import implied
 
 
 def drawn(op, *asked, **given):

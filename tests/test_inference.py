@@ -13,8 +13,8 @@ import torch
 from torch.autograd import Function
 
 from gradloupe.ops import OPS
-from gradloupe.server.numerics.inference.infer import Guess, NotInferred, infer
-from gradloupe.server.numerics.inference.made import op_of
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.infer import Guess, NotInferred, infer
 
 MODES = {"soft": 1.0, "hard": 2.0}
 

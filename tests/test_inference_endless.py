@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.autograd import Function
 
-from gradloupe.server.numerics.inference.infer import NotInferred, infer
+from gradloupe.server.inference.infer import NotInferred, infer
 
 
 class Endless(Function):

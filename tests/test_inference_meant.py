@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.autograd import Function
 
-from gradloupe.server.numerics.inference.infer import infer
-from gradloupe.server.numerics.inference.parse import parse
+from gradloupe.server.inference.infer import infer
+from gradloupe.server.inference.recipe.grammar import parse
 
 
 def safe(x: Any, epsilon: Any) -> Any:

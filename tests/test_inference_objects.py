@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch.autograd import Function
 
-from gradloupe.server.numerics.inference.infer import NotInferred, infer
-from gradloupe.server.numerics.inference.made import op_of
-from gradloupe.server.numerics.inference.parse import parse
-from gradloupe.server.numerics.inference.recipe import BadRecipe, Constant
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.infer import NotInferred, infer
+from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.recipe import BadRecipe, Constant
 
 
 class Settings(Function):

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.autograd import Function
 
-from gradloupe.server.numerics.inference.infer import infer
-from gradloupe.server.numerics.inference.recipe import TensorArgument
+from gradloupe.server.inference.infer import infer
+from gradloupe.server.inference.recipe.recipe import TensorArgument
 
 
 class Rotated(Function):

@@ -15,16 +15,16 @@ from innocents import INNOCENTS
 from looks import Written, op_of, section, written
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.numerics.differences import BOUNDS
-from gradloupe.server.numerics.failure import FunctionFailed
-from gradloupe.server.numerics.jacobian.arranged import arranged
-from gradloupe.server.numerics.jacobian.copies import Copies
-from gradloupe.server.numerics.jacobian.influence import influence
-from gradloupe.server.numerics.jacobian.influence_sentence import others
+from gradloupe.server.numerics.differentiation.finite_differences import BOUNDS
+from gradloupe.server.numerics.jacobian.dependence import influence
+from gradloupe.server.numerics.jacobian.dependence_text import others
 from gradloupe.server.numerics.jacobian.jacobian import Jacobian, held_at, jacobian
-from gradloupe.server.numerics.jacobian.pattern import pattern
-from gradloupe.server.numerics.jacobian.sentence import sentence, worst
+from gradloupe.server.numerics.jacobian.sparsity import pattern
+from gradloupe.server.numerics.jacobian.text import sentence, worst
 from gradloupe.server.numerics.status import Status
+from gradloupe.server.runtime.block_batching import arranged
+from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime.stacked_inputs import Copies
 
 SPAN = 6.0
 # What has no value, or in torch no right gradient, at a matrix of round numbers that happens to be singular.

@@ -19,8 +19,8 @@ from loaded import showing_all
 from playwright.sync_api import Browser, FloatRect, Page, expect
 from serving import Server
 
-from gradloupe.server.catalogue import parsed
-from gradloupe.server.question import Question
+from gradloupe.server.catalogue.op_description import parsed
+from gradloupe.server.protocol.question import Question
 
 COLOR = """([x, y]) => { const seen = document.createElement('canvas').getContext('2d');
 seen.drawImage(document.querySelector('#companion-panel canvas'), -x * devicePixelRatio, -y * devicePixelRatio);

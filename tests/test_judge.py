@@ -8,8 +8,8 @@ import torch
 from looks import Written, look, op_of, written
 
 from gradloupe.ops import OPS
-from gradloupe.server.numerics.judge import judge
 from gradloupe.server.numerics.status import Status
+from gradloupe.server.numerics.verdict.verdict import judge
 
 F = torch.nn.functional
 

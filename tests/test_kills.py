@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from visiting import engine_of, kill_zygotes, question_of
 
-from gradloupe.server.engine import Engine
-from gradloupe.server.frames import Frame
-from gradloupe.server.question import Question
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.supervisor.engine import Engine
 
 KILLS, CLIENTS = 100, 4
 SQUARE = '''

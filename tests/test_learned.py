@@ -16,20 +16,20 @@ from planes import seen
 
 import gradloupe
 from gradloupe.ops import Input, Op
-from gradloupe.server.numerics.contract.contract import contract
+from gradloupe.server.contract.xray import contract
+from gradloupe.server.graph_view.functions import opened
+from gradloupe.server.graph_view.picture import pictured
+from gradloupe.server.graph_view.trace import traced
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.recipe.grammar import parse
 from gradloupe.server.numerics.descent.descent import descend
 from gradloupe.server.numerics.descent.plan import Asked
-from gradloupe.server.numerics.inference.made import op_of
-from gradloupe.server.numerics.inference.parse import parse
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
-from gradloupe.server.numerics.node.opened import opened
-from gradloupe.server.numerics.node.picture import pictured
-from gradloupe.server.numerics.node.traced import traced
-from gradloupe.server.numerics.second.gradgradcheck import gradgradcheck
-from gradloupe.server.numerics.second.second_order import second_order
+from gradloupe.server.numerics.second_order.gradgradcheck import gradgradcheck
+from gradloupe.server.numerics.second_order.second_order import second_order
 from gradloupe.server.numerics.status import Status
-from gradloupe.server.own.numbers import with_numbers
-from gradloupe.server.own.written import block, pytest_of
+from gradloupe.server.user_code.codegen import block, pytest_of
+from gradloupe.server.user_code.scalar_inputs import with_numbers
 
 RIGHT = [
     ("PACT", "x: float64[7]; alpha: float64[] positive"),

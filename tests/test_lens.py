@@ -7,11 +7,11 @@ from looks import Counted, op_of, section, written
 from seeds import SEEDS
 
 from gradloupe.ops import Input
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.hardware import DTYPES, Device, devices
-from gradloupe.server.numerics.lens import lens
-from gradloupe.server.numerics.lens_sentence import lens_sentence
-from gradloupe.server.numerics.places import last_place, places
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.studies.dtypes import lens
+from gradloupe.server.numerics.studies.dtypes_text import lens_sentence
+from gradloupe.server.numerics.studies.ulps import last_place, places
+from gradloupe.server.runtime.devices import DTYPES, Device, devices
 
 
 def naive_sigmoid(x):

@@ -9,8 +9,8 @@ from looks import Counted, Written, op_of, section
 from test_judge import RIGHT
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.numerics.linearity import Finding, examine, sentence
-from gradloupe.server.numerics.structure import arranged
+from gradloupe.server.numerics.linearity.laws import Finding, examine, sentence
+from gradloupe.server.runtime.batching import arranged
 
 F = torch.nn.functional
 

@@ -13,9 +13,9 @@ import looping
 import pytest
 from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 
-from gradloupe.server.live.loads import Loads
-from gradloupe.server.query import read
-from gradloupe.server.work import Work
+from gradloupe.server.protocol.job import Work
+from gradloupe.server.reload.reloader import Loads
+from gradloupe.server.url.parse import read
 
 SCALED = '''"""What a visitor has written."""
 

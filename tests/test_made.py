@@ -8,14 +8,14 @@ import various
 from looks import look, section
 
 from gradloupe.ops import OPS, Op
-from gradloupe.server.numerics.contract.contract import contract
-from gradloupe.server.numerics.inference.made import op_of
-from gradloupe.server.numerics.inference.parse import parse
-from gradloupe.server.numerics.inference.recipe import Constant, NotInferred, Recipe, TensorArgument
-from gradloupe.server.numerics.node.opened import opened
-from gradloupe.server.numerics.node.sentence import sentence
-from gradloupe.server.numerics.node.traced import traced
-from gradloupe.server.numerics.section import Section
+from gradloupe.server.contract.xray import contract
+from gradloupe.server.graph_view.functions import opened
+from gradloupe.server.graph_view.text import sentence
+from gradloupe.server.graph_view.trace import traced
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.recipe import Constant, NotInferred, Recipe, TensorArgument
+from gradloupe.server.runtime.section import Section
 
 # Ops of the gallery whose call is the Function itself: what they declare is what has to be found.
 BARE = [op for op in OPS.values() if op.call is None]

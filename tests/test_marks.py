@@ -4,7 +4,7 @@ import pytest
 import torch
 from looks import look, op_of
 
-from gradloupe.server.columns import marks
+from gradloupe.server.views.columns import marks
 
 
 def marked(function, start=-3.0, stop=3.0, **asked):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradloupe.server.meant import meant
+from gradloupe.server.protocol.suggest import meant
 
 NAMES = ("ClampWithGrad", "Sigmoid", "exp")
 

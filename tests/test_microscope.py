@@ -7,8 +7,8 @@ import pytest
 import torch
 from looks import Counted
 
-from gradloupe.server.numerics.law import fitted
-from gradloupe.server.numerics.microscope import microscope
+from gradloupe.server.numerics.differentiation.convergence_order import fitted
+from gradloupe.server.numerics.studies.step_size import microscope
 
 STEPS = 0.3 * 8.0 ** (-np.arange(65) / 4)
 

@@ -22,7 +22,7 @@ import pytest
 from serving import HERE, Server, serving
 from wire import connected, send
 
-from gradloupe.server.engine import QUEUE
+from gradloupe.server.supervisor.engine import QUEUE
 
 pytestmark = pytest.mark.release
 

@@ -13,16 +13,16 @@ import torch
 from looks import Plain, op_of, section
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.numerics.failure import FunctionFailed
-from gradloupe.server.numerics.node.layers import laid_out
-from gradloupe.server.numerics.node.opened import opened
-from gradloupe.server.numerics.node.picture import pictured
-from gradloupe.server.numerics.node.sentence import sentence
-from gradloupe.server.numerics.node.thing import LONGEST, thing
-from gradloupe.server.numerics.node.traced import MOST, traced
-from gradloupe.server.numerics.saved import tried_saved
-from gradloupe.server.question import Element, Question
-from gradloupe.server.views.node import LISTED, LISTS, look
+from gradloupe.server.graph_view.functions import opened
+from gradloupe.server.graph_view.layered_layout import laid_out
+from gradloupe.server.graph_view.picture import pictured
+from gradloupe.server.graph_view.text import sentence
+from gradloupe.server.graph_view.trace import MOST, traced
+from gradloupe.server.graph_view.values import LONGEST, thing
+from gradloupe.server.numerics.diagnosis.unused_saved import tried_saved
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.views.graph_node import LISTED, LISTS, look
 
 
 def seen(op, at=0.5, grad_output=1.0, tried=True, **asked):

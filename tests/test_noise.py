@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from gradloupe.server.numerics.noise import EPSILON, mantissa_bits, noise_along, probe_points, relative_precision
+from gradloupe.server.numerics.differentiation.noise import (
+    EPSILON,
+    mantissa_bits,
+    noise_along,
+    probe_points,
+    relative_precision,
+)
 
 X = np.linspace(-3, 3, 401)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from looks import look, op_of, section
 
-from gradloupe.server.numerics.explanation import explained
+from gradloupe.server.numerics.diagnosis.diagnose import explained
 
 cos, exp, sin, tanh = torch.cos, torch.exp, torch.sin, torch.tanh
 

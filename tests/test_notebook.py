@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 import gradloupe
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.checked import Checked
 from gradloupe.server.notebook import figure
+from gradloupe.server.report.result import Checked
 
 CELL = '''
 import torch
@@ -287,7 +287,7 @@ def test_a_figure_has_as_many_sliders_as_there_is_room_for() -> None:
 
 
 def test_with_the_whole_of_plotly_a_cell_is_still_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradloupe.server.assets.LIGHT", Path("nowhere"))
+    monkeypatch.setattr("gradloupe.server.html.assets.LIGHT", Path("nowhere"))
     figure._kept.cache_clear()
     try:
         assert len(gradloupe.look(Cube).page) < 2_800_000

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from serving import Server, serving_in_thread
 
-from gradloupe.server.number import BadQuery
-from gradloupe.server.oembed import wanted_by
+from gradloupe.server.routes.oembed import wanted_by
+from gradloupe.server.url.numbers import BadQuery
 
 # What WordPress leaves of a frame that it was told of by a site it does not know (wp_filter_oembed_result).
 KEPT_BY_WORDPRESS = {"src", "width", "height", "frameborder", "marginwidth", "marginheight", "scrolling", "title"}

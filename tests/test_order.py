@@ -16,7 +16,7 @@ from test_accessibility import violations
 from test_export import from_disk
 from test_first_paint import PIECES, WORDS
 
-from gradloupe.server.question import VIEWS
+from gradloupe.server.protocol.question import VIEWS
 
 SINH = "/ops/sinh?order=2"
 LOST = "/ops/sinh_on_ctx?order=2"

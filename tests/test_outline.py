@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from gradloupe.server.picture.layers import Layer
-from gradloupe.server.picture.outline import Grid, area, line, places
-from gradloupe.server.picture.scene import Axis
+from gradloupe.server.figure.paths import Grid, area, line, places
+from gradloupe.server.figure.scene import Axis
+from gradloupe.server.figure.traces import Layer
 
 GRID = Grid(1000, 1000, digits=2)
 ACROSS = Axis((0.0, 1.0), (), "x")

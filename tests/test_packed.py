@@ -10,11 +10,11 @@ import pytest
 from asking import answer
 from seeds import SEEDS
 
-from gradloupe.server.address import canonical, default
-from gradloupe.server.catalogue import catalogue
-from gradloupe.server.document import document
-from gradloupe.server.frames import Frame, pack, unpack
-from gradloupe.server.packed import packed, script
+from gradloupe.server.catalogue.op_description import catalogue
+from gradloupe.server.documents.compact import packed, script
+from gradloupe.server.documents.json_document import document
+from gradloupe.server.protocol.frames import Frame, pack, unpack
+from gradloupe.server.url.address import canonical, default
 
 OPS = {each["name"]: each for each in catalogue()}
 

@@ -17,8 +17,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from wire import connected, read, send
 
-from gradloupe.server.patience import patient
-from gradloupe.server.visitors import Limits, Visitors, peer_of
+from gradloupe.server.http.connection_limits import Limits, Visitors, peer_of
+from gradloupe.server.http.uvicorn_protocol import patient
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [H11Protocol, HttpToolsProtocol])
 SHORT = Limits(request=0.4, stalled=0.4)

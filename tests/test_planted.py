@@ -5,9 +5,9 @@ import torch
 from looks import look, section
 from planted import CONTROLS, PLANTED
 
-from gradloupe.server.numerics.contract.contract import contract
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.lens import lens
+from gradloupe.server.contract.xray import contract
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.studies.dtypes import lens
 
 SEEN = [each for each in PLANTED if each.seen == "section"]
 CAUGHT = {"differs", "matches here", "failed"}

@@ -12,8 +12,8 @@ import pytest
 from pictured import MADE_UP, address, document, frame, made_up
 from seeds import SEEDS
 
-from gradloupe.server.picture import png
-from gradloupe.server.picture.colours import DARK, LIGHT
+from gradloupe.server.figure import png
+from gradloupe.server.figure.colours import DARK, LIGHT
 
 
 def chunks(picture: bytes) -> dict[bytes, bytes]:
@@ -85,7 +85,7 @@ def test_a_title_that_xml_cannot_hold_is_drawn() -> None:
 
 def test_neither_the_pixels_nor_the_fonts_are_loaded_before_they_are_needed() -> None:
     program = (
-        "import gradloupe.server.app, sys; from gradloupe.server.raster import fonts; fonts(); print(*sys.modules)"
+        "import gradloupe.server.app, sys; from gradloupe.server.png.process import fonts; fonts(); print(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"matplotlib", "numpy", "resvg_py"} & set(loaded)

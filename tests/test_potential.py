@@ -12,11 +12,11 @@ from planes import planed, seen, two
 from torch.nn import functional
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.numerics.surface.implied import implied
-from gradloupe.server.numerics.surface.pairs import pairs
-from gradloupe.server.numerics.surface.potential import Potential, potential
-from gradloupe.server.numerics.surface.sentence import potential_said
+from gradloupe.server.numerics.surface.all_pairs import pairs
+from gradloupe.server.numerics.surface.curl_test import Potential, potential
+from gradloupe.server.numerics.surface.potential_function import implied
 from gradloupe.server.numerics.surface.surface import pair
+from gradloupe.server.numerics.surface.text import potential_said
 
 X = np.linspace(-3.0, 3.0, 61)
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradloupe.server.address import PARTS, THEMES, Address, canonical, curves_only, default, defaults, extents
-from gradloupe.server.answer import device
-from gradloupe.server.catalogue import catalogue, parsed
-from gradloupe.server.number import BadQuery, read_float, write
-from gradloupe.server.query import read
-from gradloupe.server.question import VIEWS
+from gradloupe.server.catalogue.op_description import catalogue, parsed
+from gradloupe.server.protocol.question import VIEWS
+from gradloupe.server.url.address import PARTS, THEMES, Address, canonical, curves_only, default, defaults, extents
+from gradloupe.server.url.numbers import BadQuery, read_float, write
+from gradloupe.server.url.parse import read
+from gradloupe.server.worker.answer import device
 
 OPS = {op["name"]: op for op in catalogue()}
 DEVICE = device()

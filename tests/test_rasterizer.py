@@ -16,9 +16,9 @@ from pictured import address, document, frame
 from serving import Server, children, serving, to_the_last, witnessed
 from wire import connected, read, send
 
-from gradloupe.server.denial import EngineBusy, EngineFault
-from gradloupe.server.picture import png
-from gradloupe.server.rasterizer import QUEUE, Rasterizer
+from gradloupe.server.figure import png
+from gradloupe.server.png.client import QUEUE, Rasterizer
+from gradloupe.server.protocol.errors import EngineBusy, EngineFault
 
 SMALL = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 LARGEST = "width=2400&height=2400"
@@ -30,13 +30,13 @@ def own() -> Iterator[Server]:
     """A server that has drawn a picture."""
     with serving() as server:
         server.wait_until_ready()
-        assert children(server.process.pid, "server.raster") == []
+        assert children(server.process.pid, "png.process") == []
         assert server.get("/ops/exp.png").content.startswith(PNG)
         yield server
 
 
 def rasterizer(server: Server) -> int:
-    (child,) = children(server.process.pid, "server.raster")
+    (child,) = children(server.process.pid, "png.process")
     return child
 
 
@@ -120,7 +120,7 @@ def test_one_picture_that_many_ask_for_at_once_is_drawn_once() -> None:
 def test_a_picture_whose_process_is_killed_is_drawn_by_the_next() -> None:
     async def use(rasterizer: Rasterizer) -> None:
         await rasterizer.png(SMALL)
-        (child,) = children(os.getpid(), "server.raster")
+        (child,) = children(os.getpid(), "png.process")
         os.kill(child, signal.SIGSTOP)
         drawing = asyncio.create_task(rasterizer.png(SMALL))
         await asyncio.sleep(0)  # the picture is handed over
@@ -133,7 +133,7 @@ def test_a_picture_whose_process_is_killed_is_drawn_by_the_next() -> None:
 def test_a_picture_that_takes_too_long_is_given_up_and_the_next_is_drawn() -> None:
     async def use(rasterizer: Rasterizer) -> None:
         await rasterizer.png(SMALL)
-        (child,) = children(os.getpid(), "server.raster")
+        (child,) = children(os.getpid(), "png.process")
         rasterizer.deadline = 0.1
         with asleep(child), pytest.raises(EngineBusy, match="not drawn within"):
             await rasterizer.png(SMALL)
@@ -147,9 +147,9 @@ def test_what_cannot_be_drawn_is_a_fault_and_the_process_stays(capfd: pytest.Cap
     async def use(rasterizer: Rasterizer) -> None:
         with pytest.raises(EngineFault):
             await rasterizer.png("<svg")
-        before = children(os.getpid(), "server.raster")
+        before = children(os.getpid(), "png.process")
         assert (await rasterizer.png(SMALL)).startswith(PNG)
-        assert children(os.getpid(), "server.raster") == before != []
+        assert children(os.getpid(), "png.process") == before != []
 
     with_one(use)
     assert "Traceback" in capfd.readouterr().err

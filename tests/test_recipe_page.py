@@ -13,8 +13,8 @@ from loaded import MY_OPS, Own, showing
 from playwright.sync_api import Browser, Page, expect
 from test_accessibility import violations
 
-from gradloupe.server.example_inputs import example_inputs
-from gradloupe.server.numerics.inference.parse import parse
+from gradloupe.server.html.example_inputs import example_inputs
+from gradloupe.server.inference.recipe.grammar import parse
 
 RECIPE = "x: float64[5]; low = -0.5; high = 2.0"
 SAID = "x:%20float64[5];%20low%20%3D%20-0.5;%20high%20%3D%202.0"

@@ -7,9 +7,9 @@ import pytest
 import torch
 from looks import op_of, section, written
 
-from gradloupe.server.numerics.grid import Grid, rows
-from gradloupe.server.numerics.refine import between
-from gradloupe.server.numerics.special import special_points
+from gradloupe.server.numerics.sampling.grid import Grid, rows
+from gradloupe.server.numerics.sampling.refinement import between
+from gradloupe.server.numerics.singularities.special_points import special_points
 
 F = torch.nn.functional
 PIXELS = 1000

@@ -15,7 +15,7 @@ from misbehaving import MISBEHAVING, OWN
 from serving import serving
 from waiting import until
 
-from gradloupe.server.succession import STARTS
+from gradloupe.server.supervisor.supervisor import STARTS
 
 BORROWED = sysconfig.get_path("purelib")
 
@@ -74,7 +74,7 @@ def test_a_worker_that_cannot_be_started_is_said_and_tried_again(house: Path) ->
 def test_a_worker_that_has_loaded_other_code_answers_under_another_tag(house: Path) -> None:
     with serving(path=str(house.parent), cwd=house.parent) as server:
         before = {address: server.get(address).headers["etag"] for address in ("/ops/exp.json", "/ops/exp.csv")}
-        for changed in ("ops/op.py", "server/numerics/judge.py"):
+        for changed in ("ops/op.py", "server/numerics/verdict/verdict.py"):
             with (house / changed).open("a") as file:
                 file.write("# another release\n")
             os.kill(server.worker(), signal.SIGKILL)

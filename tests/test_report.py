@@ -25,17 +25,17 @@ from command import NO_HURRY, OF_THE_TERMINAL, Ran, in_every_form, ran
 from own import LAST
 from playwright.sync_api import Browser, Page, expect
 
-from gradloupe.server import mishap
-from gradloupe.server.checked import Checked, Finding, Swept, Worst
-from gradloupe.server.process import WorkerProcess
-from gradloupe.server.report import text
-from gradloupe.server.report.document import document
-from gradloupe.server.report.examined import examined, helpers
-from gradloupe.server.report.found import Found, Report
+from gradloupe.server.protocol import load_error
+from gradloupe.server.protocol.job import Work
+from gradloupe.server.report import terminal as text
+from gradloupe.server.report.html_page import page
+from gradloupe.server.report.json_report import document
 from gradloupe.server.report.junit import junit
-from gradloupe.server.report.page import page
 from gradloupe.server.report.progress import Far, progress
-from gradloupe.server.work import Work
+from gradloupe.server.report.report_data import Found, Report
+from gradloupe.server.report.result import Checked, Finding, Swept, Worst
+from gradloupe.server.report.runner import examined, helpers
+from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 GOOD = '''
 class Cube(torch.autograd.Function):
@@ -596,7 +596,7 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(mo
 
 def test_what_xml_has_no_place_for_is_replaced() -> None:
     found = Found(replace(WRONG, sentence="a\x00b", name="<&>"), {})
-    trouble = mishap.trouble("no \x1b here", "E")
+    trouble = load_error.trouble("no \x1b here", "E")
     for report in (Report(("a",), (found,)), Report(("a",), (), (trouble,))):
         assert parsed(junit(report)).get("name") == "gradloupe"
         assert json.loads(document(report))["schema"] == 1

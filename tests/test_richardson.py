@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradloupe.server.numerics.richardson import extrapolate, tableau
+from gradloupe.server.numerics.differentiation.richardson import extrapolate, tableau
 
 
 def central(function, x, steps):

@@ -6,7 +6,7 @@ import torch
 from looks import op_of, section
 
 from gradloupe.ops import Input
-from gradloupe.server.numerics.saved import unused_saved
+from gradloupe.server.numerics.diagnosis.unused_saved import unused_saved
 
 X = np.linspace(-3, 3, 101)
 

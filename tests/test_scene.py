@@ -12,8 +12,8 @@ from pictured import MADE_UP, document, finite, frame
 from playwright.sync_api import Page
 from seeds import SEEDS
 
-from gradloupe.server.picture.scene import Axis, Scene, scene
-from gradloupe.server.picture.ticks import fitting, ticks
+from gradloupe.server.figure.scene import Axis, Scene, scene
+from gradloupe.server.figure.ticks import fitting, ticks
 
 ADDRESSES = (
     *(f"/ops/{name}.json" for name in SEEDS),

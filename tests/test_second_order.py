@@ -21,12 +21,12 @@ from twice import (
 )
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.numerics.failure import FunctionFailed
-from gradloupe.server.numerics.second.declared import declares_once
-from gradloupe.server.numerics.second.gradgradcheck import gradgradcheck
-from gradloupe.server.numerics.second.kept import intermediates
-from gradloupe.server.numerics.second.second_order import second_order
-from gradloupe.server.numerics.second.words import further
+from gradloupe.server.numerics.second_order.gradgradcheck import gradgradcheck
+from gradloupe.server.numerics.second_order.saved_intermediates import intermediates
+from gradloupe.server.numerics.second_order.second_order import second_order
+from gradloupe.server.numerics.second_order.words import further
+from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime.once_differentiable import declares_once
 
 F = torch.nn.functional
 X = np.array([-1.2, 0.5, 2.0])

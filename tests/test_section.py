@@ -8,10 +8,10 @@ import torch
 from looks import look, op_of, section
 
 from gradloupe.ops import OPS, Input, Parameter
-from gradloupe.server.numerics.failure import FunctionFailed
-from gradloupe.server.numerics.layout import dense, expanded, strided, transposed
-from gradloupe.server.numerics.spared import refused
-from gradloupe.server.numerics.structure import arranged, structure
+from gradloupe.server.runtime.batching import arranged, structure
+from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime.rejected_points import refused
+from gradloupe.server.runtime.vjp import dense, expanded, strided, transposed
 
 T = np.linspace(-2, 2, 9)
 

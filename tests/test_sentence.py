@@ -4,9 +4,9 @@ import pytest
 import torch
 from looks import look, op_of, written
 
-from gradloupe.server.numerics.number import number
-from gradloupe.server.numerics.place import Names
-from gradloupe.server.numerics.sentence import sentence
+from gradloupe.server.numerics.formatting.numbers import number
+from gradloupe.server.numerics.sentences.places import Names
+from gradloupe.server.numerics.sentences.verdict import sentence
 
 
 def said(op, *range_, claim="exact", wrt="x", **asked):

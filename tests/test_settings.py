@@ -16,8 +16,8 @@ import pytest
 from command import ran
 from serving import HERE, serving
 
-from gradloupe.server.options import OPTIONS
-from gradloupe.server.settings import Settings, settings
+from gradloupe.server.config.options import OPTIONS
+from gradloupe.server.config.settings import Settings, settings
 
 
 def chosen(line: str = "", **environment: str) -> Settings:

@@ -8,8 +8,8 @@ import pytest
 from looks import op_of
 
 from gradloupe.ops import Input
-from gradloupe.server import shapes
-from gradloupe.server.shapes import output_shapes
+from gradloupe.server.catalogue import output_shapes as shapes
+from gradloupe.server.catalogue.output_shapes import output_shapes
 
 
 def named(name, function, **words):

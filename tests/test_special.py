@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.special import special_points
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.singularities.special_points import special_points
 
 F = torch.nn.functional
 

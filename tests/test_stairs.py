@@ -7,11 +7,11 @@ import pytest
 import torch
 from looks import look, written
 
-from gradloupe.server.numerics.differences import BOUNDS, Kind, differentiate
-from gradloupe.server.numerics.inference.made import op_of
-from gradloupe.server.numerics.inference.parse import parse
-from gradloupe.server.numerics.place import Names
-from gradloupe.server.numerics.sentence import sentence
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.numerics.differentiation.finite_differences import BOUNDS, Kind, differentiate
+from gradloupe.server.numerics.sentences.places import Names
+from gradloupe.server.numerics.sentences.verdict import sentence
 
 NAMES = Names("x", "y", "exact")
 FAR = 192.0

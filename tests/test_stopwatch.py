@@ -12,9 +12,9 @@ import torch
 from crowd import crowded
 from looks import Counted
 
-from gradloupe.server.numerics import stopwatch
-from gradloupe.server.numerics.contract.patience import TookTooLong, within
-from gradloupe.server.numerics.laps import quickest
+from gradloupe.server.runtime import timing
+from gradloupe.server.runtime.laps import quickest
+from gradloupe.server.runtime.timeouts import TookTooLong, within
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def compute(seconds: float) -> None:
 
 @pytest.mark.usefixtures("crowd")
 def test_it_stands_while_others_have_the_processor() -> None:
-    began, wall = stopwatch.now(), time.monotonic()
+    began, wall = timing.now(), time.monotonic()
     compute(0.5)
-    passed, wall = stopwatch.now() - began, time.monotonic() - wall
+    passed, wall = timing.now() - began, time.monotonic() - wall
     assert 0.45 < passed < 0.7 * wall
 
 
@@ -50,16 +50,16 @@ def test_one_that_computes_for_ever_is_interrupted_all_the_same() -> None:
 
 
 def test_whoever_waits_for_something_else_is_interrupted() -> None:
-    began = stopwatch.now()
+    began = timing.now()
     with pytest.raises(TookTooLong), within(0.1):
         threading.Event().wait(60)
-    assert stopwatch.now() - began > 0.05
+    assert timing.now() - began > 0.05
 
 
 def test_where_the_system_does_not_tell_it_is_the_clock_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stopwatch, "SCHEDULED", "/nowhere")
+    monkeypatch.setattr(timing, "SCHEDULED", "/nowhere")
     before = time.monotonic()
-    now = stopwatch.now()
+    now = timing.now()
     assert before <= now <= time.monotonic()
 
 
@@ -67,9 +67,9 @@ def test_where_the_system_does_not_tell_it_is_the_clock_on_the_wall(monkeypatch:
 def test_a_call_takes_what_it_computes_and_sleeps() -> None:
     # Whoever has waited for a lock meanwhile, as for one that another thread holds, is not told from one that sleeps.
     began, calls = time.monotonic(), 5
-    seconds = min(stopwatch.taken(lambda: compute(0.05)) for _ in range(calls))
+    seconds = min(timing.taken(lambda: compute(0.05)) for _ in range(calls))
     assert 0.05 <= seconds < 0.7 * (time.monotonic() - began) / calls
-    assert stopwatch.taken(lambda: threading.Event().wait(0.1)) > 0.09
+    assert timing.taken(lambda: threading.Event().wait(0.1)) > 0.09
 
 
 def test_a_call_that_is_held_up_for_a_while_is_not_called_slow() -> None:

@@ -9,11 +9,11 @@ from looks import op_of, section
 from planes import U, planed, seen, two
 
 from gradloupe.ops import Input, Parameter
-from gradloupe.server.numerics.failure import FunctionFailed
 from gradloupe.server.numerics.status import Status
-from gradloupe.server.numerics.surface.plane import Plane
-from gradloupe.server.numerics.surface.sentence import said, whose
-from gradloupe.server.numerics.surface.structure import structure
+from gradloupe.server.numerics.surface.text import said, whose
+from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime.plane import Plane
+from gradloupe.server.runtime.plane_batching import structure
 
 
 def counted(part) -> dict[str, int]:

@@ -17,13 +17,13 @@ from pydantic import TypeAdapter
 from test_query import DEVICE, OPS
 
 from gradloupe.ops import Input
-from gradloupe.server.address import beside, canonical, curves_only
-from gradloupe.server.catalogue import parsed
-from gradloupe.server.number import BadQuery
-from gradloupe.server.numerics.surface import plan
-from gradloupe.server.query import read
-from gradloupe.server.question import Element, Question
-from gradloupe.server.surface_schema import Surface
+from gradloupe.server.catalogue.op_description import parsed
+from gradloupe.server.numerics.surface import budget
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.schema.surface import Surface
+from gradloupe.server.url.address import beside, canonical, curves_only
+from gradloupe.server.url.numbers import BadQuery
+from gradloupe.server.url.parse import read
 from gradloupe.server.views.surface import look
 
 
@@ -126,7 +126,7 @@ def test_so_many_points_are_on_the_maps(server: str, count: int, points: int) ->
 
 def test_where_every_point_costs_a_call_there_are_fewer_and_a_note_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     for seconds in ("POINTS", "ALL"):
-        monkeypatch.setattr(plan, seconds, math.inf)  # however busy this machine is
+        monkeypatch.setattr(budget, seconds, math.inf)  # however busy this machine is
     found, _ = answer(asked("functional_linear", "&wrt2=input[1,0]").question)
     assert found["shape"] == [17, 17]
     assert found["notes"] == ["Every point needs a call of its own, so only 17 × 17 of them are on the maps."]

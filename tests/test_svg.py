@@ -14,10 +14,10 @@ from pictured import MADE_UP, address, blank, document, frame, made_up
 from playwright.sync_api import Browser, Page
 from seeds import SEEDS
 
-from gradloupe.server.picture import svg
-from gradloupe.server.picture.colours import DARK, LIGHT
-from gradloupe.server.picture.pen import FAMILIES
-from gradloupe.server.raster import fonts
+from gradloupe.server.figure import svg
+from gradloupe.server.figure.colours import DARK, LIGHT
+from gradloupe.server.figure.elements import FAMILIES
+from gradloupe.server.png.process import fonts
 
 STATIC = Path(__file__).parents[1] / "static"
 SIZES = (

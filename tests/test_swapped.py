@@ -5,7 +5,7 @@ import torch
 from looks import look, op_of, section
 
 from gradloupe.ops import Input, Parameter
-from gradloupe.server.numerics.explanation import explained
+from gradloupe.server.numerics.diagnosis.diagnose import explained
 
 cos, exp, sin = torch.cos, torch.exp, torch.sin
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from own import SQUARE, written
 
-from gradloupe.server.own.target import BadTarget, Target, target_of
+from gradloupe.server.config.target import BadTarget, Target, target_of
 
 NEITHER = "neither in the folder you are in nor installed here"
 
@@ -117,7 +117,7 @@ def test_a_pipe_is_no_file(here: Path) -> None:
 
 READ = """
 import os, sys
-from gradloupe.server.own.target import BadTarget, target_of
+from gradloupe.server.config.target import BadTarget, target_of
 if not os.getuid():
     os.setuid(65534)
 try:

@@ -10,8 +10,8 @@ import looping
 import pytest
 from serving import serving
 
-from gradloupe.server.engine import Engine
-from gradloupe.server.thumbnails import Thumbnails
+from gradloupe.server.cache.thumbnails import Thumbnails
+from gradloupe.server.supervisor.engine import Engine
 
 MARK = re.compile(r'<p class="word">.*?#mark-([\w-]+)')
 FAULT = """
@@ -27,7 +27,7 @@ def answer(question, op):
 
 
 def test_a_fault_of_ours_costs_one_card_its_curves_and_no_more(house: Path) -> None:
-    with (house / "server" / "answer.py").open("a") as file:
+    with (house / "server" / "worker" / "answer.py").open("a") as file:
         file.write(FAULT)
     with (house / "log").open("w") as log, serving(path=str(house.parent), cwd=house.parent, log=log) as server:
         server.wait_until_ready()

@@ -5,15 +5,15 @@ import torch
 from looks import look, op_of, section
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.numerics.contract.contract import contract
-from gradloupe.server.numerics.evaluate import evaluate
-from gradloupe.server.numerics.grid import Grid
+from gradloupe.server.contract.xray import contract
+from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
-from gradloupe.server.numerics.judge import judge
-from gradloupe.server.numerics.place import Names
-from gradloupe.server.numerics.second.grad_input import derived
-from gradloupe.server.numerics.sentence import sentence
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.second_order.grad_input import derived
+from gradloupe.server.numerics.sentences.places import Names
+from gradloupe.server.numerics.sentences.verdict import sentence
 from gradloupe.server.numerics.status import Status
+from gradloupe.server.numerics.verdict.verdict import judge
 
 SPD = (2.0, 0.3, -0.4, 0.3, 1.7, 0.2, -0.4, 0.2, 2.4)
 

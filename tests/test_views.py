@@ -21,34 +21,26 @@ from seeds import SEEDS
 from serving import Server, copy_of_the_house, serving
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server import (
-    contract_schema,
-    descent_schema,
-    jacobian_schema,
-    node_schema,
-    schema,
-    surface_schema,
-    view_schema,
-)
-from gradloupe.server.blank import blank
-from gradloupe.server.catalogue import parsed
-from gradloupe.server.document import COLUMNS
-from gradloupe.server.listing import LISTINGS
-from gradloupe.server.question import VIEWS, Question
+from gradloupe.server.catalogue.op_description import parsed
+from gradloupe.server.documents.columns import LISTINGS
+from gradloupe.server.documents.json_document import COLUMNS
+from gradloupe.server.protocol.blank_columns import blank
+from gradloupe.server.protocol.question import VIEWS, Question
+from gradloupe.server.schema import contract, descent, jacobian, node, section, surface, views
 
 CLOSER = VIEWS[1:]
 SHAPES: dict[str, Any] = {
-    "curves": schema.Section,
-    "area": view_schema.Area,
-    "map": view_schema.Map,
-    "precision": view_schema.Precision,
-    "wide": view_schema.Wide,
-    "step": view_schema.Step,
-    "contract": contract_schema.Contract,
-    "jacobian": jacobian_schema.Jacobian,
-    "node": node_schema.Node,
-    "surface": surface_schema.Surface,
-    "descent": descent_schema.Descent,
+    "curves": section.Section,
+    "area": views.Area,
+    "map": views.Map,
+    "precision": views.Precision,
+    "wide": views.Wide,
+    "step": views.Step,
+    "contract": contract.Contract,
+    "jacobian": jacobian.Jacobian,
+    "node": node.Node,
+    "surface": surface.Surface,
+    "descent": descent.Descent,
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import looping
 import pytest
 
-from gradloupe.server.live.watcher import Watcher
+from gradloupe.server.reload.file_watcher import Watcher
 
 Deed = Callable[[Path, Watcher], Awaitable[None]]
 
@@ -269,7 +269,7 @@ def test_where_nothing_is_reported_it_looks_itself(file: Path, monkeypatch: pyte
             save(file, "saved = 1\n")
             assert await listening == []
 
-    monkeypatch.setattr("gradloupe.server.live.watcher.awatch", _refused)
+    monkeypatch.setattr("gradloupe.server.reload.file_watcher.awatch", _refused)
     looping.run(scene())
 
 

@@ -107,7 +107,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS = """
 import contextlib, io, json, sys
-from gradloupe.__main__ import run
+from gradloupe.server.cli import run
 
 told = []
 for line in sys.argv[1:]:

@@ -10,14 +10,14 @@ import various
 from looks import section
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue import first_looked_at
-from gradloupe.server.numerics.inference.made import op_of
-from gradloupe.server.numerics.inference.parse import parse
-from gradloupe.server.numerics.inference.recipe import BadRecipe, Constant, Recipe
-from gradloupe.server.own.concrete import concrete
-from gradloupe.server.own.overrides import override
-from gradloupe.server.own.written import block, pytest_of
-from gradloupe.server.shapes import shapes
+from gradloupe.server.catalogue.op_description import first_looked_at
+from gradloupe.server.catalogue.output_shapes import shapes
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.recipe import BadRecipe, Constant, Recipe
+from gradloupe.server.user_code.codegen import block, pytest_of
+from gradloupe.server.user_code.example_inputs import override
+from gradloupe.server.user_code.gradcheck_inputs import concrete
 
 OWN = [
     ("Log", "x: float64[7] positive"),

@@ -20,10 +20,10 @@ from psutil import STATUS_ZOMBIE, NoSuchProcess, Process, wait_procs
 from serving import children, serving
 from visiting import engine_of, kill_zygotes, question_of
 
-from gradloupe.server import process
-from gradloupe.server.denial import EngineBroken
-from gradloupe.server.process import WorkerProcess
-from gradloupe.server.work import Work
+from gradloupe.server.protocol.errors import EngineBroken
+from gradloupe.server.protocol.job import Work
+from gradloupe.server.supervisor import worker_process
+from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 TELLING = '''
 import os, sys
@@ -71,10 +71,10 @@ def test_the_process_that_is_copied_has_one_thread_and_has_touched_no_device() -
         "from gradloupe.server import zygote\n"
         "zygote.load(*zygote.MODULES, zygote.LATER)\n"
         "import os, sys, torch\n"
-        "loaded = 'gradloupe.server.worker' in sys.modules\n"
+        "loaded = 'gradloupe.server.worker.main' in sys.modules\n"
         "print(len(os.listdir('/proc/self/task')), torch.cuda.is_initialized(), loaded)"
     )
-    environment = os.environ | process.ONE_THREAD
+    environment = os.environ | worker_process.ONE_THREAD
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert ran.stdout.split() == ["1", "False", "True"]
 
@@ -84,7 +84,7 @@ def test_a_copy_greets_after_a_quarter_of_the_work_of_a_process_that_loads_torch
 ) -> None:
     run(seconds())  # the first has to load it
     copied = min(run(seconds()) for _ in range(3))
-    monkeypatch.setattr(process, "FORKS", False)
+    monkeypatch.setattr(worker_process, "FORKS", False)
     assert copied < run(seconds()) / 4
 
 
@@ -131,14 +131,14 @@ def test_where_python_itself_is_told_something_else_another_process_is_copied(mo
     second = run(parent())
     assert second != first
     wait_for_the_end(first)
-    assert first not in children(os.getpid(), "server.zygote")
+    assert first not in children(os.getpid(), "worker.forkserver")
 
 
 def test_a_worker_that_is_closed_before_torch_is_there_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONWARNINGS", "ignore::UserWarning")  # so that it is a fresh one
-    before = set(children(os.getpid(), "server.zygote"))
+    before = set(children(os.getpid(), "worker.forkserver"))
     worker = WorkerProcess(Work())
-    (zygote,) = set(children(os.getpid(), "server.zygote")) - before
+    (zygote,) = set(children(os.getpid(), "worker.forkserver")) - before
     assert worker.pid == 0
     worker.kill()
     assert worker.reap() == "signal 9, SIGKILL"
@@ -160,7 +160,7 @@ def test_a_process_that_was_stopped_is_replaced_as_soon_as_it_owes_news(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here by a Function, which waits then; it might be a debugger."""
-    monkeypatch.setattr(process, "UNTOLD", 0.2)
+    monkeypatch.setattr(worker_process, "UNTOLD", 0.2)
     file = tmp_path / "my_ops.py"
     stops = "time.sleep(os.kill(os.getppid(), signal.SIGSTOP) or 60)"
     text = TELLING.replace("x.abs().max() > 50", "59 < x.abs().max() < 61").replace("raise ValueError", f"{stops}, str")

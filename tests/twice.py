@@ -7,12 +7,12 @@ from looks import section
 from torch.autograd.function import once_differentiable
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.numerics.evaluate import evaluate
-from gradloupe.server.numerics.evaluation import Evaluation
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.judge import Verdict, judge
-from gradloupe.server.numerics.second.grad_input import derived
-from gradloupe.server.numerics.section import Section
+from gradloupe.server.numerics.curve.evaluate import evaluate
+from gradloupe.server.numerics.curve.evaluation import Evaluation
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.second_order.grad_input import derived
+from gradloupe.server.numerics.verdict.verdict import Verdict, judge
+from gradloupe.server.runtime.section import Section
 
 X = Input("x")
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from serving import children
 
-from gradloupe.server.address import default
-from gradloupe.server.engine import Engine
-from gradloupe.server.question import Question
-from gradloupe.server.work import Work
+from gradloupe.server.protocol.job import Work
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.url.address import default
 
 
 @asynccontextmanager
@@ -36,5 +36,5 @@ async def question_of(engine: Engine, name: str, **changes: Any) -> Question:
 
 def kill_zygotes() -> None:
     """End what the workers of this process are copies of."""
-    for zygote in children(os.getpid(), "server.zygote"):
+    for zygote in children(os.getpid(), "worker.forkserver"):
         os.kill(zygote, signal.SIGKILL)

@@ -1,5 +1,5 @@
 """Two ops side by side: their address, their controls, what differs between them, and both sources."""
 
-from .routes import router
+from ..routes.compare import router
 
 __all__ = ["router"]

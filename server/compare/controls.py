@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..address import default, extents, texts
-from .address import SIDES, Op, Pair, Words
+from ..url.address import default, extents, texts
+from .pair_query import SIDES, Op, Pair, Words
 
 FIRST, HELD, ELEMENT, SENT, PRECISION = "first", "held", "element", "sent", "precision"
 GRAD_OUTPUTS = (-3.0, 3.0)

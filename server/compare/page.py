@@ -7,19 +7,19 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..address import LAYOUTS, canonical, curves_only, plain, ranged
-from ..engine import Answer
-from ..number import write
-from ..packed import packed, script
-from ..picture import shared, still
-from ..query import DTYPES
-from ..social import Social
-from ..typography import typographic
-from . import words as sentences
-from .address import RANGE, SIDES, Op, Pair, Words, shortest
-from .address import canonical as address_of
+from ..documents.compact import packed, script
+from ..documents.typography import typographic
+from ..figure import shared, still
+from ..html.social_tags import Social
+from ..supervisor.engine import Answer
+from ..url.address import LAYOUTS, canonical, curves_only, plain, ranged
+from ..url.numbers import write
+from ..url.parse import DTYPES
+from . import sentences
 from .controls import controls
-from .source import listings
+from .pair_query import RANGE, SIDES, Op, Pair, Words, shortest
+from .pair_query import canonical as address_of
+from .source_diff import listings
 
 ITSELF = ("the left one", "the right one")
 PLAIN = (*RANGE, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty when nothing is said

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..checked import Checked
-from .untouched import untouched
+from ..report.result import Checked
+from .isolation import untouched
 
 __all__ = ["check", "look"]
 
@@ -32,8 +32,8 @@ def check(
     Whatever goes wrong is a word of the result (``unsolved``, ``failed``) and a sentence.
     """
     with untouched():
+        from .run import verdict
         from .subject import Wanted
-        from .verdict import verdict
 
         return verdict(function, Wanted(recipe, x, wrt, of, example_inputs, parameters)).checked
 

@@ -12,22 +12,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..address import Address, canonical
-from ..answer import device
-from ..assets import Assets
-from ..bundle import Bundle, smaller
-from ..checked import FAULTY, Checked
-from ..frames import Frame
-from ..packed import packed
-from ..pages import Pages, View
-from ..pool import Pool
-from ..pool import parts as parts_of
-from ..report.found import Found
-from ..single import parts, single
-from ..sliders import Axis, at, axes, number, sections
-from ..whole import write
+from ..documents.compact import packed
+from ..html.assets import Assets
+from ..html.inline_bundle import Bundle, smaller
+from ..html.pages import Pages, View
+from ..protocol.frames import Frame
+from ..report.atomic_write import write
+from ..report.report_data import Found
+from ..report.result import FAULTY, Checked
+from ..standalone.page import parts, single
+from ..standalone.sliders import Axis, at, axes, number, sections
+from ..standalone.string_pool import Pool
+from ..standalone.string_pool import parts as parts_of
+from ..url.address import Address, canonical
+from ..worker.answer import device
+from .run import called, examined
 from .subject import Subject, Wanted
-from .verdict import called, examined
 
 HEIGHT = 800  # pixels
 HIDDEN = ("source", "reading")  # parts for which a cell has no room

@@ -12,26 +12,26 @@ from urllib.parse import urlencode
 import torch
 
 from ...ops import Op
-from ..address import Address, default, spelled
-from ..answer import answer, device
-from ..catalogue import described
-from ..denial import BadQuestion
-from ..frames import Frame
-from ..number import BadQuery, write
-from ..numerics.inference.infer import infer
-from ..numerics.inference.made import op_of
-from ..numerics.inference.named import free
-from ..numerics.inference.parse import parse
-from ..numerics.inference.recipe import BadRecipe, Recipe
-from ..numerics.inference.signature import signature_of
-from ..own.functions import declaration_of, is_function
-from ..own.lines import File
-from ..own.numbers import with_numbers
-from ..own.overrides import override
-from ..query import read
-from ..question import Question
-from ..shapes import shapes
-from .values import check_names, settled
+from ..catalogue.op_description import described
+from ..catalogue.output_shapes import shapes
+from ..inference.construction.op import op_of
+from ..inference.construction.output_names import free
+from ..inference.infer import infer
+from ..inference.recipe.grammar import parse
+from ..inference.recipe.recipe import BadRecipe, Recipe
+from ..inference.source.signature import signature_of
+from ..protocol.errors import BadQuestion
+from ..protocol.frames import Frame
+from ..protocol.question import Question
+from ..url.address import Address, default, spelled
+from ..url.numbers import BadQuery, write
+from ..url.parse import read
+from ..user_code.definition_lines import File
+from ..user_code.discover import declaration_of, is_function
+from ..user_code.example_inputs import override
+from ..user_code.scalar_inputs import with_numbers
+from ..worker.answer import answer, device
+from .keyword_values import check_names, settled
 
 GROUP = "here"
 TENSORS = (torch.Tensor, list, tuple)

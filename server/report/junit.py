@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from ... import __version__
-from ..checked import Checked, Finding
-from .found import Report
+from .report_data import Report
+from .result import Checked, Finding
 
 # What XML 1.0 has no place for.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .examined import Tell
+from .runner import Tell
 
 # Through a pipe: more Functions than so many are worth a line, every so many seconds.
 FEW, EVERY = 20, 5.0

@@ -5,23 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..columns import Columns
-from ..numerics.section import Section
-from ..question import Question
-from . import area, contract, curves, descent, jacobian, map, node, precision, step, surface, wide
+from ..protocol.question import Question
+from ..runtime.section import Section
+from . import (
+    area,
+    contract,
+    curves,
+    descent,
+    grad_output_map,
+    graph_node,
+    jacobian,
+    precision,
+    step_sizes,
+    surface,
+    whole_range,
+)
+from .columns import Columns
 
 Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
 
 VIEWS: dict[str, Look] = {
     "curves": curves.look,
     "area": area.look,
-    "map": map.look,
+    "map": grad_output_map.look,
     "precision": precision.look,
-    "wide": wide.look,
-    "step": step.look,
+    "wide": whole_range.look,
+    "step": step_sizes.look,
     "jacobian": jacobian.look,
     "surface": surface.look,
     "contract": contract.look,
-    "node": node.look,
+    "node": graph_node.look,
     "descent": descent.look,
 }

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import Columns, finite
-from ..numerics.area import Area
-from ..numerics.cells import Statuses, allowed_of
-from ..numerics.compare import Interval
-from ..numerics.evaluation import Evaluation
-from ..numerics.judge import Verdict
-from ..numerics.number import number
-from ..numerics.section import Section
+from ..numerics.curve.evaluation import Evaluation
+from ..numerics.curve.integral_check import Area
+from ..numerics.formatting.numbers import number
 from ..numerics.status import Status
-from ..question import Question
-from .looked import looked
+from ..numerics.verdict.cell_judge import Statuses, allowed_of
+from ..numerics.verdict.point_judge import Interval
+from ..numerics.verdict.verdict import Verdict
+from ..protocol.question import Question
+from ..runtime.section import Section
+from .columns import Columns, finite
+from .common import looked
 
 # What is nearer to 0 than this share of the range lies beside a jump at 0.
 BESIDE = 1e-9

@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ..columns import Columns
-from ..numerics.contract.contract import NO_FUNCTION, contract
-from ..numerics.contract.finding import LEVELS, Check
-from ..numerics.section import Section
-from ..question import Question
+from ..contract.examination.check import LEVELS, Check
+from ..contract.xray import NO_FUNCTION, contract
+from ..protocol.question import Question
+from ..runtime.section import Section
+from .columns import Columns
 
 # So many times the domain of an input is no place to look at a Function.
 MUCH = 100

@@ -7,19 +7,19 @@ from typing import Any
 
 import torch
 
-from ..columns import Columns, columns, finite, gaps, marks
-from ..numerics.evaluation import Evaluation
-from ..numerics.explanation import Explanation, explained
-from ..numerics.implied import implied
-from ..numerics.judge import Verdict, judged_by
-from ..numerics.place import listed, place
-from ..numerics.section import Section
-from ..numerics.sentence import sentence
+from ..numerics.curve.evaluation import Evaluation
+from ..numerics.diagnosis.diagnose import Explanation, explained
+from ..numerics.sentences.places import listed, place
+from ..numerics.sentences.verdict import sentence
 from ..numerics.status import Status
-from ..question import Question
-from . import area, wide
+from ..numerics.studies.implied_forward import implied
+from ..numerics.verdict.verdict import Verdict, judged_by
+from ..protocol.question import Question
+from ..runtime.section import Section
+from . import area, whole_range
+from .columns import Columns, columns, finite, gaps, marks
+from .common import looked, names
 from .findings import findings
-from .looked import looked, names
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def told(
             "holds": None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds,
             "findings": findings(evaluation.linearity, str(question.wrt)),
         },
-        "wide": wide.summary(evaluation, names(section, question)),
+        "wide": whole_range.summary(evaluation, names(section, question)),
         "area": area.summary(evaluation, verdict),
         "statuses": [each.name.lower() for each in Status],
         "gaps": gaps(evaluation, drawn),

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import Columns, finite
 from ..numerics.descent.descent import Descent, TooLarge, descend
-from ..numerics.descent.ending import ending
 from ..numerics.descent.landscape import Landscape
 from ..numerics.descent.loss import shape_of
+from ..numerics.descent.optimizer import Run
+from ..numerics.descent.outcome import ending
 from ..numerics.descent.plan import Asked
-from ..numerics.descent.run import Run
-from ..numerics.descent.sentence import Moving, sentence
-from ..numerics.noise import Array
-from ..numerics.section import Section
-from ..question import Question
+from ..numerics.descent.text import Moving, sentence
+from ..numerics.differentiation.noise import Array
+from ..protocol.question import Question
+from ..runtime.section import Section
+from .columns import Columns, finite
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..columns import finite
-from ..numerics.linearity import Linearity, sentence
+from ..numerics.linearity.laws import Linearity, sentence
+from .columns import finite
 
 
 def findings(linearity: Linearity, wrt: str) -> list[dict[str, Any]]:

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import Columns, finite
-from ..numerics.differences import Kind
-from ..numerics.failure import FunctionFailed
-from ..numerics.jacobian.influence import Influence, influence
-from ..numerics.jacobian.influence_sentence import called, others, told
+from ..numerics.differentiation.finite_differences import Kind
+from ..numerics.jacobian.dependence import Influence, influence
+from ..numerics.jacobian.dependence_text import called, others, told
 from ..numerics.jacobian.jacobian import Jacobian, Side, held_at, jacobian
-from ..numerics.jacobian.pattern import pattern
-from ..numerics.jacobian.sentence import Apart, differs, sentence, worst
-from ..numerics.section import Section
+from ..numerics.jacobian.sparsity import pattern
+from ..numerics.jacobian.text import Apart, differs, sentence, worst
 from ..numerics.status import Status
-from ..question import Question
+from ..protocol.question import Question
+from ..runtime.failure import FunctionFailed
+from ..runtime.section import Section
+from .columns import Columns, finite
 
 LEFT_OUT = "Which input reaches which output is not shown: that would take too long, or some input bears no gradient."
 SLOW = "Every call takes long, so only {} × {} cells of the Jacobian are measured at a time."

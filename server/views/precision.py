@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import Columns, finite
-from ..numerics.lens import Lens, Precision, lens
-from ..numerics.lens_sentence import lens_sentence
-from ..numerics.places import Places
-from ..numerics.section import Section
-from ..question import Question
-from .looked import grid
+from ..numerics.studies.dtypes import Lens, Precision, lens
+from ..numerics.studies.dtypes_text import lens_sentence
+from ..numerics.studies.ulps import Places
+from ..protocol.question import Question
+from ..runtime.section import Section
+from .columns import Columns, finite
+from .common import grid
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:

@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ..address import COUNT
-from ..blank import blank
-from ..columns import Columns
-from ..numerics.grid import Grid
-from ..numerics.noise import Array
-from ..numerics.number import number
-from ..numerics.section import Section
+from ..numerics.differentiation.noise import Array
+from ..numerics.formatting.numbers import number
+from ..numerics.sampling.grid import Grid
 from ..numerics.status import Status
-from ..numerics.surface.implied import implied
-from ..numerics.surface.pairs import paired, pairs
-from ..numerics.surface.plan import Plan, planned
-from ..numerics.surface.potential import Potential
-from ..numerics.surface.sentence import potential_said, said, whose
-from ..numerics.surface.structure import plane_of, structure
+from ..numerics.surface.all_pairs import paired, pairs
+from ..numerics.surface.budget import Plan, planned
+from ..numerics.surface.curl_test import Potential
+from ..numerics.surface.potential_function import implied
 from ..numerics.surface.surface import Gradient, Surface, pair, surface
-from ..question import Element, Question
+from ..numerics.surface.text import potential_said, said, whose
+from ..protocol.blank_columns import blank
+from ..protocol.question import Element, Question
+from ..runtime.plane_batching import plane_of, structure
+from ..runtime.section import Section
+from ..url.address import COUNT
+from .columns import Columns
 
 # Points along each axis where they share a call, and the most that can be asked for.
 POINTS, MOST = 61, 101

@@ -11,7 +11,7 @@ from peers import PEERS, Array, Forward
 from report import Report, Table, Target
 from test_differences import SMOOTH, on_tensors
 
-from gradloupe.server.numerics.differences import differentiate
+from gradloupe.server.numerics.differentiation.finite_differences import differentiate
 
 COUNT = 1001
 WIDTHS = (0.1, 0.3, 1.0, 3.0)

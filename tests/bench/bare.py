@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from gradloupe.server.address import default
-from gradloupe.server.document import document
-from gradloupe.server.engine import Engine
+from gradloupe.server.documents.json_document import document
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.url.address import default
 
 
 def main() -> None:

@@ -10,9 +10,9 @@ from looks import look, section
 from planted import CONTROLS, PLANTED, Planted
 from report import Report, Table, Target
 
-from gradloupe.server.numerics.contract.contract import contract
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.lens import lens
+from gradloupe.server.contract.xray import contract
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.studies.dtypes import lens
 
 CAUGHT = {"differs", "matches here", "failed"}
 FEW = 61

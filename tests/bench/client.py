@@ -41,7 +41,7 @@ class Client:
 
     def spent(self) -> tuple[float, float]:
         """Seconds of CPU of the web process and of its worker, so far."""
-        (zygote,) = children(self.pid, "server.zygote")
+        (zygote,) = children(self.pid, "worker.forkserver")
         (worker,) = children(zygote)
         return _cpu(self.pid), _cpu(worker)
 

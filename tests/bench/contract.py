@@ -11,7 +11,7 @@ from looks import section
 from report import Report, Table, Target
 
 from gradloupe.ops import OPS, Op
-from gradloupe.server.numerics.contract.contract import Contract, contract
+from gradloupe.server.contract.xray import Contract, contract
 
 AT_MOST, IDEALLY = 0.5, 0.25
 GRAVE = ("error", "warning")

@@ -8,7 +8,7 @@ from math import pi
 
 import torch
 
-from gradloupe.server.numerics.differences import Kind
+from gradloupe.server.numerics.differentiation.finite_differences import Kind
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 INF = float("inf")

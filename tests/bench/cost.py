@@ -10,9 +10,9 @@ from looks import section
 from report import Report, Table, Target
 from speed import Case, cases, floor
 
-from gradloupe.server.numerics.evaluate import evaluate
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.judge import judge
+from gradloupe.server.numerics.curve.evaluate import evaluate
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.verdict.verdict import judge
 
 COUNT = 1000
 DTYPES = {"float64": torch.float64, "float32": torch.float32}

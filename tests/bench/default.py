@@ -12,9 +12,9 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from gradloupe.server.address import default
-from gradloupe.server.document import columns_of
-from gradloupe.server.engine import Engine
+from gradloupe.server.documents.json_document import columns_of
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.url.address import default
 
 
 def main() -> None:

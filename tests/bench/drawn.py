@@ -10,12 +10,12 @@ from looks import op_of, section
 from peers import Array, Forward
 from report import Report, Table, Target
 
-from gradloupe.server.numerics.grid import Grid, Rows, rows
-from gradloupe.server.numerics.reference import reference_of
-from gradloupe.server.numerics.refine import between
-from gradloupe.server.numerics.section import Section
-from gradloupe.server.numerics.special import SpecialPoint, special_points
-from gradloupe.server.numerics.structure import arranged
+from gradloupe.server.numerics.differentiation.reference import reference_of
+from gradloupe.server.numerics.sampling.grid import Grid, Rows, rows
+from gradloupe.server.numerics.sampling.refinement import between
+from gradloupe.server.numerics.singularities.special_points import SpecialPoint, special_points
+from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.runtime.section import Section
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 F = torch.nn.functional

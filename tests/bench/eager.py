@@ -10,11 +10,11 @@ import torch  # noqa: F401
 import uvicorn
 
 from gradloupe.ops import OPS
-from gradloupe.server import answer
 from gradloupe.server.app import create_app
-from gradloupe.server.catalogue import catalogue
-from gradloupe.server.frames import Frame
-from gradloupe.server.question import Question
+from gradloupe.server.catalogue.op_description import catalogue
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.worker import answer
 
 
 class EagerEngine:

@@ -21,7 +21,7 @@ from serving import HERE, children
 from tab import LIVE as FIRST_LINES
 from tab import chromium, tab
 
-from gradloupe.server.catalogue import catalogue
+from gradloupe.server.catalogue.op_description import catalogue
 
 NUMBER, ROUNDS = 20, 2
 TALL = {"width": 1000, "height": 700 * NUMBER}

@@ -17,12 +17,12 @@ from serving import Server, serving
 from tab import chromium
 
 from gradloupe.ops import OPS
-from gradloupe.server import answer
-from gradloupe.server.address import default
-from gradloupe.server.catalogue import catalogue
-from gradloupe.server.document import document
-from gradloupe.server.frames import Frame
-from gradloupe.server.packed import packed, script
+from gradloupe.server.catalogue.op_description import catalogue
+from gradloupe.server.documents.compact import packed, script
+from gradloupe.server.documents.json_document import document
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.url.address import default
+from gradloupe.server.worker import answer
 
 BATCH, ROUNDS, CALLS = 25, 6, 60
 COUNT = 1000

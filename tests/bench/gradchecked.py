@@ -16,11 +16,11 @@ from report import Report, Table, Target
 from serving import Server, copy_of_the_house, serving
 from speed import SPAN, Case, cases
 
-from gradloupe.server.numerics.differences import differentiate
-from gradloupe.server.numerics.evaluate import evaluate
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.judge import judge
-from gradloupe.server.numerics.structure import arranged
+from gradloupe.server.numerics.curve.evaluate import evaluate
+from gradloupe.server.numerics.differentiation.finite_differences import differentiate
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.verdict.verdict import judge
+from gradloupe.server.runtime.batching import arranged
 
 COUNTS = (200, 1000)
 LEAST = {200: 40, 1000: 200}

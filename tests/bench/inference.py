@@ -14,8 +14,8 @@ from report import Report, Table, Target
 from strangers import Stranger, strangers
 
 from gradloupe.ops import Op
-from gradloupe.server.numerics.inference.infer import NotInferred, infer
-from gradloupe.server.numerics.inference.made import op_of
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.infer import NotInferred, infer
 
 AT_LEAST = 0.75
 DTYPES = {"float64": torch.float64, "float32": torch.float32}

@@ -18,13 +18,13 @@ from looks import op_of, section
 from report import Report, Table, Target
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.numerics.jacobian.arranged import arranged
-from gradloupe.server.numerics.jacobian.copies import Copies
+from gradloupe.server.numerics.differentiation.noise import EPSILON, Array
+from gradloupe.server.numerics.jacobian.cell_status import judged
+from gradloupe.server.numerics.jacobian.cells import Ground, slopes
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.jacobian.scan import batches, differences, scan
-from gradloupe.server.numerics.jacobian.slopes import Ground, slopes
-from gradloupe.server.numerics.jacobian.statuses import judged
-from gradloupe.server.numerics.noise import EPSILON, Array
+from gradloupe.server.runtime.block_batching import arranged
+from gradloupe.server.runtime.stacked_inputs import Copies
 
 SPAN = 6.0
 # Least factors over gradcheck.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from gradloupe.server.numerics.hardware import devices
+from gradloupe.server.runtime.devices import devices
 
 RELEASES = ("torch", "numpy", "scipy", "numdifftools", "jacobi", "fastapi", "uvicorn")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from gradloupe.server.assets import BUNDLES, LIGHT
+from gradloupe.server.html.assets import BUNDLES, LIGHT
 
 READY = "/healthz?wait=1"  # answers when torch is loaded
 WITHOUT = (
     "import sys; from pathlib import Path; from gradloupe.server import assets; assets.LIGHT = Path('nowhere');"
-    "from gradloupe.__main__ import main; main()"
+    "from gradloupe.server.cli import main; main()"
 )
 
 

@@ -14,9 +14,9 @@ from report import Report, Table, Target
 from serving import serving
 
 from gradloupe.ops import OPS
-from gradloupe.server import answer
-from gradloupe.server.address import default
-from gradloupe.server.catalogue import catalogue
+from gradloupe.server.catalogue.op_description import catalogue
+from gradloupe.server.url.address import default
+from gradloupe.server.worker import answer
 
 BATCH, ROUNDS = 25, 8
 COUNT = 1000

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from report import Target, summary
 
-from gradloupe.server.interpreter import ONE_THREAD
+from gradloupe.server.protocol.python_command import ONE_THREAD
 
 SUBJECTS = {
     "speed": "T1: y, both gradients and the error bound, against the least any program needs",

@@ -16,7 +16,7 @@ from memory import of_process
 from report import Report, Table, Target
 from serving import Server, serving
 
-from gradloupe.server.catalogue import catalogue
+from gradloupe.server.catalogue.op_description import catalogue
 
 LASTS = float(os.environ.get("SOAK", "600"))  # seconds
 CLIENTS = 6

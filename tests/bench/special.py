@@ -10,8 +10,8 @@ from peers import Array
 from report import Report, Table, Target
 from test_differences import on_tensors
 
-from gradloupe.server.numerics.differences import Kind, differentiate
-from gradloupe.server.numerics.special import SpecialPoint, special_points
+from gradloupe.server.numerics.differentiation.finite_differences import Kind, differentiate
+from gradloupe.server.numerics.singularities.special_points import SpecialPoint, special_points
 
 COUNT = 1001
 FEWEST = 60

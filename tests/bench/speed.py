@@ -13,11 +13,11 @@ from peers import PEERS, Array
 from report import Report, Table, Target
 
 from gradloupe.ops import OPS, Op
-from gradloupe.server.numerics.differences import Slopes, differentiate
-from gradloupe.server.numerics.evaluate import evaluate
-from gradloupe.server.numerics.grid import Grid
-from gradloupe.server.numerics.judge import judge
-from gradloupe.server.numerics.structure import arranged
+from gradloupe.server.numerics.curve.evaluate import evaluate
+from gradloupe.server.numerics.differentiation.finite_differences import Slopes, differentiate
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.verdict.verdict import judge
+from gradloupe.server.runtime.batching import arranged
 
 from gelu import op as gelu  # isort: skip
 

@@ -14,9 +14,10 @@ from report import Report, Table, Target
 from visiting import engine_of, question_of
 
 from gradloupe.ops import OPS
-from gradloupe.server import answer, process
-from gradloupe.server.engine import Engine
-from gradloupe.server.question import Question
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.supervisor import worker_process
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.worker import answer
 
 ROUNDS, QUESTIONS = 7, 200
 
@@ -42,9 +43,9 @@ def _started(file: Path) -> tuple[Table, float]:
     asyncio.run(_greeted())  # the first has to load torch
     for name, targets in (("gallery", ()), ("a file with one Function", (file,))):
         copied = median(asyncio.run(_greeted(*targets)) for _ in range(ROUNDS))
-        process.FORKS = False
+        worker_process.FORKS = False
         alone = median(asyncio.run(_greeted(*targets)) for _ in range(ROUNDS))
-        process.FORKS = True
+        worker_process.FORKS = True
         ratios.append(copied / alone)
         rows.append((name, f"{1e3 * copied:.0f} ms", f"{1e3 * alone:.0f} ms", f"**{copied / alone:.2f}**"))
     headings = ("what it serves", "copied", "started by itself", "copied / by itself")

@@ -8,15 +8,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .. import stopwatch
-from ..noise import EPSILON, Array
-from ..section import Section
+from ...runtime import timing
+from ...runtime.section import Section
+from ..differentiation.noise import EPSILON, Array
 from .downhill import downhill
 from .landscape import Landscape, landscape
 from .loss import Loss, Pulled, flat, output, placed, seed, size_of
+from .optimizer import Pull, Run, walk
 from .plan import Asked, Plan, planned
-from .run import Pull, Run, walk
-from .truth import Truth
+from .true_gradient import Truth
 
 # Of both runs together, and what is left at least for the second.
 SECONDS, LEAST_SECONDS = 3.0, 1.0
@@ -74,9 +74,9 @@ def descend(section: Section, asked: Asked) -> Descent:
         raise TooLarge(f"{many}: the true derivative is measured of at most {MOST_PAIRS} pairs of them.")
     random = _draws(loss, start)
     truth = truth.alone() if random else truth
-    begun = stopwatch.now()
+    begun = timing.now()
     returned = walk(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), SECONDS)
-    left = SECONDS - (stopwatch.now() - begun)
+    left = SECONDS - (timing.now() - begun)
     met: list[int] = []
     true = walk(start, plan.lr, plan.steps, _true(truth, loss, random, met), max(LEAST_SECONDS, left))
     ways = returned.positions[:, 0], true.positions[:, 0]

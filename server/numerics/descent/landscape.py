@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..noise import Array, Forward
+from ..differentiation.noise import Array, Forward
 from .loss import Loss
-from .truth import Truth
+from .true_gradient import Truth
 
 COUNT, MOST_POINTS = 201, 801
 # The picture holds the range and the start, with room for so many more ranges on either side; where the start is

@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from ..failure import Failure, FunctionFailed, failure_of
-from ..noise import Array
-from ..section import Section
+from ...runtime.failure import Failure, FunctionFailed, failure_of
+from ...runtime.section import Section
+from ..differentiation.noise import Array
 
 
 @dataclass(frozen=True)

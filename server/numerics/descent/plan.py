@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....ops import Descent
-from ..failure import FunctionFailed
-from ..noise import Array
-from ..section import Section
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.noise import Array
 from .loss import Loss, backward, flat, output, placed, seed, size_of
-from .truth import Truth
+from .true_gradient import Truth
 
 STEPS = 40
 # With this share of 1/slope² the distance to the goal halves in each step where forward is straight.

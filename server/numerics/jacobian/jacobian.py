@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..failure import Failure, FunctionFailed
-from ..noise import EPSILON, Array
-from ..reference import rounded
-from ..section import Index, Section
-from .arranged import arranged
-from .copies import Copies, Indices, Rows
-from .pace import seconds
-from .pairs import shared
+from ...runtime.block_batching import arranged
+from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.pace import seconds
+from ...runtime.section import Index, Section
+from ...runtime.stacked_inputs import Copies, Indices, Rows
+from ..differentiation.noise import EPSILON, Array
+from ..differentiation.reference import rounded
+from .cell_status import Judged, judged
+from .cells import Ground, slopes
 from .scan import Elsewhere, scan
-from .slopes import Ground, slopes
-from .statuses import Judged, judged
+from .symmetric_pairs import shared
 
 # A block has at most so many rows and columns; fewer where a call is so slow that it would take longer than so many
 # seconds, at so many calls for each row and column.

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..differences import BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO
-from ..failure import FunctionFailed
-from ..noise import EPSILON, Array, largest
-from ..richardson import extrapolate, tableau
+from ...runtime.failure import FunctionFailed
+from ...runtime.pace import seconds
+from ...runtime.stacked_inputs import BATCH_ELEMENTS, Copies, Indices
+from ..differentiation.finite_differences import BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO
+from ..differentiation.noise import EPSILON, Array, largest
+from ..differentiation.richardson import extrapolate, tableau
 from ..status import Status
 from ..tolerance import chosen
-from .copies import BATCH_ELEMENTS, Copies, Indices
-from .pace import seconds
-from .slopes import Ground, slopes
-from .statuses import judged
+from .cell_status import judged
+from .cells import Ground, slopes
 
 # No more cells than these are looked over; eight bytes each.
 MOST = 1 << 21

@@ -8,9 +8,9 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..area import TRUNCATION
-from ..noise import EPSILON, Array
-from ..quadrature import NODES, WEIGHTS
+from ..curve.integral_check import TRUNCATION
+from ..differentiation.noise import EPSILON, Array
+from ..differentiation.quadrature import NODES, WEIGHTS
 
 # The two components of a field at points (s, t).
 Field = Callable[[Array, Array], tuple[Array, Array]]

@@ -8,20 +8,20 @@ from functools import partial
 import numpy as np
 import torch
 
-from ..cells import Statuses
-from ..differences import Slopes
-from ..failure import Failure, FunctionFailed
-from ..noise import Array, largest
-from ..reference import ELSEWHERE, STEADY, reference_of
-from ..section import Section
+from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.plane import Field, Plane
+from ...runtime.plane_batching import plane_of, structure
+from ...runtime.section import Section
+from ..differentiation.finite_differences import Slopes
+from ..differentiation.noise import Array, largest
+from ..differentiation.reference import ELSEWHERE, STEADY, reference_of
 from ..status import Status
-from .corners import forgiven
-from .ground import Ground
-from .judged import allowed_of, judged, tolerance_of
-from .plane import Field, Plane
-from .potential import Potential, potential
-from .ridges import Ridges, ridges
-from .structure import plane_of, structure
+from ..verdict.cell_judge import Statuses
+from .axes import Ground
+from .cell_status import allowed_of, judged, tolerance_of
+from .curl_test import Potential, potential
+from .kink_neighbours import forgiven
+from .singular_lines import Ridges, ridges
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,124 @@
+"""Answers of the engine: each question asked once, however many want to know, and the newest kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..http.responses import fingerprint
+from ..protocol.errors import EngineBusy, NoOp
+from ..protocol.question import Question
+from ..reload.composite_engine import Door
+from ..supervisor.engine import Answer
+
+KEPT = 32 * 2**20  # bytes of columns
+HEADER = 8192  # bytes that a header takes, more or less
+
+Gone = Callable[[], Awaitable[bool]]
+
+
+@dataclass
+class Flight:
+    """A question under way, and whether each of those who wait for it has left."""
+
+    task: asyncio.Task[Answer]
+    waiting: list[Gone | None] = field(default_factory=list)
+
+
+class Answers:
+    """What the engine says, by op, device and question. A failure is not kept: it may go better the next time."""
+
+    def __init__(self, engine: Door, kept: int = KEPT) -> None:
+        self._engine = engine
+        self._room = kept
+        self._kept: OrderedDict[str, Answer] = OrderedDict()
+        self._flights: dict[str, Flight] = {}
+        self.hits, self.asked = 0, 0
+
+    async def of(self, op: dict[str, Any], device: dict[str, Any], question: Question, gone: Gone | None) -> Answer:
+        """The answer to ``question``; raises what ``Engine.answer`` raises.
+
+        ``gone`` tells whether this client has left: a question that nobody waits for any more is dropped.
+        """
+        key = _key(op, device, question)
+        found = self._find(key)
+        return await asyncio.shield(self._join(key, op, question, gone).task) if found is None else found
+
+    async def soon(
+        self, op: dict[str, Any], device: dict[str, Any], question: Question, patience: float
+    ) -> Answer | None:
+        """The answer if it is there within ``patience`` seconds; else None, and it is kept for who asks next.
+
+        Raises what ``Engine.answer`` raises, but for ``EngineBusy``.
+        """
+        key = _key(op, device, question)
+        found = self._find(key)
+        if found is not None:
+            return found
+        task = self._join(key, op, question, None).task
+        done, _ = await asyncio.wait({task}, timeout=patience)
+        return None if not done or isinstance(task.exception(), EngineBusy) else task.result()
+
+    @property
+    def size(self) -> int:
+        """The bytes that are kept."""
+        return sum(map(_size, self._kept.values()))
+
+    def _find(self, key: str) -> Answer | None:
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+            self.hits += 1
+        return found
+
+    def _join(self, key: str, op: dict[str, Any], question: Question, gone: Gone | None) -> Flight:
+        flight = self._flights.get(key)
+        if flight is None:
+            waiting: list[Gone | None] = []
+            task = asyncio.create_task(self._ask(key, op["digest"], question, waiting))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asked may have gone on
+            flight = self._flights[key] = Flight(task, waiting)
+        flight.waiting.append(gone)
+        return flight
+
+    async def _ask(self, key: str, digest: str, question: Question, waiting: list[Gone | None]) -> Answer:
+        async def deserted() -> bool:
+            return all([gone is not None and await gone() for gone in waiting])
+
+        self.asked += 1
+        try:
+            answer = await self._engine.answer(question, deserted)
+        except asyncio.CancelledError:  # the server is ending
+            raise EngineBusy from None
+        finally:
+            del self._flights[key]
+        # Meanwhile the worker may have been replaced by one that has loaded other code.
+        if answer.header["failure"] is None and await present(self._engine, question.op) == digest:
+            self._keep(key, answer)
+        return answer
+
+    def _keep(self, key: str, answer: Answer) -> None:
+        self._kept[key] = answer
+        self._room -= _size(answer)
+        while self._room < 0:
+            _, oldest = self._kept.popitem(last=False)
+            self._room += _size(oldest)
+
+
+async def present(engine: Door, name: str) -> str:
+    """The digest of the code that is loaded now for this op, empty where there is none."""
+    try:
+        return str((await engine.stub(name))["digest"])
+    except NoOp:
+        return ""
+
+
+def _key(op: dict[str, Any], device: dict[str, Any], question: Question) -> str:
+    return fingerprint(op["digest"], repr(device), repr(question))
+
+
+def _size(answer: Answer) -> int:
+    return HEADER + sum(column.nbytes for column in answer.columns.values())

@@ -1,0 +1,127 @@
+"""A small section of every op, for the gallery."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from time import monotonic
+from typing import Any
+
+from ..protocol.errors import BadQuestion, EngineBusy, EngineFault, NoOp, Unsolved
+from ..reload.composite_engine import Door
+from ..url.address import default
+from .answer_cache import present
+
+POINTS = 81
+CURVES = ("x", "forward", "analytical")
+KEPT = 2048  # small pictures
+MEASURING, UNSOLVED = "measuring", "not called yet"
+# Seconds a page waits for the next card, so that one Function that hangs holds up none, and for all of them.
+NEXT, ALL = 2.0, 10.0
+OWN = 0.8  # the latter for a visitor's own, which may be many, and whose arguments must be found first
+
+Op = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """What is drawn of an op, and until when (by ``monotonic``) it is not asked for again."""
+
+    drawn: dict[str, Any]
+    until: float = inf
+
+
+class Thumbnails:
+    """Asks the engine once for each op and keeps what it says; the loss of a worker, only for ``patience`` seconds.
+
+    Whoever wants them waits while they come, ``following`` seconds for each and ``altogether`` for them; the rest is
+    asked for in the background.
+    """
+
+    def __init__(self, engine: Door, patience: float = 60.0, following: float = NEXT, altogether: float = ALL) -> None:
+        self._engine = engine
+        self._patience = patience
+        self._following = following
+        self._altogether = altogether
+        self._kept: dict[str, Thumbnail] = {}
+        self._due: dict[str, Op] = {}  # by digest, what is asked for
+        self._drawing: asyncio.Task[None] | None = None
+        self._came = monotonic()  # when the last one did
+
+    async def of(self, ops: dict[str, Op]) -> dict[str, dict[str, Any]]:
+        """By op name: ``x``, ``forward`` and ``analytical`` (None at gaps), and the ``word`` of the verdict.
+
+        An op that is not drawn in time has no curves and the word ``MEASURING``; one that is drawn anew keeps what it
+        had until then.
+        """
+        wanted = {op["digest"]: op for op in ops.values() if self._expired(op["digest"])}
+        await self._draw_soon(wanted)
+        return {name: self._drawn(op["digest"]) for name, op in ops.items()}
+
+    async def close(self) -> None:
+        """Ask for no more."""
+        if self._drawing is not None and self._drawing.cancel():
+            with suppress(asyncio.CancelledError, EngineBusy):
+                await self._drawing
+
+    async def _draw_soon(self, wanted: dict[str, Op]) -> None:
+        """Return when all of them are drawn, or it takes too long; raises what ``Engine.answer`` raises."""
+        self._due = dict(wanted)  # what was due of code that is no longer there is of no interest
+        if self._due and (self._drawing is None or self._drawing.done()):
+            self._came = monotonic()
+            self._drawing = asyncio.create_task(self._draw_all())
+            self._drawing.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asked may be gone
+        until = monotonic() + self._altogether
+        while self._drawing is not None and wanted.keys() & self._due.keys():
+            seconds = min(until, self._came + self._following) - monotonic()
+            if seconds <= 0:
+                return
+            done, _ = await asyncio.wait({self._drawing}, timeout=seconds)
+            if done:
+                return self._drawing.result()
+
+    async def _draw_all(self) -> None:
+        while self._due:
+            digest, op = next(iter(self._due.items()))
+            drawn = await self._draw(op)
+            if await present(self._engine, op["name"]) == digest:
+                self._keep(digest, drawn)
+            self._due.pop(digest, None)
+            self._came = monotonic()
+
+    def _keep(self, digest: str, drawn: Thumbnail) -> None:
+        self._kept[digest] = drawn
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    async def _draw(self, op: Op) -> Thumbnail:
+        try:
+            whole = await self._engine.op(op["name"])
+            answer = await self._engine.answer(replace(default(whole).question, count=POINTS))
+        except Unsolved as unsolved:
+            return Thumbnail(_without_curves(UNSOLVED) | {"said": unsolved.told["sentence"]})
+        except (BadQuestion, EngineFault, NoOp):  # the op's own page says what is wrong
+            return self._failed()
+        failure = answer.header["failure"]
+        if failure is not None and failure["phase"] == "worker":
+            return self._failed()
+        curves = {
+            name: [value if isfinite(value) else None for value in answer.columns.get(name, ())] for name in CURVES
+        }
+        return Thumbnail({**curves, "word": answer.header["verdict"]["word"]})
+
+    def _failed(self) -> Thumbnail:
+        return Thumbnail(_without_curves("failed"), monotonic() + self._patience)
+
+    def _expired(self, digest: str) -> bool:
+        return digest not in self._kept or self._kept[digest].until <= monotonic()
+
+    def _drawn(self, digest: str) -> dict[str, Any]:
+        kept = self._kept.get(digest)
+        return kept.drawn if kept else _without_curves(MEASURING)
+
+
+def _without_curves(word: str) -> dict[str, Any]:
+    return {**dict.fromkeys(CURVES, ()), "word": word}

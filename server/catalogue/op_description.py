@@ -1,0 +1,125 @@
+"""What the ops declare of themselves, as plain data for the floors above the door."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ...ops import OPS, BadDeclaration, Input, Op, Parameter
+from ..protocol.question import Element
+from ..protocol.source_digest import build
+from .output_shapes import Shape, output_shapes
+
+MOST_ELEMENTS = 256
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """One description for each op, in the order of their names; the outputs are measured by running it.
+
+    Raises ``BadDeclaration``, which names the file, for an op that cannot be described.
+    """
+    shapes = output_shapes(list(OPS.values()))
+    return [described(op, shapes[name]) for name, op in OPS.items()]
+
+
+def described(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
+    """One op with outputs of these shapes, as plain data; raises ``BadDeclaration``, which names its ``file``."""
+    try:
+        return _described(op, shapes)
+    except Exception as problem:
+        why = f"{type(problem).__name__}: {problem}".rstrip(": ")
+        raise BadDeclaration(f"{file or f'ops/{op.name}.py'} declares what cannot be described: {why}") from problem
+
+
+def parsed(element: str) -> Element:
+    """The element an op names as text, such as ``weight[0,1]``."""
+    name, _, index = element.rstrip("]").partition("[")
+    return Element(name, tuple(int(each) for each in index.split(",")) if index else ())
+
+
+def first_looked_at(op: Op, shapes: list[Shape]) -> tuple[Element, Element]:
+    """The elements ``wrt`` and ``of`` that an op with outputs of these shapes wants to be seen by first."""
+    wrt = op.wrt or next(_elements(op.inputs[0].name, op.inputs[0].shape))
+    of = op.of or next(_elements(op.outputs[0], shapes[0]))
+    return parsed(wrt), parsed(of)
+
+
+def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
+    outputs = list(zip(op.outputs, shapes, strict=True))
+    wrt, of = first_looked_at(op, shapes)
+    swept = [name for each in op.inputs for name in _elements(each.name, each.shape)][:MOST_ELEMENTS]
+    return {
+        "name": op.name,
+        "title": op.title,
+        "group": op.group,
+        "doc": op.doc,
+        "forward": op.forward,
+        "backward": op.backward,
+        "surrogate_formula": op.surrogate_formula,
+        "claim": op.claim,
+        "broken": op.broken,
+        "check": op.check,
+        "reference": op.reference,
+        "source": op.source,
+        "digest": _digest(op),
+        "own": False,
+        "declared": True,
+        "recipe": "",
+        "usual_recipe": "",
+        "assumed": [],
+        "dtype": op.dtype,
+        "block": "",
+        "first_line": op.first_line,
+        "file": f"ops/{op.name}.py",
+        "inputs": [_input(each) for each in op.inputs],
+        "parameters": [_parameter(each) for each in op.parameters],
+        "outputs": [{"name": name, "shape": list(shape)} for name, shape in outputs],
+        "wrt": {"name": wrt.name, "index": list(wrt.index)},
+        "of": {"name": of.name, "index": list(of.index)},
+        "elements": {
+            "wrt": swept + [each.name for each in op.parameters if each.kind == "float"],
+            "of": [name for output in outputs for name in _elements(*output)][:MOST_ELEMENTS],
+        },
+    }
+
+
+def _input(each: Input) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "description": each.description,
+        "shape": list(each.shape),
+        "domain": list(each.domain),
+        "values": list(each.values),
+    }
+
+
+def _parameter(each: Parameter) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "kind": each.kind,
+        "default": each.default,
+        "minimum": each.minimum if math.isfinite(each.minimum) else None,
+        "maximum": each.maximum if math.isfinite(each.maximum) else None,
+        "choices": list(each.choices),
+        "description": each.description,
+    }
+
+
+def _elements(name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    if math.prod(shape) == 1:
+        return iter((name,))
+    return (f"{name}[{','.join(map(str, index))}]" for index in product(*map(range, shape)))
+
+
+def _digest(op: Op) -> str:
+    try:
+        file = inspect.getsourcefile(op.function)  # it may lie outside of ops/
+        text = Path(file).read_text(encoding="utf-8", errors="replace") if file else op.source
+    except (TypeError, OSError):  # it is written in C, or its file has gone since it was loaded
+        text = op.source
+    return hashlib.sha256(f"{op.name}\0{text}\0{build()}".encode()).hexdigest()[:16]

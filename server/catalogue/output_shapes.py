@@ -1,0 +1,77 @@
+"""The shapes of the outputs, measured by running every op once where a crash or a hang costs nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from select import select
+from time import monotonic
+
+import torch
+
+from ...ops import Op
+
+Shape = tuple[int, ...]
+
+PATIENCE = 5.0  # seconds for one op
+
+
+def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
+    """For each op the shapes of its outputs at the declared values; ``()`` for a single number.
+
+    The ops run in a child process. One that crashes it, or does not return, is taken to return single numbers,
+    and shows what is wrong with it when it is looked at.
+    """
+    found: dict[str, list[Shape]] = {}
+    while left := [op for op in ops if op.name not in found]:
+        measured = dict(_in_a_child(left)) if hasattr(os, "fork") else {op.name: shapes(op) for op in left}
+        found |= measured
+        if len(measured) < len(left):
+            culprit = left[len(measured)]
+            found[culprit.name] = [()] * len(culprit.outputs)
+    return {op.name: found[op.name] for op in ops}
+
+
+def shapes(op: Op) -> list[Shape]:
+    """The shapes of one op's outputs, measured here and now; ``()`` where forward fails."""
+    held = [torch.tensor(each.values, dtype=torch.float64).reshape(each.shape or (1,)) for each in op.inputs]
+    try:
+        with torch.no_grad():
+            y = op(*held, *(each.default for each in op.parameters))
+    except (Exception, SystemExit):  # noqa: BLE001 that it fails is shown when the op is looked at
+        y = ()
+    outputs = y if isinstance(y, tuple) else (y,)
+    known = [tuple(out.shape) if isinstance(out, torch.Tensor) and out.numel() > 1 else () for out in outputs]
+    return [*known, *[()] * len(op.outputs)][: len(op.outputs)]
+
+
+def _in_a_child(ops: list[Op]) -> Iterator[tuple[str, list[Shape]]]:
+    """What a child process measures, in order, until it has ended or takes too long for one."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.close(reading)
+            for op in ops:
+                os.write(writing, json.dumps([op.name, shapes(op)]).encode() + b"\n")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        for line in _lines(pipe.fileno()):
+            name, measured = json.loads(line)
+            yield name, [tuple(shape) for shape in measured]
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def _lines(pipe: int) -> Iterator[bytes]:
+    """The lines that come through ``pipe`` before its end, none of them later than it has patience for."""
+    text, until = b"", monotonic() + PATIENCE
+    while select([pipe], [], [], max(0.0, until - monotonic()))[0] and (more := os.read(pipe, 65536)):
+        *lines, text = (text + more).split(b"\n")
+        if lines:
+            yield from lines
+            until = monotonic() + PATIENCE

@@ -1,0 +1,215 @@
+"""``gradloupe``, or ``python -m gradloupe``: serve the gallery and the visitor's own Functions, or report on these."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import sys
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NoReturn
+
+from .. import __version__
+from .config.settings import Settings, settings
+from .config.target import BadTarget, target_of
+from .protocol.job import Work
+from .supervisor.worker_process import WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import uvicorn
+
+    from .reload.composite_engine import Door
+
+PORTS = 100  # that are tried one after the other where nobody asked for one
+INTERRUPTED = 130
+EXPOSED = """\
+gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
+{targets}, and run these Functions with values of their choice, with your rights. To be the only one, leave --host out
+(in a container publish 127.0.0.1:{port}:{port}), and from another machine use ssh -L {port}:127.0.0.1:{port} {machine}
+"""
+
+
+def main() -> None:
+    """Make this process ready for a terminal or a container, and run what its command line says."""
+    # Started in the background by a shell, a process would ignore Ctrl-C until uvicorn listens to it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.getpid() == 1:  # in a container: the first process hears of no signal that it has not asked for
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _open_what_is_closed()
+    run(sys.argv[1:])
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Bind, start the workers, then import the web: torch loads in one process while the other gets ready.
+
+    What is only reported on, or cannot be served, ends with ``SystemExit``.
+    """
+    chosen = settings(arguments, os.environ, __version__)
+    problem = _problem(chosen.targets)
+    if chosen.reports:
+        _report(chosen, problem)
+    if problem:
+        _end(problem)
+    try:
+        listener = _listener(chosen)
+    except (OSError, OverflowError) as refused:
+        raise SystemExit(f"gradloupe cannot listen on {chosen.host}, port {chosen.port}: {refused}.") from None
+    try:
+        door = door_of(chosen)
+    except OSError as refused:
+        raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
+    with suppress(KeyboardInterrupt):
+        _greet(chosen, listener)
+        _serve(listener, door, chosen)
+
+
+def _open_what_is_closed() -> None:
+    """Where the standard streams are closed, what would be said there is said to nobody."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - until the end
+
+
+def door_of(chosen: Settings) -> Callable[[], Door]:
+    """What the pages ask, its first worker on its way; it is made when that works."""
+    if chosen.targets:
+        from .reload.composite_engine import Library
+        from .reload.reloader import Loads
+
+        own = Loads(_work(chosen))
+        return lambda: Library(own, Work(deadline=chosen.deadline))
+    process = WorkerProcess(_work(chosen))
+
+    def alone() -> Door:
+        from .supervisor.engine import Engine
+
+        return Engine(process)
+
+    return alone
+
+
+def _work(chosen: Settings) -> Work:
+    return Work(chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
+
+
+def _problem(targets: tuple[str, ...]) -> str:
+    """What is wrong with the targets, as far as can be told without importing them."""
+    try:
+        for each in targets:
+            target_of(each)
+    except BadTarget as bad:
+        return str(bad)
+    return ""
+
+
+def _report(chosen: Settings, problem: str) -> NoReturn:
+    """Examine the targets, without any server, and end with the exit code."""
+    try:
+        process = None if problem else WorkerProcess(_work(chosen))
+    except OSError as refused:
+        raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
+    from .report.command import check, unloaded
+
+    try:
+        code = unloaded(problem, chosen) if process is None else check(process, chosen)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:  # who reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    raise SystemExit(code)
+
+
+def _end(sentence: str) -> NoReturn:
+    sys.stderr.write(f"gradloupe: {sentence}\n")
+    raise SystemExit(2)
+
+
+def _greet(chosen: Settings, listener: socket.socket) -> None:
+    """Say where it is, and to whom it listens."""
+    address, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(chosen.host, chosen.host)  # noqa: S104 - shown, not bound
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    if chosen.targets and not ip_address(address.partition("%")[0]).is_loopback:
+        whose, machine = ", ".join(chosen.targets), socket.gethostname()
+        sys.stderr.write(EXPOSED.format(host=chosen.host, port=port, targets=whose, machine=machine))
+    if not chosen.targets:
+        print(f"Gradloupe is at {url} (Ctrl-C ends it)", flush=True)
+    else:
+        url = f"{url}/own#token={chosen.token}"
+        taken = f"port {chosen.port} is taken; " if chosen.port not in (0, port) else ""
+        print(f"Gradloupe shows {', '.join(chosen.targets)} at {url} ({taken}Ctrl-C ends it)", flush=True)
+    if chosen.open:
+        from threading import Thread
+
+        Thread(target=_open, args=(url,), daemon=True).start()
+
+
+def _open(url: str) -> None:
+    """Open the browser; it waits for the page as we get ready."""
+    import webbrowser
+
+    if not webbrowser.open(url):
+        sys.stderr.write("gradloupe: no browser could be opened; open the address above in one.\n")
+
+
+def _serve(listener: socket.socket, opened: Callable[[], Door], chosen: Settings) -> None:
+    from logging.config import dictConfig
+
+    from .http.access_log import logging_of
+
+    server = server_of(opened(), chosen)
+    dictConfig(logging_of(chosen.log))
+    server.run(sockets=[listener])
+
+
+def server_of(door: Door, chosen: Settings) -> uvicorn.Server:
+    """The web server in front of this door, which it ends; its log is that of the process."""
+    import uvicorn
+
+    from .app import create_app
+    from .http.connection_limits import Limits, Visitors
+    from .http.uvicorn_protocol import patient
+    from .reload.composite_engine import Library
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            if isinstance(door, Library):
+                door.own.end()  # tabs that follow the files would wait for more, and we for them
+            await super().shutdown(sockets)
+
+    visitors = Visitors(Limits(requests_per_peer=chosen.requests_per_peer))
+    config = uvicorn.Config(
+        create_app(door, chosen, visitors),
+        http=patient(visitors),
+        h11_max_incomplete_event_size=2 * visitors.limits.head,
+        ws="none",
+        access_log=False,
+        server_header=False,
+        log_config=None,
+        log_level="warning",
+        proxy_headers=bool(chosen.forwarded_allow_ips),
+        forwarded_allow_ips=chosen.forwarded_allow_ips,
+        timeout_graceful_shutdown=5,
+    )
+    return Server(config)
+
+
+def _listener(chosen: Settings) -> socket.socket:
+    """The socket; on another port than the chosen one only where that is taken and nobody asked for it."""
+    ports = range(chosen.port, min(chosen.port + PORTS, 65536)) if chosen.next_port else [chosen.port]
+    family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
+    taken: OSError | None = None
+    for port in ports:
+        try:
+            return socket.create_server((chosen.host, port), family=family, backlog=2048)
+        except OSError as refused:
+            taken = taken or refused
+            if refused.errno != errno.EADDRINUSE:
+                break
+    assert taken is not None
+    raise taken

@@ -1,0 +1,77 @@
+"""The page on which two ops are chosen: what there is, and pairs that tell something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from ..html.gallery import shelved
+from ..html.social_tags import Social
+from ..url.numbers import BadQuery
+from .pair_query import SIDES, Op, Words, check, named
+
+TITLE = "Two Functions side by side"
+SAID = "Choose two Functions, or one twice: their curves stand side by side, on the same axes, under the same controls."
+# Pairs that tell something, by name, as far as there are such ops.
+SUGGESTED = (
+    ("clamp_with_grad", "clamp_with_grad_that_works", "one forward, and two answers to what lies outside the range"),
+    ("clipped_relu", "incorrect_clipped_relu", "a mask, and what happens without it"),
+    ("sinh", "sinh_on_ctx", "the same gradient, but only one can be differentiated again"),
+    ("round_straight_through", "sign_straight_through", "two steps that let the gradient through"),
+    ("heaviside_sigmoid", "heaviside_triangle", "one step, and two surrogates for it"),
+    ("relu", "leaky_relu", "what a negative input gets"),
+)
+
+
+def choice(ops: Mapping[str, Op], given: Words, base: str) -> dict[str, Any]:
+    """What the template is given; the query may name one op already, and what shall be asked of it.
+
+    Raises ``BadQuery`` for words that no op is named for.
+    """
+    chosen = named(ops, given)
+    if not chosen and (over := [word for word in given if word not in SIDES]):
+        raise BadQuery(f"{over[0]} is for two ops, and none is named; choose them with left=… and right=….")
+    check(chosen, given)
+    return {
+        "title": TITLE,
+        "said": SAID,
+        "groups": shelved(list(ops.values())),
+        "chosen": {side: given.get(side, "") for side in SIDES},
+        "kept": dict(_kept(chosen, given)),
+        "suggested": list(_suggested(ops, chosen)),
+        "social": Social(f"{base}/compare", TITLE, SAID, "noindex, follow"),
+    }
+
+
+def _kept(chosen: dict[str, Op], given: Words) -> Iterator[tuple[str, str]]:
+    """What is asked already; what only the chosen one may have is said of that side alone."""
+    for word, text in given.items():
+        for side, op in chosen.items():
+            if word in ("of", "wrt", *(each["name"] for each in op["inputs"])):
+                yield f"{side}.{word}", text
+                break
+        else:
+            if word not in SIDES:
+                yield word, text
+
+
+def _suggested(ops: Mapping[str, Op], chosen: dict[str, Op]) -> list[dict[str, str]]:
+    """Pairs by their titles and address: those of the op that is chosen, or those that tell something."""
+    pairs = [(left, right, said) for left, right, said in SUGGESTED if left in ops and right in ops]
+    first = next(iter(chosen.values()), None)
+    if first is not None:
+        name = first["name"]
+        known = [(name, right if left == name else left, said) for left, right, said in pairs if name in (left, right)]
+        others = [each["name"] for each in ops.values() if each["group"] == first["group"]]
+        kin = [(name, other, "") for other in others if other not in (name, *(right for _, right, _ in known))]
+        pairs = known + kin
+    return [
+        {
+            "left": ops[left]["title"],
+            "right": ops[right]["title"],
+            "said": said,
+            "address": f"/compare?left={quote(left)}&right={quote(right)}",
+        }
+        for left, right, said in pairs
+    ]

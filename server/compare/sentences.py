@@ -1,0 +1,224 @@
+"""What differs between two sections of one range, in sentences, as far as their answers tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..documents.json_document import columns_of
+from ..documents.nearest import nearest
+from ..documents.nouns import Nouns, nouns
+from ..documents.typography import number, telling
+from ..protocol.frames import Frame
+
+FEW = 0.5  # of the x: where two dtypes have less in common, it is said how many
+MOST = 3  # stretches that are named one by one
+TIED = 1 - 1e-6  # of the largest difference: as large
+
+Row = tuple[float, float, float]  # x, and what stands there on the left and on the right
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a stretch ends, and whether it differs there, too."""
+
+    x: float
+    included: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """A column of both answers: the rows that were compared, and whether they differ, row by row."""
+
+    rows: list[Row]
+    apart: list[bool]
+
+
+def said(left: Frame, right: Frame, names: tuple[str, str]) -> list[str]:
+    """Sentences on forward, backward and the verdicts; ``names`` are what the two are called."""
+    headers = left.header, right.header
+    columns = columns_of(left), columns_of(right)
+    nothing = [name for name, each in zip(names, columns, strict=True) if not each["x"]]
+    if nothing:
+        return [f"{_listed(nothing)} failed, so there is nothing to compare."]
+    shared = len(set(columns[0]["x"]).intersection(columns[1]["x"]))
+    if not shared:
+        return ["The two have no x in common, so there is nothing to compare; give both one dtype."]
+    swept = headers[0]["wrt"] if headers[0]["wrt"] == headers[1]["wrt"] else "x"
+    marks = sorted(mark["x"] for header in headers for mark in header["marks"])
+    ends = sorted(end for header in headers for interval in header["verdict"]["intervals"] for end in interval)
+    few = shared < FEW * min(len(each["x"]) for each in columns)
+    at = f" at the {shared} values of {swept} that both have" if few else ""
+    told = _Told(swept, nouns(headers[0]), names, headers, marks, ends, at)
+    return [told.forward(columns), told.backward(columns), *told.law(), told.verdicts()]
+
+
+@dataclass(frozen=True)
+class _Told:
+    swept: str
+    nouns: Nouns
+    names: tuple[str, str]
+    headers: tuple[dict[str, Any], dict[str, Any]]
+    marks: list[float]  # from left to right
+    ends: list[float]  # of the intervals in which backward was found to differ
+    at: str  # which x were compared, if they were few
+
+    def forward(self, columns: tuple[dict[str, Any], dict[str, Any]]) -> str:
+        hidden = [set(_gaps(header, "forward", ("jump",))) for header in self.headers]
+        found = self._compared(columns, "forward", hidden)
+        if not any(found.apart):
+            return f"{self.nouns.forward} is the same in both{self.at or self._everywhere()}."
+        where = self._where(found)
+        return f"{self.nouns.forward} differs {where}: {self._example(found, where, 'is')}."
+
+    def backward(self, columns: tuple[dict[str, Any], dict[str, Any]]) -> str:
+        failed = [name for name, header in zip(self.names, self.headers, strict=True) if header["failure"]]
+        if failed:
+            return f"{self.nouns.backward} cannot be compared: that of {_listed(failed)} failed."
+        without = [name for name, each in zip(self.names, columns, strict=True) if each["analytical"] is None]
+        if without:
+            return f"{self.nouns.backward} cannot be compared: {_listed(without)} {_returns(without)} no gradient."
+        found = self._compared(columns, "analytical", [set(), set()])
+        given = [header["grad_output"] for header in self.headers]
+        sent = f"For grad_output {' and '.join(number(each) for each in dict.fromkeys(given))}"
+        if not any(found.apart):
+            return f"{sent} {self.nouns.backward} returns the same in both{self.at}."
+        where = self._where(found)
+        return f"{sent} {self.nouns.backward} differs {where}: {self._example(found, where, 'returns')}."
+
+    def law(self) -> Iterator[str]:
+        """That one of them depends on grad_output in a way that the other does not."""
+        holds = [header["linearity"]["holds"] for header in self.headers]
+        if sorted(map(str, holds)) == ["False", "True"]:
+            broken = holds.index(False)
+            one, other = self.names[broken], self.names[1 - broken]
+            laws = {each["law"]: each["sentence"] for each in self.headers[broken]["linearity"]["findings"]}
+            if "odd" in laws:
+                laws["odd"] = f"{self.nouns.backward} is not linear in grad_output: flip the sign, and see."
+            yield f"For {one}, and not for {other}, {laws.get('odd') or next(iter(laws.values()))}"
+
+    def verdicts(self) -> str:
+        words = [header["verdict"]["word"] for header in self.headers]
+        if words[0] == words[1]:
+            return f"The verdict is the same, “{words[0]}”."
+        return f"The verdicts are “{words[0]}” for {self.names[0]} and “{words[1]}” for {self.names[1]}."
+
+    def _compared(self, columns: Any, name: str, hidden: list[set[int]]) -> Found:
+        rows = list(_common(columns, name, hidden))
+        atol = max(self._tolerance("atol")) if name == "analytical" else 0.0
+        rtol = max(self._tolerance("rtol"))
+        sizes = [abs(value) for _, *pair in rows for value in pair if math.isfinite(value)]
+        least = max(atol, rtol * max(sizes, default=0.0))
+        return Found(rows, [not _equal(one, other, least) for _, one, other in rows])
+
+    def _tolerance(self, name: str) -> list[float]:
+        return [header["tolerance"][name] for header in self.headers if header["tolerance"]] or [0.0]
+
+    def _everywhere(self) -> str:
+        start, stop = self.headers[0]["start"], self.headers[0]["stop"]
+        return f" from {telling(start, stop - start)} to {telling(stop, stop - start)}"
+
+    def _where(self, found: Found) -> str:
+        stretches = list(self._stretches(found))
+        if len(stretches) > MOST:
+            low, high = stretches[0][0].x, stretches[-1][1].x
+            return f"in {len(stretches)} stretches between {self._x(low)} and {self._x(high)}"
+        return _listed([self._stretch(*each) for each in stretches])
+
+    def _stretch(self, low: End, high: End) -> str:
+        first, last = low.x <= self.headers[0]["start"], high.x >= self.headers[0]["stop"]
+        if first and last:
+            return f"everywhere{self._everywhere()}"
+        if low.x == high.x:
+            return f"at {self.swept} = {self._x(low.x)}"
+        below = "" if last else f" {'≤' if high.included else '<'} {self._x(high.x)}"
+        if first:
+            return f"for {self.swept}{below}"
+        if last:
+            return f"for {self.swept} {'≥' if low.included else '>'} {self._x(low.x)}"
+        return f"for {self._x(low.x)} {'≤' if low.included else '<'} {self.swept}{below}"
+
+    def _stretches(self, found: Found) -> Iterator[tuple[End, End]]:
+        """From where to where the rows differ; one row alone is a point."""
+        first = None
+        for i, differs in enumerate([*found.apart, False]):
+            if differs and first is None:
+                first = i
+            elif not differs and first is not None:
+                alone = first == i - 1 and 0 < first < len(found.rows) - 1
+                low, high = self._end(found, first, first - 1), self._end(found, i - 1, i)
+                yield (End(found.rows[first][0], True),) * 2 if alone else (low, high)
+                first = None
+
+    def _end(self, found: Found, last: int, beyond: int) -> End:
+        """Where a stretch ends whose last row this is: at a special point, else at the first row beyond it."""
+        x = found.rows[last][0]
+        if not 0 <= beyond < len(found.rows):
+            return End(x, True)
+        low, high = sorted((x, found.rows[beyond][0]))
+        between = (end for end in self.ends if low < end < high)
+        at = next((mark for mark in self.marks if low <= mark <= high), next(between, found.rows[beyond][0]))
+        return End(at, at == x)
+
+    def _example(self, found: Found, where: str, verb: str) -> str:
+        """What stands at one of the rows that differ most: the one whose x is shortest to write, well inside."""
+        ends = [end for stretch in self._stretches(found) for end in stretch]
+        outside = {self._x(end.x) for end in ends if not end.included}
+        apart = [row for row, differs in zip(found.rows, found.apart, strict=True) if differs]
+        apart = [row for row in apart if self._x(row[0]) not in outside] or apart
+        finite = [row for row in apart if math.isfinite(row[1] - row[2])]
+        most = max((abs(one - other) for _, one, other in finite), default=0.0)
+        widest = [row for row in finite if abs(row[1] - row[2]) >= TIED * most] or apart
+        edges = [end.x for end in ends]
+
+        def clumsiness(row: Row) -> tuple[bool, int, float]:
+            within = abs(row[0] - edges[nearest(edges, row[0])])
+            return row[0] in self.marks or not within, len(self._x(row[0])), -within
+
+        x, *values = min(widest, key=clumsiness)
+        told = [_value(each) for each in values]
+        if told[0] == told[1]:
+            told = [number(each, 10) for each in values]
+        at, (left, right) = f"at {self.swept} = {self._x(x)}", self.names
+        at = "there" if at == where else at
+        if verb == "is":
+            return f"{at} it is {told[0]} in {left}, {told[1]} in {right}"
+        return f"{at} {left} {verb} {told[0]}, {right} {told[1]}"
+
+    def _x(self, x: float) -> str:
+        return telling(x, self.headers[0]["stop"] - self.headers[0]["start"])
+
+
+def _common(columns: Any, name: str, hidden: list[set[int]]) -> Iterator[Row]:
+    """The rows of those x that both answers have once, but for the hidden ones."""
+    places = []
+    for each, rows in zip(columns, hidden, strict=True):
+        shown = [(x, each[name][row]) for row, x in enumerate(each["x"]) if row not in rows]
+        places.append(dict(shown))
+    for x in sorted(places[0].keys() & places[1].keys()):
+        yield x, places[0][x], places[1][x]
+
+
+def _gaps(header: dict[str, Any], name: str, reasons: tuple[str, ...]) -> Iterator[int]:
+    for reason in reasons:
+        yield from header["gaps"].get(name, {}).get(reason, ())
+
+
+def _equal(one: float, other: float, least: float) -> bool:
+    if math.isfinite(one) and math.isfinite(other):
+        return abs(one - other) <= least
+    return one == other or (math.isnan(one) and math.isnan(other))
+
+
+def _value(value: float) -> str:
+    return "not a number" if math.isnan(value) else number(value)
+
+
+def _returns(names: list[str]) -> str:
+    return "returns" if len(names) == 1 else "return"
+
+
+def _listed(parts: list[str]) -> str:
+    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]

@@ -1,0 +1,69 @@
+"""Two sources beside each other, line by line; what only explains, the docstrings, is folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from itertools import zip_longest
+
+from markupsafe import Markup
+
+from ..html.highlight import painted
+from ..protocol.source_lines import source_lines
+from .docstrings import docstrings
+
+Rows = list[tuple[int | None, int | None, bool]]
+
+
+def rows(left: str, right: str) -> Rows:
+    """Of every row the lines that stand in it, counted from 1, and whether they are the same; None is no line.
+
+    Of a docstring only its first line stands in a row, and is the same as that of any other.
+    """
+    return list(_rows(_unfolded(left), _unfolded(right)))
+
+
+def listings(left: str, right: str, first: tuple[int, int] = (1, 1)) -> tuple[Markup, Markup]:
+    """Both sources in as many rows, with the classes ``differing`` and ``absent``; ids are ``left-L1`` and on.
+
+    The numbers that are seen count from ``first``, where each source begins in its file.
+    """
+    found = rows(left, right)
+    return (
+        _listing(left, [(line, same) for line, _, same in found], "left", first[0]),
+        _listing(right, [(line, same) for _, line, same in found], "right", first[1]),
+    )
+
+
+def _listing(source: str, found: list[tuple[int | None, bool]], side: str, first: int) -> Markup:
+    lines, folded = painted(source), docstrings(source)
+    plain = {i for i, line in enumerate(source_lines(source), 1) if not line.strip()}
+    spans = []
+    for number, same in found:
+        if number is None:
+            spans.append('<span class="absent">\n</span>')
+            continue
+        kind, text = ("", lines[number - 1])
+        if number in folded:
+            kind, text = " docstring", painted(folded[number].first)[0]
+        elif not same and number not in plain:
+            kind = " differing"
+        spans.append(f'<span class="line{kind}" id="{side}-L{number}" data-line="{number + first - 1}">{text}\n</span>')
+    text = "".join(spans)
+    return Markup(f'<pre class="source"><code>{text}</code></pre>')  # noqa: S704 - pygments has escaped it
+
+
+def _unfolded(source: str) -> dict[int, str]:
+    """What is compared of the lines that are shown, by their numbers."""
+    folded = docstrings(source)
+    hidden = {line for each in folded.values() for line in each.rest}
+    lines = enumerate(source_lines(source), 1)
+    return {i: '"""' if i in folded else line for i, line in lines if i not in hidden}
+
+
+def _rows(left: dict[int, str], right: dict[int, str]) -> Iterator[tuple[int | None, int | None, bool]]:
+    ones, others = list(left), list(right)
+    matched = SequenceMatcher(None, list(left.values()), list(right.values()), autojunk=False)
+    for kind, low, high, start, stop in matched.get_opcodes():
+        for one, other in zip_longest(ones[low:high], others[start:stop]):
+            yield one, other, kind == "equal"

@@ -1,0 +1,162 @@
+"""What stands on the command line: a file or a module, and perhaps the name of one thing in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from pkgutil import iter_modules
+
+from ..protocol.suggest import meant
+from .search_path import defining
+
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+class BadTarget(Exception):
+    """What stands on the command line cannot be looked at; the message is one sentence with the mend."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """``text`` is what stands on the command line, ``path`` the file as an absolute path or ``module`` the dotted name.
+
+    ``attribute`` is the name after the colon, which may be dotted; ``name`` is what the target is called on the page;
+    ``cwd`` is the folder the command was given in.
+    """
+
+    text: str
+    path: str
+    module: str
+    attribute: str
+    name: str
+    cwd: str
+
+
+def target_of(text: str, cwd: str = "") -> Target:
+    """The target that is written ``my_ops.py``, ``my_ops.py:Name``, ``package.module`` or ``package.module:Name``.
+
+    A name that ends in ``.py``, has a slash or exists is a file, any other a module. Nothing is imported. Raises
+    ``BadTarget`` where there is no such file or module, or it cannot be read.
+    """
+    cwd = cwd or os.getcwd()
+    place, attribute = _parted(text, cwd)
+    path = os.path.join(cwd, place)
+    package = _dotted(place) and os.path.isfile(os.path.join(path, "__init__.py"))
+    if place.endswith(".py") or os.sep in place or (os.path.exists(path) and not package and not _regular(place, cwd)):
+        _check_file(place, path)
+        return Target(text, os.path.abspath(path), "", attribute, os.path.basename(place), cwd)
+    _check_module(place, cwd)
+    return Target(text, "", place, attribute, place, cwd)
+
+
+def file_of(text: str) -> str:
+    """The file that such a text may stand for, whether or not it is there; nothing for a module."""
+    place = text if text.endswith(".py") else text.rpartition(":")[0]
+    return os.path.abspath(place) if place.endswith(".py") else ""
+
+
+def _parted(text: str, cwd: str) -> tuple[str, str]:
+    """The file or module, and the attribute."""
+    if ADDRESS.match(text):
+        raise BadTarget(f"{text} is an address; name a file on this machine, such as my_ops.py, or a module.")
+    if os.path.isfile(os.path.join(cwd, text)):
+        return text, ""
+    place, colon, attribute = text.rpartition(":")
+    if not colon:
+        place, attribute = text, ""
+    elif not attribute:
+        raise BadTarget(f"No name stands after the colon of {text!r}; write {place}:Name, or {place} for all of it.")
+    elif not _dotted(attribute):
+        raise BadTarget(f"{attribute!r} cannot be the name of a class or function; write {place}:Name.")
+    if not place.strip() or "\0" in place:
+        raise BadTarget(f"{text!r} names no file; name one, such as my_ops.py, or a module, such as package.module.")
+    return place, attribute
+
+
+def _dotted(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
+def _check_file(place: str, path: str) -> None:
+    if os.path.isdir(path):
+        raise BadTarget(_of_a_folder(place.rstrip(os.sep), Path(path)))
+    if not os.path.exists(path):
+        raise BadTarget(_of_a_missing_file(place, Path(path)))
+    if place.endswith((".pyc", ".pyo")):
+        raise BadTarget(f"{place} is compiled; name its source, {_source_of(place)}, or a module.")
+    if not place.endswith(".py"):
+        raise BadTarget(
+            f"{place} is not a Python file; name one that ends in .py, or a module, such as package.module."
+        )
+    if not os.path.isfile(path):
+        raise BadTarget(f"{place} is neither a file nor a folder; name a Python file, such as my_ops.py.")
+    if not os.access(path, os.R_OK):
+        raise BadTarget(f"{place} may not be read by you; allow it (chmod u+r {place}), or name another file.")
+
+
+def _source_of(compiled: str) -> str:
+    """Where the source of a compiled file lies: beside it, or beside the folder of Python's cache."""
+    folder, name = os.path.split(compiled)
+    folder = os.path.dirname(folder) if os.path.basename(folder) == "__pycache__" else folder
+    return os.path.join(folder, f"{name.partition('.')[0]}.py")
+
+
+def _of_a_folder(place: str, folder: Path) -> str:
+    files, likely = _python_files(folder), defining(folder)
+    if not files and likely is None:
+        return f"{place} is a folder, and no Python file is in it; name a file, such as my_ops.py."
+    named = os.path.join(place, files[0] if likely is None else likely.relative_to(folder))
+    return f"{place} is a folder; name a file in it, such as {named}."
+
+
+def _of_a_missing_file(place: str, path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"There is no folder {os.path.dirname(place)}, so no {place}; name a file that is there."
+    if path.is_symlink():
+        return f"{place} is a link that leads nowhere; mend it, or name a file that is there."
+    where = os.path.dirname(place) or "the folder you are in"
+    close = meant(path.name, _python_files(path.parent))
+    if close:
+        return f"There is no file {place}; did you mean {os.path.join(os.path.dirname(place), close)}?"
+    return f"There is no file {path.name} in {where}; name one that is there, or a module, such as package.module."
+
+
+def _check_module(module: str, cwd: str) -> None:
+    if not _dotted(module):
+        raise BadTarget(
+            f"{module!r} is neither a file nor a module; name a file, such as my_ops.py, or package.module."
+        )
+    top = module.partition(".")[0]
+    if _found(top, cwd) is None:
+        known = [each.name for each in iter_modules([cwd, *sys.path])]
+        close = meant(top, known, 0.75)
+        hint = (
+            f"did you mean {close}{module.removeprefix(top)}?" if close else "name a file, such as my_ops.py, instead."
+        )
+        raise BadTarget(f"There is no module {top}, neither in the folder you are in nor installed here; {hint}")
+
+
+def _found(top: str, cwd: str) -> ModuleSpec | None:
+    """Where a module without dots lies, found as an import in ``cwd`` would find it, without importing it."""
+    if top in sys.builtin_module_names:
+        return ModuleSpec(top, None)
+    spec = PathFinder.find_spec(top, [cwd, *sys.path])
+    others = (finder.find_spec(top, None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+    return spec or next((each for each in others if each is not None), None)
+
+
+def _regular(place: str, cwd: str) -> bool:
+    """Whether an import takes something else than the folder of that name."""
+    spec = _found(place, cwd) if place.isidentifier() else None
+    return spec is not None and spec.loader is not None
+
+
+def _python_files(folder: Path) -> list[str]:
+    try:
+        return sorted(each.name for each in folder.iterdir() if each.suffix == ".py")
+    except OSError:
+        return []

@@ -1,0 +1,144 @@
+"""Whether torch.compile takes a Function: tried in a copy of this process, which is ended when its time is over."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import select
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import torch
+
+from ..examination.call import Call, reseed, tensors_of
+from .capability import Badge, State, raised
+
+# Seconds; most of them go into what torch loads when it compiles for the first time. A question has ten.
+PATIENCE, LEAST = 60.0, 0.02
+KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+ALIKE = 1e-6
+LONGEST = 65536  # bytes of an answer
+
+Said = tuple[State, str]
+
+
+def compiling(call: Call, asked: bool, patience: float = PATIENCE) -> Badge:
+    """Whether forward and backward compile as one graph and keep their gradients; tried only if ``asked``."""
+    if not asked:
+        return Badge("compile", "unknown", "Not tried, because torch.compile takes seconds.")
+    if not hasattr(os, "fork"):
+        return Badge("compile", "unknown", "It can be tried only where a process can be copied.")
+    if patience < LEAST:
+        return Badge("compile", "unknown", "The Function is too slow: no time was left to try torch.compile.")
+    state, sentence = _apart(lambda: _compiled(call), min(patience, PATIENCE))
+    return Badge("compile", state, sentence)
+
+
+def _compiled(call: Call) -> Said:
+    ran = call.run()
+    given = call.grad_outputs(ran)
+    if not given:
+        return "unknown", "No output carries a gradient."
+    wanted = call.gradients(given)
+    compiled = torch.compile(lambda *some: call.callee(*some), backend="aot_eager", fullgraph=True)
+    fresh = call.arguments()
+    reseed()
+    try:
+        outputs = dict(zip(ran.outputs, tensors_of(compiled(*fresh.arguments)), strict=True))
+        moved = [name for name in given if outputs[name].requires_grad]
+        found = torch.autograd.grad(
+            [outputs[name] for name in moved],
+            list(fresh.leaves.values()),
+            [given[name] for name in moved],
+            allow_unused=True,
+        )
+    except Exception as error:  # noqa: BLE001 what a Function raises is a result
+        return "no", f"torch.compile raises {raised(error)}."
+    values = call.run().outputs
+    if not all(_same(outputs[name].detach(), value.detach()) for name, value in values.items()):
+        return "wrong", "Compiled, forward returns other numbers."
+    if not all(_same(one, wanted[name]) for name, one in zip(fresh.leaves, found, strict=True)):
+        return "wrong", "Compiled, the gradients are others, and nothing is raised."
+    return "yes", "It compiles as one graph, and its gradients are the same."
+
+
+def _same(found: torch.Tensor | None, wanted: torch.Tensor | None) -> bool:
+    if found is None or wanted is None:
+        some = wanted if found is None else found
+        return some is None or not bool(some.any())
+    return found.shape == wanted.shape and torch.allclose(found, wanted, ALIKE, ALIKE, equal_nan=True)
+
+
+def _apart(work: Callable[[], Said], patience: float) -> Said:
+    """What ``work`` returns in a copy of this process, so that nothing it loads, changes or hangs in stays behind."""
+    reading, writing = os.pipe()
+    library, parent = ctypes.CDLL(None), os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are other threads: none of them is needed
+        child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _end_with(library, parent, patience)
+        _answer(work, writing)
+    os.close(writing)
+    try:
+        said = _read(reading, time.monotonic() + patience)
+    finally:
+        os.close(reading)
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    if said is None:
+        return "unknown", f"torch.compile was not done after {patience:g} seconds."
+    try:
+        state, sentence = json.loads(said)
+    except ValueError:
+        return "unknown", "The process in which torch.compile was tried has ended without an answer."
+    return state, sentence
+
+
+def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
+    """Let this process end when its parent does, where Linux can be asked for that, and by itself when time is up."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(math.ceil(patience) + 1)
+    if sys.platform == "linux":
+        library.prctl(KILL_WITH_PARENT, int(signal.SIGKILL))
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _answer(work: Callable[[], Said], writing: int) -> None:
+    """The life of the copy; it never returns."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for each in (1, 2):
+            os.dup2(nowhere, each)
+        warnings.simplefilter("ignore")
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))  # torch goes deep where it compiles
+        try:
+            said: Any = work()
+        except Exception as error:  # noqa: BLE001
+            said = ("unknown", f"What should be compiled raises {raised(error)} already before.")
+        os.write(writing, json.dumps(said).encode()[:LONGEST])
+    finally:
+        os._exit(0)
+
+
+def _read(reading: int, until: float) -> bytes | None:
+    """All that is written, None if that does not end in time."""
+    said = b""
+    while (left := until - time.monotonic()) > 0:
+        if not select.select([reading], [], [], left)[0]:
+            break
+        more = os.read(reading, LONGEST)
+        if not more:
+            return said
+        said += more
+    return None

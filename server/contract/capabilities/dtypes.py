@@ -1,0 +1,125 @@
+"""Whether a Function bears autocast, complex numbers and half precision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from ...numerics.sampling.grid import Grid
+from ...numerics.studies.complex import ComplexLook, complex_look
+from ...numerics.studies.dtypes_text import complex_sentence
+from ...runtime.batching import arranged
+from ...runtime.section import Section
+from ..checks.randomness import draws
+from ..examination.call import Call, Ran
+from .capability import Badge, State, raised
+
+# How far gradients may be off, as a share of the largest, in the dtypes of half the size.
+LOST = {torch.float16: 0.05, torch.bfloat16: 0.2}
+POINTS = 41
+DRAWN = "other random numbers are drawn in another dtype, so gradients cannot be compared."
+
+_STATES: dict[str, State] = {
+    "matches": "yes",
+    "conjugate missing": "wrong",
+    "conjugated": "wrong",
+    "differs": "wrong",
+    "undecided": "unknown",
+    "not supported": "no",
+}
+
+
+def autocast(call: Call) -> Badge:
+    """Whether forward and backward run under autocast to bfloat16 on the CPU."""
+    try:
+        with torch.autocast("cpu", torch.bfloat16):
+            ran = call.run(dtype=torch.float32)
+        found = _gradients(call, ran)
+    except Exception as error:  # noqa: BLE001 what a Function raises is a result
+        if _works(call, torch.float32):
+            mend = "Put torch.amp.custom_fwd on forward and torch.amp.custom_bwd on backward"
+            return Badge("autocast", "no", f"With bfloat16 it raises {raised(error)}. {mend}.")
+        return Badge("autocast", "no", f"It does not even take float32: {raised(error)}.")
+    if not found:
+        return Badge("autocast", "unknown", "It runs, but no gradient comes back.")
+    if draws(call):
+        return Badge("autocast", "unknown", f"forward and backward run. {DRAWN.capitalize()}")
+    plain = _gradients(call, call.run(dtype=torch.float32))
+    if any(_spoilt(found[name], plain.get(name)) for name in found):
+        return Badge("autocast", "wrong", "With bfloat16 gradients are NaN or infinite where in float32 they are not.")
+    off = max((_off(found[name], plain[name]) for name in found if name in plain), default=0.0)
+    if off > LOST[torch.bfloat16]:
+        return Badge("autocast", "wrong", f"With bfloat16 gradients are off by {100 * off:.2g} % of the largest.")
+    return Badge("autocast", "yes", "forward and backward run under torch.autocast to bfloat16 on the CPU.")
+
+
+def half(call: Call) -> Badge:
+    """Whether float16 and bfloat16 give, but for their rounding, the gradients of float64."""
+    if draws(call):
+        return Badge("half", "unknown", f"It was not compared: {DRAWN}")
+    said = [_in_half(call, dtype) for dtype in LOST]
+    for state in ("wrong", "no", "unknown"):
+        sentences = [sentence for each, sentence in said if each == state]
+        if sentences:
+            return Badge("half", state, " ".join(sentences))
+    return Badge("half", "yes", "float16 and bfloat16 give the gradients of float64, but for their rounding.")
+
+
+def complex_numbers(section: Section) -> Badge:
+    """Whether backward returns the gradient that torch defines for complex numbers."""
+    if section.sweeps_parameter:
+        return Badge("complex", "unknown", f"{section.wrt} is no tensor. Sweep an input to try complex numbers.")
+    low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
+    grid, section = Grid(low, high, POINTS), replace(section, dtype=torch.float64, device="cpu", stacked=())
+    seen: ComplexLook = complex_look(arranged(section, grid.points()), grid)
+    state = _STATES[seen.answer]
+    if state == "wrong" and seen.answer == "differs" and section.op.claim == "surrogate":
+        return Badge("complex", "unknown", "backward is meant to be the derivative of another function.")
+    return Badge("complex", state, complex_sentence(seen))
+
+
+def _in_half(call: Call, dtype: torch.dtype) -> tuple[State, str]:
+    name = str(dtype).removeprefix("torch.")
+    # Compared at the numbers that this dtype has.
+    rounded = call.holding({each: t.to(dtype).to(torch.float64) for each, t in call.tensors.items()})
+    try:
+        wanted = _gradients(call, rounded.run())
+    except Exception as error:  # noqa: BLE001
+        return "unknown", f"With the numbers that {name} has, float64 raises {raised(error)}."
+    try:
+        found = _gradients(call, rounded.run(dtype=dtype))
+    except Exception as error:  # noqa: BLE001
+        return "no", f"With {name} it raises {raised(error)}."
+    if any(_spoilt(found[each], wanted[each]) for each in found if each in wanted):
+        return "wrong", f"In {name} gradients are NaN or infinite where in float64 they are not."
+    off = max((_off(found[each], wanted[each]) for each in found if each in wanted), default=0.0)
+    if off > LOST[dtype]:
+        return "wrong", f"In {name} gradients are off by {100 * off:.2g} % of the largest."
+    return "yes", ""
+
+
+def _gradients(call: Call, ran: Ran) -> dict[str, torch.Tensor]:
+    """What comes back to each input, for the ``grad_output`` that every dtype is given."""
+    if not ran.moved:
+        return {}
+    found = ran.gradients(call.grad_outputs(ran))
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _works(call: Call, dtype: torch.dtype) -> bool:
+    try:
+        _gradients(call, call.run(dtype=dtype))
+    except Exception:  # noqa: BLE001
+        return False
+    return True
+
+
+def _spoilt(found: torch.Tensor, wanted: torch.Tensor | None) -> bool:
+    return wanted is not None and bool((torch.isfinite(wanted) & ~torch.isfinite(found)).any())
+
+
+def _off(found: torch.Tensor, wanted: torch.Tensor) -> float:
+    known = torch.isfinite(wanted) & torch.isfinite(found)
+    largest = float(wanted[known].abs().max()) if bool(known.any()) else 0.0
+    return float((found.to(wanted.dtype) - wanted)[known].abs().max()) / largest if largest else 0.0

@@ -1,0 +1,192 @@
+"""Whether vmap, forward mode and torch.func.grad take a Function, and whether they get the right numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd import forward_ad
+
+from ...numerics.differentiation.finite_differences import BOUNDS, Kind, differentiate
+from ...numerics.differentiation.noise import Array
+from ..examination.call import Call, flat, irregular, reseed, tensors_of
+from .capability import Badge, raised
+
+# Copies that vmap is given, and by how much its numbers, and gradients, may differ from those of plain calls.
+BATCH, ALIKE = 3, 1e-9
+# The stretch along a tangent on which slopes are measured, in units of it, and how near they have to be.
+STRETCH, NEAR = 0.05, 1e-5
+CONTEXT = "forward takes ctx. Move what it does with ctx into setup_context"
+RULE = "it has no rule for vmap: set generate_vmap_rule = True, or write vmap as a staticmethod"
+
+Tensors = dict[str, torch.Tensor]
+
+
+def vmap(call: Call) -> Badge:
+    """Whether ``torch.func.vmap`` returns for a batch what single calls return."""
+    turned: Tensors = {name: _turned(tensor) for name, tensor in call.tensors.items()}
+    try:
+        with torch.no_grad():
+            alone = [_numbers(call.holding({name: each[i] for name, each in turned.items()})) for i in range(BATCH)]
+    except Exception as error:  # noqa: BLE001 what a Function raises is a result
+        return Badge("vmap", "unknown", f"A plain call with its numbers in another order raises {raised(error)}.")
+    try:
+        with torch.no_grad():
+            reseed()
+            mapped = torch.func.vmap(_plain(call), randomness="same")(*turned.values())
+    except Exception as error:  # noqa: BLE001
+        return Badge("vmap", "no", _refused("vmap", error))
+    together = flat(mapped)
+    # With random numbers every call draws its own.
+    repeated = call.holding({name: each[0] for name, each in turned.items()})
+    if not _same(alone[0], _numbers(repeated)):
+        return Badge("vmap", "unknown", "It runs, but forward returns other numbers each time it is called.")
+    if all(_same([out[i] for out in together], alone[i]) for i in range(BATCH)):
+        return Badge("vmap", "yes", f"A batch of {BATCH} under torch.func.vmap gives what {BATCH} calls give.")
+    return Badge("vmap", "wrong", f"A batch of {BATCH} under torch.func.vmap gives other numbers than {BATCH} calls.")
+
+
+def func_grad(call: Call) -> Badge:
+    """Whether ``torch.func.grad`` returns what autograd does."""
+    try:
+        ran = call.run()
+        given = call.grad_outputs(ran)
+        if not given:
+            return Badge("func.grad", "unknown", "No output carries a gradient.")
+        wanted = call.gradients(given)
+    except Exception as error:  # noqa: BLE001
+        return Badge("func.grad", "unknown", f"A plain backward raises {raised(error)}.")
+    names, plain = list(ran.outputs), _plain(call)
+
+    def loss(*tensors: torch.Tensor) -> torch.Tensor:
+        outputs = zip(names, tensors_of(plain(*(each * 1 for each in tensors))), strict=True)
+        return torch.stack([_real(out * given[name].conj()) for name, out in outputs if name in given]).sum()
+
+    try:
+        reseed()
+        found = torch.func.grad(loss, tuple(range(len(call.tensors))))(*call.tensors.values())
+    except Exception as error:  # noqa: BLE001
+        return Badge("func.grad", "no", _refused("torch.func.grad", error))
+    expected = [torch.zeros_like(t) if wanted[name] is None else wanted[name] for name, t in call.tensors.items()]
+    if _same(found, expected):
+        return Badge("func.grad", "yes", "torch.func.grad returns the gradients that backward returns.")
+    return Badge("func.grad", "wrong", "torch.func.grad returns other gradients than autograd does.")
+
+
+def jvp(call: Call) -> Badge:
+    """Whether forward mode returns the directional derivative of forward, or that which backward stands for."""
+    tangents = {name: irregular(tensor, 11 + i) for i, (name, tensor) in enumerate(call.tensors.items())}
+    try:
+        found = _forward_mode(call, tangents)
+    except NotImplementedError as error:
+        if "forward mode AD" not in str(error) and "jvp" not in str(error):
+            return Badge("jvp", "no", f"Forward mode raises {raised(error)}.")
+        return Badge("jvp", "no", "It has no jvp, so forward mode refuses it. Write jvp as a staticmethod.")
+    except Exception as error:  # noqa: BLE001
+        return Badge("jvp", "no", f"Forward mode raises {raised(error)}.")
+    if found is None:
+        return Badge("jvp", "unknown", "No output of forward mode carries a tangent.")
+    names, returned = found
+    weights = {name: irregular(tangent, 23 + i) for i, (name, tangent) in enumerate(returned.items())}
+    measured = sum(float(_real(returned[name] * weights[name].conj())) for name in names)
+    return _judged(measured, call, tangents, weights)
+
+
+def _judged(found: float, call: Call, tangents: Tensors, weights: Tensors) -> Badge:
+    slope, error = _slope(call, tangents, weights)
+    if abs(found - slope) <= NEAR * (1 + abs(slope)) + BOUNDS * error:
+        return Badge("jvp", "yes", f"Its jvp is the directional derivative of forward: {found:.6g} in a test.")
+    try:
+        pulled = call.gradients(weights)
+        implied = sum(float(_real(g.conj() * tangents[name])) for name, g in pulled.items() if g is not None)
+    except Exception:  # noqa: BLE001 it is told elsewhere
+        implied = float("nan")
+    if abs(found - implied) <= NEAR * (1 + abs(implied)):
+        return Badge("jvp", "yes", "Its jvp is not the derivative of forward, but agrees with backward.")
+    if not np.isfinite(slope):
+        return Badge("jvp", "unknown", "It has a jvp, but the differences of forward do not settle.")
+    return Badge(
+        "jvp",
+        "wrong",
+        f"Its jvp gives {found:.6g} in a direction in which differences of forward give {slope:.6g}.",
+    )
+
+
+def _forward_mode(call: Call, tangents: Tensors) -> tuple[list[str], Tensors] | None:
+    with forward_ad.dual_level():
+        # A jvp that works in place would write over the tangent.
+        make: Callable[..., Any] = forward_ad.make_dual
+        duals = [make(tensor.clone(), tangents[name].clone()) for name, tensor in call.tensors.items()]
+        reseed()
+        outputs = tensors_of(call.callee(*duals, *call.parameters.values()))
+        unpack: Callable[..., Any] = forward_ad.unpack_dual
+        found = {}
+        for name, out in zip(call.run(which=()).outputs, outputs, strict=True):
+            tangent = unpack(out).tangent
+            if tangent is not None:
+                found[name] = tangent.detach().clone()
+    return (list(found), found) if found else None
+
+
+def _slope(call: Call, tangents: Tensors, weights: Tensors) -> tuple[float, float]:
+    """The slope along the tangents of the outputs, weighed, and its error; NaN where it does not settle."""
+
+    def along(t: Array) -> Array:
+        return np.array([_weighed(call, tangents, weights, float(each)) for each in t])
+
+    here = np.array([0.0])
+    try:
+        found = differentiate(along, here, along(here), STRETCH)
+    except Exception:  # noqa: BLE001
+        return float("nan"), 0.0
+    if found.kind[0] != Kind.SMOOTH:
+        return float("nan"), 0.0
+    return float(found.value[0]), float(found.error[0])
+
+
+def _weighed(call: Call, tangents: Tensors, weights: Tensors, t: float) -> float:
+    outputs = call.value(**{name: tensor + t * tangents[name] for name, tensor in call.tensors.items()})
+    return sum(float(_real(outputs[name] * weight.conj())) for name, weight in weights.items())
+
+
+def _real(terms: torch.Tensor) -> torch.Tensor:
+    """Their sum, of complex numbers its real part: a loss is a real number."""
+    total = terms.sum()
+    return total.real if total.is_complex() else total
+
+
+def _plain(call: Call) -> Callable[..., Any]:
+    """The call as a function of its tensors alone, what it returns as a tuple."""
+
+    def plain(*tensors: torch.Tensor) -> tuple[Any, ...]:
+        return flat(call.callee(*tensors, *call.parameters.values()))
+
+    return plain
+
+
+def _numbers(call: Call) -> list[torch.Tensor]:
+    return list(call.run(which=()).outputs.values())
+
+
+def _turned(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, and some with the same numbers in another order."""
+    return torch.stack([tensor.reshape(-1).roll(i).reshape(tensor.shape) for i in range(BATCH)])
+
+
+def _same(some: Any, others: Any) -> bool:
+    return len(some) == len(others) and all(
+        a.shape == b.shape and torch.allclose(a.to(b.dtype), b, ALIKE, ALIKE, equal_nan=True)
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def _refused(what: str, error: Exception) -> str:
+    """Why a transform of torch.func does not take a Function, and what to do."""
+    said = str(error)
+    if "setup_context" in said:
+        return f"{what} refuses it, because {CONTEXT}."
+    if "generate_vmap_rule" in said:
+        return f"{what} refuses it, because {RULE}."
+    return f"{what} raises {raised(error)}."

@@ -1,0 +1,224 @@
+"""What backward does with the ``grad_output`` it is handed: whether it leaves it alone, and answers linearly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+
+from ...numerics.formatting.numbers import number
+from ...numerics.linearity.violation import sentence
+from ...runtime.vjp import Layout, expanded, strided, transposed
+from ..examination.call import Call, Gradients, Tensors, irregular
+from ..examination.function_lines import BACKWARD
+from ..examination.probe import Found, Probe, said
+from ..examination.references import EXTENDING, MECHANICS
+from ..examination.session import Examined, close
+from .surrogate import DECLARED, follows
+
+LARGER = 1024.0
+
+
+def gradout_inplace(at: Examined) -> Iterator[Found]:
+    """A grad_output that is left as it is."""
+    backward = at.first.backward
+    written = backward.written if backward else ()
+    found = at.laws.at("untouched")
+    if not written and not found:
+        return
+    if written and backward:
+        place = written[0]
+        name = at.source.parameter(1 + place, *BACKWARD) or "grad_output"
+        then, now = backward.copies[place], backward.grad_outputs[place]
+        seen = _change(name, then, now)
+    else:
+        name = at.source.parameter(1, *BACKWARD) or "grad_output"
+        seen = sentence(found, at.section.wrt) if found else ""
+    yield Found(
+        "error",
+        seen,
+        "That tensor belongs to the engine: after y.sum() all of its elements are one number in memory, and writing to "
+        "one of them writes to all.",
+        f"Write to a copy: {name}.clone().",
+        at.source.edited(name, *BACKWARD) or at.source.defined(*BACKWARD),
+    )
+
+
+def gradout_strides(at: Examined) -> Iterator[Found]:
+    """The same answer however grad_output lies in memory."""
+    if "GRADOUT-INPLACE" in at.broken:
+        yield Found("note", "backward writes to grad_output, which no layout in memory bears alike.")
+        return
+    for call in _shaped(at):
+        for laid, how in LAYOUTS.items():
+            if (found := _laid(at, call, laid, how)) is not None:
+                yield found
+                return
+    if found_law := at.laws.at("layout"):
+        yield _astray(at, sentence(found_law, at.section.wrt))
+
+
+LAYOUTS: dict[Layout, str] = {
+    expanded: "one number stands for all of it, as behind y.sum()",
+    strided: "it is every other number of a longer tensor, as a slice or a column is",
+    transposed: "its columns come before its rows, as behind y.T",
+}
+
+
+def _laid(at: Examined, call: Call, laid: Layout, how: str) -> Found | None:
+    """What is wrong where every grad_output lies in memory like this."""
+    try:
+        ran = call.run()
+        dense_ones = {
+            name: torch.full_like(out, 0.75) if laid is expanded else irregular(out) for name, out in ran.moved.items()
+        }
+        if not all(given.numel() for given in dense_ones.values()):
+            return None
+        plain = ran.gradients(dense_ones)
+    except Exception:  # noqa: BLE001 this shape is not for it
+        return None
+    try:
+        ran = call.run()
+        found = ran.gradients({name: laid(given) for name, given in dense_ones.items()})
+    except Exception as error:  # noqa: BLE001 a result
+        return _astray(at, f"Where {how}, backward raised {said(error)}.", at.source.line_of(error))
+    name = next((name for name in plain if not close(plain[name], found[name])), None)
+    if name is None:
+        return None
+    return _astray(at, f"Where {how}, the gradient of {name} is another one for the same grad_output.")
+
+
+def _astray(at: Examined, seen: str, line: int | None = None) -> Found:
+    return Found(
+        "error",
+        seen,
+        "A grad_output need not lie in memory one number after another.",
+        "Use reshape in place of view, and contiguous() before memory is read directly.",
+        line or at.source.called("view", *BACKWARD) or at.source.returned(),
+    )
+
+
+def _shaped(at: Examined) -> Iterator[Call]:
+    """The call as it is, and where it bears any shape, with all numbers on a sheet of two rows."""
+    yield at.call
+    if at.call.stacked and all(tensor.dim() < 2 for tensor in at.call.tensors.values()):
+        yield at.call.holding({name: at.call.tensors[name].reshape(2, -1) for name in at.call.stacked})
+
+
+def nonlinear(at: Examined) -> Iterator[Found]:
+    """The laws that every vector-Jacobian product keeps."""
+    broken = [each for each in at.laws.findings if each.law in LAWS]
+    seen = sentence(broken[0], at.section.wrt) if broken else _broken_law(at)
+    if not seen:
+        return
+    declared = follows(at)
+    yield Found(
+        "note" if declared else "error",
+        f"{seen} {DECLARED}" if declared else seen,
+        "The engine adds up what comes back from every path: what is not linear depends on the order and the size of "
+        "the parts.",
+        "" if declared else "Every term of a gradient has grad_output as a factor, once.",
+        at.source.returned(),
+    )
+
+
+LAWS = ("zero", "odd", "scales", "adds", "mixes")
+
+
+def _broken_law(at: Examined) -> str:
+    """The first law that fails where all outputs have a grad_output and all inputs a gradient; empty if none does."""
+    one, other = at.first.grad_outputs, {name: irregular(g, 71) for name, g in at.first.grad_outputs.items()}
+    of_one, of_other = at.gradients(one), at.gradients(other)
+    laws: tuple[tuple[str, Tensors, Gradients], ...] = (
+        ("returns something for grad_output 0", _each(one, lambda t: 0 * t), _of(of_one, lambda t: 0 * t)),
+        ("depends on the sign of grad_output", _each(one, torch.neg), _of(of_one, torch.neg)),
+        (
+            "returns no more for a larger grad_output",
+            _each(one, lambda t: LARGER * t),
+            _of(of_one, lambda t: LARGER * t),
+        ),
+        (
+            "returns no less for a smaller grad_output",
+            _each(one, lambda t: t / LARGER),
+            _of(of_one, lambda t: t / LARGER),
+        ),
+        (
+            "does not return for a sum the sum of what it returns for the parts",
+            {name: one[name] + other[name] for name in one},
+            _sum(of_one, of_other),
+        ),
+    )
+    for what, given, expected in laws:
+        found = at.gradients(given)
+        name = next((name for name in found if not _near(found[name], expected[name])), None)
+        if name is not None:
+            numbers = f"{_largest(found[name])} where {_largest(expected[name])} is called for"
+            return f"backward {what}: for {name} it returned {numbers}."
+    return ""
+
+
+def _each(given: Tensors, what: Callable[[torch.Tensor], torch.Tensor]) -> Tensors:
+    return {name: what(each) for name, each in given.items()}
+
+
+def _of(given: Gradients, what: Callable[[torch.Tensor], torch.Tensor]) -> Gradients:
+    return {name: None if each is None else what(each) for name, each in given.items()}
+
+
+def _sum(some: Gradients, others: Gradients) -> Gradients:
+    summed: Gradients = {}
+    for name, one in some.items():
+        other = others[name]
+        summed[name] = one if other is None else other if one is None else one + other
+    return summed
+
+
+def _near(found: torch.Tensor | None, expected: torch.Tensor | None) -> bool:
+    """Close, where both are finite: what overflows or divides by 0 breaks no law."""
+    if found is None or expected is None:
+        return close(found, expected)
+    finite = found.isfinite() & expected.isfinite()
+    return close(torch.where(finite, found, 0), torch.where(finite, expected, 0))
+
+
+def _largest(found: torch.Tensor | None) -> str:
+    if found is None or not found.numel():
+        return "nothing"
+    flat = torch.nan_to_num(found.detach().reshape(-1))
+    value = flat[int(flat.abs().argmax())]
+    return number(float(value.real if value.is_complex() else value))
+
+
+def _change(name: str, then: torch.Tensor | None, now: torch.Tensor | None) -> str:
+    said_so = f"backward writes to {name}, which belongs to autograd and may be used elsewhere"
+    if then is None or now is None or then.shape != now.shape or not then.numel():
+        return f"{said_so}."
+    far = torch.nan_to_num((now.detach() - then).abs().reshape(-1))
+    row = int(far.argmax())
+    if not float(far[row]) or then.is_complex():
+        return f"{said_so}."
+    was, is_ = (number(float(each.reshape(-1)[row])) for each in (then, now))
+    return f"{said_so}: what was {was} is {is_} afterwards."
+
+
+HANDED = (
+    Probe(
+        "GRADOUT-INPLACE", "Writing to grad_output", EXTENDING, "backward leaves grad_output as it is.", gradout_inplace
+    ),
+    Probe(
+        "GRADOUT-STRIDES",
+        "How grad_output lies in memory",
+        MECHANICS,
+        "However grad_output lies in memory, the gradient is the same.",
+        gradout_strides,
+        ("backward", "steady"),
+    ),
+    Probe(
+        "NONLINEAR",
+        "Linear in grad_output",
+        MECHANICS,
+        "backward is linear in grad_output.",
+        nonlinear,
+        ("backward", "steady"),
+    ),
+)

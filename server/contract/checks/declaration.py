@@ -1,0 +1,147 @@
+"""How the class is written: which methods it has, in which style, with which of torch's flags."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch.autograd.function import _SingleLevelFunction
+
+from ...numerics.sentences.places import listed
+from ...runtime.recorder import has_setup
+from ..examination.probe import Found, Probe
+from ..examination.references import EXTENDING, FUNC, FUNCTION
+from ..examination.session import Examined
+
+FLAGS = {
+    "boxed_grads_call": "backward is given one list of all grad_outputs, which it may empty as it goes",
+    "clear_saved_tensors_on_access": "saved tensors can be read once only, and are freed then",
+}
+
+
+def no_backward(at: Examined) -> Iterator[Found]:
+    """A backward that is there, and static."""
+    function = at.function
+    if at.first.ran and not at.first.forward:
+        yield Found("note", f"The op was called, and {function.__name__} was not seen to be.")
+        return
+    own = [name for name in ("backward", "vjp") if getattr(function, name) is not getattr(_SingleLevelFunction, name)]
+    if len(own) == 2:
+        yield Found(
+            "error",
+            "The class has both backward and vjp.",
+            "torch raises when either is needed.",
+            "vjp is another name for backward: keep one.",
+            at.source.defined("vjp"),
+        )
+        return
+    if not own:
+        yield Found(
+            "error",
+            "The class has no backward: only the curve of forward can be drawn.",
+            "torch raises when a gradient is asked for.",
+            "Write a static method backward(ctx, grad_output).",
+            at.source.defined("forward"),
+        )
+        return
+    plain = [
+        name for name in ("forward", *own) if isinstance(inspect.getattr_static(function, name, None), FunctionType)
+    ]
+    if plain:
+        made = "__init__" in vars(function)
+        yield Found(
+            "warning" if made else "note",
+            f"{listed(plain)} {'is' if len(plain) == 1 else 'are'} no static method{'s' * (len(plain) > 1)}"
+            + (", and the class has an __init__, as old Functions had." if made else "."),
+            "What is passed as self is ctx: apply makes no object of the class, and never calls its __init__."
+            if made
+            else "It runs, since what is passed first is ctx.",
+            "Decorate them with @staticmethod, and take what __init__ took as arguments of forward."
+            if made
+            else "Decorate with @staticmethod, as torch's documentation does.",
+            at.source.defined(plain[0]),
+        )
+
+
+def nested_arg(at: Examined) -> Iterator[Found]:
+    """Tensors inside a list or a dict that is an argument."""
+    forward = at.first.forward
+    for place, argument in enumerate(forward.arguments if forward else ()):
+        tensors = _inside(argument)
+        if tensors:
+            tracked = any(each.requires_grad for each in tensors)
+            name = at.first.record.name(place)
+            yield Found(
+                "error" if tracked else "note",
+                f"{name} is a {type(argument).__name__} that holds {len(tensors)} "
+                f"tensor{'s' * (len(tensors) > 1)}{', of which gradients are asked' if tracked else ''}.",
+                "Autograd does not look inside: these tensors get no gradient, without a word.",
+                "Give every tensor as an argument of its own: apply(*tensors).",
+                at.source.defined("forward"),
+            )
+            return
+
+
+def _inside(argument: Any) -> list[torch.Tensor]:
+    values = argument.values() if isinstance(argument, dict) else argument
+    if not isinstance(argument, list | tuple | dict):
+        return []
+    return [each for each in values if isinstance(each, torch.Tensor)]
+
+
+def setup_context(at: Examined) -> Iterator[Found]:
+    """A forward without ctx."""
+    if not has_setup(at.function):
+        yield Found(
+            "note",
+            "forward takes ctx.",
+            "torch.func refuses it: no vmap, jacrev or func.grad.",
+            "Move what has to do with ctx to a static method setup_context(ctx, inputs, output).",
+            at.source.defined("forward"),
+        )
+
+
+def new_flags(at: Examined) -> Iterator[Found]:
+    """The flags of torch 2.13."""
+    for name, means in FLAGS.items():
+        if getattr(at.function, name, False):
+            yield Found("note", f"{name} is set.", f"{means[0].upper()}{means[1:]}.", "", at.source.defined("backward"))
+
+
+DECLARED = (
+    Probe(
+        "NO-BACKWARD",
+        "A backward that is there",
+        EXTENDING,
+        "forward and backward are static methods.",
+        no_backward,
+        (),
+    ),
+    Probe(
+        "NESTED-ARG",
+        "Tensors inside arguments",
+        EXTENDING,
+        "Every tensor is an argument of its own.",
+        nested_arg,
+        ("watched",),
+    ),
+    Probe(
+        "SETUP-CONTEXT",
+        "forward and ctx",
+        FUNC,
+        "forward goes without ctx, and setup_context has it.",
+        setup_context,
+        (),
+    ),
+    Probe(
+        "NEW-FLAGS",
+        "Flags of the class",
+        FUNCTION,
+        "Neither boxed_grads_call nor clear_saved_tensors_on_access is set.",
+        new_flags,
+        (),
+    ),
+)

@@ -1,0 +1,145 @@
+"""What becomes of a Function in other dtypes, at numbers where something may be infinite, and for no numbers at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from ...numerics.formatting.numbers import number
+from ...runtime.recorder import dtype_of
+from ..examination.call import Call
+from ..examination.function_lines import BACKWARD
+from ..examination.probe import Found, Probe, said
+from ..examination.references import MECHANICS, PRECISION
+from ..examination.session import Examined
+
+# The largest share by which a gradient may be off in a dtype.
+ALLOWED = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
+# Beside the range of a page: 0, numbers beside it, and large ones.
+CRITICAL = (0.0, 1e-12, -1e-12)
+LARGE = (1e2, -1e2, 1e4, -1e4)
+
+
+def dtypes(at: Examined) -> Iterator[Found]:
+    """The gradient in every dtype, against that in double precision."""
+    plain, told = at.first.gradients, list[str]()
+    for dtype, most in ALLOWED.items():
+        name = str(dtype).removeprefix("torch.")
+        try:
+            ran = at.call.run(dtype=dtype)
+            given = {
+                each: g.to(ran.outputs[each].dtype) for each, g in at.first.grad_outputs.items() if each in ran.moved
+            }
+            found = ran.gradients(given)
+        except Exception as error:  # noqa: BLE001 a result
+            told.append(f"{name} raised {said(error)}")
+            continue
+        other = {dtype_of(out) for out in ran.moved.values()} - {name}
+        told += [f"{name} gives an output of {each}" for each in sorted(other)]
+        off, broken = _off(plain, found)
+        if broken:
+            told.append(f"{name} gives a gradient that is not finite")
+        elif off > most:
+            told.append(f"{name} is off by {number(100 * off)} %")
+    if told:
+        yield Found("note", f"{'; '.join(told)}.", "", "", None)
+
+
+def _off(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | None]) -> tuple[float, bool]:
+    """The largest error beside the largest gradient, and whether what was finite is not."""
+    off, broken = 0.0, False
+    for name, true in plain.items():
+        other = found.get(name)
+        if true is None or other is None or true.is_complex() or true.shape != other.shape:
+            continue
+        finite = true.isfinite()
+        broken |= bool((finite & ~other.isfinite()).any())
+        scale = float(torch.where(finite, true, 0.0).abs().max()) if true.numel() else 0.0
+        if scale and not broken:
+            off = max(off, float(torch.where(finite, other.double() - true, 0.0).abs().max()) / scale)
+    return off, broken
+
+
+def nonfinite(at: Examined) -> Iterator[Found]:
+    """Gradients that are no numbers where forward is one."""
+    within = [x for x in CRITICAL if at.reach[0] <= x <= at.reach[1]]
+    for name, x, value, gradient in _scan(at, (*within, *at.reach, *LARGE)):
+        beyond = not at.reach[0] <= x <= at.reach[1]
+        nan = gradient != gradient
+        yield Found(
+            "warning" if nan and not beyond else "note",
+            f"At {name} = {number(x)} forward is {number(value)} and the gradient is {number(gradient)}.",
+            "One NaN spoils every parameter that it reaches."
+            if nan
+            else "It may be right, and still it spoils every parameter that it reaches.",
+            "Choose what is safe before it is divided or rooted: torch.where(x == 0, 1, x) inside, not a mask behind."
+            if nan
+            else "",
+            at.source.returned(),
+        )
+        return
+
+
+def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float, float, float]]:
+    """Where an element of one input lies at each of the places, and all of them at 0 if that is one of the places.
+
+    What is not finite there although the outputs are.
+    """
+    for name, tensor in at.call.tensors.items():
+        several = tensor.numel() > 1 and name not in at.call.stacked
+        for x, whole in (*((x, not several) for x in places), *(((0.0, True),) if several and 0.0 in places else ())):
+            moved = tensor.clone()
+            moved.view(-1)[: None if whole else 1] = x
+            try:
+                ran = at.call.holding({name: moved}).run()
+                finite = all(bool(out.isfinite().all()) for out in ran.outputs.values())
+                found = ran.gradients({n: torch.ones_like(out) for n, out in ran.moved.items()}) if finite else {}
+            except Exception:  # noqa: BLE001, S112 what it refuses is not given to it
+                continue
+            for gradient in found.values():
+                if gradient is not None and not bool(gradient.isfinite().all()):
+                    bad = gradient.reshape(-1)[~gradient.reshape(-1).isfinite()]
+                    value = next(iter(ran.outputs.values())).detach().reshape(-1)[0]
+                    place = f"every element of {name}" if whole and several else name
+                    yield place, x, float(value.real), float(bad[0].real)
+                    break
+
+
+def empty(at: Examined) -> Iterator[Found]:
+    """Tensors without elements."""
+    tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items() if t.dim()}
+    if not tensors:  # a tensor without a dimension is never empty
+        return
+    call: Call = at.call.holding(tensors)
+    try:
+        ran = call.run()
+        ran.gradients(call.grad_outputs(ran)) if ran.moved else None
+    except Exception as error:  # noqa: BLE001 a result
+        yield Found(
+            "note",
+            f"With no elements at all it raised {said(error)}.",
+            "",
+            "An empty batch does occur; often it is not meant to work.",
+            at.source.line_of(error) or at.source.defined(*BACKWARD),
+        )
+
+
+NUMBERS = (
+    Probe(
+        "DTYPES",
+        "Other dtypes",
+        PRECISION,
+        "float32, float16 and bfloat16 give the gradient of float64, as far as they can.",
+        dtypes,
+    ),
+    Probe(
+        "NONFINITE",
+        "Gradients that are not finite",
+        MECHANICS,
+        "Where forward is finite, so is the gradient.",
+        nonfinite,
+        ("backward", "steady"),
+    ),
+    Probe("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.", empty),
+)

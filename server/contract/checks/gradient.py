@@ -1,0 +1,145 @@
+"""Whether the gradient is the derivative of forward, wherever differences of forward settle what that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from ...numerics.differentiation.finite_differences import BOUNDS, Kind, differentiate
+from ...numerics.differentiation.noise import Array
+from ...numerics.formatting.numbers import number
+from ..examination.call import Call, Tensors, irregular
+from ..examination.probe import Found, Probe
+from ..examination.references import GRADCHECK
+from ..examination.session import Examined
+from ..examination.slopes import Slopes, dot, slopes
+from .surrogate import DECLARED, declared
+
+# How far a gradient may be off beside the error of the differences, as a share of what is largest.
+NEAR = 1e-3
+# Places at which a gradient that seems wrong is measured again, and the stretch on which that is done.
+AGAIN, STRETCH = 4, 0.05
+# Rows that say already what is wrong with the gradient.
+EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE", "NESTED-ARG", "DIRTY-MISSING"}
+UNLIKE = "The derivative of its surrogate is yet another."
+# Held tensors are moved so far to irregular places beside them.
+BESIDE = 0.02
+
+
+def gradient(at: Examined) -> Iterator[Found]:
+    """Every gradient against differences of forward, at the numbers of the call and beside them."""
+    given, unknown = at.first.grad_outputs, list[str]()
+    for name, measured in at.slopes.items():
+        if not bool(measured.known.any()) and measured.value.numel():
+            unknown.append(name)
+        if wrong := _wrong(at.call, name, measured, at.first.gradients.get(name), given):
+            element, seen = wrong
+            yield _said(at, element, seen[0].upper() + seen[1:])
+            return
+    if beside := _beside(at):
+        found = beside.gradients(given)
+        for name in beside.tensors:
+            measured = slopes(beside, name, given)
+            unknown = [each for each in unknown if each != name or not bool(measured.known.any())]
+            if wrong := _wrong(beside, name, measured, found.get(name), given):
+                element, seen = wrong
+                yield _said(at, element, f"At irregular numbers beside the declared ones: {seen}")
+                return
+    if unknown:
+        yield Found("note", f"Not compared for {', '.join(unknown)}: differences of forward settle nowhere.")
+
+
+def _said(at: Examined, element: str, seen: str) -> Found:
+    name = element.partition("[")[0]
+    if at.by_design:
+        meant_so = declared(at, name, at.first.gradients.get(name))
+        return Found("note", seen, "", DECLARED if meant_so else UNLIKE, at.source.returned())
+    if at.broken & EXPLAIN:
+        return Found("note", seen, "", "Another row says why.", at.source.returned())
+    return Found(
+        "error",
+        seen,
+        "Nothing notices: the engine delivers whatever backward returns.",
+        f"Compare what backward returns for {name} with the derivative of forward.",
+        at.source.returned(),
+        name if at.call.stacked else element,
+    )
+
+
+def _wrong(
+    call: Call, name: str, measured: Slopes, found: torch.Tensor | None, given: Tensors
+) -> tuple[str, str] | None:
+    """The element whose gradient is farthest from the slope of forward, and a sentence; None if all are that slope."""
+    if found is None or found.shape != measured.value.shape or found.is_complex():
+        return None
+    off = measured.differs(found)
+    if not bool(off.any()) or measured.of_a_triangle(found):
+        return None
+    far = torch.where(off, torch.nan_to_num(found.detach() - measured.value, nan=torch.inf).abs(), -1.0).reshape(-1)
+    for place in far.argsort(descending=True)[:AGAIN].tolist():
+        if far[place] < 0:
+            break
+        slope, error = _again(call, name, given, place)
+        returned = float(found.detach().reshape(-1)[place])
+        largest = abs(slope) + measured.largest
+        if np.isfinite(slope) and not abs(returned - slope) <= BOUNDS * error + NEAR * largest:
+            at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
+            is_ = number(float(call.tensors[name].reshape(-1)[place]))
+            element = f"{name}[{at}]" if at else name
+            seen = f"for {element} = {is_} backward returned {number(returned)}, and the slope is {number(slope)}."
+            return element, seen
+    return None
+
+
+def _again(call: Call, name: str, given: Tensors, place: int) -> tuple[float, float]:
+    """The slope by one element, as the curves measure it, and its error; NaN where it does not settle."""
+    held = call.tensors[name]
+    x = float(held.reshape(-1)[place])
+
+    def along(t: Array) -> Array:
+        values = []
+        for each in t:
+            moved = held.clone()
+            moved.view(-1)[place] = float(each)
+            outputs = call.value(**{name: moved})
+            values.append(sum(dot(outputs[out], weight) for out, weight in given.items()))
+        return np.array(values)
+
+    here = np.array([x])
+    found = differentiate(along, here, along(here), STRETCH * max(1.0, abs(x)))
+    if found.kind[0] != Kind.SMOOTH:
+        return float("nan"), 0.0
+    return float(found.value[0]), float(found.error[0])
+
+
+def _beside(at: Examined) -> Call | None:
+    """The call at irregular numbers beside declared ones, which may be symmetric; None where that is not borne."""
+    if at.call.stacked:
+        return None
+    moved = {}
+    for name, tensor in at.call.tensors.items():
+        low, high = next(each.domain for each in at.section.op.inputs if each.name == name)
+        moved[name] = tensor + BESIDE * (high - low) * irregular(tensor, 37)
+    call = at.call.holding(moved)
+    try:
+        found = call.gradients(at.first.grad_outputs)
+        outputs = call.value().values()
+    except Exception:  # noqa: BLE001 what it does not bear is not asked
+        return None
+    given = [each for each in (*outputs, *found.values()) if each is not None]
+    same = [out.shape for out in outputs] == [out.shape for out in at.call.value().values()]
+    return call if same and all(bool(each.isfinite().all()) for each in given) else None
+
+
+GRADIENT = (
+    Probe(
+        "GRADIENT",
+        "The gradient and the derivative",
+        GRADCHECK,
+        "The gradient is the derivative of forward.",
+        gradient,
+        ("backward", "steady"),
+    ),
+)

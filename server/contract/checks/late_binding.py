@@ -1,0 +1,118 @@
+"""Numbers that backward reads when it runs, which may have changed since forward did."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch.autograd.function import _SingleLevelFunction
+
+from ...runtime.rebinding import rebound
+from ...runtime.recorder import Function
+from ..examination.call import Gradients
+from ..examination.function_lines import BACKWARD
+from ..examination.probe import Found, Probe
+from ..examination.references import FUNCTION
+from ..examination.session import Examined, all_close
+
+MOST = 12
+
+
+def late_read(at: Examined) -> Iterator[Found]:
+    """Each number outside that backward reads, moved for backward alone; nothing of the user's is changed."""
+    plain = at.gradients(at.first.grad_outputs)
+    name = "vjp" if at.function.vjp is not _SingleLevelFunction.vjp else "backward"
+    own = inspect.unwrap(getattr(at.function, name))
+    own = getattr(own, "__func__", own)
+    if not isinstance(own, FunctionType):
+        return
+    for called, moved in [*_attributes(at.function, own), *_globals(own)][:MOST]:
+        variant = type(at.function.__name__, (at.function,), {name: staticmethod(moved)})
+        if not all_close(plain, _of_another(at, variant) or plain):
+            last = called.rpartition(".")[2]
+            # A name in capitals is a constant to whoever reads it.
+            changes = _is_set(own, last) or ("." in called and not last.isupper())
+            yield Found(
+                "warning" if changes else "note",
+                f"backward reads {called} when it runs, not when forward did.",
+                "What it is then counts: a value set between forward and backward changes the gradient.",
+                f"Put it on ctx in forward: ctx.{last} = {called}."
+                if changes
+                else "It is set once in its file; put it on ctx in forward if it is ever to change.",
+                at.source.read(last, *BACKWARD),
+            )
+            return
+
+
+def _of_another(at: Examined, variant: Function) -> Gradients | None:
+    """The gradients with another backward, None where that raises: another number may be none it bears."""
+    try:
+        ran = at.call.through(at.through(variant)).run()
+        return ran.gradients(at.handed)
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def _attributes(function: Function, own: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The numbers that are attributes of the class, and the backward that finds another one in its place."""
+    for name in own.__code__.co_names:
+        value = function.__dict__.get(name)
+        if _is_number(value):
+            variant = type(function.__name__, (function,), {name: _moved(value)})
+            moved = rebound(own, function, variant, 1)
+            if moved is not own:
+                yield f"{function.__name__}.{name}", moved
+
+
+def _globals(own: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The numbers of the module that backward names."""
+    for name in own.__code__.co_names:
+        value = own.__globals__.get(name)
+        if _is_number(value):
+            moved = {**own.__globals__, name: _moved(value)}
+            copy = FunctionType(own.__code__, moved, own.__name__, own.__defaults__, own.__closure__)
+            copy.__kwdefaults__ = own.__kwdefaults__
+            yield name, copy
+
+
+def _is_number(value: Any) -> bool:
+    return (isinstance(value, int | float) and not isinstance(value, bool)) or (
+        isinstance(value, torch.Tensor) and value.is_floating_point()
+    )
+
+
+def _moved(value: Any) -> Any:
+    return value + 1 if isinstance(value, int) else 1.25 * value + 0.125
+
+
+def _is_set(own: FunctionType, name: str) -> bool:
+    """Whether the file changes what has this name: ``X.name = …`` anywhere, or ``global name`` in a function."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(sys.modules[own.__module__])))
+    except (OSError, TypeError, SyntaxError, KeyError):
+        return True
+    for node in ast.walk(tree):
+        stored = isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store)
+        if stored and ast.unparse(node) not in (f"ctx.{name}", f"self.{name}"):
+            return True
+        if isinstance(node, ast.Global) and name in node.names:
+            return True
+    return False
+
+
+LATE = (
+    Probe(
+        "LATE-READ",
+        "Numbers read at backward time",
+        FUNCTION,
+        "backward reads no number of its class or module by name.",
+        late_read,
+        ("backward", "steady"),
+    ),
+)

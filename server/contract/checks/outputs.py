@@ -1,0 +1,170 @@
+"""What forward returns: lists, numbers, integers, its own inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from ...numerics.sentences.places import listed
+from ...runtime.timeouts import TookTooLong
+from ..examination.probe import Found, Probe, said
+from ..examination.references import EXTENDING, NONDIFFERENTIABLE
+from ..examination.session import Examined
+
+
+def forward_raised(at: Examined) -> Iterator[Found]:
+    """A forward that cannot be run at all."""
+    error = at.first.error
+    if at.first.failed == "forward" and isinstance(error, TookTooLong):
+        yield Found("error", f"forward was interrupted, because {error}.", "", "", at.source.defined("forward"))
+    elif at.first.failed == "forward" and error and not at.broken & {"DIRTY-NOT-RETURNED", "CTX-SHADOW"}:
+        yield Found("error", f"forward raised {said(error)}.", "There is no output.", "", at.source.line_of(error))
+
+
+def list_out(at: Examined) -> Iterator[Found]:
+    """Tensors inside something else than a tuple."""
+    forward = at.first.forward
+    if forward is None:
+        return
+    inside = [type(each).__name__ for each in forward.outputs if _holds_tensors(each)]
+    kind = forward.kind if forward.kind in ("list", "dict") else (inside or [""])[0]
+    if kind:
+        yield Found(
+            "error",
+            f"forward returns a {kind} that holds tensors.",
+            "Tensors inside it are not tracked: no gradient comes back from them.",
+            "Return a tensor, or a tuple of tensors.",
+            at.source.output(),
+        )
+
+
+def _holds_tensors(value: Any) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return any(isinstance(each, torch.Tensor) for each in inside)
+
+
+def no_grad_out(at: Examined) -> Iterator[Found]:
+    """Outputs that never require grad."""
+    ran = at.first.ran
+    if ran is None or at.broken & {"LIST-OUT", "NESTED-ARG"}:
+        return
+    still = [name for name, out in ran.outputs.items() if not out.requires_grad]
+    if ran.outputs and not still:
+        return
+    whole = [name for name in still if not _floating(ran.outputs[name])]
+    if ran.moved:
+        because = "of integers" if still == whole else "marked as not differentiable"
+        yield Found(
+            "note",
+            f"{listed(still)} never require{'s' * (len(still) == 1)} grad: {because}.",
+            "backward is given zeros for it, or None.",
+            "",
+            at.source.called("mark_non_differentiable") or at.source.output(),
+        )
+        return
+    kind = at.first.forward.kind if at.first.forward else type(ran.returned).__name__
+    marked = bool(at.first.forward and at.first.forward.nondifferentiable)
+    if not ran.outputs:
+        seen, level = f"forward returns {_kind(kind)}, and no tensor.", "error"
+    elif still == whole or marked:
+        seen, level = f"{listed(still)} never require{'s' * (len(still) == 1)} grad.", "note"
+    else:
+        seen, level = f"{listed(still)} does not require grad although the inputs do.", "error"
+    yield Found(
+        "error" if level == "error" else "note",
+        seen,
+        "backward is never called.",
+        "" if level == "note" else "Return a tensor of floating-point numbers that was computed from the inputs.",
+        at.source.output(),
+    )
+
+
+def returns_input(at: Examined) -> Iterator[Found]:
+    """An output that is an input."""
+    forward = at.first.forward
+    if forward is None:
+        return
+    returned = [name for name in forward.returned_inputs if name not in forward.dirty]
+    if returned:
+        yield Found(
+            "note",
+            f"forward returns {listed(returned)} itself.",
+            "torch makes a view of it, and forbids to edit the result in place.",
+            f"Return {returned[0]}.clone() if the result is ever to be edited, or {returned[0]}.view_as({returned[0]}) "
+            "to say what is meant.",
+            at.source.output(),
+        )
+
+
+def returns_view(at: Examined) -> Iterator[Found]:
+    """An output that shares its memory with an input."""
+    forward = at.first.forward
+    if forward is None:
+        return
+    own = {id(each) for each in forward.arguments if isinstance(each, torch.Tensor)}
+    shared = {
+        each.untyped_storage().data_ptr(): at.first.record.name(place)
+        for place, each in enumerate(forward.arguments)
+        if isinstance(each, torch.Tensor) and each.numel()
+    }
+    for out in forward.outputs:
+        if isinstance(out, torch.Tensor) and id(out) not in own and out.numel():
+            name = shared.get(out.untyped_storage().data_ptr())
+            if name:
+                yield Found(
+                    "note",
+                    f"An output of forward is a view of {name}: both lie in the same memory.",
+                    "torch forbids to edit the result in place.",
+                    "Return a clone if the result is ever to be edited.",
+                    at.source.output(),
+                )
+                return
+
+
+def _floating(out: torch.Tensor) -> bool:
+    return out.is_floating_point() or out.is_complex()
+
+
+def _kind(name: str) -> str:
+    if name == "NoneType":
+        return "None"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+OUTPUTS = (
+    Probe("FORWARD-RAISED", "Running forward", EXTENDING, "forward runs.", forward_raised, ()),
+    Probe(
+        "LIST-OUT",
+        "Outputs in a list",
+        EXTENDING,
+        "forward returns a tensor or a tuple.",
+        list_out,
+        ("forward", "watched"),
+    ),
+    Probe(
+        "NO-GRAD-OUT",
+        "Outputs without a gradient",
+        NONDIFFERENTIABLE,
+        "Every output requires grad where an input does.",
+        no_grad_out,
+        ("forward",),
+    ),
+    Probe(
+        "RETURNS-INPUT",
+        "An input as an output",
+        EXTENDING,
+        "No output is an input.",
+        returns_input,
+        ("forward", "watched"),
+    ),
+    Probe(
+        "RETURNS-VIEW",
+        "A view of an input as an output",
+        EXTENDING,
+        "No output shares its memory with an input.",
+        returns_view,
+        ("forward", "watched"),
+    ),
+)

@@ -1,0 +1,183 @@
+"""What the engine refuses of what backward returns, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from ...numerics.sentences.places import listed
+from ...runtime.timeouts import TookTooLong
+from ..examination.probe import Found, Probe, said, shape_of
+from ..examination.references import EXTENDING
+from ..examination.session import Examined
+
+# What the engine says where another check says it better.
+ENGINE = ("incorrect number of gradients", "different than None", "expected shape", "expected device")
+
+
+def grad_count(at: Examined) -> Iterator[Found]:
+    """One value for each argument of forward."""
+    if "incorrect number of gradients" not in _message(at):
+        return
+    backward, forward = at.first.backward, at.first.forward
+    if not (backward and forward):
+        return
+    count, got = len(forward.arguments), len(backward.values)
+    names = listed([at.first.record.name(place) for place in range(count)])
+    what = f"forward takes {count} argument{_s(count)} ({names}) and backward returned {got} value{_s(got)}"
+    in_a_list = isinstance(backward.returned, list)
+    yield Found(
+        "error",
+        f"{what}: a list, which counts as one." if in_a_list else f"{what}.",
+        f"{_raised(at)}.",
+        "Return a tuple, not a list."
+        if in_a_list
+        else "Return one value for each argument, None for what is no tensor.",
+        at.source.returned(),
+    )
+
+
+def grad_nontensor(at: Examined) -> Iterator[Found]:
+    """None for what is no tensor."""
+    if "different than None" not in _message(at):
+        return
+    for place, argument, value in at.first.pairs:
+        if value is not None and not isinstance(argument, torch.Tensor):
+            name = at.first.record.name(place)
+            yield Found(
+                "error",
+                f"backward returned a gradient for {name}, which is {_kind(argument)}.",
+                f"{_raised(at)}.",
+                f"Return None in the place of {name}.",
+                at.source.returned(),
+            )
+            return
+
+
+def grad_shape(at: Examined) -> Iterator[Found]:
+    """Shapes that can be summed to those of the inputs."""
+    message = _message(at)
+    if "invalid gradient" not in message or "expected shape" not in message:
+        return
+    for place, argument, value in at.first.pairs:
+        if not (isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor)):
+            continue
+        if argument.shape == value.shape or _expandable(argument.shape, value.shape):
+            continue
+        other = next(
+            (each for each, tensor, _ in at.first.pairs if each != place and _has_shape(tensor, value.shape)), None
+        )
+        name, record = at.first.record.name(place), at.first.record
+        yield Found(
+            "error",
+            f"backward returned shape {shape_of(value.shape)} for {name}, which has {shape_of(argument.shape)}.",
+            f"{_raised(at)}.",
+            f"That is the shape of {record.name(other)}: are the two swapped?"
+            if other is not None
+            else f"Return a gradient of the shape of {name}.",
+            at.source.returned(),
+        )
+        return
+
+
+def grad_device(at: Examined) -> Iterator[Found]:
+    """The device of each input."""
+    message = _message(at)
+    if "invalid gradient" in message and "expected device" in message:
+        yield Found(
+            "error",
+            "backward returned a gradient on another device than its input is on.",
+            f"{_raised(at)}.",
+            "Make new tensors with torch.zeros_like or new_zeros, which keep the device.",
+            at.source.returned(),
+        )
+
+
+def backward_raised(at: Examined) -> Iterator[Found]:
+    """Whatever else keeps backward from returning, or the engine from taking what it returns."""
+    first, message = at.first, _message(at)
+    if first.failed != "backward" or first.error is None or any(each in message for each in ENGINE):
+        return
+    if "NO-BACKWARD" in at.broken or "CTX-SHADOW" in at.broken:
+        return
+    if first.backward:
+        what = f"The engine does not take what backward returned: it raised {said(first.error)}."
+        yield Found("error", what, "", "", at.source.returned())
+    else:
+        late = isinstance(first.error, TookTooLong)
+        what = f"backward was interrupted, because {first.error}." if late else f"backward raised {said(first.error)}."
+        line = at.source.line_of(first.error) or at.source.defined("backward", "vjp")
+        yield Found("error", what, "No gradient is delivered.", "", line)
+
+
+def _message(at: Examined) -> str:
+    return said(at.first.error) if at.first.failed == "backward" and at.first.error else ""
+
+
+def _raised(at: Examined) -> str:
+    return f"The engine raised {said(at.first.error)}" if at.first.error else ""
+
+
+def _expandable(small: torch.Size, large: torch.Size) -> bool:
+    """Whether the engine sums a gradient of the large shape to the small one."""
+    return len(small) <= len(large) and all(a in (1, b) for a, b in zip(reversed(small), reversed(large), strict=False))
+
+
+def _has_shape(value: Any, shape: torch.Size) -> bool:
+    return isinstance(value, torch.Tensor) and value.shape == shape
+
+
+def _kind(argument: Any) -> str:
+    if argument is None:
+        return "None"
+    return f"{'an' if type(argument).__name__[0] in 'aeiou' else 'a'} {type(argument).__name__}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+REFUSED = (
+    Probe(
+        "GRAD-COUNT",
+        "Number of gradients",
+        EXTENDING,
+        "One value for each argument of forward.",
+        grad_count,
+        ("watched",),
+    ),
+    Probe(
+        "GRAD-NONTENSOR",
+        "Gradients of numbers",
+        EXTENDING,
+        "None for every argument that is no tensor.",
+        grad_nontensor,
+        ("watched",),
+    ),
+    Probe(
+        "GRAD-SHAPE",
+        "Shape of each gradient",
+        EXTENDING,
+        "Every gradient fits the shape of its input.",
+        grad_shape,
+        ("watched",),
+    ),
+    Probe(
+        "GRAD-DEVICE",
+        "Device of each gradient",
+        EXTENDING,
+        "Every gradient is on the device of its input.",
+        grad_device,
+        ("watched",),
+    ),
+    Probe(
+        "BACKWARD-RAISED",
+        "Running backward",
+        EXTENDING,
+        "backward runs, and the engine takes what it returns.",
+        backward_raised,
+        ("forward",),
+    ),
+)

@@ -1,0 +1,209 @@
+"""Whether a Function repeats itself: state in forward, outside ctx, and what backward does to what was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from ...runtime.recorder import same
+from ..examination.call import Call
+from ..examination.comparison import differing, farthest
+from ..examination.function_lines import BACKWARD, FORWARD
+from ..examination.probe import Found, Probe, said
+from ..examination.references import EXTENDING, FUNCTION, REPRODUCIBILITY
+from ..examination.session import Examined, all_close, close
+
+
+def stateful_forward(at: Examined) -> Iterator[Found]:
+    """The same output for the same input."""
+    one, other = at.call.run(), at.call.run()
+    for name, out in one.outputs.items():
+        again = other.outputs.get(name)
+        if again is None or not same(out.detach(), again.detach()):
+            was, is_ = ("there", "gone") if again is None else farthest(out, again)
+            yield Found(
+                "warning",
+                f"Called twice with the same input and random numbers, {name} is {was} and then {is_}.",
+                "",
+                "Keep no state between calls: what forward returns should follow from its arguments.",
+                at.source.defined("forward"),
+            )
+            return
+
+
+def nondet_backward(at: Examined) -> Iterator[Found]:
+    """The same gradient for the same input, in two graphs."""
+    if "RANDOM-BACKWARD" in at.broken:
+        yield Found("note", "It draws random numbers, so no two answers can be compared.")
+        return
+    some, others = at.gradients(at.first.grad_outputs), at.gradients(at.first.grad_outputs)
+    for name, found in differing(some, others):
+        rounding, (was, is_) = all_close(some, others), farthest(*found)
+        yield Found(
+            "note" if rounding else "error",
+            f"Called twice alike, backward returned {was} and then {is_} for {name}.",
+            "Autograd expects the same gradient for the same call.",
+            "The difference is rounding."
+            if rounding
+            else "Look for memory that is not initialised (torch.empty), or for state that is kept between calls.",
+            at.source.called("empty_like", *BACKWARD) or at.source.called("empty", *BACKWARD) or at.source.returned(),
+        )
+        return
+
+
+def bwd_repeat(at: Examined) -> Iterator[Found]:
+    """A second backward through the same graph."""
+    if at.broken & {"RANDOM-BACKWARD", "NONDET-BACKWARD"}:
+        yield Found("note", "It does not repeat itself on a fresh graph either.")
+        return
+    ran = at.call.run()
+    first = ran.gradients(at.handed, retain=True)
+    first = {name: None if found is None else found.clone() for name, found in first.items()}
+    try:
+        second = ran.gradients(at.handed, retain=True)
+    except Exception as error:  # noqa: BLE001 a result
+        once = getattr(at.function, "clear_saved_tensors_on_access", False)
+        yield Found(
+            "note" if once else "warning",
+            f"A second backward through the same graph, with retain_graph=True, raised {said(error)}.",
+            "",
+            "That is the price of clear_saved_tensors_on_access."
+            if once
+            else "Leave what forward saved as it is, so that backward can be asked again.",
+            at.source.line_of(error) or at.source.defined(*BACKWARD),
+        )
+        return
+    for name, found in differing(first, second):
+        if not close(*found):
+            was, is_ = farthest(*found)
+            yield Found(
+                "error",
+                f"Asked twice through the same graph, backward returned {was} and then {is_} for {name}.",
+                "With retain_graph=True the engine calls backward again on the same ctx.",
+                "backward changes what forward kept: write to a copy.",
+                at.source.edited("ctx", *BACKWARD) or _edited_saved(at) or at.source.returned(),
+            )
+            return
+
+
+def global_state(at: Examined) -> Iterator[Found]:
+    """Another call between forward and backward."""
+    alone = at.gradients(at.first.grad_outputs)
+    ran = at.call.run()
+    with torch.no_grad():
+        _elsewhere(at.call).run()
+    between = ran.gradients(at.handed)
+    tracked = at.call.run()
+    try:
+        _elsewhere(at.call).run()
+        between_tracked = tracked.gradients(at.handed)
+    except Exception:  # noqa: BLE001 elsewhere it may not be defined
+        between_tracked = alone
+    for other in (between, between_tracked):
+        for name, found in differing(alone, other):
+            if not close(*found):
+                was, is_ = farthest(*found)
+                yield Found(
+                    "error",
+                    f"With another call between forward and backward, backward returned {is_} for {name} in place of "
+                    f"{was}.",
+                    "",
+                    "Something is kept outside ctx, in a class or a module, and the second call overwrites what the "
+                    "first backward needs. Keep it on ctx.",
+                    at.source.defined("forward"),
+                )
+                return
+
+
+def fwd_gradmode(at: Examined) -> Iterator[Found]:
+    """The same output whether or not a gradient is asked for."""
+    tracked = at.call.run()
+    try:
+        plain = {"no input requires grad": at.call.run(which=()).outputs, "torch.no_grad is on": at.call.value()}
+    except Exception as error:  # noqa: BLE001 a result
+        yield Found(
+            "warning",
+            f"Where no input requires grad, the call raised {said(error)}.",
+            "",
+            "forward should do the same whether or not a gradient is asked for.",
+            at.source.line_of(error),
+        )
+        return
+    for where, outputs in plain.items():
+        for name, out in tracked.outputs.items():
+            if name not in outputs or not same(out.detach(), outputs[name].detach()):
+                was, is_ = farthest(out, outputs[name]) if name in outputs else ("there", "gone")
+                yield Found(
+                    "warning",
+                    f"Where {where}, {name} is {is_} in place of {was}.",
+                    "Training and inference compute different numbers.",
+                    "forward should not ask for ctx.needs_input_grad or requires_grad to choose what it returns.",
+                    at.source.read("needs_input_grad", *FORWARD) or at.source.read("requires_grad", *FORWARD),
+                )
+                return
+
+
+def _elsewhere(call: Call) -> Call:
+    """The same call at other numbers: the same ones in another order, or somewhat smaller."""
+    return call.holding(
+        {
+            name: tensor.reshape(-1).roll(3).reshape(tensor.shape) if name in call.stacked else 0.875 * tensor
+            for name, tensor in call.tensors.items()
+        }
+    )
+
+
+def _edited_saved(at: Examined) -> int | None:
+    """Where backward edits something by name that is none of its own arguments."""
+    given = at.source.parameter(1, *BACKWARD)
+    return next(
+        (
+            line
+            for name in ("saved", *at.source.unpacked())
+            if name != given and (line := at.source.edited(name, *BACKWARD))
+        ),
+        None,
+    )
+
+
+REPEATABLE = (
+    Probe(
+        "STATEFUL-FORWARD",
+        "State in forward",
+        FUNCTION,
+        "Called twice alike, forward returns the same.",
+        stateful_forward,
+        ("forward",),
+    ),
+    Probe(
+        "NONDET-BACKWARD",
+        "The same call, the same gradient",
+        REPRODUCIBILITY,
+        "Called twice alike, backward returns the same.",
+        nondet_backward,
+    ),
+    Probe(
+        "BWD-REPEAT",
+        "backward asked again",
+        EXTENDING,
+        "A second backward through the same graph returns the same.",
+        bwd_repeat,
+    ),
+    Probe(
+        "GLOBAL-STATE",
+        "State outside ctx",
+        FUNCTION,
+        "Another call in between changes no gradient.",
+        global_state,
+        ("backward", "steady"),
+    ),
+    Probe(
+        "FWD-GRADMODE",
+        "With and without a gradient",
+        FUNCTION,
+        "forward returns the same whether or not a gradient is asked for.",
+        fwd_gradmode,
+        ("forward", "steady"),
+    ),
+)

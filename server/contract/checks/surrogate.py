@@ -1,0 +1,55 @@
+"""What a surrogate declares: its own derivative, asked of it at the numbers of the call."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+
+from ..examination.call import Gradients, Tensors
+from ..examination.session import Examined, close
+
+DECLARED = "Its surrogate declares so."
+# A surrogate that depends on grad_output is asked for these.
+SIZES = (1.0, -1.0, 2.0**8, -(2.0**8), 2.0**-8, 0.0)
+
+
+def meant(at: Examined, grad_outputs: Tensors) -> Gradients | None:
+    """The gradients of the surrogate, None where there is none or it cannot be asked.
+
+    One that depends on ``grad_output`` can be asked only where that is one number.
+    """
+    surrogate = at.section.op.surrogate
+    if surrogate is None:
+        return None
+    if at.section.op.follows_sign:
+        sizes = {size for each in grad_outputs.values() for size in each.reshape(-1).tolist()}
+        if len(sizes) != 1:
+            return None
+        surrogate = partial(surrogate, grad_output=sizes.pop())
+    try:
+        call = at.call.through(surrogate)
+        # A constant has no graph, and the gradient 0.
+        return call.gradients(grad_outputs) if call.run().moved else dict.fromkeys(call.tensors)
+    except Exception:  # noqa: BLE001 what a surrogate raises is told by the curves
+        return None
+
+
+def declared(at: Examined, name: str, found: torch.Tensor | None, grad_outputs: Tensors | None = None) -> bool:
+    """Whether the surrogate calls for this gradient of one tensor, or cannot be asked."""
+    if not at.by_design:
+        return False
+    called_for = meant(at, at.first.grad_outputs if grad_outputs is None else grad_outputs)
+    return called_for is None or close(found, called_for.get(name))
+
+
+def follows(at: Examined) -> bool:
+    """Whether the surrogate depends on ``grad_output``, and backward returns what it calls for at every size."""
+    if not at.section.op.follows_sign:
+        return False
+    for size in SIZES:
+        given = {name: torch.full_like(each, size) for name, each in at.first.grad_outputs.items()}
+        called_for, found = meant(at, given), at.gradients(given)
+        if called_for is None or not all(close(found[name], called_for[name]) for name in found):
+            return False
+    return True

@@ -1,0 +1,37 @@
+"""Two answers that should be the same: which of them differ, and by what numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from ...numerics.formatting.numbers import apart
+from ...runtime.recorder import same
+from .call import Gradients
+from .probe import shape_of
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+def differing(some: Gradients, others: Gradients) -> Iterator[tuple[str, Pair]]:
+    """The gradients that are not the very same, by name; None stands for zeros."""
+    for name, one in some.items():
+        other = others[name]
+        given = one if one is not None else other
+        if given is not None:
+            zeros = torch.zeros_like(given)
+            pair = (zeros if one is None else one, zeros if other is None else other)
+            if not same(*pair):
+                yield name, pair
+
+
+def farthest(one: torch.Tensor, other: torch.Tensor) -> tuple[str, str]:
+    """The two numbers that are farthest apart, or the shapes where those are others."""
+    if one.shape != other.shape or not one.numel():
+        return f"shape {shape_of(one.shape)}", f"shape {shape_of(other.shape)}"
+    a, b = (each.detach().reshape(-1).to(torch.complex128) for each in (one, other))
+    far = (torch.nan_to_num(a) - torch.nan_to_num(b)).abs()
+    row = int(torch.where(a.isnan() != b.isnan(), torch.inf, far).argmax())
+    first, second = float(a[row].real), float(b[row].real)
+    return apart(first, second), apart(second, first)

@@ -1,0 +1,177 @@
+"""Where in the source of a Function something is written: lines counted as the page shows them, from 1."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from ....ops import Op
+from ...runtime.failure import failure_of
+
+FORWARD = ("forward", "setup_context")
+BACKWARD = ("backward", "vjp")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of an op. Every method returns None where it finds nothing, or there is no source to read."""
+
+    op: Op
+    function: type[torch.autograd.Function]
+
+    def line_of(self, error: BaseException) -> int | None:
+        """The last line of it that an exception went through."""
+        if not isinstance(error, Exception):
+            return None
+        try:
+            return failure_of(error, self.op, "forward").failure.line
+        except (OSError, TypeError):
+            return None
+
+    def defined(self, *names: str) -> int | None:
+        """The first line of one of these methods."""
+        return next((each.lineno for each in self._methods(names)), None)
+
+    def returned(self) -> int | None:
+        """The last return of backward."""
+        return self._last(BACKWARD, lambda node: isinstance(node, ast.Return))
+
+    def output(self) -> int | None:
+        """The last return of forward."""
+        return self._last(("forward",), lambda node: isinstance(node, ast.Return))
+
+    def kept(self, name: str) -> int | None:
+        """Where forward puts an attribute of this name on ctx."""
+        return self._first(FORWARD, lambda node: _is_kept(node) == name)
+
+    def called(self, name: str, *within: str) -> int | None:
+        """Where a method of this name is called, such as ``save_for_backward``."""
+        return self._first(
+            within or FORWARD,
+            lambda node: isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name,
+        )
+
+    def edited(self, name: str, *within: str) -> int | None:
+        """Where the tensor of this name is edited in place: ``name[…] = …``, ``name += …``, ``name.add_(…)``."""
+        return self._first(within or FORWARD, lambda node: _edits(node) == name)
+
+    def drawn(self, *within: str) -> int | None:
+        """Where random numbers are drawn, as far as names tell."""
+        return self._first(within, lambda node: isinstance(node, ast.Call) and _draws(ast.unparse(node.func)))
+
+    def read(self, name: str, *within: str) -> int | None:
+        """Where something of this name is read."""
+        return self._first(
+            within,
+            lambda node: (
+                (isinstance(node, ast.Attribute) and node.attr == name)
+                or (isinstance(node, ast.Name) and node.id == name)
+            ),
+        )
+
+    def attributes(self) -> set[str]:
+        """The names of all that forward and setup_context put on ctx."""
+        return {name for node in self._inside(FORWARD) if (name := _is_kept(node))}
+
+    def unpacked(self) -> set[str]:
+        """The names that backward gives to what was saved."""
+        return {
+            part.id
+            for node in self._inside(BACKWARD)
+            if isinstance(node, ast.Assign) and "saved_tensors" in ast.unparse(node.value)
+            for each in _targets(node)
+            for part in ast.walk(each)
+            if isinstance(part, ast.Name)
+        }
+
+    def parameter(self, place: int, *within: str) -> str:
+        """What one of these methods calls its argument at this place, counted from 0; empty if it has none."""
+        for each in self._methods(within):
+            names = [argument.arg for argument in each.args.args]
+            if place < len(names):
+                return names[place]
+        return ""
+
+    @cached_property
+    def _written(self) -> dict[str, ast.FunctionDef]:
+        """The methods of the class, and those it inherits from another class in the same source."""
+        try:
+            tree = ast.parse(textwrap.dedent(self.op.source))
+        except (OSError, TypeError, SyntaxError, ValueError):
+            return {}
+        classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        written: dict[str, ast.FunctionDef] = {}
+        for each in self.function.__mro__:
+            for node in classes[each.__name__].body if each.__name__ in classes else ():
+                if isinstance(node, ast.FunctionDef):
+                    written.setdefault(node.name, node)
+        return written
+
+    def _methods(self, names: tuple[str, ...]) -> Iterator[ast.FunctionDef]:
+        return (self._written[name] for name in names if name in self._written)
+
+    def _inside(self, names: tuple[str, ...]) -> Iterator[ast.AST]:
+        for method in self._methods(names):
+            for statement in method.body:
+                yield from ast.walk(statement)
+
+    def _first(self, names: tuple[str, ...], is_it: Callable[[ast.AST], bool]) -> int | None:
+        return min((_line(node) for node in self._inside(names) if is_it(node)), default=None)
+
+    def _last(self, names: tuple[str, ...], is_it: Callable[[ast.AST], bool]) -> int | None:
+        return max((_line(node) for node in self._inside(names) if is_it(node)), default=None)
+
+
+def _line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 1))
+
+
+def _targets(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return [part for each in node.targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign) else []
+
+
+def _is_kept(node: ast.AST) -> str:
+    """The name that a statement gives to an attribute of ctx, whatever ctx is called; empty if it does not."""
+    for each in _targets(node):
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in ("ctx", "self"):
+            return each.attr
+    return ""
+
+
+def _edits(node: ast.AST) -> str:
+    """The name of the tensor that a node edits in place; empty if it edits none."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        method = node.func.attr
+        edits = method.endswith("_") and not method.endswith("__") and method not in ("requires_grad_", "retain_grad_")
+        return _base(node.func.value) if edits else ""
+    for each in _targets(node):
+        if isinstance(each, ast.Subscript) or (isinstance(node, ast.AugAssign) and isinstance(each, ast.Name)):
+            return _base(each)
+    return ""
+
+
+def _base(node: ast.expr) -> str:
+    """The name at the root of ``name[…].data``."""
+    while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _draws(called: str) -> bool:
+    last = called.rpartition(".")[2]
+    return "rand" in called or last in (
+        "bernoulli",
+        "bernoulli_",
+        "normal",
+        "normal_",
+        "uniform_",
+        "dropout",
+        "multinomial",
+    )

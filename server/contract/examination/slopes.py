@@ -1,0 +1,125 @@
+"""Differences of forward: how much a weighted sum of all outputs moves with each element of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+
+from ...runtime import timing
+from .call import Call, Tensors
+
+# Elements looked at in one tensor, and the seconds they may take together.
+MOST, SECONDS = 24, 0.1
+STEP, LEVELS = 1e-3, 3
+# A slope is known if its error is no larger than this share of it and of the largest.
+KNOWN = 1e-4
+# The slopes of either side come together with the step, but at a kink.
+TOGETHER = 0.6
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """In the shape of a tensor: the derivative by each element, and whether it is ``known``.
+
+    It is not known at kinks, jumps and edges, and where an element was not looked at.
+    """
+
+    value: torch.Tensor
+    known: torch.Tensor
+
+    def differs(self, gradient: torch.Tensor | None) -> torch.Tensor:
+        """Where a gradient is another number than a slope that is known, in all but the last places."""
+        given = torch.zeros_like(self.value) if gradient is None else gradient.detach().to(self.value)
+        if given.shape != self.value.shape:
+            return self.known
+        scale = self.value.abs() + self._largest()
+        return self.known & ~((given - self.value).abs() <= 1e-6 + 1e-3 * scale)
+
+    def agrees(self, gradient: torch.Tensor | None) -> bool:
+        """Whether a gradient is these slopes wherever they are known, and they are somewhere."""
+        return bool(self.known.any()) and not bool(self.differs(gradient).any())
+
+    def of_a_triangle(self, gradient: torch.Tensor | None) -> bool:
+        """Whether one triangle of symmetric matrices is read, and the gradient is shared between both."""
+        slope, known = self.value, self.known
+        if gradient is None or gradient.shape != slope.shape or slope.dim() < 2 or slope.shape[-1] != slope.shape[-2]:
+            return False
+        given = gradient.detach().to(slope)
+        near = torch.isclose(given + given.mT, slope + slope.mT, 1e-3, 1e-3 * self.largest)
+        upper, lower = torch.triu(known, 1), torch.tril(known, -1)
+        return any(
+            not bool(slope[unread].any()) and bool(near[known & ~unread].all())
+            for read, unread in ((lower, upper), (upper, lower))
+            if bool(read.any())
+        )
+
+    @property
+    def largest(self) -> float:
+        """The largest known slope, in size."""
+        return float(self._largest())
+
+    @property
+    def moves(self) -> bool:
+        """Whether a known slope is not 0."""
+        return self.largest > 1e-7
+
+    def _largest(self) -> torch.Tensor:
+        known = torch.where(self.known, self.value, 0.0).abs()
+        return known.max() if known.numel() else torch.zeros(())
+
+
+def slopes(call: Call, name: str, weights: Tensors) -> Slopes:
+    """The derivative of Σ weight · output by the elements of one tensor. Raises whatever forward raises."""
+    held = call.tensors[name]
+
+    def total(x: torch.Tensor) -> float:
+        outputs = call.value(**{name: x})
+        return sum(dot(outputs[each], weight) for each, weight in weights.items())
+
+    return of_function(total, held)
+
+
+def dot(output: torch.Tensor, weight: torch.Tensor) -> float:
+    """Σ weight · output; of complex numbers the real part of Σ conj(weight) · output, torch's loss."""
+    summed = (output.to(weight.dtype) * weight.conj()).sum()
+    return float(summed.real if summed.is_complex() else summed)
+
+
+def of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> Slopes:
+    """The derivative of a number by the elements of a tensor, at most 24 of them and those there is time for."""
+    value = torch.zeros_like(held)
+    known = torch.zeros(held.shape, dtype=torch.bool)
+    middle, until = total(held), timing.now() + SECONDS
+    count = held.numel()
+    for place in {round(k * (count - 1) / max(1, min(MOST, count) - 1)) for k in range(min(MOST, count))}:
+        found, sure = _one(total, held, place, middle)
+        value.view(-1)[place], known.view(-1)[place] = found, sure
+        if timing.now() > until:
+            break
+    typical = float(value[known].abs().max()) if bool(known.any()) else 0.0
+    return Slopes(value, known & (value.abs() <= 1e8 * (1 + typical)))
+
+
+def _one(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int, middle: float) -> tuple[float, bool]:
+    x = float(held.view(-1)[place])
+
+    def at(where: float) -> float:
+        moved = held.clone()
+        moved.view(-1)[place] = where
+        return total(moved)
+
+    central, sides, step = [], [], STEP * max(1.0, abs(x))
+    for level in range(LEVELS):
+        h = step / 2**level
+        above, below = at(x + h), at(x - h)
+        central.append((above - below) / (2 * h))
+        sides.append((above + below - 2 * middle) / h)
+    once = [(4 * fine - coarse) / 3 for coarse, fine in pairwise(central)]
+    best = (16 * once[1] - once[0]) / 15
+    rounding = 16 * torch.finfo(held.dtype).eps * (abs(middle) + abs(x * best)) / (step / 4)
+    error = abs(best - once[1]) + rounding
+    bent = abs(sides[2]) > TOGETHER * abs(sides[0]) and abs(sides[2]) > 16 * rounding + KNOWN * abs(best)
+    return best, error <= KNOWN * (abs(best) + 1) and not bent

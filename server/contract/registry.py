@@ -1,0 +1,88 @@
+"""All checks in their order: what spoils a comparison of two calls is known before two calls are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..runtime import timing
+from ..runtime.timeouts import TookTooLong, within
+from .checks.cotangent import HANDED
+from .checks.ctx import KEPT, NAMES
+from .checks.declaration import DECLARED
+from .checks.dtypes import NUMBERS
+from .checks.gradcheck import CHECKERS
+from .checks.gradient import GRADIENT
+from .checks.inputs_edited import EDITED
+from .checks.late_binding import LATE
+from .checks.outputs import OUTPUTS
+from .checks.randomness import DRAWN
+from .checks.rejected_gradients import REFUSED
+from .checks.second_order import SECOND
+from .checks.silent_corrections import RETURNED
+from .checks.state import REPEATABLE
+from .checks.unused_outputs import SILENT
+from .examination.check import Check, Level
+from .examination.probe import Found, Probe, said
+from .examination.session import Examined
+
+FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
+    ("How it is written", (*DECLARED, *NAMES)),
+    ("What forward returns", (*EDITED, *OUTPUTS)),
+    ("What backward returns", REFUSED),
+    ("Does it repeat itself", (*DRAWN, *REPEATABLE, *LATE)),
+    ("What backward returns", (*RETURNED, *SILENT)),
+    ("What backward is handed", HANDED),
+    ("What backward returns", GRADIENT),
+    ("What forward keeps", KEPT),
+    ("Second derivatives", SECOND),
+    ("Numbers", NUMBERS),
+    ("torch's own checkers", CHECKERS),
+)
+# Seconds for all checks, and for one of them.
+ALL, ONE = 4.0, 1.5
+HANGS = "the Function was not back"
+SLOW = f"more than {ONE:g} s would be needed"
+# A call that runs so many times longer than the first did will not come back.
+TIMES = 30
+LATE_NOW = "the Function takes too long for all checks"
+
+
+def checks(at: Examined) -> tuple[Check, ...]:
+    """A row of every check that could be made, and one that says which could not. Raises nothing a Function raises."""
+    until, missed = timing.now() + ALL, dict[str, list[str]]()
+    rows = tuple(_all(at, until, missed))
+    return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
+
+
+def _not_made(why: str, ids: list[str]) -> Check:
+    level: Level = "warning" if why.startswith(HANGS) else "note"
+    return Check("NOT-LOOKED-AT", "Not looked at", level, "Checks that could not be made", f"{', '.join(ids)}: {why}.")
+
+
+def _all(at: Examined, until: float, missed: dict[str, list[str]]) -> Iterator[Check]:
+    for family, probes in FAMILIES:
+        for probe in probes:
+            found = _found(at, probe, until)
+            if isinstance(found, str):
+                missed.setdefault(found, []).append(probe.id)
+                continue
+            if any(each.level != "fine" for each in found):
+                at.broken.add(probe.id)
+            for each in found:
+                yield probe.row(family, each)
+
+
+def _found(at: Examined, probe: Probe, until: float) -> list[Found] | str:
+    """What a check has found, or why it could not be made."""
+    left = until - timing.now()
+    if left <= 0:
+        return LATE_NOW
+    try:
+        with within(min(left, ONE)):
+            return at.lacks(probe.needs) or list(probe.ask(at)) or [Found("fine", probe.fine)]
+    except TookTooLong as error:
+        stuck = error.running > max(ONE / 2, TIMES * at.first.seconds)
+        return f"{HANGS} after {ONE:g} s" if stuck else SLOW if left > ONE else LATE_NOW
+    except Exception as error:  # noqa: BLE001 whatever the Function raises in an odd place
+        seen = f"While this was looked at, the Function raised {said(error)}."
+        return [Found("warning", seen, line=at.source.line_of(error))]

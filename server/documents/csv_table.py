@@ -1,0 +1,60 @@
+"""An answer as CSV: a line of names, then one row for each point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product, repeat
+from typing import Any
+
+from ..protocol.elements import named
+from ..protocol.frames import Frame
+from .columns import listed
+from .json_document import COLUMNS
+
+Columns = Mapping[str, Any]
+
+# The axes of what is a map, whose other columns have one row for each point of it.
+AXES = {"map": ("x", "grad_output"), "surface": ("x", "y")}
+
+
+def table(answer: Frame) -> bytes:
+    """The lines of an answer. A cell is empty where there is no number, infinities are ``inf`` and ``-inf``.
+
+    A Function that failed has a last line after ``#`` that says why.
+    """
+    view, statuses = answer.header["view"], answer.header.get("statuses", ())
+    columns = answer.columns or listed(answer.header)
+    if view in AXES and columns:
+        columns = _long(columns, *AXES[view])
+    if view == "jacobian" and columns:
+        columns = _by_name(columns, answer.header)
+    names = tuple(dict.fromkeys((*COLUMNS[view], *columns)))
+    size = len(next(iter(columns.values()), ()))
+    cells = [_cells(columns[name], name, statuses) if name in columns else repeat("", size) for name in names]
+    text = "".join(",".join(line) + "\r\n" for line in (names, *zip(*cells, strict=True)))
+    failure = answer.header["failure"]
+    if failure is not None:
+        text += f"# {failure['phase']} failed, {failure['kind']}: {' '.join(failure['message'].split())}\r\n"
+    return text.encode("utf-8", "replace")
+
+
+def _long(columns: Columns, across: str, up: str) -> Columns:
+    """A map as one row a point, each with its own place on both axes."""
+    pairs = list(product(columns[up], columns[across]))
+    return {**columns, across: [x for _, x in pairs], up: [y for y, _ in pairs]}
+
+
+def _by_name(columns: Columns, header: Mapping[str, Any]) -> Columns:
+    """A Jacobian whose cells are called by their elements."""
+    sides = {"row": header["rows"], "column": header["across"]}
+    return {**columns} | {name: named(each["name"], each["shape"], columns[name]) for name, each in sides.items()}
+
+
+def _cells(column: Iterable[Any], name: str, statuses: list[str]) -> Iterable[str]:
+    return (statuses[code] for code in column) if name.startswith("status") else map(_cell, column)
+
+
+def _cell(value: float | str | None) -> str:
+    if isinstance(value, str):
+        return f'"{value.replace(chr(34), 2 * chr(34))}"' if set(value) & set(',"\r\n') else value
+    return repr(value) if value is not None and value == value else ""

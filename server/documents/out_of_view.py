@@ -1,0 +1,48 @@
+"""Out of sight: where backward differs beyond the range that is drawn. As in js/figure/verdict.js."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from ..url.numbers import LARGEST
+
+FAR = 3  # as many times the range away, and what is drawn now no longer fits in
+
+
+def beyond(answer: dict[str, Any]) -> tuple[float, float] | None:
+    """From where to where the nearest difference out of sight of a document is seen.
+
+    None where there is none, or none as far as an address reaches.
+    """
+    if answer["verdict"]["word"] != "matches here":
+        return None
+    start, stop = answer["start"], answer["stop"]
+    found = _ends(answer["wide"]["intervals"] if answer["wide"] else (), start, stop)
+    ends = [each for each in found if abs(each[1]) < LARGEST]
+    if not ends:
+        return None
+    away, at, right = min(ends)
+    more = max((stop - start) / 2, abs(at) / 2)
+    far = away > FAR * (stop - start)
+    low, high = (at - more if far else start, at + more) if right else (at - more, at + more if far else stop)
+    low, high = max(low, -LARGEST), min(high, LARGEST)
+    return _tidy(low, high - low), _tidy(high, high - low)
+
+
+def _ends(intervals: Any, start: float, stop: float) -> Iterator[tuple[float, float, bool]]:
+    """Of every interval out of sight the end that is closer: how far it is away, where, and whether to the right."""
+    for low, high in intervals:
+        if high is None or high > stop:
+            at = stop if low is None else max(low, stop)
+            yield at - stop, at, True
+        if low is None or low < start:
+            at = start if high is None else min(high, start)
+            yield start - at, at, False
+
+
+def _tidy(value: float, span: float) -> float:
+    """``value`` rounded where a thousandth of ``span`` can no longer be seen."""
+    unit = 10.0 ** math.floor(math.log10(span / 500))
+    return float(f"{math.floor(value / unit + 0.5) * unit:.12g}")

@@ -1,0 +1,174 @@
+"""The figure in words, as js/figure/words.js writes them when the curves change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from .beside_poles import beside, cut
+from .nearest import nearest
+from .nouns import nouns
+from .typography import apart, number, powers, prose, telling
+
+MOST = 24
+STRUCTURES = {
+    "together": "All points went through the Function in one call.",
+    "one by one": "The Function was called once for each point.",
+}
+CODE = re.compile(
+    r"(\.backward\(\)|@\w+|\b(?:torch|ctx)(?:\.\w+)+"
+    r"|(?<!double )(?<!Double )\b(?:forward|backward|grad_\w+(?:\[[\d,]+\])?|None)(?!\w))",
+    re.ASCII,
+)
+Numbers = list[float | None]
+
+
+def coded(text: str) -> Markup:
+    """A sentence of the judge for the page, the names of code set as code."""
+    pieces = CODE.split(powers(prose(text)))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
+    )
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the words of a page are made from: an answer, a document, without what is beside its poles."""
+
+    answer: dict[str, Any]
+    columns: dict[str, Numbers]
+    marks: list[dict[str, Any]]
+    infinite: list[float]
+
+    @classmethod
+    def of_answer(cls, answer: dict[str, Any]) -> Said:
+        """The words' view of a document of curves."""
+        columns, marks = answer["columns"], answer["marks"]
+        poles = [mark["x"] for mark in marks if mark["kind"] == "pole"]
+        rows = beside(columns["x"], poles)
+        calm = {name: cut(column or (), rows) for name, column in columns.items() if name not in ("x", "status")}
+        kept = [mark for mark in marks if mark["kind"] != "pole"]
+        return cls(answer, calm, kept, [columns["x"][nearest(columns["x"], x)] for x in poles])
+
+    @property
+    def span(self) -> float:
+        """How long the range is."""
+        return float(self.answer["stop"]) - float(self.answer["start"])
+
+
+def summary(answer: dict[str, Any]) -> list[str]:
+    """Sentences about a document of curves, most important first."""
+    if not answer["columns"]["x"]:
+        return ["Nothing could be computed, so there is nothing to draw."]
+    said = Said.of_answer(answer)
+    sentences = [_range(said)]
+    if not said.infinite:
+        if said.columns["analytical"]:
+            sentences.append(_returned(answer, _runs(said.columns["analytical"])))
+        if said.columns["surrogate"]:
+            meant = "The surrogate" if answer["order"] == 1 else "The gradient of the surrogate"
+            sentences.append(f"{meant} {_runs(said.columns['surrogate'])}.")
+    if answer["verdict"]["worst"]:
+        sentences.append(_worst(answer, said.span))
+    if not said.marks and not said.infinite:
+        there = "There is" if answer["order"] == 1 else f"{nouns(answer).of} has"
+        sentences.append(f"{there} no kink and no jump in this range.")
+    return sentences
+
+
+def _range(said: Said) -> str:
+    answer, span = said.answer, said.span
+    wrt, of = answer["wrt"], nouns(answer).of
+    if answer["order"] == 2:
+        of += f", what backward returns for grad_output {number(answer['grad_output'])},"
+    infinite = ", ".join(telling(x, span) for x in said.infinite)
+    runs = f"grows without bound at {wrt} = {infinite}" if infinite else _runs(said.columns["forward"])
+    return f"{wrt} goes from {telling(answer['start'], span)} to {telling(answer['stop'], span)}; {of} {runs}."
+
+
+def _returned(answer: dict[str, Any], runs: str) -> str:
+    if answer["order"] == 2:
+        return f"Its derivative by autograd, of double backward, {runs}."
+    return f"With grad_output {number(answer['grad_output'])}, backward returns a gradient that {runs}."
+
+
+def _runs(column: Iterable[float | None]) -> str:
+    values = [value for value in column if value is not None]
+    if not values:
+        return "has no finite value"
+    low, high = min(values), max(values)
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        return f"is {number(high)} everywhere"
+    return f"lies between {telling(low, high - low)} and {telling(high, high - low)}"
+
+
+def _worst(answer: dict[str, Any], span: float) -> str:
+    worst = answer["verdict"]["worst"]
+    analytical, numerical = _finite(worst["analytical"]), _finite(worst["numerical"])
+    return (
+        f"They differ most at {answer['wrt']} = {telling(worst['x'], span)}: "
+        f"analytical {apart(analytical, numerical)}, numerical {apart(numerical, analytical)}."
+    )
+
+
+@dataclass(frozen=True)
+class Kinks:
+    """A table of kinks and jumps, and how many more there are than its rows."""
+
+    head: list[str]
+    rows: list[list[str]]
+    left: int
+
+
+def kinks(answer: dict[str, Any]) -> Kinks | None:
+    """The marks of a document of curves; None where there is none."""
+    said = Said.of_answer(answer)
+    if not said.marks:
+        return None
+    jumps = any(mark["kind"] == "jump" for mark in said.marks)
+    sides = ["left of it", "right of it"] if jumps else ["slope left", "slope right"]
+    rows = [_row(mark, said.span, jumps) for mark in said.marks[:MOST]]
+    return Kinks([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(said.marks) - len(rows))
+
+
+def _row(mark: dict[str, Any], span: float, jumps: bool) -> list[str]:
+    if mark["kind"] == "jump":
+        sides = [number(_finite(mark[side])) for side in ("below", "above")]
+    else:
+        slopes = ["unbounded" if _finite(mark[side]) is None else number(mark[side]) for side in ("left", "right")]
+        sides = [f"slope {slope}" if jumps else slope for slope in slopes]
+    return [telling(mark["x"], span), mark["kind"], *sides, number(_finite(mark["analytical"]))]
+
+
+def _finite(value: float | None) -> float | None:
+    """What is left of a number in JSON."""
+    return value if value is not None and isfinite(value) else None
+
+
+def method(answer: dict[str, Any]) -> str:
+    """How the numbers of a document came about, in one paragraph."""
+    numerical, tolerance, device = answer["numerical"], answer["tolerance"], answer["device"]
+    said, second = nouns(answer), answer["order"] == 2
+    ran = "backward and double backward" if second else "backward"
+    sentences = [f"{ran} ran in {answer['dtype']} on {device['name']}."]
+    if numerical:
+        sentences.append(
+            f"The numerical curve is {numerical['dtype']} on {numerical['device']}: differences "
+            f"{f'of {said.of} ' * second}from a first step of {number(numerical['step'], 2)}, extrapolated, "
+            f"{number(numerical['forwards_per_point'], 2)} {'calls' if second else 'forwards'} a point, each with its "
+            "own error bound."
+        )
+    if tolerance:
+        sentences.append(
+            f"{'Double backward' if second else 'backward'} is accused only where it is off by more than "
+            f"{number(tolerance['atol'], 2)} + {number(tolerance['rtol'], 2)} × |numerical| + 10 × the error bound."
+        )
+    sentences.append(f"{answer['verdict']['judged']} of {len(answer['columns']['x'])} points could be judged.")
+    if answer["structure"] in STRUCTURES:
+        sentences.append(STRUCTURES[answer["structure"]])
+    return prose(" ".join(sentences))

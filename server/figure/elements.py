@@ -1,0 +1,45 @@
+"""Elements in the colours of a palette."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from .colours import Palette
+from .font_metrics import Face
+from .svg_element import Value, element, escaped
+
+FAMILIES = {
+    "text": "-apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif",
+    "code": "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace",
+}
+
+
+@dataclass(frozen=True)
+class Pen:
+    """Draws. Colours are names of ``palette``; a class tells each, so that a style sheet can change it."""
+
+    palette: Palette
+
+    def draw(
+        self, tag: str, attributes: Mapping[str, Value], *inside: Markup, fill: str = "", stroke: str = ""
+    ) -> Markup:
+        """An element; ``fill`` and ``stroke`` are names of colours, or "none"."""
+        colours = [(kind, name) for kind, name in (("fill", fill), ("stroke", stroke)) if name]
+        given: dict[str, Value] = {kind: name if name == "none" else self.palette[name] for kind, name in colours}
+        classes = [f"{kind[0]}-{name}" for kind, name in colours if name != "none"]
+        given |= {"class": " ".join(classes)} if classes else {}
+        given |= attributes
+        return element(tag, given, *inside)
+
+    def write(
+        self, text: str, x: float, y: float, size: float, face: Face = "text", fill: str = "ink", anchor: str = "start"
+    ) -> Markup:
+        """A text on the base line ``y``."""
+        said: dict[str, Value] = {"x": x, "y": y, "font-size": size}
+        said |= {"font-weight": "bold"} if face == "bold" else {}
+        said |= {"font-family": FAMILIES["code"]} if face == "code" else {}
+        said |= {"text-anchor": anchor} if anchor != "start" else {}
+        return self.draw("text", said, escaped(text), fill=fill)

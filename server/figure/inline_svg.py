@@ -1,0 +1,132 @@
+"""The figure as it stands in a page before, or without, any script: where plotly draws it, at every size.
+
+Its parts lie in the grid of css/figure.css, so that it needs to know neither width nor height: curves are stretched
+with their panel (not their strokes), labels and marks are placed by percentages. Its looks are css/figure.css.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from markupsafe import Markup
+
+from ..protocol.frames import Frame
+from .axis_range import spans
+from .axis_span import Span
+from .paths import Grid, area, line, places
+from .scene import Axis, Scene, scene
+from .series import Section
+from .svg_element import element, escaped
+from .ticks import Tick
+from .traces import Layer
+
+GRID = Grid(8000, 4000)
+DIAMOND, CIRCLE = "M5.85 0 0 5.85-5.85 0 0-5.85z", "M3.5 0a3.5 3.5 0 1 1 0-.01z"
+MARKS = {
+    "kinks": ("diamond", DIAMOND),
+    "kink slopes": ("diamond", DIAMOND),
+    "open ends": ("end", CIRCLE),
+    "closed ends": ("end closed", CIRCLE),
+}
+CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
+
+
+def still(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> Markup:
+    """The figure of ``answer``, for the element of class ``still``, on the y-axes ``held`` if they are given."""
+    drawn = scene(answer, layout, held)
+    gutter = element("svg", {"class": "gutter", "width": f"{drawn.left:g}rem", "height": "1"})
+    panels = [_panel(drawn, up, name) for up, name in ((drawn.upper, "upper"), (drawn.lower, "lower")) if up]
+    return Markup("").join([gutter, *panels, _below(drawn)])
+
+
+def shared(answers: Iterable[Frame], layout: str) -> tuple[Span, Span] | None:
+    """The y-axes on which figures show the same heights, None where nothing is drawn. As in js/pages/compare.js."""
+    found = [spans(Section.of_answer(answer), layout == "overlaid") for answer in answers if answer.columns]
+    if not found:
+        return None
+    upper, lower = zip(*found, strict=True)
+    return _around(upper), _around(lower)
+
+
+def _around(axes: tuple[Span, ...]) -> Span:
+    return min(low for low, _ in axes), max(high for _, high in axes)
+
+
+def _panel(drawn: Scene, up: Axis, name: str) -> Markup:
+    """A panel: what is cut off at its edges, and on top the labels and marks, which are not."""
+    layers = [layer for layer in drawn.layers if drawn.axis(layer) is up]
+    inside = [*_stripes(drawn), *_lines(drawn, up), *(_curve(drawn, up, layer) for layer in layers)]
+    outside = [_text({"y": _percent(1 - up.share(tick.value))}, tick) for tick in up.ticks]
+    outside += [mark for layer in layers for mark in _marks(drawn, up, layer)]
+    box = f"0 0 {GRID.width:g} {GRID.height:g}"
+    cut = {"class": f"panel {name}", "viewBox": box, "preserveAspectRatio": "none"}
+    return element("svg", cut, *inside) + element("svg", {"class": f"labels {name}"}, *outside)
+
+
+def _stripes(drawn: Scene) -> Iterator[Markup]:
+    for low, high in drawn.stripes:
+        left, right = (GRID.x(drawn.few.share(end)) for end in (low, high))
+        size = {"x": left, "width": right - left, "height": GRID.height}
+        yield element("rect", {"class": "stripe", "opacity": drawn.opacity, **size})
+
+
+def _lines(drawn: Scene, up: Axis) -> Iterator[Markup]:
+    """The lines of the grid, and those of 0."""
+    yield _path("grid", "".join(_level(up, tick.value) for tick in up.ticks if tick.value))
+    for name, across in _widths(drawn):
+        upright = "".join(_upright(across, tick.value) for tick in across.ticks if tick.value)
+        yield _path(f"grid {name}".rstrip(), upright)
+    yield _path("zero", _upright(drawn.few, 0.0) + _level(up, 0.0))
+
+
+def _level(up: Axis, value: float) -> str:
+    return f"M0 {GRID.y(up.share(value)):g}H{GRID.width:g}" if up.inside(value) else ""
+
+
+def _upright(across: Axis, value: float) -> str:
+    return f"M{GRID.x(across.share(value)):g} 0V{GRID.height:g}" if across.inside(value) else ""
+
+
+def _curve(drawn: Scene, up: Axis, layer: Layer) -> Markup:
+    if layer.shape == "area":
+        return _path("band", area(layer, drawn.few, up, GRID))
+    if layer.shape != "line":
+        return Markup("")
+    return _path(f"line {CLASSES.get(layer.name, layer.name)}", line(layer, drawn.few, up, GRID))
+
+
+def _marks(drawn: Scene, up: Axis, layer: Layer) -> Iterator[Markup]:
+    if layer.name not in MARKS:
+        return
+    name, d = MARKS[layer.name]
+    for x, y in places(layer, drawn.few, up):
+        yield element("svg", {"x": _percent(x), "y": _percent(1 - y)}, _path(name, d))
+
+
+def _below(drawn: Scene) -> Markup:
+    """The labels and the name of the x-axis."""
+    groups = []
+    for name, across in _widths(drawn):
+        labels = [_text({"x": _percent(across.share(tick.value))}, tick) for tick in across.ticks]
+        groups += [element("g", {"class": name}, *labels)] if name else labels
+    title = element("text", {"class": "title", "x": "50%"}, escaped(drawn.few.words))
+    return element("svg", {"class": "labels below"}, *groups, title)
+
+
+def _widths(drawn: Scene) -> list[tuple[str, Axis]]:
+    """The x-axis by the class of what is seen of it at some widths only."""
+    if drawn.few.ticks == drawn.many.ticks:
+        return [("", drawn.few)]
+    return [("few", drawn.few), ("many", drawn.many)]
+
+
+def _path(name: str, d: str) -> Markup:
+    return element("path", {"class": name, "d": d}) if d else Markup("")
+
+
+def _text(place: dict[str, str], tick: Tick) -> Markup:
+    return element("text", place, escaped(tick.text))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3f}".rstrip("0").rstrip(".") + "%"

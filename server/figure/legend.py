@@ -1,0 +1,69 @@
+"""What stands around the panels: the words of the axes, and the samples of what is drawn. As in js/figure/legend.js."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..documents.nouns import Nouns, nouns
+from .implied_forward import implied
+
+USUAL = frozenset({"forward", "analytical", "numerical"})
+
+
+@dataclass(frozen=True)
+class Legend:
+    """``upper`` and ``lower`` measure the panels, ``curves`` are in the picture; the others word two of them."""
+
+    upper: str
+    lower: str
+    nouns: Nouns
+    curves: frozenset[str] = USUAL
+    bends: str = "kink"
+    differing: str = "they differ"
+
+
+def legend(answer: dict[str, Any] | None, question: dict[str, Any]) -> Legend:
+    """For a document of curves; as one expects it to be while there is None."""
+    said, wrt = nouns(question), question["wrt"]
+    word = "" if answer is None else answer["verdict"]["word"]
+    upper, lower = axis_words(said, wrt, word, question["layout"] == "overlaid")
+    if answer is None:
+        return Legend(upper, lower, said)
+    marks = [mark["kind"] for mark in answer["marks"]]
+    return Legend(upper, lower, said, _curves(answer, marks), bends(marks) or "kink", differing(word))
+
+
+def axis_words(said: Nouns, wrt: str, word: str, overlaid: bool) -> tuple[str, str]:
+    """What the upper panel measures, and the lower one, or the slopes where there is none; ``word`` of the verdict."""
+    first = said.forward == "forward"
+    swept = f"sensitivity to {wrt}" if first and word == "no gradient" else said.slope
+    return f"{said.of} and {swept}" if overlaid else said.of, swept
+
+
+def bends(marks: Iterable[str]) -> str:
+    """Those kinds of ``marks`` where a slope jumps; empty where none does."""
+    there = set(marks)
+    return ", ".join(kind for kind in ("kink", "cusp") if kind in there)
+
+
+def differing(word: str) -> str:
+    """What the slopes do in the stripes, under this ``word`` of the verdict."""
+    return "differ" if word == "differs" else "differ by design"
+
+
+def _curves(answer: dict[str, Any], marks: list[str]) -> frozenset[str]:
+    columns = answer["columns"]
+    there = {
+        "forward": True,
+        "implied": implied(answer["verdict"]["word"], columns) is not None,
+        "surrogate": columns["surrogate"] is not None,
+        "analytical": columns["analytical"] is not None,
+        "numerical": columns["numerical"] is not None,
+        "surrogate slope": columns["surrogate_numerical"] is not None,
+        "disagreement": bool(answer["verdict"]["intervals"]),
+        "kinks": "kink" in marks or "cusp" in marks,
+        "closed ends": "jump" in marks,
+    }
+    return frozenset(name for name, drawn in there.items() if drawn)

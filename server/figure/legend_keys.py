@@ -1,0 +1,100 @@
+"""The legend: what is in the picture, each with a sample of its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from .elements import Pen
+from .font_metrics import width
+from .legend import bends, differing
+from .scene import Scene
+from .strokes import curve, mark
+
+LINE, DOT, GAP, APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
+
+Draw = Callable[[Pen, float, float, float], Markup]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A word, and how to draw what it means: ``draw(pen, x, y, size)`` begins at x, its middle at y."""
+
+    words: str
+    length: float
+    draw: Draw
+
+    def room(self, size: float) -> float:
+        """How much it takes of a row."""
+        return (self.length + GAP) * size + width(self.words, size)
+
+
+def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Sample]]:
+    """Those of the values, and those of the slopes; ``glossed`` if it is said where these come from."""
+    names = {layer.name for layer in drawn.layers}
+    bent = bends(mark.kind for mark in drawn.section.marks)
+    said = drawn.section.nouns
+    upper = [
+        _line("forward", said.drawn),
+        *([_line("implied", f"implied by {said.backward}")] if "implied" in names else []),
+        *([_line("surrogate", "surrogate")] if "surrogate" in names else []),
+        *([_mark("kinks", bent)] if bent else []),
+        *([_jump()] if "closed ends" in names else []),
+    ]
+    lower = [
+        *([_line("analytical", f"analytical{f', by {said.backward}' * glossed}")] if "analytical" in names else []),
+        *(
+            [_line("numerical", f"numerical{', by differences' * glossed}")]
+            if drawn.section.column("numerical")
+            else []
+        ),
+        *([_line("surrogate", "surrogate slope")] if "surrogate slope" in names else []),
+        *([_stripe(differing(drawn.section.word), drawn.opacity)] if drawn.stripes else []),
+    ]
+    return upper, lower
+
+
+def rows(found: list[Sample], first: float, room: float, size: float) -> list[list[tuple[float, Sample]]]:
+    """Where each begins in its row; the first row has ``first`` taken before them. A row holds one at least."""
+    lines: list[list[tuple[float, Sample]]] = [[]]
+    x = first
+    for each in found:
+        if x + each.room(size) > room and x > 0:
+            lines.append([])
+            x = 0.0
+        lines[-1].append((x, each))
+        x += each.room(size) + APART * size
+    return lines
+
+
+def _line(name: str, words: str) -> Sample:
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        inset = 0.2 * size if name == "numerical" else 0.0
+        end = x + LINE * size
+        return curve(pen, name, f"M{x + inset:.2f} {y:.2f}H{end - inset:.2f}", size / 13)
+
+    return Sample(words, LINE, draw)
+
+
+def _mark(name: str, words: str) -> Sample:
+    return Sample(words, DOT, lambda pen, x, y, size: mark(pen, name, x + DOT * size / 2, y, 0.75 * size / 13))
+
+
+def _jump() -> Sample:
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        d = f"M{x:.2f} {y:.2f}h{0.55 * size:.2f}m{0.6 * size:.2f} 0h{0.55 * size:.2f}"
+        ends = (("closed ends", 0.55), ("open ends", 1.15))
+        dots = (mark(pen, name, x + at * size, y, 0.8 * size / 13) for name, at in ends)
+        return Markup("").join([curve(pen, "forward", d, size / 13), *dots])
+
+    return Sample("jump", LINE, draw)
+
+
+def _stripe(words: str, opacity: float) -> Sample:
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        box = {"x": x, "y": y - 0.38 * size, "width": LINE * 0.65 * size, "height": 0.76 * size}
+        return pen.draw("rect", box | {"opacity": max(0.25, opacity)}, fill="disagreement")
+
+    return Sample(words, LINE * 0.65, draw)

@@ -1,0 +1,130 @@
+"""The panels of a sheet with as many labels as they have room for, and everything that is drawn in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from .elements import Pen
+from .font_metrics import width
+from .paths import Grid, area, line, places
+from .scene import Axis, Scene
+from .strokes import band, curve, mark
+from .ticks import Tick, fitting, ticks
+from .traces import Layer
+
+PIXELS = 15.0  # of the page to the size of the text: what its strokes are measured by
+BESIDE, BELOW = 2.2, 7.5  # sizes of labels from one to the next, at least
+MOST, MOST_ALONE, MOST_BELOW = 5, 8, 8
+LETTER = 0.8  # the size of labels on the page, to which `fitting` measures, to that of DejaVu Sans
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Where panels stand in pixels: from ``left`` to ``right``, from each of ``tops`` on, ``height`` high."""
+
+    scene: Scene
+    left: float
+    right: float
+    tops: tuple[float, ...]
+    height: float
+    size: float
+    scale: float
+
+    @property
+    def bottom(self) -> float:
+        """Where the lowest one ends."""
+        return self.tops[-1] + self.height
+
+
+def panels(
+    drawn: Scene, edges: tuple[float, float], tops: tuple[float, ...], height: float, unit: float, size: float
+) -> Panels:
+    """The panels between two edges, labels in ``size`` included."""
+    count = max(2, min(MOST if drawn.lower else MOST_ALONE, height / (BESIDE * size)))
+    upper = replace(drawn.upper, ticks=ticks(drawn.upper.span, count))
+    lower = drawn.lower and replace(drawn.lower, ticks=ticks(drawn.lower.span, count))
+    beside = [tick.text for axis in (upper, lower) if axis for tick in axis.ticks]
+    left = edges[0] + max((width(text, size) for text in beside), default=0.0) + 0.55 * size
+    room = edges[1] - left
+    below = fitting(drawn.many.span, int(max(2, min(MOST_BELOW, room / (BELOW * size)))), LETTER * room / size)
+    last = max((width(tick.text, size) / 2 for tick in below if drawn.many.share(tick.value) > 0.95), default=0.0)
+    right = edges[1] - max(0.0, last - 0.8 * unit)  # so much of the last label finds room beyond the edge
+    scene = replace(drawn, upper=upper, lower=lower, many=replace(drawn.many, ticks=below))
+    return Panels(scene, left, right, tops, height, size, unit / PIXELS)
+
+
+def draw(pen: Pen, panels: Panels, name: bool) -> Iterator[Markup]:
+    """Both panels, the labels below them, and the ``name`` of the x-axis."""
+    axes = [axis for axis in (panels.scene.upper, panels.scene.lower) if axis]
+    for up, top in zip(axes, panels.tops, strict=True):
+        yield _inside(pen, panels, up, top)
+        yield from _labels(pen, panels, up, top)
+    across, size = panels.scene.many, panels.size
+    for tick in across.ticks:
+        x = panels.left + (panels.right - panels.left) * across.share(tick.value)
+        yield pen.write(tick.text, x, panels.bottom + 1.4 * size, size, fill="muted", anchor="middle")
+    if name:
+        middle = (panels.left + panels.right) / 2
+        yield pen.write(across.words, middle, panels.bottom + 2.85 * size, size * 1.05, "code", anchor="middle")
+
+
+def _inside(pen: Pen, panels: Panels, up: Axis, top: float) -> Markup:
+    """What is cut off at the edges of a panel."""
+    wide, high = panels.right - panels.left, panels.height
+    grid, across = Grid(wide, high, digits=2), panels.scene.many
+    box: dict[str, str | float] = {"x": panels.left, "y": top, "width": wide, "height": high, "overflow": "hidden"}
+    shapes = [*_stripes(pen, panels.scene, grid), *_lines(pen, up, across, grid, panels.scale)]
+    return pen.draw("svg", box, *shapes, *_curves(pen, panels, up, grid))
+
+
+def _stripes(pen: Pen, drawn: Scene, grid: Grid) -> Iterator[Markup]:
+    for low, high in drawn.stripes:
+        left, right = (grid.x(max(0.0, min(1.0, drawn.many.share(end)))) for end in (low, high))
+        box = {"x": left, "width": right - left, "height": grid.height, "opacity": drawn.opacity}
+        yield pen.draw("rect", box, fill="disagreement")
+
+
+def _lines(pen: Pen, up: Axis, across: Axis, grid: Grid, scale: float) -> Iterator[Markup]:
+    """The lines of the grid, and those of 0."""
+    level = [f"M0 {grid.y(share):g}H{grid.width:.2f}" for share in _shares(up, up.ticks)]
+    upright = [f"M{grid.x(share):g} 0V{grid.height:.2f}" for share in _shares(across, across.ticks)]
+    zeros = [f"M0 {grid.y(share):g}H{grid.width:.2f}" for share in _shares(up, [Tick(0.0, "")])]
+    zeros += [f"M{grid.x(share):g} 0V{grid.height:.2f}" for share in _shares(across, [Tick(0.0, "")])]
+    for colour, lines in (("grid", level + upright), ("rule", zeros)):
+        shape: dict[str, str | float] = {"d": "".join(lines), "stroke-width": max(1.0, scale * 0.9)}
+        yield pen.draw("path", shape, fill="none", stroke=colour) if lines else Markup("")
+
+
+def _curves(pen: Pen, panels: Panels, up: Axis, grid: Grid) -> Iterator[Markup]:
+    drawn = panels.scene
+    for layer in _of(drawn, up):
+        if layer.shape == "area":
+            yield band(pen, area(layer, drawn.many, up, grid))
+        elif layer.shape == "line":
+            thick = layer.name == "forward" and drawn.lower is None
+            d = line(layer, drawn.many, up, grid)
+            yield curve(pen, "overlaid forward" if thick else layer.name, d, panels.scale)
+
+
+def _labels(pen: Pen, panels: Panels, up: Axis, top: float) -> Iterator[Markup]:
+    """What is not cut off: the labels beside a panel, and its marks."""
+    drawn, size = panels.scene, panels.size
+    grid = Grid(panels.right - panels.left, panels.height, panels.left, top, digits=2)
+    for tick in up.ticks:
+        y = grid.y(up.share(tick.value)) + 0.36 * size
+        yield pen.write(tick.text, panels.left - 0.55 * size, y, size, fill="muted", anchor="end")
+    for layer in _of(drawn, up):
+        for x, y in places(layer, drawn.many, up) if layer.shape in ("diamonds", "ends") else ():
+            yield mark(pen, layer.name, grid.x(x), grid.y(y), panels.scale)
+
+
+def _of(drawn: Scene, up: Axis) -> Iterator[Layer]:
+    return (layer for layer in drawn.layers if drawn.axis(layer) is up)
+
+
+def _shares(axis: Axis, found: Iterable[Tick]) -> Iterator[float]:
+    """Where lines of the grid lie, none of them along an edge."""
+    return (axis.share(tick.value) for tick in found if axis.inside(tick.value))

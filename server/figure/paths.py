@@ -1,0 +1,145 @@
+"""The ``d`` of SVG paths: curves cut at gaps and beyond the panel, without the points that no eye would miss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+from .scene import Axis
+from .traces import Layer
+
+# Of the height of a panel: how far a curve may leave it, and how far its outline may leave the curve.
+MARGIN = 0.5
+FINE = 1.2e-4
+THIN = 2.5e-4  # no error band that is thinner is seen
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What coordinates count in: ``width`` by ``height`` units a panel, from ``left`` and ``top``, with ``digits``."""
+
+    width: float
+    height: float
+    left: float = 0.0
+    top: float = 0.0
+    digits: int = 0
+
+    def x(self, share: float) -> float:
+        """The coordinate of a share of the width."""
+        return _rounded(self.left + self.width * share, self.digits)
+
+    def y(self, share: float) -> float:
+        """The coordinate of a share of the height, counted from below."""
+        return _rounded(self.top + self.height * (1 - share), self.digits)
+
+
+def line(layer: Layer, across: Axis, up: Axis, grid: Grid) -> str:
+    """The path of a curve, empty where nothing of it is seen."""
+    runs = (run for whole in _runs(layer, across, up) for run in _inside(whole))
+    return "".join(_path(_plain(run), grid) for run in runs if len(run) > 1)
+
+
+def area(layer: Layer, across: Axis, up: Axis, grid: Grid) -> str:
+    """The path around the areas that a layer outlines, without those too thin to be seen."""
+    halves = (_halves(_clamped(run)) for run in _runs(layer, across, up))
+    seen = (pair for pair in halves if max(abs(one[1] - other[1]) for one, other in zip(*pair, strict=True)) > THIN)
+    return "".join(_path([*_plain(there), *_plain(back)[::-1]], grid) + "z" for there, back in seen)
+
+
+def places(layer: Layer, across: Axis, up: Axis) -> list[Point]:
+    """Where marks stand, as shares of the panel; those out of it are left out."""
+    points = (point for run in _runs(layer, across, up) for point in run)
+    return [(x, y) for x, y in points if -1e-9 <= y <= 1 + 1e-9]
+
+
+def _runs(layer: Layer, across: Axis, up: Axis) -> Iterator[list[Point]]:
+    """The unbroken pieces, as shares of the panel."""
+    run: list[Point] = []
+    for x, y in zip(layer.x, layer.y, strict=False):
+        if x is not None and y is not None:
+            run.append((across.share(x), up.share(y)))
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _inside(run: list[Point]) -> Iterator[list[Point]]:
+    """The pieces of a curve that are not far beyond the panel."""
+    piece: list[Point] = [run[0]] if _side(run[0]) == 0 else []
+    for before, after in pairwise(run):
+        sides = _side(before), _side(after)
+        if sides[0] and sides[0] != sides[1]:
+            piece = [_crossing(before, after, sides[0])]
+        if sides[1] == 0:
+            piece.append(after)
+        elif sides[0] != sides[1]:
+            yield [*piece, _crossing(before, after, sides[1])]
+            piece = []
+    if piece:
+        yield piece
+
+
+def _side(point: Point) -> int:
+    return (point[1] > 1 + MARGIN) - (point[1] < -MARGIN)
+
+
+def _crossing(before: Point, after: Point, side: int) -> Point:
+    edge = 1 + MARGIN if side > 0 else -MARGIN
+    part = (edge - before[1]) / (after[1] - before[1])
+    return before[0] + part * (after[0] - before[0]), edge
+
+
+def _clamped(run: list[Point]) -> list[Point]:
+    return [(x, max(-MARGIN, min(1 + MARGIN, y))) for x, y in run]
+
+
+def _halves(outline: list[Point]) -> tuple[list[Point], list[Point]]:
+    """An outline that goes there and comes back, both ways from left to right."""
+    half = len(outline) // 2
+    return outline[:half], outline[: half - 1 : -1]
+
+
+def _plain(run: list[Point]) -> list[Point]:
+    """The curve with straight stretches in place of points, nowhere off by more than ``FINE``; x never decreases."""
+    kept, last = [run[0]], run[0]
+    low, high = -inf, inf  # the slopes of a stretch from the last point kept that misses none since
+    for point in run[1:]:
+        if not low <= _slope(kept[-1], point) <= high:
+            kept.append(last)
+            low, high = -inf, inf
+        slope, width = _slope(kept[-1], point), point[0] - kept[-1][0]
+        low, high = (max(low, slope - FINE / width), min(high, slope + FINE / width)) if width > 0 else (inf, -inf)
+        last = point
+    return [*kept, last]
+
+
+def _slope(before: Point, after: Point) -> float:
+    width = after[0] - before[0]
+    return (after[1] - before[1]) / width if width > 0 else inf
+
+
+def _path(points: Iterable[Point], grid: Grid) -> str:
+    """Absolute at the first point, then from each to the next."""
+    spots = [(grid.x(x), grid.y(y)) for x, y in points]
+    steps = [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(spots)]
+    moves = "".join(_pair(*step) for step in steps if step != (0, 0))
+    return f"M{_pair(*spots[0]).lstrip()}" + (f"l{moves.lstrip()}" if moves else "")
+
+
+def _rounded(value: float, digits: int) -> float:
+    return round(value, digits) + 0.0
+
+
+def _pair(x: float, y: float) -> str:
+    return "".join(text if text.startswith("-") else f" {text}" for text in map(_shortest, (x, y)))
+
+
+def _shortest(value: float) -> str:
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

@@ -1,0 +1,35 @@
+"""Where forward runs off to infinity; what stands beside is huge and says nothing. As in js/figure/ranges.js."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+
+from ..documents.beside_poles import beside, cut
+from .series import Section
+
+# Near a pole or a cusp: this share of the range, and of the way to the next one.
+NEAR, BETWEEN = 0.03, 0.2
+
+
+def calm(section: Section) -> Section:
+    """``section`` without the numbers near its poles and cusps: how far they get is an accident of the points."""
+    places = [mark.x for mark in section.marks if mark.kind in ("pole", "cusp")]
+    apart = min((right - left for left, right in pairwise(places)), default=inf)
+    near = min(NEAR * (section.stop - section.start), BETWEEN * apart)
+    return _without(section, {row for row, x in enumerate(section.x) if any(abs(x - at) < near for at in places)})
+
+
+def without_poles(section: Section) -> Section:
+    """``section`` without its poles: no mark there, and no number right beside them."""
+    rows = beside(section.x, (mark.x for mark in section.marks if mark.kind == "pole"))
+    kept = tuple(mark for mark in section.marks if mark.kind != "pole")
+    return replace(_without(section, rows), marks=kept)
+
+
+def _without(section: Section, rows: Collection[int]) -> Section:
+    if not rows:
+        return section
+    return replace(section, columns={name: cut(column, rows) for name, column in section.columns.items()})

@@ -1,0 +1,89 @@
+"""A section as a scene: axes with their labels, stripes, and layers, without colours. As in js/figure/figure.js."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from ..protocol.frames import Frame
+from .axis_range import spans
+from .axis_span import Span
+from .legend import axis_words
+from .poles import without_poles
+from .series import Section
+from .ticks import Tick, fitting, ticks, widest
+from .traces import Layer, layers
+
+LABELS = {"stacked": 4, "overlaid": 7}
+FEW, MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
+LEFT = 3.6  # rem before the panels, at least
+LEAST = 0.006  # of the width, so that a single point is seen to differ
+EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From ``span[0]`` to ``span[1]``, with labels."""
+
+    span: Span
+    ticks: tuple[Tick, ...]
+    words: str
+
+    def share(self, value: float) -> float:
+        """How far along the axis ``value`` lies: 0 at its beginning, 1 at its end, at most a million beyond."""
+        low, high = self.span
+        return max(-1e6, min(1e6, (value - low) / (high - low)))
+
+    def inside(self, value: float) -> bool:
+        """Is ``value`` between the ends, and not along an edge of the panel?"""
+        return EDGE < self.share(value) < 1 - EDGE
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One figure. ``few`` and ``many`` are the x-axis below a narrow figure and a wide one; ``lower`` is None when
+    overlaid; ``left`` is the room before the panels in rem; ``stripes`` are from where to where slopes differ."""
+
+    section: Section
+    few: Axis
+    many: Axis
+    upper: Axis
+    lower: Axis | None
+    left: float
+    stripes: tuple[Span, ...]
+    opacity: float
+    layers: tuple[Layer, ...]
+
+    def axis(self, layer: Layer) -> Axis:
+        """The one that the y of ``layer`` is measured on."""
+        return self.lower if layer.lower and self.lower else self.upper
+
+
+def scene(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> Scene:
+    """The figure of ``answer``, panels "stacked" or "overlaid"; ``held`` are y-axes that it shares with another."""
+    whole = Section.of_answer(answer)
+    section = without_poles(whole)
+    overlaid = layout == "overlaid"
+    above, below = held or spans(whole, overlaid)
+    words = axis_words(section.nouns, section.wrt, section.word, overlaid)
+    upper = Axis(above, ticks(above, LABELS[layout]), words[0])
+    lower = Axis(below, ticks(below, LABELS[layout]), words[1])
+    across = (section.start, section.stop)
+    few, many = (Axis(across, fitting(across, *room), section.wrt) for room in (FEW, MANY))
+    return Scene(
+        section=section,
+        few=few,
+        many=many,
+        upper=upper,
+        lower=None if overlaid else lower,
+        left=ceil(4 * max(LEFT, 0.7 + widest(upper.ticks + lower.ticks))) / 4,
+        stripes=tuple(_stripe(section, interval) for interval in section.intervals),
+        opacity=0.15 if section.word == "differs" else 0.055,
+        layers=tuple(layers(section)),
+    )
+
+
+def _stripe(section: Section, interval: Span) -> Span:
+    low, high = interval
+    more = max(0.0, LEAST * (section.stop - section.start) - (high - low)) / 2
+    return low - more, high + more

@@ -1,0 +1,85 @@
+"""What of an answer is drawn: the words, the columns with None at gaps, and the marks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from ..documents.nouns import Nouns, nouns
+from ..protocol.frames import Frame
+
+Numbers = list[float | None]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A special point: at a kink the slopes on its ``left`` and ``right``, at a jump the values there."""
+
+    kind: str
+    x: float
+    forward: float | None = None
+    analytical: float | None = None
+    left: float | None = None
+    right: float | None = None
+    below: float | None = None
+    above: float | None = None
+
+    @property
+    def bent(self) -> bool:
+        """Is this where forward is continuous and its slope is not?"""
+        return self.kind in ("kink", "cusp")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section as it is drawn; ``columns`` lack what the answer lacks, ``status`` is a word a row."""
+
+    title: str
+    wrt: str
+    nouns: Nouns
+    start: float
+    stop: float
+    word: str
+    sentence: str
+    intervals: tuple[tuple[float, float], ...]
+    x: list[float]
+    columns: dict[str, Numbers]
+    status: list[str]
+    marks: tuple[Mark, ...]
+
+    @classmethod
+    def of_answer(cls, answer: Frame) -> Section:
+        """What there is in ``answer``, which may hold no more than a failure."""
+        header, columns = answer.header, answer.columns
+        verdict, statuses = header["verdict"], header["statuses"]
+        return cls(
+            title=header["title"],
+            wrt=header["wrt"],
+            nouns=nouns(header),
+            start=header["start"],
+            stop=header["stop"],
+            word=verdict["word"],
+            sentence=_failed(header["failure"]) or verdict["sentence"],
+            intervals=tuple((low, high) for low, high in verdict["intervals"]),
+            x=list(columns.get("x", ())),
+            columns={name: _numbers(column) for name, column in columns.items() if name not in ("x", "status")},
+            status=[statuses[code] for code in columns.get("status", ())],
+            marks=tuple(map(_mark, header["marks"])),
+        )
+
+    def column(self, name: str) -> Numbers:
+        """A column, empty where the answer has none."""
+        return self.columns.get(name, [])
+
+
+def _failed(failure: dict[str, Any] | None) -> str:
+    return failure["sentence"] if failure else ""
+
+
+def _numbers(column: memoryview) -> Numbers:
+    return [value if isfinite(value) else None for value in column.tolist()]
+
+
+def _mark(mark: dict[str, Any]) -> Mark:
+    return Mark(**mark)

@@ -1,0 +1,124 @@
+"""The figure on a sheet of its own: title, verdict, legend, panels, and what was asked. One that can be printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from ..documents.typography import powers, prose
+from ..protocol.frames import Frame
+from ..url.address import Address
+from ..url.parse import HEIGHTS, WIDTHS
+from .colours import palette, switch
+from .elements import FAMILIES, Pen
+from .font_metrics import cut, width
+from .panels import draw, panels
+from .requested import asked
+from .scene import Scene, scene
+from .sheet_layout import APART, CLOSE, HEAD, LINE, SAID, SIGN, TITLE, Sheet, sheet
+from .svg_element import escaped
+from .verdict_icon import emblem
+
+SIZE = (1200, 900)
+LARGE, TINY = 1.4, 0.72  # the title and the last line, in units
+NAME = "Gradloupe"
+LONGEST = 2000  # letters of a description
+
+
+def svg(answer: Frame, address: Address) -> bytes:
+    """The picture of ``answer``, of the size, theme and layout that ``address`` asks for."""
+    return written(answer, address, SIZE, address.theme).encode("utf-8", "replace")
+
+
+def written(answer: Frame, address: Address, size: tuple[int, int], theme: str) -> str:
+    """The text of the picture; ``size`` holds where the address gives none."""
+    drawn, pen = scene(answer, address.layout), Pen(palette(theme))
+    page = sheet(drawn, *_sides(address, size), address.hide)
+    style = [pen.draw("style", {}, switch())] if theme == "auto" else []
+    box: dict[str, str | float] = {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "width": page.width,
+        "height": page.height,
+        "viewBox": f"0 0 {page.width:g} {page.height:g}",
+        "font-family": FAMILIES["text"],
+        "role": "img",
+        "aria-labelledby": "title description",
+    }
+    paper = pen.draw("rect", {"width": "100%", "height": "100%"}, fill="paper")
+    shapes = [*_above(pen, drawn, page), *_figure(pen, drawn, page), *_below(pen, answer, page)]
+    return str(pen.draw("svg", box, *_said(pen, drawn), *style, paper, *shapes))
+
+
+def _sides(address: Address, size: tuple[int, int]) -> tuple[int, int]:
+    """Width and height; one that is not given follows the other."""
+    wide, high = address.width, address.height
+    if wide:
+        return wide, high or _within(HEIGHTS, wide * size[1] / size[0])
+    return (_within(WIDTHS, high * size[0] / size[1]), high) if high else size
+
+
+def _within(bounds: tuple[int, int], length: float) -> int:
+    return max(bounds[0], min(bounds[1], round(length)))
+
+
+def _said(pen: Pen, drawn: Scene) -> Iterator[Markup]:
+    """The picture in words, for those who do not see it."""
+    section = drawn.section
+    yield pen.draw("title", {"id": "title"}, escaped(f"{section.title}: {section.word}"))
+    panels = f"{section.nouns.of} and its gradient with respect to {section.wrt}"
+    said = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:LONGEST]}"
+    yield pen.draw("desc", {"id": "description"}, escaped(powers(prose(said))))
+
+
+def _above(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
+    """The title and the verdict."""
+    unit, y = page.unit, page.pad
+    if page.parts.title:
+        title = cut(drawn.section.title, page.width - 2 * page.pad, LARGE * unit, "bold")
+        yield pen.write(title, page.pad, y + 1.2 * unit, LARGE * unit, "bold")
+        y += TITLE * unit
+    size = SAID * unit
+    for row, text in enumerate(page.lines):
+        base, x = y + (LINE * row + 0.9) * unit, page.pad
+        inside = [escaped(text)]
+        if row == 0:
+            word = drawn.section.word
+            yield emblem(pen, word, x, base - 0.84 * unit, 1.1 * unit)
+            x += SIGN * unit
+            bold = escaped(f"{word[:1].upper()}{word[1:]}.")
+            inside = [pen.draw("tspan", {"font-weight": "bold"}, bold, fill="ink"), Markup(" "), *inside]
+        yield pen.draw("text", {"x": x, "y": base, "font-size": size}, *inside, fill="muted")
+
+
+def _figure(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
+    """The panels, each with its words and its legend above it."""
+    unit, size = page.unit, page.small
+    y = page.pad + (TITLE * page.parts.title + LINE * len(page.lines)) * unit
+    tops = []
+    for head in page.heads:
+        y += APART * unit
+        yield pen.write("↑ ", page.pad, y + unit, size, "code", fill="muted")
+        yield pen.write(head.words, page.pad + width("↑ ", size, "code"), y + unit, size, "code")
+        for row in head.rows:
+            for x, sample in row:
+                left, middle = page.pad + x, y + unit - 0.32 * size
+                yield sample.draw(pen, left, middle, size)
+                yield pen.write(sample.words, left + sample.room(size) - width(sample.words, size), y + unit, size)
+            y += HEAD * unit
+        y += CLOSE * unit
+        tops.append(y)
+        y += page.each * unit
+    edges = (page.pad, page.width - page.pad)
+    placed = panels(drawn, edges, tuple(tops), page.each * unit, unit, size)
+    yield from draw(pen, placed, page.parts.name)
+
+
+def _below(pen: Pen, answer: Frame, page: Sheet) -> Iterator[Markup]:
+    """What was asked, and who answers."""
+    if not page.parts.foot:
+        return
+    size, y = TINY * page.unit, page.height - 0.85 * page.unit
+    room = page.width - 2 * page.pad - width(NAME, size) - 2 * size
+    yield pen.write(cut(asked(answer), room, size), page.pad, y, size, fill="muted")
+    yield pen.write(NAME, page.width - page.pad, y, size, fill="muted", anchor="end")

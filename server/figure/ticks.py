@@ -1,0 +1,59 @@
+"""Where an axis is labelled, and how. As in js/figure/axes.js."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+from ..documents.typography import power, typographic
+from .axis_span import Span
+
+SMALL, LARGE = 1e-3, 1e5  # beyond, the labels of an axis share a power of ten
+NARROW = frozenset("-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LETTER = 0.47  # the width of a digit in rem, at the size of the labels
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A place on an axis, and its label."""
+
+    value: float
+    text: str
+
+
+def ticks(span: Span, count: float) -> tuple[Tick, ...]:
+    """About ``count`` labels between the ends of ``span``, at multiples of 1, 2 or 5."""
+    low, high = span
+    rough = (high - low) / count
+    unit = 10.0 ** floor(log10(rough))
+    step = unit * (1 if rough < 1.5 * unit else 2 if rough < 3.5 * unit else 5 if rough < 7.5 * unit else 10)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    values = [float(f"{each * step:.15g}") for each in range(first, last + 1)]
+    return tuple(map(Tick, values, _labels(values, step)))
+
+
+def fitting(span: Span, count: int, room: float) -> tuple[Tick, ...]:
+    """As many ticks as stand beside each other on ``room`` rem, ``count`` at most."""
+    found = ticks(span, count)
+    wide = widest(found) + 1
+    return fitting(span, count - 1, room) if count > 1 and wide * len(found) > room else found
+
+
+def widest(labelled: tuple[Tick, ...]) -> float:
+    """The width of the widest label, in rem."""
+    return LETTER * max((sum(0.7 if sign in NARROW else 1 for sign in tick.text) for tick in labelled), default=0.0)
+
+
+def _labels(values: list[float], step: float) -> list[str]:
+    size = max(map(abs, values), default=0.0)
+    if size == 0:
+        return ["0" for _ in values]
+    exponent = floor(log10(size) + 1e-9) if size >= LARGE or size < SMALL else 0
+    decimals = min(100, max(0, exponent - floor(log10(step) + 1e-9)))
+
+    def scaled(value: float) -> str:
+        return typographic(f"{value / 10.0**exponent:.{decimals}f}")
+
+    if exponent == 0:
+        return list(map(scaled, values))
+    return [f"{scaled(value)}·{power(exponent)}" if value else "0" for value in values]

@@ -1,0 +1,76 @@
+"""What lies in the two panels, back to front, under the names of js/figure/traces.js."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .error_band import band
+from .implied_forward import implied
+from .series import Mark, Numbers, Section
+
+Shape = Literal["line", "area", "diamonds", "ends"]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One curve, area or row of marks; ``lower`` where it is a slope. None in x or y breaks it."""
+
+    name: str
+    shape: Shape
+    lower: bool
+    x: Numbers
+    y: Numbers
+
+
+def layers(section: Section) -> list[Layer]:
+    """The layers of a section whose poles are gone."""
+    return [*_curves(section), *_kinks([mark for mark in section.marks if mark.bent]), *_jumps(section.marks)]
+
+
+def _curves(section: Section) -> Iterator[Layer]:
+    columns = section.columns
+    xs: Numbers = list(section.x)
+    yield Layer("error band", "area", True, *band(section.x, section.column("numerical"), section.column("error")))
+    yield Layer("numerical", "line", True, xs, section.column("numerical"))
+    suggested = implied(section.word, columns)
+    if suggested:
+        yield Layer("implied", "line", False, xs, suggested)
+    if "surrogate" in columns:
+        yield Layer("surrogate", "line", False, xs, columns["surrogate"])
+    yield Layer("forward", "line", False, xs, section.column("forward"))
+    # Where forward has a kink its slope jumps: the line stops on either side and the diamond says what backward chose.
+    broken = {mark.x for mark in section.marks if mark.bent}
+    for name, column in (("surrogate slope", "surrogate_numerical"), ("analytical", "analytical")):
+        if column in columns:
+            cut = [None if x in broken else y for x, y in zip(section.x, columns[column], strict=True)]
+            yield Layer(name, "line", True, xs, cut)
+
+
+def _kinks(marks: list[Mark]) -> Iterator[Layer]:
+    """The marks, and uprights from the left slope to the right one: any slope on them is a right answer."""
+    if not marks:
+        return
+    ends = [(mark.left, mark.right) if None not in (mark.left, mark.right) else (None, None) for mark in marks]
+    places: list[float | None] = [mark.x for mark in marks]
+    yield Layer(
+        "subgradients",
+        "line",
+        True,
+        [x for place in places for x in (place, place, None)],
+        [y for left, right in ends for y in (left, right, None)],
+    )
+    yield Layer("kinks", "diamonds", False, places, [mark.forward for mark in marks])
+    yield Layer("kink slopes", "diamonds", True, places, [mark.analytical for mark in marks])
+
+
+def _jumps(marks: tuple[Mark, ...]) -> Iterator[Layer]:
+    """A filled end where forward is, an open one where it only comes close."""
+    jumps = [mark for mark in marks if mark.kind == "jump"]
+    if not jumps:
+        return
+    pairs = [(mark.x, y) for mark in jumps for y in (mark.below, mark.above) if y != mark.forward]
+    yield Layer("open ends", "ends", False, [x for x, _ in pairs], [y for _, y in pairs])
+    closed = [mark for mark in jumps if mark.forward is not None]
+    yield Layer("closed ends", "ends", False, [mark.x for mark in closed], [mark.forward for mark in closed])

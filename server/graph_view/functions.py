@@ -1,0 +1,200 @@
+"""A Function's node with its lid off: its arguments and outputs, what ctx holds, what came back and what went on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.autograd.function import BackwardCFunction
+
+from ..runtime.once_differentiable import declares_once
+from .profiler import Applied, function_of, is_new_style
+from .trace import Traced
+from .values import Thing, cut, tensors_in, thing
+
+# Functions, and attributes of one ctx, that are told of.
+MOST_FUNCTIONS, MOST_ATTRIBUTES = 6, 40
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of forward. ``tracked`` is its place in ``needs_input_grad``.
+
+    ``returned`` is what backward returned for it and ``delivered`` what torch handed on; None where that is not known,
+    or where nothing was handed on.
+    """
+
+    name: str
+    thing: Thing
+    tracked: bool
+    dirty: bool
+    returned: Thing | None
+    delivered: Thing | None
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of forward, and the ``grad_output`` that ``arrived`` for it, if backward ran."""
+
+    name: str
+    thing: Thing
+    silent: bool
+    arrived: Thing | None
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A tensor that was saved for backward; None was saved where there is no ``thing``.
+
+    ``name`` is the argument or output that it is, empty for one of its own; ``shares`` is that in whose memory it lies.
+    ``used`` says whether any gradient depends on it, None where that was not tried.
+    """
+
+    name: str
+    thing: Thing | None
+    shares: str
+    used: bool | None
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What forward left on ctx under a name of its own; ``role`` is the argument or output that it is."""
+
+    name: str
+    thing: Thing
+    role: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A Function in one call. ``ran`` says whether its backward did; ``count`` is how many values that returned."""
+
+    name: str
+    node: str
+    new_style: bool
+    once: bool
+    materialize: bool
+    arguments: tuple[Argument, ...]
+    outputs: tuple[Output, ...]
+    saved: tuple[Saved, ...]
+    attributes: tuple[Attribute, ...]
+    ran: bool
+    count: int | None
+    returned_list: bool
+
+
+@dataclass(frozen=True)
+class _Called:
+    """The arguments and outputs of a Function by what they are, and by where they lie; of several the first."""
+
+    by_identity: dict[int, str]
+    by_storage: dict[int, str]
+
+    @classmethod
+    def of(cls, record: Applied, outputs: tuple[Output, ...]) -> _Called:
+        named = [*zip(record.names, record.arguments, strict=False)]
+        named += [(each.name, value) for each, value in zip(outputs, record.outputs, strict=True)]
+        named.reverse()  # the first has the last word
+        return cls({id(value): name for name, value in named}, {_storage(value): name for name, value in named})
+
+    def identity(self, tensor: torch.Tensor) -> str:
+        """The argument or output that a tensor is."""
+        return self.by_identity.get(id(tensor), "")
+
+    def memory(self, tensor: torch.Tensor) -> str:
+        """The argument or output in whose memory a tensor lies."""
+        mine = _storage(tensor)
+        return self.by_storage.get(mine, "") if mine else ""
+
+
+def opened(call: Traced, tried: tuple[tuple[str, bool | None], ...]) -> tuple[Opened, ...]:
+    """The last Functions of a call in the order in which they were called, those of its graph, or else the first.
+
+    ``tried`` are all saved tensors of the graph, nearest to the outputs first, and whether they are used.
+    """
+    in_graph = [node for node in call.nodes if isinstance(node, BackwardCFunction)]
+    records = [each for each in call.witness.calls if any(each.node is node for node in in_graph)]
+    used, left = dict[Any, list[bool | None]](), list(tried)
+    if len(tried) == sum(len(each.saved) for each in records):  # else one of them was not seen
+        for node in in_graph:
+            count = sum(len(each.saved) for each in records if each.node is node)
+            used[node], left = [each for _, each in left[:count]], left[count:]
+    records = records or call.witness.calls[:1]
+    return tuple(_opened(call, each, used.get(each.node, [])) for each in records[-MOST_FUNCTIONS:])
+
+
+def _opened(call: Traced, record: Applied, used: list[bool | None]) -> Opened:
+    function = function_of(record.node)
+    outputs = tuple(_outputs(call, record))
+    called = _Called.of(record, outputs)
+    return Opened(
+        name=cut(function.__name__),
+        node=cut(type(record.node).__name__),
+        new_style=is_new_style(function),
+        once=declares_once(function),
+        materialize=record.materialize,
+        arguments=tuple(_arguments(call, record)),
+        outputs=outputs,
+        saved=tuple(_saved(called, record, used)),
+        attributes=tuple(_attributes(called, record)),
+        ran=record.arrived is not None,
+        count=len(record.returned) if record.returned is not None else None,
+        returned_list=record.returned_list,
+    )
+
+
+def _arguments(call: Traced, record: Applied) -> Iterator[Argument]:
+    needed, dirty = list(record.node.needs_input_grad), {id(each) for each in record.dirty}
+    # The graph has an edge for every argument that is a tensor, and for no other.
+    delivered = iter(call.flowed.get(record.node, ()))
+    for place, (name, value) in enumerate(zip(record.names, record.arguments, strict=False)):
+        yield Argument(
+            name=cut(name),
+            thing=thing(value),
+            tracked=place < len(needed) and bool(needed[place]),
+            dirty=id(value) in dirty,
+            returned=record.returned[place] if record.returned and place < len(record.returned) else None,
+            delivered=next(delivered, None) if isinstance(value, torch.Tensor) else None,
+        )
+
+
+def _outputs(call: Traced, record: Applied) -> Iterator[Output]:
+    still = {id(each) for each in record.silent}
+    for place, value in enumerate(record.outputs):
+        silent = id(value) in still
+        silent |= isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex())
+        arrived = record.arrived[place] if record.arrived and place < len(record.arrived) else None
+        yield Output(output_name(call, record, place), thing(value), silent, arrived)
+
+
+def output_name(call: Traced, record: Applied, place: int) -> str:
+    """What the op calls an output of one of its Functions, or else a word for it."""
+    for name, out in call.outputs.items():
+        same = out is record.outputs[place]
+        if same or (isinstance(out, torch.Tensor) and out.grad_fn is record.node and out.output_nr == place):
+            return name
+    return f"output {place}" if len(record.outputs) > 1 else "output"
+
+
+def _saved(called: _Called, record: Applied, used: list[bool | None]) -> Iterator[Saved]:
+    for place, tensor in enumerate(record.saved):
+        if tensor is None:
+            yield Saved("None", None, "", None)
+            continue
+        name, shares = called.identity(tensor), called.memory(tensor)
+        yield Saved(name, thing(tensor), shares, used[place] if place < len(used) else None)
+
+
+def _attributes(called: _Called, record: Applied) -> Iterator[Attribute]:
+    for name, value in list(vars(record.node).items())[:MOST_ATTRIBUTES]:
+        inside = [value] if isinstance(value, torch.Tensor) else tensors_in(value)
+        roles = dict.fromkeys(filter(None, (called.identity(each) for each in inside)))
+        yield Attribute(cut(str(name)), thing(value), cut(", ".join(roles)))
+
+
+def _storage(value: Any) -> int:
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+        return 0
+    return value.untyped_storage().data_ptr()

@@ -1,0 +1,222 @@
+"""The graph around one call as vertices and edges: forward from the inputs on, and what came back along it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch.autograd.function import BackwardCFunction
+
+from .layered_layout import Point, laid_out
+from .profiler import Applied
+from .trace import Traced, is_leaf
+from .values import Thing, cut, dtype_name, shape_of, thing
+
+# Constants of one Function that are written out, and characters of each.
+LINES, LINE = 4, 28
+# Edges of one node that are drawn each by itself.
+EDGES = 24
+SUFFIX = re.compile(r"Backward\d*$")
+
+Kind = Literal["input", "constant", "function", "step", "output", "more"]
+# What came back along an edge: a gradient, None, or nothing, because backward did not come by.
+Back = Literal["gradient", "none", "nothing"]
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """``lines`` are what it is called; ``node`` is the type of its node in the graph, empty if it has none."""
+
+    kind: Kind
+    lines: tuple[str, ...]
+    node: str
+    layer: int
+    row: float
+
+
+@dataclass(frozen=True)
+class Edge:
+    """From one vertex to a later one, by their places; ``label`` is the gradient that came back, in short.
+
+    ``path`` are the places between, where it passes a layer. Of several between the same two it is one.
+    """
+
+    source: int
+    target: int
+    back: Back
+    label: str
+    path: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """``layers`` go forward, 0 first; ``row`` counts across each, with 0 in the middle."""
+
+    vertices: tuple[Vertex, ...]
+    edges: tuple[Edge, ...]
+    more: bool
+
+
+@dataclass
+class _Sketch:
+    """The picture before anything has a place."""
+
+    vertices: list[tuple[Kind, tuple[str, ...], str]] = field(default_factory=list)
+    edges: list[tuple[int, int, Back, str]] = field(default_factory=list)
+
+    def vertex(self, kind: Kind, *lines: str, node: str = "") -> int:
+        self.vertices.append((kind, tuple(cut(line, LINE) for line in lines), node))
+        return len(self.vertices) - 1
+
+    def edge(self, source: int, target: int, back: Back = "nothing", label: str = "") -> None:
+        self.edges.append((source, target, back, label))
+
+
+def pictured(call: Traced) -> Picture:
+    """The picture of a call."""
+    sketch = _Sketch()
+    inputs = {name: sketch.vertex("input", *_titled(name, copy)) for name, copy in call.given.items()}
+    places: dict[Any, int] = {}
+    for node in reversed(call.nodes):
+        places[node] = _node(sketch, call, node)
+    reached = set()
+    for node in reversed(call.nodes):
+        reached |= _edges(sketch, call, node, places, inputs)
+    reached |= _outputs(sketch, call, places, inputs)
+    for name in reached:
+        kind, lines, _ = sketch.vertices[inputs[name]]
+        sketch.vertices[inputs[name]] = (kind, lines, "AccumulateGrad")
+    return _placed(sketch, call.more)
+
+
+def _node(sketch: _Sketch, call: Traced, node: Any) -> int:
+    name = type(node).__name__
+    if not isinstance(node, BackwardCFunction):
+        return sketch.vertex("step", _forward_name(name), node=cut(name))
+    place = sketch.vertex("function", cut(type(node)._forward_cls.__name__), node=cut(name))  # type: ignore[attr-defined]
+    record = call.witness.of(node)
+    if record is not None:
+        _constants(sketch, record, place)
+    return place
+
+
+def _constants(sketch: _Sketch, record: Applied, place: int) -> None:
+    """The arguments that need no gradient, in one vertex."""
+    needed = list(record.node.needs_input_grad)
+    lines = [
+        _constant(name, value)
+        for i, (name, value) in enumerate(zip(record.names, record.arguments, strict=False))
+        if not (i < len(needed) and needed[i])
+    ]
+    if lines:
+        more = len(lines) - LINES
+        shown = [*lines[: LINES - 1], f"and {more + 1} more"] if more > 0 else lines
+        sketch.edge(sketch.vertex("constant", *shown), place)
+
+
+def _edges(sketch: _Sketch, call: Traced, node: Any, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
+    """Draw what a node goes back to; returns the inputs that it does."""
+    reached, flowed = set(), call.flowed.get(node)
+    rest: dict[tuple[str, str], list[tuple[Back, str]]] = {}
+    drawn = 0
+    for place, (before, _) in enumerate(node.next_functions):
+        if before is None:
+            continue
+        came = flowed[place] if flowed is not None and place < len(flowed) else None
+        back: Back = "nothing" if flowed is None else "none" if came is None else "gradient"
+        label = _short(came) if came is not None else ""
+        known = before in call.gates or before in places
+        drawn += known
+        if not known or drawn > EDGES:
+            what = "a leaf of its own" if is_leaf(before) else "more"
+            rest.setdefault((what, cut(type(before).__name__)), []).append((back, label))
+        elif before in call.gates:
+            reached.add(call.gates[before])
+            sketch.edge(inputs[call.gates[before]], places[node], back, label)
+        else:
+            sketch.edge(places[before], places[node], back, label)
+    _rest(sketch, rest, places[node])
+    return reached
+
+
+def _rest(sketch: _Sketch, rest: dict[tuple[str, str], list[tuple[Back, str]]], place: int) -> None:
+    """What a node goes back to beyond the picture, one vertex for all of a kind."""
+    for (what, node), found in rest.items():
+        several = {"more": f"{len(found)} more", "a leaf of its own": f"{len(found)} leaves"}[what]
+        back, label = next((each for each in found if each[0] == "gradient"), found[0])
+        vertex = sketch.vertex("more", what if len(found) == 1 else several, node=node)
+        sketch.edge(vertex, place, back, label)
+
+
+def _outputs(sketch: _Sketch, call: Traced, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
+    reached, unseen = set(), None
+    for name, out in call.outputs.items():
+        if not isinstance(out, torch.Tensor):
+            continue
+        place = sketch.vertex("output", *_titled(name, out))
+        handed = call.handed is not None and name == call.section.of
+        back: Back = "gradient" if handed else "nothing"
+        label = _short(call.handed) if handed and call.handed is not None else ""
+        if out.grad_fn in call.gates:
+            reached.add(call.gates[out.grad_fn])
+            sketch.edge(inputs[call.gates[out.grad_fn]], place, back, label)
+            continue
+        source = places.get(out.grad_fn, _silent_source(call, out, places))
+        if source is None:
+            # Nothing was recorded: all that is known is that the op was called.
+            unseen = _unseen(sketch, call, inputs) if unseen is None else unseen
+            source = unseen
+        sketch.edge(source, place, back, label)
+    return reached
+
+
+def _silent_source(call: Traced, out: torch.Tensor, places: dict[Any, int]) -> int | None:
+    """The Function of the graph that returned an output which has no gradient."""
+    for record in call.witness.calls:
+        if any(each is out for each in record.outputs) and record.node in places:
+            return places[record.node]
+    return None
+
+
+def _unseen(sketch: _Sketch, call: Traced, inputs: dict[str, int]) -> int:
+    place = sketch.vertex("function", cut(call.section.op.function.__name__))
+    for source in inputs.values():
+        sketch.edge(source, place)
+    for record in call.witness.calls[:1]:
+        _constants(sketch, record, place)
+    return place
+
+
+def _placed(sketch: _Sketch, more: bool) -> Picture:
+    last = [i for i, (kind, *_) in enumerate(sketch.vertices) if kind == "output"]
+    points, paths = laid_out(len(sketch.vertices), [(a, b) for a, b, *_ in sketch.edges], last)
+    vertices = tuple(Vertex(*each, *points[i]) for i, each in enumerate(sketch.vertices))
+    edges = tuple(Edge(*each, tuple(path)) for each, path in zip(sketch.edges, paths, strict=True))
+    return Picture(vertices, edges, more)
+
+
+def _titled(name: str, tensor: torch.Tensor) -> tuple[str, ...]:
+    """The name, and on a second line the shape and the dtype where there is something to say of them."""
+    shape = shape_of(tensor.shape) if tensor.numel() != 1 else ""
+    kind = "" if tensor.is_floating_point() else dtype_name(tensor)
+    return (name, *filter(None, [" ".join(filter(None, (shape, kind)))]))
+
+
+def _constant(name: str, value: Any) -> str:
+    found = thing(value)
+    if found.shape is not None and found.text.count(","):
+        return f"{name}: {shape_of(found.shape)}"
+    return f"{name} = {found.text}"
+
+
+def _short(gradient: Thing) -> str:
+    """A single number, or the shape of more."""
+    single = gradient.shape is not None and all(size == 1 for size in gradient.shape)
+    return gradient.text if single else shape_of(gradient.shape or ())
+
+
+def _forward_name(node: str) -> str:
+    """What was called, by the name of its node: ``MulBackward0`` is ``mul``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", SUFFIX.sub("", node)).lower() or node

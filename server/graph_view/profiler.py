@@ -1,0 +1,158 @@
+"""What went into a Function and what came out, seen from outside: the user's class is never touched."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch.autograd.function import BackwardCFunction, FunctionCtx, _SingleLevelFunction
+
+from .values import Thing, thing
+
+_BACKWARD = tuple(
+    getattr(BackwardCFunction, name).__code__ for name in ("apply", "apply_boxed") if hasattr(BackwardCFunction, name)
+)
+_MATERIALIZE = FunctionCtx.set_materialize_grads.__code__
+_OWN = {each.__code__ for each in vars(FunctionCtx).values() if inspect.isfunction(each)} | set(_BACKWARD)
+# Before its outputs are known a new-style Function names them itself: setup_context(ctx, inputs, output).
+_INPUTS, _OUTPUT = 1, 2
+
+
+@dataclass
+class Applied:
+    """One call of a Function. ``node`` is its ctx, which is the node of the graph, too.
+
+    ``saved``, ``dirty`` and ``silent`` are what it gave to ``save_for_backward``, ``mark_dirty`` and
+    ``mark_non_differentiable``. ``arrived`` is what its backward was given and ``returned`` what it returned, one thing
+    each, both None if it never ran; ``returned_list`` says that it was a list, which torch takes for one value.
+    """
+
+    node: Any
+    names: tuple[str, ...]
+    arguments: tuple[Any, ...]
+    outputs: tuple[Any, ...] = ()
+    saved: tuple[torch.Tensor | None, ...] = ()
+    dirty: tuple[torch.Tensor, ...] = ()
+    silent: tuple[torch.Tensor, ...] = ()
+    materialize: bool = True
+    arrived: tuple[Thing, ...] | None = None
+    returned: tuple[Thing, ...] | None = None
+    returned_list: bool = False
+
+    @property
+    def function(self) -> type[Any]:
+        """The class."""
+        return function_of(self.node)
+
+
+def function_of(node: Any) -> type[Any]:
+    """The class of the Function that a node belongs to."""
+    found: type[Any] = type(node)._forward_cls
+    return found
+
+
+def is_new_style(function: type[Any]) -> bool:
+    """Whether forward takes no ctx, and setup_context does."""
+    return bool(function.setup_context is not _SingleLevelFunction.setup_context)
+
+
+@dataclass
+class Witness:
+    """Listens to the calls that Python makes while it is entered, and writes down those of Functions.
+
+    Entered for the first time it notes every forward, and later the backward of those alone.
+    """
+
+    calls: list[Applied] = field(default_factory=list)
+    complete: bool = False
+    _running: dict[FrameType, Applied] = field(default_factory=dict)
+    _before: Any = None
+
+    def __enter__(self) -> Witness:
+        self._before = sys.getprofile()
+        sys.setprofile(self._hear)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(self._before)
+        self._running.clear()
+        self.complete = True
+
+    def of(self, node: Any) -> Applied | None:
+        """The call that made a node."""
+        return next((each for each in self.calls if each.node is node), None)
+
+    def _hear(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            self._begins(frame, frame.f_code)
+        elif event == "return" and frame in self._running:
+            self._ends(frame.f_code, self._running.pop(frame), argument)
+
+    def _begins(self, frame: FrameType, code: CodeType) -> None:
+        if code in _BACKWARD:
+            call = self.of(frame.f_locals["self"])
+            if call is not None:
+                given = frame.f_locals["args"]
+                given = given[0] if len(given) == 1 and isinstance(given[0], list) else given
+                call.arrived = tuple(map(thing, given))
+                self._running[frame] = call
+        elif code is _MATERIALIZE:
+            call = self.of(frame.f_locals["self"])
+            if call is not None:
+                call.materialize = bool(frame.f_locals["value"])
+        elif not self.complete and code not in _OWN:
+            self._forward(frame, code)
+
+    def _forward(self, frame: FrameType, code: CodeType) -> None:
+        """Some code is given a ctx for the first time: that is forward, or setup_context."""
+        names = code.co_varnames[: code.co_argcount]
+        given: list[Any] = [frame.f_locals.get(name) for name in names]
+        # A classmethod is given its class before.
+        place = next((i for i, each in enumerate(given[:2]) if isinstance(each, BackwardCFunction)), None)
+        if place is None or self.of(given[place]) is not None:
+            return
+        node = given[place]
+        if is_new_style(function_of(node)):
+            arguments = tuple(given[place + _INPUTS]) if len(given) > place + _INPUTS else ()
+            call = Applied(node, _named(function_of(node), len(arguments)), arguments)
+            call.outputs = _flat(given[place + _OUTPUT]) if len(given) > place + _OUTPUT else ()
+        else:
+            more = _starred(frame, code)
+            named = (*names[place + 1 :], *(f"argument {len(names) + i}" for i in range(len(more))))
+            call = Applied(node, named, (*given[place + 1 :], *more))
+        self.calls.append(call)
+        self._running[frame] = call
+
+    def _ends(self, code: CodeType, call: Applied, returned: Any) -> None:
+        if code in _BACKWARD:
+            call.returned_list = isinstance(returned, list)
+            call.returned = tuple(map(thing, returned)) if isinstance(returned, tuple) else (thing(returned),)
+            return
+        call.outputs = call.outputs or _flat(returned)
+        call.saved = tuple(getattr(call.node, "to_save", None) or ())
+        call.dirty = tuple(getattr(call.node, "dirty_tensors", None) or ())
+        call.silent = tuple(getattr(call.node, "non_differentiable", None) or ())
+
+
+def _starred(frame: FrameType, code: CodeType) -> tuple[Any, ...]:
+    """What came in by ``*args``."""
+    if not code.co_flags & inspect.CO_VARARGS:
+        return ()
+    return tuple(frame.f_locals[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]])
+
+
+def _named(function: type[Any], count: int) -> tuple[str, ...]:
+    """The names of the arguments of a forward without ctx."""
+    try:
+        names = list(inspect.signature(function.forward).parameters)
+    except (TypeError, ValueError):
+        names = []
+    return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))
+
+
+def _flat(returned: Any) -> tuple[Any, ...]:
+    return tuple(returned) if isinstance(returned, tuple | list) else (returned,)

@@ -1,0 +1,115 @@
+"""The node in words: what it keeps, what it was given and what it returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch.autograd.function import BackwardCFunction
+
+from ..numerics.sentences.places import listed
+from .functions import Argument, Opened, Saved
+from .trace import MOST, Traced
+from .values import Thing, cut, dtype_name, shape_of
+
+# Names that are written out, and characters of what a Function raises.
+FEW, LONGEST = 4, 200
+
+
+def sentence(call: Traced, functions: Sequence[Opened]) -> str:
+    """What is to be seen, for a student."""
+    out, of = call.looked_at, call.section.of
+    if not out.requires_grad:
+        return _no_graph(call)
+    if not any(isinstance(node, BackwardCFunction) for node in call.nodes):
+        return f"There is no autograd.Function in the graph behind {of}: torch differentiates it by itself."
+    parts = []
+    if functions:
+        main = _main(call, functions)
+        parts = [f"Behind {of} stands {main.node}: forward's ctx, handed to backward again."]
+        parts += [_kept(main), *_passed(call, main)]
+        count = sum(isinstance(node, BackwardCFunction) for node in call.nodes)
+        if count > len(functions):
+            parts.append(f"Of {count} Functions the last {len(functions)} are opened.")
+    if call.failure is not None:
+        parts.append(f"backward raised {cut(call.failure.kind)}: {cut(call.failure.message, LONGEST).rstrip('.')}.")
+    if call.more:
+        parts.append(f"The graph has more than {MOST} nodes; drawn are those nearest to the outputs.")
+    return " ".join(parts)
+
+
+def _main(call: Traced, functions: Sequence[Opened]) -> Opened:
+    named = call.section.op.function.__name__
+    return next((each for each in reversed(functions) if each.name == named), functions[-1])
+
+
+def _no_graph(call: Traced) -> str:
+    out, of = call.looked_at, call.section.of
+    said = f"There is no graph behind {of}, and backward is never called"
+    if not (out.is_floating_point() or out.is_complex()):
+        return f"{said}: it is {dtype_name(out)}, and only floating-point numbers carry gradients."
+    if any(any(each is out for each in record.silent) for record in call.witness.calls):
+        return f"{said}: forward marked it as non-differentiable."
+    return f"{said}: nothing that autograd follows leads from an input to it."
+
+
+def _kept(main: Opened) -> str:
+    kept = [each for each in main.saved if each.thing is not None]
+    on_ctx = [each for each in main.attributes if "tensor" in each.thing.kind]
+    said = [f"It has saved {_tensors(kept)}{_memory(kept)}"] if kept else []
+    said += [f"{'it' if said else 'It'} keeps {_names([each.name for each in on_ctx])} on ctx"] if on_ctx else []
+    unused = [_called(each) for each in kept if each.used is False]
+    end = f", and backward never uses {_names(unused)}" if unused else ""
+    return f"{'; '.join(said)}{end}." if said else "It has saved no tensor."
+
+
+def _tensors(kept: Sequence[Saved]) -> str:
+    size = sum(each.thing.size for each in kept if each.thing)
+    return f"{_names(list(map(_called, kept)))} ({size} byte{'s' * (size != 1)})"
+
+
+def _called(one: Saved) -> str:
+    return one.name or (f"a view of {one.shares}" if one.shares else "a tensor of its own")
+
+
+def _memory(kept: Sequence[Saved]) -> str:
+    own = sum(each.thing.size for each in kept if each.thing and not each.shares)
+    if not own:
+        return ", sharing memory with the inputs and outputs, so at no cost"
+    return f", {own} of them in memory of its own" if any(each.shares for each in kept) else ""
+
+
+def _passed(call: Traced, main: Opened) -> list[str]:
+    if not main.ran or call.failure is not None:
+        return [] if call.failure else ["backward did not come by."]
+    arrived = [f"{_value(each.arrived)} for {each.name}" for each in main.outputs if each.arrived is not None]
+    heard = any(each.returned is not None for each in main.arguments)
+    returned = [
+        f"{_value(each.returned if heard else each.delivered)} for {each.name}"
+        for each in main.arguments
+        if each.tracked
+    ]
+    said = [f"was given {_few(arrived)}"] * bool(arrived)
+    said += [f"{'returned' if heard else 'what it returned came on as'} {_few(returned)}"] * bool(returned)
+    rest = [each for each in main.arguments if not each.tracked]
+    return [f"backward {' and '.join(said)}{_nones(rest)}."] if said else []
+
+
+def _nones(rest: Sequence[Argument]) -> str:
+    """What is returned for arguments that need nothing."""
+    none = [each.name for each in rest if each.returned is not None and each.returned.kind == "None"]
+    return f", None for {_names(none)}" if none else ""
+
+
+def _value(given: Thing | None) -> str:
+    if given is None or given.shape is None:
+        return "None" if given is None or given.kind == "None" else f"a {given.kind}"
+    single = all(size == 1 for size in given.shape)
+    return given.text if single else f"numbers of shape {shape_of(given.shape)}"
+
+
+def _few(parts: Sequence[str]) -> str:
+    return listed([*parts[:FEW], f"{len(parts) - FEW} more"] if len(parts) > FEW else parts)
+
+
+def _names(names: Sequence[str]) -> str:
+    return _few(list(dict.fromkeys(names)))

@@ -1,0 +1,124 @@
+"""One call of an op, and one backward through it, with everything heard that passes between the nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+
+from ..numerics.diagnosis.unused_saved import leaf_of
+from ..runtime.failure import Failure, FunctionFailed, failure_of
+from ..runtime.failure import returned as in_words
+from ..runtime.section import Section
+from ..runtime.vjp import Handed, cotangent, dense
+from .profiler import Witness
+from .values import Thing, thing
+
+# Nodes that are looked at, the nearest to the outputs.
+MOST = 40
+
+
+@dataclass
+class Traced:
+    """A call at one place. ``gates`` are the copies that the op was given: by node, the name of the input.
+
+    ``nodes`` are those of the graph in the order of their distance from the outputs, without leaves and gates;
+    ``more`` says that there were too many. ``flowed`` has for each that ran what it delivered along each of its
+    ``next_functions``, ``leaves`` what arrived at each input, None where nothing did.
+    """
+
+    section: Section
+    witness: Witness
+    given: dict[str, torch.Tensor]
+    gates: dict[Any, str]
+    outputs: dict[str, Any]
+    nodes: list[Any] = field(default_factory=list)
+    more: bool = False
+    flowed: dict[Any, tuple[Thing | None, ...]] = field(default_factory=dict)
+    leaves: dict[str, Thing | None] = field(default_factory=dict)
+    handed: Thing | None = None
+    failure: Failure | None = None
+
+    @property
+    def looked_at(self) -> Any:
+        """The output that the section looks at."""
+        return self.outputs[self.section.of]
+
+
+def traced(section: Section, t: float, grad_output: float) -> Traced:
+    """Call the op with the swept element at ``t``, and its backward. Raises ``FunctionFailed`` for forward alone."""
+    leaves = {name: leaf_of(section, name, values, t) for name, values in section.inputs}
+    # A Function that works in place refuses a leaf.
+    given = {name: leaf.clone() for name, leaf in leaves.items()}
+    gates = {copy.grad_fn: name for name, copy in given.items()}
+    parameters = [t if name == section.wrt else value for name, value in section.parameters]
+    witness = Witness()
+    try:
+        with witness:
+            returned = section.call(*given.values(), *parameters)
+    except Exception as error:
+        raise failure_of(error, section.op, "forward") from error
+    outputs = dict(zip(section.op.outputs, _flat(returned), strict=False))
+    if not isinstance(outputs.get(section.of), torch.Tensor):
+        found = in_words(returned, len(_flat(returned)))
+        said = f"forward returned {found} where a tensor {section.of!r} was declared."
+        raise FunctionFailed(Failure("forward", "WrongShape", said))
+    call = Traced(section, witness, given, gates, outputs)
+    _walk(call)
+    _pull(call, leaves, grad_output)
+    return call
+
+
+def _walk(call: Traced) -> None:
+    """Find the nodes, breadth first from the outputs."""
+    left = [out.grad_fn for out in call.outputs.values() if isinstance(out, torch.Tensor)]
+    while left:
+        node = left.pop(0)
+        if node is None or node in call.nodes or node in call.gates or is_leaf(node):
+            continue
+        if len(call.nodes) == MOST:
+            call.more = True
+            return
+        call.nodes.append(node)
+        left += [before for before, _ in node.next_functions]
+
+
+def is_leaf(node: Any) -> bool:
+    """Whether a node is where gradients are summed up for a leaf."""
+    return type(node).__name__ == "AccumulateGrad"
+
+
+def _pull(call: Traced, leaves: dict[str, torch.Tensor], grad_output: float) -> None:
+    out, section = call.looked_at, call.section
+    if not out.requires_grad:
+        return
+
+    def heard(node: Any, delivered: tuple[Any, ...], arrived: tuple[Any, ...]) -> None:
+        call.flowed[node] = tuple(None if each is None else thing(each) for each in delivered)
+        record = call.witness.of(node)
+        if record is not None and record.arrived is None:  # on a GPU backward runs in a thread of its own, unheard
+            record.arrived = tuple(map(thing, arrived))
+
+    # A Function may have named an attribute of its ctx, which is the node, `register_hook`.
+    hooks = [type(node).register_hook(node, partial(heard, node)) for node in call.nodes]
+    try:
+        given = cotangent(out.detach(), grad_output, 1, section.of_index, dense)
+    except (IndexError, RuntimeError) as error:
+        said = f"forward returned {section.of!r} of shape {list(out.shape)}: it has no such element."
+        raise FunctionFailed(Failure("forward", "WrongShape", said)) from error
+    call.handed = thing(given)
+    root: torch.Tensor = Handed.apply(out, given)  # type: ignore[no-untyped-call]
+    try:
+        with call.witness:
+            found = torch.autograd.grad(root, list(leaves.values()), allow_unused=True)
+        call.leaves = {name: None if each is None else thing(each) for name, each in zip(leaves, found, strict=True)}
+    except Exception as error:  # noqa: BLE001 what is drawn does not need it
+        call.failure = failure_of(error, section.op, "backward").failure
+    for hook in hooks:
+        hook.remove()
+
+
+def _flat(returned: Any) -> tuple[Any, ...]:
+    return returned if isinstance(returned, tuple) else (returned,)

@@ -1,0 +1,104 @@
+"""Any value a Function handles, in a few bounded words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from reprlib import Repr
+from typing import Any
+
+import torch
+
+from ..numerics.formatting.numbers import number
+
+# Characters of a text, elements of a tensor that are written out, and elements of a list that are looked at.
+LONGEST, ELEMENTS, LOOKED_AT = 80, 6, 1000
+CONTAINERS = (list, tuple, dict, set, str, bytes)
+
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 2 * LONGEST
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 2 * ELEMENTS
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What a value is.
+
+    ``kind`` is ``tensor`` or the name of its type; ``text`` its first elements or its repr, at most 80 characters.
+    ``shape``, ``dtype`` and ``strides`` are those of a tensor; ``size`` is its bytes.
+    """
+
+    kind: str
+    text: str
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    strides: tuple[int, ...] | None = None
+    size: int = 0
+
+
+def thing(value: Any) -> Thing:
+    """A value as it is now; whatever its repr does is a text, too."""
+    if not isinstance(value, torch.Tensor):
+        return Thing(_kind(value), written(value))
+    try:
+        strides = tuple(value.stride())
+    except (RuntimeError, NotImplementedError):  # a sparse tensor has none
+        strides = None
+    size = value.numel() * value.element_size()
+    return Thing("tensor", _elements(value), tuple(value.shape), dtype_name(value), strides, size)
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """The tensors in a list, a tuple or a dictionary."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [each for each in value[:LOOKED_AT] if isinstance(each, torch.Tensor)] if _plain(value) else []
+
+
+def written(value: Any) -> str:
+    """The repr of a value, cut; one that raises is told."""
+    if isinstance(value, bool) or not isinstance(value, float):
+        try:
+            # A long list is not written out only to be cut.
+            return cut(_SHORT.repr(value) if isinstance(value, CONTAINERS) else repr(value))
+        except Exception as error:  # noqa: BLE001 the repr of a stranger's class
+            return cut(f"its repr raises {type(error).__name__}")
+    return number(value)
+
+
+def cut(text: str, most: int = LONGEST) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text[: 2 * most].split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def shape_of(shape: Iterable[int]) -> str:
+    """A shape as it is written in torch: ``[2, 3]``."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def dtype_name(tensor: torch.Tensor) -> str:
+    """``float64`` and the like."""
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not isinstance(value, torch.Size)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "None"
+    inside = len(tensors_in(value))
+    name = cut(type(value).__name__, LONGEST // 2)
+    return f"{name} with {inside} tensor{'s' * (inside > 1)}" if inside else name
+
+
+def _elements(tensor: torch.Tensor) -> str:
+    """The first elements, and whether there are more."""
+    try:
+        some = tensor.detach().reshape(-1)[:ELEMENTS].tolist()
+    except (RuntimeError, NotImplementedError) as error:  # it has no elements to show, as on the device meta
+        return cut(f"no values: {error}")
+    texts = [number(each) if isinstance(each, float) else written(each) for each in some]
+    return cut(", ".join([*texts, "…"] if tensor.numel() > ELEMENTS else texts))

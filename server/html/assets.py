@@ -1,0 +1,125 @@
+"""Static files, ours and those of installed packages, under an address that changes with their content."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastapi import Request, Response
+
+from ..http.compression import written_once
+from ..http.responses import IMMUTABLE, NO_STORE, coding, etag, not_modified
+from ..paths import STATIC
+from .style_sheets import SHEETS, style_sheet
+
+OURS = Path(STATIC)
+THEIRS = {
+    "plotly.min.js": ("plotly", "package_data/plotly.min.js"),
+    "swagger-ui-bundle.js": ("fastapi_swagger", "resources/swagger-ui-bundle.js"),
+    "swagger-ui.css": ("fastapi_swagger", "resources/swagger-ui.css"),
+}
+LIGHT = Path(sys.prefix, "share", "gradloupe", "plotly")  # smaller bundles of plotly.js, where they are installed
+BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
+FULL = "plotly.min.js"
+MEDIA_TYPES = {  # written out, because what a system guesses depends on the system
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+}
+
+
+@dataclass(frozen=True)
+class Asset:
+    """One file: its media type, how to get its bytes, and where they lie in brotli, if somebody has taken the time."""
+
+    media_type: str
+    read: Callable[[], bytes]
+    ready: Path | None = None
+
+    def written(self, coding: str) -> bytes:
+        """The bytes in a coding."""
+        if coding == "br" and self.ready is not None:
+            return self.ready.read_bytes()
+        return written_once(self.read(), coding)
+
+
+class Assets:
+    """Every static file by its path: read when asked for, compressed once."""
+
+    def __init__(self) -> None:
+        files = {path.relative_to(OURS).as_posix(): path for path in OURS.rglob("*") if path.suffix in MEDIA_TYPES}
+        files |= {name: _inside(*place) for name, place in THEIRS.items()}
+        files |= {name: LIGHT / name for name in BUNDLES.values() if (LIGHT / name).is_file()}
+        digest = hashlib.blake2b(digest_size=6)
+        for page in SHEETS:
+            digest.update(style_sheet(page))
+        for name, path in sorted(files.items()):
+            with path.open("rb") as file:
+                digest.update(name.encode() + hashlib.file_digest(file, "blake2b").digest())
+        self.digest = digest.hexdigest()
+        self._assets = {name: _asset(path) for name, path in files.items()}
+        for page in SHEETS:
+            self._assets[f"pages/{page}.css"] = Asset(MEDIA_TYPES[".css"], partial(style_sheet, page))
+        self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
+
+    def address(self, name: str) -> str:
+        """Where a file is served; raises ``KeyError`` for one that is not there, so that no page names it."""
+        if name not in self._assets:
+            raise KeyError(f"there is no static file {name}")
+        return f"/static/{self.digest}/{name}"
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file."""
+        return self._assets[name].read()
+
+    def media_type(self, name: str) -> str:
+        """What kind of file it is."""
+        return self._assets[name].media_type
+
+    def plotly(self, kind: str) -> str:
+        """Where the plotly.js is that draws "curves" or "maps": a light one if it is there, else the full one."""
+        return self.address(BUNDLES[kind] if BUNDLES[kind] in self._assets else FULL)
+
+    async def serve(self, request: Request, digest: str, name: str) -> Response | None:
+        """The file, to be kept for ever; under another digest the way to the present one; None when there is none."""
+        asset = self._assets.get(name)
+        if asset is None:
+            return None
+        if digest != self.digest:  # of a page from before a change
+            return Response(status_code=307, headers={"Location": self.address(name), "Cache-Control": NO_STORE})
+        known = not_modified(request, digest, IMMUTABLE)
+        if known is not None:
+            return known
+        wanted = coding(request)
+        if (name, wanted) not in self._written:
+            self._written[name, wanted] = asyncio.create_task(asyncio.to_thread(asset.written, wanted))
+        try:
+            body = await asyncio.shield(self._written[name, wanted])
+        except OSError:
+            self._written.pop((name, wanted), None)
+            raise
+        headers = {"Cache-Control": IMMUTABLE, "ETag": etag(request, digest), "Vary": "Accept-Encoding"}
+        if wanted:
+            headers["Content-Encoding"] = wanted
+        return Response(body, headers=headers, media_type=asset.media_type)
+
+
+def _asset(path: Path) -> Asset:
+    ready = path.with_name(f"{path.name}.br")
+    return Asset(MEDIA_TYPES[path.suffix], path.read_bytes, ready if ready.is_file() else None)
+
+
+def _inside(package: str, path: str) -> Path:
+    """A file of an installed package, without importing it."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise FileNotFoundError(f"the package {package} is not installed; pip install {package.replace('_', '-')}")
+    return Path(spec.submodule_search_locations[0]) / path

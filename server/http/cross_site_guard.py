@@ -1,0 +1,91 @@
+"""Keeps a visitor's own code to herself: no page of another site reads it, and nothing is changed without the token."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from .problem_details import refuse
+from .security_headers import EVERYBODYS
+
+READING = ("GET", "HEAD")
+OURS = (b"same-origin", b"none")  # what a browser says of a request by our own page, or by its user
+PAGE = (b"document",)
+FRAMES = (b"document", b"iframe", b"frame")
+PORTS = {"http": ":80", "https": ":443"}
+TOKEN = b"x-gradloupe-token"
+
+ELSEWHERE = (
+    "A page of another site asks for this, and this server shows your own code to its own pages only; open its address"
+    " in a tab, or start it with --frame-ancestors to let that site embed the figures."
+)
+NOT_OURS = (
+    "What changes something here is asked for by our own pages only: by a browser with Sec-Fetch-Site: same-origin,"
+    " by a program with the Origin of this server."
+)
+UNSIGNED = (
+    "Whatever loads code needs the token of this server; open the address that gradloupe printed when it was started"
+    " once more, with all that follows its #, or send the token as X-Gradloupe-Token."
+)
+
+
+class Guard:
+    """Stands before the application of a server that runs a visitor's own code.
+
+    ``token`` is what a change must bring along; ``framed`` says whether the operator lets other sites embed figures.
+    It believes what browsers say of themselves, which no page can forge; a program may read without saying anything.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, framed: bool) -> None:
+        self.app = app
+        self._token = token.encode()
+        self._framed = framed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refused = "" if scope["type"] != "http" else self._refusal(scope)
+        if refused:
+            await refuse(send, "", 403, refused)  # with the headers of what is nobody else's
+        else:
+            await self.app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> str:
+        """Why this request is not answered; empty where it is."""
+        if scope["method"] in READING:
+            return "" if EVERYBODYS.match(scope["path"]) or self._may_read(scope) else ELSEWHERE
+        if not _by_ourselves(scope):
+            return NOT_OURS
+        signed = bool(self._token) and secrets.compare_digest(_said(scope, TOKEN), self._token)
+        return "" if signed else UNSIGNED
+
+    def _may_read(self, scope: Scope) -> bool:
+        site, origin = _said(scope, b"sec-fetch-site"), _said(scope, b"origin")
+        if not site:  # no browser of today, or one that came without TLS from another machine
+            return not origin or _is_host(scope, origin)
+        if site in OURS:
+            return True
+        places = FRAMES if self._framed and scope["path"].startswith("/embed/") else PAGE
+        return _said(scope, b"sec-fetch-mode") == b"navigate" and _said(scope, b"sec-fetch-dest") in places
+
+
+def _by_ourselves(scope: Scope) -> bool:
+    site, origin = _said(scope, b"sec-fetch-site"), _said(scope, b"origin")
+    if origin == b"null":
+        return False
+    return site in OURS if site else _is_host(scope, origin)
+
+
+def _is_host(scope: Scope, origin: bytes) -> bool:
+    """Whether this origin is the host that was asked."""
+    found = re.fullmatch(r"(https?)://([^/?#@]+)", origin.decode("latin-1").lower())
+    if found is None:
+        return False
+    usual = PORTS[found[1]]
+    host = _said(scope, b"host").decode("latin-1").lower()
+    return found[2].removesuffix(usual) == host.removesuffix(usual)
+
+
+def _said(scope: Scope, name: bytes) -> bytes:
+    """The header of that name, empty where there is none; two of them are no word that anybody knows."""
+    return b", ".join(value for each, value in scope["headers"] if each == name)

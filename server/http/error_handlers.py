@@ -1,0 +1,75 @@
+"""Errors: a page for people, `application/problem+json` (RFC 9457) for programs, one sentence in both."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from ..html.pages import Pages
+from ..protocol.errors import BadQuestion, EngineBroken, EngineBusy, NoOp, Unsolved
+from ..url.numbers import BadQuery
+from ..url.parse import LongQuery
+from .problem_details import problem
+from .responses import passing
+from .security_headers import DATA, of
+
+STATUS = {LongQuery: 414, BadQuery: 422, BadQuestion: 422, Unsolved: 422, NoOp: 404, EngineBusy: 503, EngineBroken: 503}
+RETRY_AFTER = 1  # seconds
+BUSY = "More questions are waiting than can be answered soon; ask again in a second."
+FAULT = "A fault of Gradloupe itself, not of the Function or the address; the log of the server has the details."
+
+
+class Problems:
+    """Turns what was raised into a response; everything that was not foreseen is a 500, and is logged."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def install(self, app: FastAPI) -> None:
+        """Handle the exceptions of this app."""
+        for kind in STATUS:
+            app.add_exception_handler(kind, self._expected)
+        app.add_exception_handler(HTTPException, self._refused)
+        app.add_exception_handler(Exception, self._fault)
+
+    async def _expected(self, request: Request, problem: Exception) -> Response:
+        return self._response(request, STATUS[type(problem)], str(problem) or BUSY)
+
+    async def _refused(self, request: Request, problem: Exception) -> Response:
+        assert isinstance(problem, HTTPException)
+        detail = problem.detail
+        if problem.status_code == 405:
+            use = "POST" if "POST" in (problem.headers or {}).get("Allow", "") else "GET"
+            detail = f"{request.method} is not allowed here; use {use}."
+        elif detail == HTTPStatus.NOT_FOUND.phrase:
+            detail = "There is nothing at this address; the gallery is at / and the description of the API at /docs."
+        response = self._response(request, problem.status_code, detail)
+        response.headers.update(problem.headers or {})
+        return response
+
+    async def _fault(self, request: Request, problem: Exception) -> Response:
+        response = self._response(request, 500, FAULT)
+        response.headers.update(of(request.scope["path"]))  # this one is sent from outside the middleware
+        return response
+
+    def _response(self, request: Request, status: int, detail: str) -> Response:
+        title = HTTPStatus(status).phrase
+        retry_after = RETRY_AFTER if status == 503 else 0
+        if _is_for_people(request):
+            op = request.path_params.get("name") if status == 422 else None
+            page = self._pages.error(status, title, detail, op, request.url.path.strip("/").partition("/")[0])
+            return passing(request, page, "text/html", status, retry_after)
+        return passing(request, problem(status, detail), "application/problem+json", status, retry_after)
+
+
+def _is_for_people(request: Request) -> bool:
+    path: str = request.scope["path"]
+    if path.endswith(DATA) or path.startswith("/static/") or path in ("/healthz", "/metrics"):
+        return False
+    return (
+        path in ("/", "/docs", "/compare")
+        or path.startswith(("/ops/", "/embed/"))
+        or "text/html" in request.headers.get("accept", "")
+    )

@@ -1,0 +1,75 @@
+"""What becomes of each request: counted, and written to the log, without a word that a client has sent."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from time import perf_counter
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .access_log import Entry, Log
+from .metrics import Metrics
+from .problem_details import refuse
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
+LEFT = 499  # as nginx has it: the client has gone before there was an answer
+ENDING = "This server is ending, and its time to finish is over; ask again in a second, when there is another."
+NUMBER = re.compile(rb"[0-9a-f]{8,32}")  # an X-Request-ID that cannot say anything but which request it is
+
+
+class Watch:
+    """Stands around the application."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, log: Log | None) -> None:
+        self.app = app
+        self._metrics = metrics
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status, size = perf_counter(), LEFT, 0
+        number = "" if self._log is None else _number(scope)
+
+        async def send_watched(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if number:
+                    MutableHeaders(scope=message)["x-request-id"] = number
+            else:
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_watched)
+        except asyncio.CancelledError:
+            if status != LEFT:
+                raise
+            await refuse(send_watched, scope["path"], 503, ENDING, retry_after="1")
+        except Exception:
+            status = 500
+            raise
+        finally:
+            seconds, route = perf_counter() - began, getattr(scope.get("route"), "path", "")
+            method = scope.get("asked", scope["method"])
+            size = 0 if method == "HEAD" else size
+            self._metrics.count(route, status, seconds, size)
+            if self._log is not None:
+                self._log.write(Entry(_known(method), route, status, seconds, size, number))
+
+
+def _known(method: str) -> str:
+    return method if method in METHODS else "other"
+
+
+def _number(scope: Scope) -> str:
+    """The number that a proxy has given this request, or a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and NUMBER.fullmatch(value):
+            return str(value, "ascii")
+    return secrets.token_hex(8)

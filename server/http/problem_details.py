@@ -1,0 +1,31 @@
+"""Refusals that need no page: `application/problem+json` (RFC 9457), written without the application."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+
+from starlette.types import Send
+
+from .security_headers import of
+
+
+def problem(status: int, detail: str) -> bytes:
+    """The JSON that says in a sentence what is wrong."""
+    title = HTTPStatus(status).phrase
+    return json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail}).encode()
+
+
+async def refuse(send: Send, path: str, status: int, detail: str, **more: str) -> None:
+    """Send the problem in place of what is at ``path``, with ``more`` headers: ``retry_after="1"``."""
+    body = problem(status, detail)
+    headers = {
+        **of(path),
+        "content-type": "application/problem+json",
+        "content-length": str(len(body)),
+        "cache-control": "no-store",
+        **{name.replace("_", "-"): value for name, value in more.items()},
+    }
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,120 @@
+"""How long one client is waited for: uvicorn itself waits for ever for the rest of a request, and for a slow reader."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from .connection_limits import Visitors, peer_of
+from .problem_details import refuse
+
+STREAM = "/events"  # what a page that is open listens to, without an end
+STREAMS = "{} open pages of this address follow the files already; close some, and the others follow by themselves."
+UNDER_WAY = "{} requests of this address are under way; ask again in a second, when some are answered."
+SOME = 262_144  # bytes; a client that takes fewer in the time it has is not taking them
+TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class Patient(asyncio.Protocol):
+    """In front of one of uvicorn's protocols for HTTP/1.1: one connection, with a bound on all that a client may do."""
+
+    app: Any
+    transport: asyncio.Transport
+    cycle: Any  # uvicorn's, of the request that came last
+
+    def __init__(self, visitors: Visitors, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.app, self._app = self._answer, self.app
+        self._visitors, self._limits = visitors, visitors.limits
+        self._loop = asyncio.get_running_loop()
+        self.peer = ""
+        self.since = self._loop.time()
+        self._due: float | None = self.since + self._limits.request  # when the request must be here
+        self._taken = self.since  # when the client last took some of what is sent
+        self._unsent = 0  # bytes, at that time
+        self._head = 0  # bytes of a request that has not begun to be answered
+        self._deaf = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        address = transport.get_extra_info("peername")
+        self.peer = peer_of(address[0]) if isinstance(address, tuple) else "here"
+        if not self._visitors.enter(self):
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._visitors.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._deaf:
+            return
+        before = self.cycle
+        waiting = before is None or before.response_complete
+        if waiting:
+            self._head += len(data)
+            self._due = self._due or self._loop.time() + self._limits.request
+        super().data_received(data)
+        if self.cycle is not before:
+            self._head = 0
+        elif waiting and self._head > self._limits.head:
+            self._refuse(before is not None and before.more_body)
+        if self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body:
+            self._due = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether no complete request of it is being answered, and nothing is on its way to it."""
+        waiting = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+        return waiting and not self.transport.get_write_buffer_size()
+
+    def look(self, now: float) -> None:
+        """Close the connection if its request is not here in time, or what it is sent stays where it is."""
+        unsent = self.transport.get_write_buffer_size()
+        if not unsent or unsent > self._unsent or self._unsent - unsent >= SOME:
+            self._taken, self._unsent = now, unsent
+        elif now - self._taken > self._limits.stalled:
+            self.transport.abort()
+        if self._due is not None and now > self._due:
+            self.leave()
+
+    def leave(self) -> None:
+        """End the connection, when what is being sent has gone."""
+        self.transport.close()
+
+    def _refuse(self, answered: bool) -> None:
+        """Say that a head is too long; what still comes is not listened to, for a reset would swallow the answer."""
+        self._deaf = True
+        if not answered:
+            self.transport.write(TOO_LONG)
+        self.transport.write_eof()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        head = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+        if head + len(scope["raw_path"]) + len(scope["query_string"]) > self._limits.head:
+            detail = f"The head of a request may have {self._limits.head} bytes; this one has more, so leave some out."
+            await refuse(send, scope["path"], 431, detail, connection="close")
+            return
+        streams = scope["path"] == STREAM  # which would leave no room for what ends
+        busy, most, kind = self._visitors.busy, self._limits.requests_per_peer, (self.peer, streams)
+        if most and busy[kind] >= most:
+            self._visitors.refused += 1
+            await refuse(send, scope["path"], 503, (STREAMS if streams else UNDER_WAY).format(most), retry_after="1")
+            return
+        busy[kind] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self.since = self._loop.time()
+            busy[kind] -= 1
+            if not busy[kind]:
+                del busy[kind]
+
+
+def patient(visitors: Visitors, protocol: type[asyncio.Protocol] = AutoHTTPProtocol) -> Any:
+    """What uvicorn takes for its ``http``: every connection is one of these visitors."""
+    return partial(type("PatientProtocol", (Patient, protocol), {}), visitors)

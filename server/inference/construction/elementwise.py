@@ -1,0 +1,164 @@
+"""Whether a Function does to every element the same, whatever stands beside it: found by perturbing elements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from ..search.attempt import SEED, Attempt, Tensors
+
+# Small steps alone do not see a rank among all elements, as a mask of the k largest has it.
+STEPS = (0.05, 1.3, -1.3, 10.0, -10.0)
+LENGTH, SHORTER = 7, (5, 1)
+WITNESSES = (0, 3, 6)
+
+
+def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
+    """The inputs that may be numbers, of which many travel in one tensor of one dimension; empty if there are none.
+
+    They all have one shape, every other input is a single number, and every output has that shape too. Then for
+    vectors of any length every output element depends on the input elements at its place alone, and the same way at
+    every place; and so does what backward returns.
+    """
+    inputs = [each.name for each in attempt.recipe.inputs]
+    sizes = {name: attempt.tensor(name).numel() for name in inputs}
+    largest = max(inputs, key=lambda name: (sizes[name], -inputs.index(name)))
+    shape = attempt.tensor(largest).shape
+    names = tuple(name for name in inputs if attempt.tensor(name).shape == shape)
+    if any(sizes[name] != 1 for name in inputs if name not in names):
+        return ()
+    if not attempt.clock.has(LENGTH * len(STEPS) * len(names)):
+        return ()
+    rows = {name: _row(attempt.tensor(name), place) for place, name in enumerate(names)}
+    row = attempt.changed(rows)
+    out = row.outputs()
+    steady = _alike(replace(row, seed=SEED + 1).outputs(), out)
+    fits = (
+        out is not None
+        and all(each is not None and each.shape == (LENGTH,) for each in out)
+        and _alone(row, out, names)
+        and (not steady or (_anywhere(row, out, names) and _same(out, base, sizes[largest], steady)))
+        and _backward_alone(row, out, names)
+        and _backward_bears(row, names)
+        and _row_bears(attempt, row, base)
+        and _adds(row, names)
+        and not row.late
+    )
+    return names if fits else ()
+
+
+def _row(tensor: torch.Tensor, place: int) -> torch.Tensor:
+    flat = tensor.reshape(-1)[:LENGTH]
+    more = torch.arange(LENGTH - flat.numel(), dtype=flat.dtype) * 0.29 + 0.37 + 0.11 * place
+    return torch.cat((flat, flat[:1] + more.to(flat.dtype))) if flat.numel() < LENGTH else flat.clone()
+
+
+def _alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
+    """Whether a step of one element moves the output elements at its place alone."""
+    for name in names:
+        for element in range(LENGTH):
+            others = torch.arange(LENGTH) != element
+            for step in STEPS:
+                if row.late:
+                    return False
+                held = float(row.tensor(name)[element])
+                found = row.moved(name, (element,), held + step).outputs()
+                if found is None:
+                    continue  # it was refused: a sqrt that raises for what is negative
+                if not _alike([_part(each, others) for each in found], [_part(each, others) for each in out]):
+                    return False
+    return True
+
+
+def _anywhere(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
+    """Whether the same numbers give the same in another order, and in shorter rows, down to one."""
+    backwards = row.changed({name: row.tensor(name).flip(0) for name in names}).outputs()
+    if not _alike(backwards, [None if each is None else each.flip(0) for each in out]):
+        return False
+    return all(
+        _alike(
+            row.changed({name: row.tensor(name)[:length] for name in names}).outputs(),
+            [None if each is None else each[:length] for each in out],
+        )
+        for length in SHORTER
+    )
+
+
+def _same(out: Tensors, base: Tensors, size: int, steady: bool) -> bool:
+    """Whether a row gives what the recipe's own shape gives."""
+    count = min(size, LENGTH)
+    flat = [None if each is None else each.reshape(-1) for each in base]
+    if any(each is None or each.numel() != size for each in flat):
+        return False
+    return not steady or _alike(
+        [_part(each, slice(count)) for each in flat], [_part(each, slice(count)) for each in out]
+    )
+
+
+def _backward_alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
+    """Whether a one-hot grad_output gives there what ones give, and elsewhere what zeros give; noise is let pass."""
+    ones = torch.ones(LENGTH, dtype=torch.float64)
+    for place in range(len(out)):
+        full, none = row.pulled(place, ones), row.pulled(place, 0 * ones)
+        again = replace(row, seed=SEED + 1).pulled(place, ones)
+        if not (full and none and again) or any(not _near(full[name], again[name]) for name in names):
+            continue
+        for element in WITNESSES:
+            hot = torch.arange(LENGTH) == element
+            found = row.pulled(place, hot.double())
+            if found and any(not _near(found[name], torch.where(hot, full[name], none[name])) for name in names):
+                return False
+    return True
+
+
+def _backward_bears(row: Attempt, names: tuple[str, ...]) -> bool:
+    """Whether backward takes a shorter row too, as forward does: it may use a held tensor that forward does not."""
+    shorter = row.changed({name: row.tensor(name)[: SHORTER[0]] for name in names})
+    ones = torch.ones(LENGTH, dtype=torch.float64)
+    return row.pulled(0, ones) is None or shorter.pulled(0, ones[: SHORTER[0]]) is not None
+
+
+def _row_bears(attempt: Attempt, row: Attempt, base: Tensors) -> bool:
+    """Whether backward takes a row if it takes what the recipe says, which may be a tensor without a dimension."""
+    own = base[0]
+    if own is None or row.pulled(0, torch.ones(LENGTH, dtype=torch.float64)) is not None:
+        return True
+    return attempt.pulled(0, torch.ones_like(own)) is None
+
+
+def _adds(row: Attempt, names: tuple[str, ...]) -> bool:
+    """Whether the gradient of a number that all elements share is the sum of what each says alone; noise is let pass.
+
+    A mean would be that too, where there is but one element.
+    """
+    shared = [each.name for each in row.recipe.inputs if each.name not in names]
+    ones = torch.ones(LENGTH, dtype=torch.float64)
+    full, again = (each.pulled(0, ones) for each in (row, replace(row, seed=SEED + 1))) if shared else (None, None)
+    if not (full and again) or any(not _near(full[name], again[name]) for name in shared):
+        return True
+    alone = [
+        row.changed({name: row.tensor(name)[element : element + 1] for name in names}).pulled(0, ones[:1])
+        for element in range(LENGTH)
+    ]
+    found = [each for each in alone if each]
+    return len(found) < LENGTH or all(
+        _near(full[name], torch.stack([each[name] for each in found]).sum(0)) for name in shared
+    )
+
+
+def _part(tensor: torch.Tensor | None, index: torch.Tensor | slice) -> torch.Tensor | None:
+    return None if tensor is None else tensor[index] if tensor.dim() else tensor
+
+
+def _alike(some: Tensors | None, others: Tensors | None) -> bool:
+    if some is None or others is None or len(some) != len(others):
+        return False
+    return all(
+        (a is None) == (b is None) and (a is None or b is None or _near(a, b))
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def _near(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.shape == b.shape and torch.allclose(a.double(), b.double(), rtol=1e-6, atol=1e-9, equal_nan=True)

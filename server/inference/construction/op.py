@@ -1,0 +1,200 @@
+"""From a Function and a recipe to an ``Op``: what is swept, what is looked at, and how far everything may be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from ....ops import Input, Op, Parameter
+from ...runtime.arguments import Bound, Held, Taken
+from ...runtime.graph import nodes
+from ..recipe.recipe import Constant, NotInferred, Recipe, TensorArgument
+from ..search.attempt import Attempt, Tensors, aside, plain, several
+from ..search.blame import blame
+from ..search.failure import raised
+from ..search.incurable import incurable
+from .domain import POSITIVE, USUAL, span
+from .elementwise import elementwise
+from .output_names import free, outputs_of
+from .parameter_bounds import parameter
+from .swept_element import Pair, first, pairs
+
+Given = Mapping[str, torch.Tensor]
+# Seconds for looking where something moves, beyond the first call, if a call takes as long as SLOW or not.
+SECONDS, SWIFTLY, SLOW = 2.0, 5.0, 0.01
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was found out: ``numbers`` are the inputs that are single numbers, ``scalars`` those passed without a
+    dimension.
+    """
+
+    attempt: Attempt
+    base: Tensors
+    numbers: tuple[str, ...]
+    scalars: tuple[str, ...]
+    pairs: dict[str, Pair]
+    names: dict[str, str]
+
+    @property
+    def first(self) -> Pair:
+        """The pair looked at first."""
+        return first(self.pairs)
+
+
+def op_of(
+    function: Callable[..., Any], recipe: Recipe, name: str, title: str, group: str, given: Given | None = None
+) -> Op:
+    """The op of a Function, or of a plain function of tensors, that is called as a recipe says.
+
+    ``given`` are tensors to use as they are, in place of what the recipe fills. Raises ``NotInferred`` where the call
+    fails, returns no floating tensor, or has nothing to sweep; a backward that fails is the business of who looks.
+    """
+    with aside():
+        attempt = Attempt.at(function, recipe, given)
+        graph, base = _called(attempt)
+        attempt.outputs()
+        attempt = attempt.within(SWIFTLY if attempt.clock.seconds < SLOW else SECONDS)
+        return _op(_made(attempt, base), graph, name, title, group)
+
+
+def _called(attempt: Attempt) -> tuple[type[torch.autograd.Function] | None, Tensors]:
+    """The Function found in the graph of the first call, and its outputs. Raises ``NotInferred``."""
+    recipe = attempt.recipe.text()
+    try:
+        _, returned = attempt.called(track=True)
+    except (Exception, SystemExit) as error:
+        raise _refused(attempt, recipe, error) from error
+    base = [plain(each) for each in several(returned)]
+    if not any(each is not None and each.numel() for each in base):
+        raise NotInferred(
+            f"forward returned no floating tensor with elements, so there is nothing to look at. It was called with "
+            f"{recipe}; correct that recipe.",
+            recipe=recipe,
+        )
+    tensors = [each for each in several(returned) if isinstance(each, torch.Tensor)]
+    found = [type(node)._forward_cls for node in nodes(tensors)]
+    return (found[0] if found else None), base
+
+
+def _refused(attempt: Attempt, recipe: str, error: BaseException) -> NotInferred:
+    said = (str(error).strip() or "no message").splitlines()[0]
+    names = [each.name for each in attempt.recipe.arguments]
+    if incurable(blame(error, names, list(attempt.values.values()))):
+        sentence = f"forward {raised(error)}, whatever it is called with; mend it."
+    else:
+        sentence = f"forward raised {type(error).__name__}: {said}. It was called with {recipe}; correct that recipe."
+    return NotInferred(sentence, recipe=recipe, tried=((recipe, f"{type(error).__name__}: {said}"),), error=error)
+
+
+def _made(attempt: Attempt, base: Tensors) -> Made:
+    if not any(attempt.tensor(each.name).numel() for each in attempt.recipe.inputs):
+        raise NotInferred(
+            "None of the tensors that require grad has elements, so there is nothing to sweep; give one a shape, such "
+            "as x: float64[7].",
+            recipe=attempt.recipe.text(),
+        )
+    # A Function may return something else where nothing is tracked, as everything from here on is.
+    base = attempt.outputs() or base
+    numbers = elementwise(attempt, base)
+    found = pairs(attempt, base)
+    if numbers:
+        place = _place(found, numbers)
+        held = {each: _element(attempt.tensor(each), place, found[each].wrt_index) for each in numbers}
+        attempt = attempt.changed(held)
+        base = attempt.outputs() or base
+        found = pairs(attempt, base)
+    scalars = tuple(each.name for each in attempt.recipe.inputs if each.name not in numbers and not each.shape)
+    return Made(attempt, base, numbers, scalars, found, free(each.name for each in attempt.recipe.arguments))
+
+
+def _place(found: dict[str, Pair], numbers: tuple[str, ...]) -> tuple[int, ...]:
+    """The element that is looked at: one at which what all elements share moves it, such as where a clip is learned."""
+    shared = [each for name, each in found.items() if name not in numbers and each.moves]
+    return shared[0].of_index if shared else first(found).wrt_index
+
+
+def _element(tensor: torch.Tensor, index: tuple[int, ...], own: tuple[int, ...]) -> torch.Tensor:
+    """One element of a tensor, as a tensor of one dimension."""
+    return tensor[index if len(index) == tensor.dim() else own].reshape(1)
+
+
+def _op(made: Made, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str) -> Op:
+    recipe, function = made.attempt.recipe, made.attempt.function
+    is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
+    looked = made.first
+    inputs = [_input(made, each) for each in recipe.inputs]
+    parameters = [found for each in recipe.arguments if (found := _parameter(made, looked, each))]
+    # What has no elements cannot stand first.
+    inputs.sort(key=lambda each: not each.values)
+    taken = [each.name for each in inputs] + [each.name for each in parameters]
+    outputs = outputs_of(function, len(made.base), taken)
+    return Op(
+        function=function if is_class else graph or _named(function),  # type: ignore[arg-type]
+        title=title,
+        group=group,
+        forward="",
+        backward="",
+        inputs=tuple(inputs),
+        parameters=tuple(parameters),
+        outputs=outputs,
+        call=_call(made, taken, is_class),
+        wrt=_written(made.names[looked.wrt], looked.wrt_index, made.attempt.tensor(looked.wrt)),
+        of=_written(outputs[looked.output], looked.of_index, made.base[looked.output]),
+        dtype=_dtype(recipe),
+        name=name,
+    )
+
+
+def _named(function: Callable[..., Any]) -> Any:
+    """The function, or the class of a callable object: something with a name and a source."""
+    return function if hasattr(function, "__name__") else type(function)
+
+
+def _written(name: str, index: tuple[int, ...], tensor: torch.Tensor | None) -> str:
+    one = tensor is None or tensor.numel() == 1
+    return name if one else f"{name}[{','.join(map(str, index))}]"
+
+
+def _input(made: Made, each: TensorArgument) -> Input:
+    tensor = made.attempt.tensor(each.name)
+    values = tuple(float(number) for number in tensor.reshape(-1).double())
+    pair = made.pairs.get(each.name)
+    usual = POSITIVE if each.fill == "positive" else USUAL
+    domain = span(made.attempt, pair, usual) if pair else usual
+    shape = () if each.name in made.numbers else each.shape
+    alike = len(set(values)) == 1
+    return Input(made.names[each.name], shape=shape, domain=domain, value=values[0] if alike else values)
+
+
+def _parameter(made: Made, looked: Pair, each: TensorArgument | Constant) -> Parameter | None:
+    if isinstance(each, TensorArgument):
+        return None
+    return parameter(made.attempt, looked, each, made.names[each.name])
+
+
+def _call(made: Made, taken: list[str], is_class: bool) -> Callable[..., Any] | None:
+    """What puts every argument at its place; the Function itself where they all are there already."""
+    function, recipe = made.attempt.function, made.attempt.recipe
+    base = _dtype(recipe)
+    arguments: list[Taken | Held] = []
+    for each in recipe.arguments:
+        if made.names[each.name] in taken:
+            own = each.dtype if isinstance(each, TensorArgument) else base
+            cast = None if own == base else getattr(torch, own)
+            arguments.append(Taken(taken.index(made.names[each.name]), each.name in made.scalars, cast))
+        else:
+            follows = isinstance(each, TensorArgument) and each.dtype == base
+            arguments.append(Held(made.attempt.values[each.name], follows))
+    if arguments != [Taken(place) for place in range(len(arguments))]:
+        return Bound(function, tuple(arguments))
+    return None if is_class else Bound(function, tuple(arguments))
+
+
+def _dtype(recipe: Recipe) -> Literal["float64", "float32"]:
+    """What the op is computed in: single precision where no input is in double."""
+    return "float64" if any(each.dtype == "float64" for each in recipe.inputs) else "float32"

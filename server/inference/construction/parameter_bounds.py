@@ -1,0 +1,145 @@
+"""How far a parameter may be moved: bounds that are usual for its name and value, and that were tried."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ....ops import Parameter
+from ..recipe.recipe import Constant
+from ..search.attempt import Attempt
+from .swept_element import Pair
+
+# Names of numbers that make no sense below 0, or at it.
+POSITIVE = (
+    *("eps", "scale", "sigma", "std", "alpha", "beta", "gamma", "tau", "temp", "width", "slope", "lambda", "lambd"),
+    *("rate", "lr", "momentum", "radius", "power", "steep", "sharp", "soft", "norm", "delta", "step", "decay"),
+)
+SIZES = ("clip", "clamp", "limit", "thresh", "cap")
+SHARES = ("p", "prob", "ratio", "keep", "momentum", "dropout", "drop", "decay", "share", "fraction")
+# Of a whole number so many below and above are tried, one after the other, until one fails.
+WHOLE, LARGE, SEEDS = 5, 12, (0, 99)
+SHRINKINGS = 5
+INNER = (0.0, 0.03, 0.27, 0.5, 0.73, 1.0)
+SECONDS = 0.5
+
+
+def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Parameter | None:
+    """The parameter of an op that a constant becomes, with bounds in which forward stays finite.
+
+    None if it can only be what it is: nothing else works, or it is no number, switch or string. Of a Function too slow
+    to be tried they are what is usual for the name and the value.
+    """
+    value = constant.value
+    tried = attempt.within(SECONDS)
+
+    def works(other: object) -> bool:
+        return tried.late or _works(tried.changed({constant.name: other}), pair)
+
+    if isinstance(value, bool):
+        return Parameter(name, value, kind="switch") if works(not value) else None
+    if isinstance(value, str):
+        strings = [each for each in compared(attempt.function, constant.name) if each == value or works(each)]
+        choices = tuple(dict.fromkeys([value, *strings]))
+        return Parameter(name, value, kind="choice", choices=choices) if len(choices) > 1 else None
+    if isinstance(value, int):
+        least, most = SEEDS if "seed" in name and works(SEEDS[1]) else _whole(value, works, 1 if tried.late else WHOLE)
+        return Parameter(name, value, least, most, kind="int") if least < most else None
+    if isinstance(value, float) and math.isfinite(value):
+        low, high = _real(value, constant.name.lower(), works)
+        return Parameter(name, value, low, high) if low < high else None
+    return None
+
+
+def _works(attempt: Attempt, pair: Pair) -> bool:
+    """Whether the element looked at is still there, and finite."""
+    outputs = attempt.outputs()
+    out = outputs[pair.output] if outputs and pair.output < len(outputs) else None
+    if out is None or out.dim() != len(pair.of_index):
+        return False
+    fits = all(place < size for place, size in zip(pair.of_index, out.shape, strict=True))
+    return fits and math.isfinite(float(out[pair.of_index]))
+
+
+def _whole(value: int, works: Callable[[object], bool], far: int = WHOLE) -> tuple[int, int]:
+    """The run of whole numbers about a value that all work."""
+    if abs(value) > LARGE:
+        ends = sorted((value // 2, value * 2))
+        return tuple(end if works(end) else value for end in ends)  # type: ignore[return-value]
+    low = high = value
+    while low > value - far and (low > 0 or value < 0) and works(low - 1):
+        low -= 1
+    while high < value + far and works(high + 1):
+        high += 1
+    return low, high
+
+
+def _real(value: float, name: str, works: Callable[[object], bool]) -> tuple[float, float]:
+    low, high = _usual(value, name)
+    return _end(value, low, works), _end(value, high, works)
+
+
+def _usual(value: float, name: str) -> tuple[float, float]:
+    words = name.replace("_", " ").split()
+    if 0.0 <= value <= 1.0 and any(word in SHARES for word in words):
+        return 0.0, 1.0
+    far = max(3.0, _nice(2 * abs(value)))
+    if value > 0 and any(word in name for word in SIZES):
+        return 0.0, far
+    if value > 0 and any(word.startswith(POSITIVE) for word in words):
+        return _nice(value / 10), _nice(value * 5)
+    return -far, far
+
+
+def _end(value: float, end: float, works: Callable[[object], bool]) -> float:
+    """The usual end, or one nearer to the value, so that everything between them works."""
+    for _ in range(SHRINKINGS):
+        if all(works(value + (end - value) * share) for share in INNER[::-1]):
+            return float(f"{end:.9g}")
+        end = value + (end - value) / 2
+    return value
+
+
+def _nice(number: float) -> float:
+    """The number to two figures."""
+    return float(f"{number:.2g}")
+
+
+def compared(function: Callable[..., Any], name: str) -> list[str]:
+    """The strings that the source of a Function compares an argument with, or looks up with it, in their order."""
+    found: list[str] = []
+    for part in ("forward", "setup_context", "backward"):
+        written = getattr(function, part, None) if isinstance(function, type) else function
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(written)))  # type: ignore[arg-type]
+        except (OSError, TypeError, SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            found += [each for each in _strings(node, name) if each not in found]
+    return found
+
+
+def _strings(node: ast.AST, name: str) -> Iterator[str]:
+    if isinstance(node, ast.Compare) and any(_is(each, name) for each in (node.left, *node.comparators)):
+        inside: list[ast.AST] = [node]
+    elif isinstance(node, ast.Match) and _is(node.subject, name):
+        inside = [case.pattern for case in node.cases]
+    elif isinstance(node, ast.Subscript) and _is(node.slice, name) and isinstance(node.value, ast.Dict):
+        inside = [each for each in node.value.keys if each]
+    else:
+        return
+    for each in inside:
+        for part in ast.walk(each):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                yield part.value
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    """Whether a node is the argument, perhaps as an attribute of ctx or in lower case."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        node = node.func.value
+    return (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)

@@ -1,0 +1,120 @@
+"""Which element of which input moves which element of an output most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from ..search.attempt import Attempt, Tensors
+
+Index = tuple[int, ...]
+
+# Steps that cross a kink nearby, a threshold of a round number, a rank among other elements.
+STEPS = (0.05, 1.3, -1.3, 10.0)
+FEW, MORE = 6, 40
+# An input, element or pair that is looked at first may move so much less than the one that moves most.
+ENOUGH_INPUT, ENOUGH_ELEMENT, ENOUGH_SAME = 0.05, 0.5, 0.25
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An element of an input and one of an output. It ``moves`` the output so much a step; backward ``pulls``."""
+
+    wrt: str
+    wrt_index: Index
+    output: int
+    of_index: Index
+    moves: float = 0.0
+    pulls: bool = False
+
+
+def pairs(attempt: Attempt, base: Tensors) -> dict[str, Pair]:
+    """For every input the pair in which it moves most; ``base`` are the outputs where nothing has moved."""
+    return {
+        each.name: _pair(attempt, base, each.name)
+        for each in attempt.recipe.inputs
+        if attempt.tensor(each.name).numel()
+    }
+
+
+def first(found: dict[str, Pair]) -> Pair:
+    """The pair to look at: that of the first input that moves about as much as any and gets a gradient."""
+    for good in (
+        [each for each in found.values() if each.moves and each.pulls],
+        [each for each in found.values() if each.moves],
+        [each for each in found.values() if each.pulls],
+        list(found.values()),
+    ):
+        most = max((each.moves for each in good), default=0.0)
+        for each in good:
+            if each.moves >= ENOUGH_INPUT * most:
+                return each
+    raise ValueError("there is no input")
+
+
+def _pair(attempt: Attempt, base: Tensors, name: str) -> Pair:
+    count = attempt.tensor(name).numel()
+    best = _best(attempt, base, name, _spread(count, FEW))
+    if not best.moves and count > FEW:
+        best = _best(attempt, base, name, _spread(count, MORE))
+    return _pulled(attempt, base, best)
+
+
+def _best(attempt: Attempt, base: Tensors, name: str, elements: list[int]) -> Pair:
+    found: list[Pair] = []
+    for element in elements:
+        if found and attempt.late:
+            break
+        found.append(_moving(attempt, base, name, element))
+    most = max(each.moves for each in found)
+    return next(each for each in found if each.moves >= ENOUGH_ELEMENT * most)
+
+
+def _moving(attempt: Attempt, base: Tensors, name: str, element: int) -> Pair:
+    """The output element that moves most with one element of an input, the one at the same place if it will do."""
+    held = attempt.tensor(name)
+    index = _unravelled(element, held.shape)
+    moved = [torch.zeros(0) if out is None else torch.zeros_like(out) for out in base]
+    for step in STEPS:
+        outputs = attempt.moved(name, index, float(held[index]) + step).outputs()
+        for place, out in enumerate(outputs or ()):
+            was = base[place] if place < len(base) else None
+            if out is not None and was is not None and out.shape == was.shape:
+                change = torch.nan_to_num((out - was).abs() / abs(step), nan=0.0, posinf=0.0)
+                moved[place] = torch.maximum(moved[place], change)
+    sizes = [float(each.max()) if each.numel() else 0.0 for each in moved]
+    most = max(sizes)
+    for place, out in enumerate(moved):
+        if base[place] is not None and out.shape == held.shape and float(out[index]) >= ENOUGH_SAME * most:
+            return Pair(name, index, place, index, float(out[index]))
+    place = next(i for i, size in enumerate(sizes) if size >= ENOUGH_SAME * most and moved[i].numel())
+    of = _unravelled(int(moved[place].reshape(-1).argmax()), moved[place].shape)
+    return Pair(name, index, place, of, sizes[place])
+
+
+def _pulled(attempt: Attempt, base: Tensors, pair: Pair) -> Pair:
+    """The pair, and whether backward returns anything for it, here or a step aside."""
+    out = base[pair.output]
+    held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
+    for step in (0.0, 1.3, -1.3):
+        if out is None or not out.numel():
+            break
+        one_hot = torch.zeros_like(out)
+        one_hot[pair.of_index] = 1
+        gradients = attempt.moved(pair.wrt, pair.wrt_index, held + step).pulled(pair.output, one_hot)
+        if gradients and float(torch.nan_to_num(gradients[pair.wrt][pair.wrt_index])):
+            return Pair(pair.wrt, pair.wrt_index, pair.output, pair.of_index, pair.moves, True)
+    return pair
+
+
+def _spread(count: int, most: int) -> list[int]:
+    return sorted({round(float(each)) for each in torch.linspace(0, count - 1, min(count, most))})
+
+
+def _unravelled(element: int, shape: torch.Size) -> Index:
+    index: list[int] = []
+    for size in reversed(shape):
+        element, place = divmod(element, size)
+        index.insert(0, place)
+    return tuple(index)

@@ -1,0 +1,182 @@
+"""A recipe: how a Function is called, as plain data and as one line of text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+
+from .menu import ATTRIBUTES, attributes, fresh, word
+from .values import filled
+
+Fill = Literal["normal", "positive", "negative", "signs", "rising", "tiny", "spd", "index", "shuffled", "mask"]
+# The words that may stand behind the shape of a floating tensor.
+WORDS = ("positive", "negative", "signs", "rising", "tiny", "spd")
+
+OBJECT = "<object>"
+
+
+class BadRecipe(Exception):
+    """A recipe that cannot be read; the message is one sentence: the culprit, what is allowed, an example."""
+
+
+class NotInferred(Exception):
+    """No call of a Function was found that works, or the one of a recipe does not.
+
+    ``argument`` is the name of the one that is to blame ("" if none), ``recipe`` the best text to edit, ``tried`` some
+    calls with what happened, and ``parameters`` what was found out about each argument. ``error`` is what the Function
+    itself raises, with its traceback, where another recipe would not mend that. ``sayable`` says that a recipe that the
+    visitor writes may well do; where to write it is known to whoever shows the sentence.
+    """
+
+    def __init__(
+        self,
+        sentence: str,
+        argument: str = "",
+        recipe: str = "",
+        tried: tuple[tuple[str, str], ...] = (),
+        parameters: tuple[tuple[str, str], ...] = (),
+        error: BaseException | None = None,
+        sayable: bool = False,
+    ) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.argument = argument
+        self.recipe = recipe
+        self.tried = tried
+        self.parameters = parameters
+        self.error = error
+        self.sayable = sayable
+
+
+@dataclass(frozen=True)
+class TensorArgument:
+    """A tensor: ``fill`` says how it is filled, and ``below`` bounds the indices of an ``index``.
+
+    Only a floating tensor with ``grad`` requires grad, and can be swept; integers are an ``index`` or ``shuffled``,
+    bools a ``mask``.
+    """
+
+    name: str
+    shape: tuple[int, ...] = ()
+    dtype: str = "float64"
+    fill: Fill = "normal"
+    below: int = 2
+    grad: bool = True
+
+    def __post_init__(self) -> None:
+        if self.dtype == "bool":
+            self._settle("mask")
+        elif "int" in self.dtype:
+            self._settle("shuffled" if self.fill == "shuffled" else "index")
+        if self.fill != "index":
+            object.__setattr__(self, "below", 2)
+
+    def _settle(self, fill: Fill) -> None:
+        object.__setattr__(self, "fill", fill)
+        object.__setattr__(self, "grad", False)
+
+    @property
+    def text(self) -> str:
+        """The argument as a recipe writes it, such as ``x: float64[7] positive``."""
+        words = [f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"]
+        words += [f"< {self.below}"] * (self.fill == "index")
+        words += [self.fill] * (self.fill in (*WORDS, "shuffled"))
+        words += ["nograd"] * (self.floating and not self.grad)
+        return " ".join(words)
+
+    @property
+    def floating(self) -> bool:
+        """Whether it holds floating numbers."""
+        return self.fill not in ("index", "shuffled", "mask")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An argument that is not a tensor. ``text`` is how a recipe writes it; without one its literal is written."""
+
+    name: str
+    value: Any = field(hash=False)
+    text: str = ""
+
+    @property
+    def written(self) -> str:
+        """The value as a recipe writes it."""
+        return self.text or literal(self.value)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The positional arguments of one call, in the order of ``forward``; those behind them keep their defaults."""
+
+    arguments: tuple[TensorArgument | Constant, ...]
+
+    def text(self) -> str:
+        """The recipe as one line of text, which ``parse`` reads again."""
+        return "; ".join(
+            each.text if isinstance(each, TensorArgument) else f"{each.name} = {each.written}"
+            for each in self.arguments
+        )
+
+    @property
+    def inputs(self) -> tuple[TensorArgument, ...]:
+        """The tensors that require grad."""
+        return tuple(each for each in self.arguments if isinstance(each, TensorArgument) and each.grad)
+
+    def tensors(self, seed: int = 0) -> dict[str, torch.Tensor]:
+        """Every tensor of the recipe by name, filled from the seed, with values of two decimal places."""
+        return {
+            each.name: filled(each.shape, each.dtype, each.fill, each.below, seed + place)
+            for place, each in enumerate(self.arguments)
+            if isinstance(each, TensorArgument)
+        }
+
+    def build(self, seed: int = 0, given: Mapping[str, torch.Tensor] | None = None) -> list[Any]:
+        """The positional arguments, fresh: tensors that require grad are leaves times 1, so that a Function may write
+        into them. What ``given`` names, in the shape and dtype of the recipe, is used in place of what the seed fills.
+        """
+        return [one for _, one in self.leaves(seed, given)]
+
+    def leaves(
+        self, seed: int = 0, given: Mapping[str, torch.Tensor] | None = None
+    ) -> list[tuple[torch.Tensor | None, Any]]:
+        """For every argument its leaf, if it requires grad, and what is passed."""
+        tensors = self.tensors(seed)
+        tensors |= {name: one for name, one in (given or {}).items() if _alike(one, tensors.get(name))}
+        pairs: list[tuple[torch.Tensor | None, Any]] = []
+        for each in self.arguments:
+            if isinstance(each, Constant):
+                pairs.append((None, fresh(each.value)))
+            elif each.grad:
+                leaf = tensors[each.name].detach().clone().requires_grad_()
+                pairs.append((leaf, leaf * 1))
+            else:
+                pairs.append((None, tensors[each.name].clone()))
+        return pairs
+
+
+def literal(value: Any) -> str:
+    """A value as a literal that ``parse`` reads; what is infinite in a container is written as what overflows to it."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else _inner(value)
+
+
+def _inner(value: Any) -> str:
+    if isinstance(value, float) and math.isinf(value):
+        return "1e999" if value > 0 else "-1e999"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_inner(key)}: {_inner(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inner, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_inner, value))}{',' * (len(value) == 1)})"
+    held = attributes(value)
+    if held is not None:
+        return f"{ATTRIBUTES}({', '.join(f'{name}={_inner(each)}' for name, each in held.items())})"
+    return word(value) or repr(value)
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor | None) -> bool:
+    return other is not None and one.shape == other.shape and one.dtype == other.dtype

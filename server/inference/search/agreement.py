@@ -1,0 +1,167 @@
+"""A quick look at whether a working recipe means something: does the output move, and as backward says?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..recipe.recipe import Recipe, TensorArgument
+from .trial import backwards, flat, seeded
+
+# So many elements are looked at, and so many where it is to be made sure; a kink may lie under one of the few.
+DIRECTIONS, MANY = 6, 32
+STEPS = {torch.float64: 1e-6, torch.float32: 4e-3}
+LARGER = (10.0, 1e3, 1e6)
+TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The share of the points looked at where backward says what differences of forward say.
+
+    ``moves`` says that forward depends on its inputs at all, ``idle`` that nothing is done to one: forward hands it on,
+    and backward grad_output.
+    """
+
+    share: float
+    moves: bool
+    idle: bool = False
+
+    @property
+    def full(self) -> bool:
+        """Whether they tell one story."""
+        return self.moves and self.share > 0.8
+
+    @property
+    def shows(self) -> bool:
+        """Whether there is something to see: forward moves, and not only as what goes in."""
+        return self.moves and not self.idle
+
+
+def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = DIRECTIONS) -> Agreement:
+    """Compare backward with central differences of forward, element by element, at a few elements of each input.
+
+    Raises nothing: a call that fails here agrees nowhere.
+    """
+    try:
+        return _compared(call, recipe, directions)
+    except BaseException:  # noqa: BLE001 it has worked once, and what it raises now is a result too
+        return Agreement(0.0, False)
+
+
+def sure(call: Callable[..., Any], recipe: Recipe) -> bool:
+    """Whether they agree at all of many elements, which is no chance."""
+    found = agreement(call, recipe, MANY)
+    return found.moves and found.share == 1.0
+
+
+def elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
+    """Whether each output element seems to follow the input elements at its own place alone.
+
+    Then tensors of another shape show nothing new. Raises nothing.
+    """
+    try:
+        return _apart(call, recipe)
+    except BaseException:  # noqa: BLE001 it has worked once, and what it raises now is a result too
+        return False
+
+
+def _apart(call: Callable[..., Any], recipe: Recipe) -> bool:
+    def outputs(given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+        with torch.no_grad():
+            return [each for each in flat(seeded(call, *recipe.build(given=given))) if each.is_floating_point()]
+
+    tensors, base = recipe.tensors(), outputs({})
+    shapes = {each.shape for each in recipe.inputs if each.shape not in ((), (1,))}
+    if len(shapes) != 1 or any(each.shape not in shapes for each in base) or not base:
+        return False
+    for each in recipe.inputs:
+        for index in _places(tensors[each.name].numel(), 2) if each.shape in shapes else []:
+            for step in (0.05, 1.3, -10.0):
+                tensor = tensors[each.name].clone()
+                tensor.view(-1)[index] += step
+                for one, other in zip(base, outputs({each.name: tensor}), strict=True):
+                    moved = ~torch.isclose(one, other, equal_nan=True).reshape(-1)
+                    moved[index] = False
+                    if bool(moved.any()):
+                        return False
+    return True
+
+
+def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agreement:
+    pairs = recipe.leaves()
+    with torch.enable_grad():
+        outputs = [each for each in flat(seeded(call, *(one for _, one in pairs))) if each.is_floating_point()]
+    moved = [place for place, each in enumerate(outputs) if each.requires_grad and each.numel()]
+    weights = [_irregular(outputs[place]) for place in moved]
+    leaves = {each.name: leaf for each, (leaf, _) in zip(recipe.arguments, pairs, strict=True) if leaf is not None}
+    found = backwards([outputs[place] for place in moved], list(leaves.values()), weights)
+
+    def value(name: str, index: int, step: float) -> float:
+        tensor = leaves[name].detach().clone()
+        tensor.view(-1)[index] += step
+        with torch.no_grad():
+            arguments = recipe.build(given={name: tensor})
+            returned = [each for each in flat(seeded(call, *arguments)) if each.is_floating_point()]
+        return float(
+            sum(
+                (returned[place].double() * weight.double()).sum() for place, weight in zip(moved, weights, strict=True)
+            )
+        )
+
+    right, count, moves = 0, 0, False
+    inputs = [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.grad]
+    for each, gradient in zip(inputs, found, strict=True):
+        dense = torch.zeros_like(leaves[each.name]) if gradient is None else gradient
+        step, tolerance = STEPS.get(dense.dtype, 1e-2), TOLERANCES.get(dense.dtype, 0.1)
+        for index in _places(dense.numel(), max(2, directions // len(inputs))):
+            slope = (value(each.name, index, step) - value(each.name, index, -step)) / (2 * step)
+            said = float(dense.reshape(-1)[index])
+            count += 1
+            moves = moves or abs(slope) > tolerance
+            right += abs(slope - said) <= tolerance * (1 + max(abs(slope), abs(said)))
+    idle = _idle(pairs, outputs, weights, found) and _hands_on(call, recipe)
+    return Agreement(right / max(1, count), moves, idle)
+
+
+def _idle(
+    pairs: list[tuple[torch.Tensor | None, Any]],
+    outputs: list[torch.Tensor],
+    weights: list[torch.Tensor],
+    found: list[torch.Tensor | None],
+) -> bool:
+    """Whether the only output is the first input, and its gradient what was handed to backward."""
+    leaf = next(one for one, _ in pairs if one is not None)
+    handed = found[0]
+    return (
+        len(outputs) == len(weights) == 1
+        and handed is not None
+        and torch.equal(outputs[0].detach(), leaf.detach())
+        and torch.equal(handed.detach().to(weights[0]), weights[0])
+        and not any(each is not None and bool(each.count_nonzero()) for each in found[1:])
+    )
+
+
+def _hands_on(call: Callable[..., Any], recipe: Recipe) -> bool:
+    """Whether larger numbers come out as they go in, too: what is small may lie within all bounds."""
+    first = recipe.inputs[0].name
+    for factor in LARGER:
+        larger = recipe.tensors()[first] * factor
+        with torch.no_grad():
+            outputs = list(flat(seeded(call, *recipe.build(given={first: larger}))))
+        if not torch.equal(outputs[0], larger):
+            return False
+    return True
+
+
+def _places(numel: int, count: int) -> list[int]:
+    """A few places spread over a tensor."""
+    return sorted({int((place + 0.5) * numel / count) for place in range(count)}) if numel else []
+
+
+def _irregular(like: torch.Tensor) -> torch.Tensor:
+    """Weights of different sizes, so that outputs do not cancel."""
+    return torch.linspace(0.6, 1.4, like.numel(), dtype=torch.float64).reshape(like.shape).to(like.dtype)

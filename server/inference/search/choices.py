@@ -1,0 +1,248 @@
+"""What each argument may be given, the likeliest first: a tensor of some kind, or one of some values."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..recipe.menu import MENU, word
+from ..recipe.recipe import Constant
+from ..recipe.values import TINY
+from ..source import name_hints
+from ..source.evidence import Evidence
+from ..source.signature import LEFT_OUT, MISSING, Argument
+from .objects import objects
+
+# What an annotation says outweighs what one line of source suggests.
+ANNOTATED = 7.0
+# Every kind may be right in the end, but those are tried last.
+UNLIKELY = 4.0
+# With some values nothing is seen of the Function, and all agrees: they come after a second look at any other.
+PAST = 5.0
+# Half of a few elements are some of them; and steps of a quantiser that are seen.
+SHARES, STEPS = (0.5, 0.3), (0.5, 0.1)
+# What is called with one argument, with two, or with three.
+ONE, TWO, THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
+TENSORS = ("tensor", "index", "mask")
+PLAIN = ("number", "whole", "dim", "flag", "text", "sequence")
+KINDS: tuple[tuple[str, str], ...] = (
+    (r"\bCallable\b", "callable"),
+    (r"Tensor\b|ndarray|\bFloat\[|\bArray\b", "tensor"),
+    (r"\b(list|tuple|List|Tuple|Sequence|Iterable|Size)\b", "sequence"),
+    (r"\bbool\b", "flag"),
+    (r"\bint\b", "whole"),
+    (r"\b(float|Number|Real)\b", "number"),
+    (r"\bstr\b|\bLiteral\b", "text"),
+    (r"\bdtype\b", "dtype"),
+    (r"\bdevice\b", "device"),
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing an argument may be given: a tensor of a ``kind``, or the ``value`` of a constant.
+
+    ``cost`` says how unlikely it is, ``because`` why it is thought of.
+    """
+
+    kind: str
+    cost: float
+    because: str
+    value: Any = None
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is a tensor."""
+        return self.kind in TENSORS
+
+
+def choices(argument: Argument, known: Evidence, first: bool) -> list[Choice]:
+    """What may be given for an argument, the likeliest first.
+
+    A default that can be written is tried first; ``first`` says that the argument stands first, where the tensor is.
+    """
+    found = list(_defaulted(argument, known))
+    for kind, cost, because in _kinds(argument, known, first):
+        for place, value in enumerate(sorted(_values(kind, argument, known), key=known.leads_past)):
+            dear = 0.4 * place if kind != "callable" else 0.8 * place
+            dear += PAST * known.leads_past(value)
+            found.append(Choice(kind, cost + dear, because, value))
+    unique: dict[tuple[str, str], Choice] = {}
+    for each in sorted(found, key=lambda choice: choice.cost):
+        unique.setdefault((each.kind if each.is_tensor else "", repr(each.value)), each)
+    return list(unique.values())
+
+
+def constant(name: str, value: Any) -> Constant:
+    """A constant as a recipe writes it."""
+    return Constant(name, value, word(value))
+
+
+def writable(value: Any) -> bool:
+    """Whether a recipe can write this value down, so that it is read again."""
+    if isinstance(value, torch.dtype) or any(value is known for known in MENU.values()):
+        return True
+    try:
+        return bool(ast.literal_eval(repr(value)) == value)
+    except Exception:  # noqa: BLE001 a stranger's default may be anything
+        return isinstance(value, float)
+
+
+def _defaulted(argument: Argument, known: Evidence) -> Iterator[Choice]:
+    if isinstance(argument.default, str | torch.device) and str(argument.default).startswith("cuda"):
+        yield Choice("device", 0.0, f"its default is {argument.default}, and the tensors are on the CPU", "cpu")
+        yield Choice("default", UNLIKELY, "it is the default", argument.default)
+        return
+    if argument.default is not MISSING and writable(argument.default):
+        # None stands for a tensor that may be left out: with the tensor there is more to see.
+        dear = 1.5 if argument.default is None and known.differentiable else PAST * known.leads_past(argument.default)
+        yield Choice("default", dear, "it is the default", argument.default)
+
+
+def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[str, float, str]]:
+    """The kinds that are possible, with the cost of each and the reason for it."""
+    weights, reasons = dict(known.weights), {kind: known.why(kind) for kind in known.weights}
+    annotated = [kind for pattern, kind in KINDS if re.search(pattern, argument.annotation)]
+    for place, kind in enumerate(annotated):
+        weights[kind] = weights.get(kind, 0.0) + ANNOTATED - place
+        reasons[kind] = f"its annotation is {argument.annotation}"
+    if not annotated:
+        _named(argument.name, weights, reasons)
+    if known.saved:
+        weights |= {kind: weights[kind] - ANNOTATED for kind in PLAIN if kind in weights}
+    if first and not annotated:
+        weights["tensor"] = weights.get("tensor", 0.0) + 3
+        reasons.setdefault("tensor", "it stands first")
+    if known.differentiable is False:
+        weights["tensor"] = weights.get("tensor", 0.0) - 1
+    if known.switch and known.differentiable is False:
+        weights["mask"] = max(weights.values(), default=0.0) + 1
+        reasons["mask"] = "one of its elements is asked whether it is 0 or 1"
+    if argument.default is not MISSING and argument.default is not None and argument.default is not LEFT_OUT:
+        kind = _kind_of(argument.default)
+        weights[kind] = weights.get(kind, 0.0) + 4
+        reasons.setdefault(kind, "its default is one")
+    if known.foreign and not known.typed:
+        # A number has no attributes: where one is only read if there is no error, nothing would be seen.
+        weights = {kind: weight for kind, weight in weights.items() if _fits(known, kind, reasons.get(kind, ""))}
+    elif _idle(argument, known, annotated):
+        weights["nothing"], reasons["nothing"] = 6.0, "nothing is done with it"
+    # Where a number does, a whole one or a flag may be meant, and the other way round.
+    if weights.get("dim", 0) > 0:
+        weights["whole"] = 0.0
+    if not known.foreign or known.typed:
+        weights.setdefault("tensor", 0.0)
+        weights.setdefault("number", 0.5 if not annotated else 0.0)
+    order = sorted(weights, key=lambda kind: -weights[kind])
+    best = weights[order[0]]
+    for place, kind in enumerate(order):
+        far = (best - weights[kind]) * 0.4 + 0.2 * place
+        yield kind, min(UNLIKELY, far) if place else 0.0, reasons.get(kind) or "its name"
+
+
+def _fits(known: Evidence, kind: str, reason: str) -> bool:
+    """Whether what has attributes of its own may yet be of a kind: a tensor if it is used as one, and what is written
+    out, as an annotation or as a default.
+    """
+    tensor = kind in TENSORS and known.weight(kind) > 0
+    return tensor or kind not in (*PLAIN, *TENSORS) or reason.startswith(("its annotation", "its default"))
+
+
+def _idle(argument: Argument, known: Evidence, annotated: list[str]) -> bool:
+    """Whether an argument is put aside and never used, and nothing tells a number by its name."""
+    kinds = {kind for kind, weight in known.weights.items() if weight > 0}
+    named = name_hints.suggested(argument.name) or name_hints.TENSOR.search(argument.name)
+    return not known.used and kinds == {"number"} and not (annotated or named) and argument.default is MISSING
+
+
+def _named(name: str, weights: dict[str, float], reasons: dict[str, str]) -> None:
+    patterns = (
+        *(("tensor", name_hints.TENSOR, 2.0), ("index", name_hints.INDEX, 2.0), ("mask", name_hints.MASK, 2.0)),
+        ("callable", name_hints.CALLED, 3.0),
+    )
+    for kind, pattern, weight in patterns:
+        if pattern.search(name if kind == "tensor" else name.lower()):
+            weights[kind] = weights.get(kind, 0.0) + weight
+            reasons.setdefault(kind, "its name")
+    if name_hints.suggested(name):
+        weights["number"] = weights.get("number", 0.0) + 1
+        reasons.setdefault("number", "its name")
+
+
+def _kind_of(value: Any) -> str:
+    kinds: tuple[tuple[Any, str], ...] = (
+        *((bool, "flag"), (int, "whole"), (float, "number"), (str, "text"), (tuple, "sequence"), (list, "sequence")),
+        *((torch.dtype, "dtype"), (torch.device, "device"), (torch.Tensor, "tensor")),
+    )
+    return next((kind for cls, kind in kinds if isinstance(value, cls)), "callable" if callable(value) else "object")
+
+
+def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
+    """The values of a kind that are tried, the likeliest first."""
+    makers: dict[str, Callable[[], list[Any]]] = {
+        "number": lambda: _numbers(argument.name, known),
+        "whole": lambda: _wholes(argument.name, known),
+        "dim": lambda: [-1, 1, 0, 2],
+        "flag": lambda: [False, True],
+        "text": lambda: _strings(argument, known),
+        "callable": lambda: [MENU[name] for name in (ONE, ONE, TWO, THREE)[min(known.arity, 3)]],
+        "object": lambda: objects(known),
+        "sequence": lambda: _sequences(argument.name, known),
+        "nothing": lambda: [None],
+        "dtype": lambda: [torch.float64, torch.float32],
+        "device": lambda: ["cpu"],
+    }
+    if kind in TENSORS:
+        return [None]
+    return makers[kind]() if kind in makers else []
+
+
+def _numbers(name: str, known: Evidence) -> list[Any]:
+    values = [*known.numbers, *(name_hints.suggested(name) or (0.5, 1.0, 2))]
+    if known.share:
+        return list(SHARES)
+    if known.step and name_hints.TINY.search(name.lower()):
+        values = [*STEPS, *values]
+    if name_hints.vanishing(name, known.used):
+        values = [TINY, *values]
+    asked = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))
+    if "backward" in known.used and "forward" not in known.used and not known.numbers and not asked and 1.0 in values:
+        # What only backward uses, such as a factor of the gradient, shows nothing where it is 1.
+        values = [0.5, *values]
+    if known.weight("whole") < 2:
+        # A number that is nowhere used as a whole one may be swept as a float.
+        values = [
+            float(each)
+            if isinstance(each, int) and each not in known.numbers and place and not known.weight("dim")
+            else each
+            for place, each in enumerate(values)
+        ]
+    return values
+
+
+def _wholes(name: str, known: Evidence) -> list[int]:
+    values = [each for each in name_hints.suggested(name) if isinstance(each, int | float)]
+    rounded = [int(each) for each in values if int(each) == each]
+    return list(dict.fromkeys([*known.numbers, *rounded, 2, 1, 3, 4]))
+
+
+def _strings(argument: Argument, known: Evidence) -> list[str]:
+    literal = re.findall(r"""['"]([^'"]*)['"]""", argument.annotation)
+    found = list(dict.fromkeys([*literal, *known.strings]))
+    return found if any(not known.leads_past(each) for each in found) else [*found, "mean", "sum", "none"]
+
+
+def _sequences(name: str, known: Evidence) -> list[Any]:
+    length = known.length or 2
+    fills = [
+        int(each) for each in name_hints.suggested(name) if isinstance(each, int) and not isinstance(each, bool)
+    ] or [
+        1,
+        2,
+    ]
+    return [*((each,) * length for each in (*fills, 1, 0)), (1.0,) * length, [1] * length]

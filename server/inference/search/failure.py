@@ -1,0 +1,176 @@
+"""The sentence for a Function that no recipe was found for: which argument is to blame, and how to give it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from ...runtime.timeouts import TookTooLong
+from ..recipe.recipe import NotInferred
+from ..source.signature import not_static
+from .blame import Blame
+from .incurable import incurable, standing
+from .queue import Step
+from .search import Search, missing
+from .trial import Outcome, tried
+
+MOST_TOLD, LONGEST = 5, 160
+# What torch says where a complex tensor is asked for.
+COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
+Failures = list[tuple[Step, Outcome, Blame]]
+KINDS = {
+    **{"tensor": "a tensor", "index": "an index", "mask": "a mask", "number": "a number", "whole": "a whole number"},
+    **{"flag": "True or False", "text": "a string", "callable": "something to call", "sequence": "a tuple or a list"},
+    **{"nothing": "may be None", "dtype": "a dtype", "device": "a device", "dim": "a dimension", "object": "an object"},
+}
+
+
+def not_inferred(function: Any, search: Search) -> NotInferred:
+    """Why nothing was found, from all that failed: the sentence, the argument, a recipe to edit, and some trials."""
+    failures = sorted(search.failures, key=lambda each: (not each[1].forward, each[0].cost))
+    parameters = tuple((each.name, _found_out(search, each.name)) for each in search.gathered.arguments)
+    if not failures:
+        thing = next((each.name for each in search.gathered.arguments if search.gathered.of(each.name).foreign), "")
+        if thing:
+            return NotInferred(_object(search, thing), thing, _blank(search), (), parameters)
+        argument = next((each.name for each in search.gathered.arguments), "")
+        sentence = (
+            f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_way(argument, '')}."
+        )
+        return NotInferred(sentence, argument, f"{argument}: float64[7]", (), parameters, sayable=True)
+    failures = _farthest(failures)
+    argument = _argument(search, failures)
+    recipe = failures[0][0].recipe.text()
+    sentence, error = _sentence(function, search, failures, argument, recipe), None
+    sayable = _way(argument, recipe) in sentence
+    own = [each for each in failures if incurable(each[2]) and not _unbound(function, search, each[2])]
+    own = [each for each in own if not search.of_an_object(each[2])]
+    if own:
+        step, outcome, _ = own[0]
+        error = tried(search.signature.call, step.recipe).error  # once more, for its traceback
+        if error is not None and not isinstance(error, ImportError):
+            sentence = f"{_raiser(search, outcome)} {raised(error)}, whatever it is called with; mend it."
+            argument, recipe, sayable = "", step.recipe.text(), False
+    return NotInferred(sentence, argument, recipe, _told(failures), parameters, error, sayable)
+
+
+def _farthest(failures: Failures) -> Failures:
+    """Where the Function itself refuses what the likeliest recipe gives, one that came further is told of first."""
+    first = failures[0]
+    further = [
+        each
+        for each in failures
+        if each[1].forward == first[1].forward and not each[2].own and each[2].reached > first[2].reached
+    ]
+    if not first[2].own or not further:
+        return failures
+    best = max(further, key=lambda each: each[2].reached)
+    return [best, *(each for each in failures if each is not best)]
+
+
+def raised(error: BaseException) -> str:
+    """What was raised and where, such as ``raises ValueError: no (my_ops.py, line 12)``."""
+    if isinstance(error, SystemExit):
+        return f"ends the program ({', '.join(filter(None, ('sys.exit', standing(error))))})"
+    said, place = _short(Blame(error, frozenset()).message), standing(error)
+    return f"raises {said.rstrip('.')}" + (f" ({place})" if place else "")
+
+
+def _raiser(search: Search, outcome: Outcome) -> str:
+    if search.signature.plain:
+        return "backward of it" if outcome.forward else "it"
+    return "backward" if outcome.forward else "forward"
+
+
+def _unbound(function: Any, search: Search, blamed: Blame) -> bool:
+    alone = not search.signature.plain and not_static(function)
+    return alone and "Backward' object has no attribute" in blamed.message
+
+
+def _sentence(function: Any, search: Search, failures: Failures, argument: str, recipe: str) -> str:
+    name, (_, outcome, blamed) = search.signature.name, failures[0]
+    where, said = _raiser(search, outcome), _short(blamed.message)
+    if _unbound(function, search, blamed):
+        return (
+            f"forward of {name} is no static method, and reads what only an object of the class has: {said}; decorate "
+            "it with @staticmethod, and take what __init__ took as arguments of forward."
+        )
+    if missing(blamed):
+        return (
+            f"{name} cannot run on this machine, whatever it is given: {where} raises {said}; set up what it asks for, "
+            f"or {_way(argument, recipe)}."
+        )
+    if isinstance(blamed.error, TookTooLong):
+        said = said.removeprefix("it ")
+        return f"{name} does not come to an end: {where} {said}, called with {recipe}; {_way(argument, recipe)}."
+    if COMPLEX.search(blamed.message):
+        return (
+            f"{name} takes complex numbers, and only real ones can be swept: {where} raises {said}; look at a function "
+            f"of real tensors that makes them, such as def f(x): return {name}.apply(torch.view_as_complex(x))."
+        )
+    thing = search.an_object(blamed)
+    if thing:
+        return _object(search, thing)
+    what = f"No value was found for {argument!r}" if argument else "No arguments were found"
+    return (
+        f"{what} with which {name} works: after {search.trials} trials {where} still raises {said}; "
+        f"{_way(argument, recipe)}."
+    )
+
+
+def _blank(search: Search) -> str:
+    """A recipe to fill in where nothing was tried: every argument that has to be given."""
+    pieces = []
+    for each in search.gathered.arguments:
+        weights = search.gathered.of(each.name).weights
+        if each.required:
+            tensor = bool(weights) and max(weights, key=lambda kind: weights[kind]) == "tensor"
+            pieces.append(f"{each.name}: float64[7]" if tensor else f"{each.name} = None")
+    return "; ".join(pieces)
+
+
+def _object(search: Search, thing: str) -> str:
+    members = ", ".join(f"{thing}.{each}" for each in dict.fromkeys(search.gathered.of(thing).members))
+    return (
+        f"{thing!r} has to be an object ({_short(members)} is read from it), which no recipe can write down; give "
+        "what you would pass as example_inputs."
+    )
+
+
+def _way(argument: str, recipe: str) -> str:
+    pieces = recipe.split("; ")
+    while len(pieces) > 1 and len("; ".join(pieces)) >= LONGEST:
+        pieces.pop()
+    short = "; ".join(pieces)
+    example = short if 0 < len(short) < LONGEST else f"x: float64[7]; {argument or 'k'} = 2"
+    return f"say how it is called, such as `{example}`"
+
+
+def _told(failures: Failures) -> tuple[tuple[str, str], ...]:
+    """A few trials that failed, each in another way."""
+    told: dict[str, str] = {}
+    for step, _, blamed in failures:
+        told.setdefault(_short(blamed.message), step.recipe.text())
+    return tuple((recipe, message) for message, recipe in list(told.items())[:MOST_TOLD])
+
+
+def _argument(search: Search, failures: Failures) -> str:
+    """The argument that most of the likeliest failures are blamed on."""
+    blamed = Counter[str]()
+    for place, (_, _, each) in enumerate(failures[:40]):
+        for index in each.places:
+            blamed[search.gathered.arguments[index].name] += 1 / (1 + place) / len(each.places)  # type: ignore[assignment]
+    return blamed.most_common(1)[0][0] if blamed else ""
+
+
+def _found_out(search: Search, name: str) -> str:
+    known = search.gathered.of(name)
+    if not known.weights:
+        return "nothing was found out about it"
+    kind = max(known.weights, key=lambda each: known.weights[each])
+    return f"{KINDS.get(kind, kind)}, because {known.why(kind) or 'of its name'}"
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"

@@ -1,0 +1,244 @@
+"""The rungs of the ladder: recipes to try, the likeliest first, those that must fail again put off."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..recipe.recipe import Constant, Fill, Recipe, TensorArgument, literal
+from ..source import name_hints
+from ..source.collect import Gathered
+from ..source.signature import MISSING
+from .blame import Blame
+from .cheapest import cheapest
+from .choices import PAST, Choice, choices, constant
+from .filling import asked, filling
+from .shapes import Form, forms
+
+# So much dearer is a recipe that has in it what has failed before.
+AGAIN = 3.0
+MOST_COMBINATIONS = 400
+# A tensor of a recipe has no more numbers.
+LARGEST = 4096
+Part = tuple[int, str]
+DTYPES = {"index": "int64", "mask": "bool"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A recipe to try, how unlikely it is, and the reason for what each argument is given.
+
+    A repair says how far the recipe that it mends came, ``reached``, and what it ``paid`` for the change.
+    """
+
+    cost: float
+    recipe: Recipe
+    because: dict[str, str] = field(default_factory=dict)
+    reached: tuple[int, ...] = ()
+    paid: float = 0.0
+
+    def spent(self, reached: tuple[int, ...]) -> float:
+        """What it has cost, less the last repair if with that it came further."""
+        return self.cost - self.paid * (reached > self.reached)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A combination that is left to be tried in each of some ``forms``, the likeliest first.
+
+    ``inside`` are the places of its tensors, ``again`` says that it has been put off for what has failed before.
+    """
+
+    base: float
+    combination: tuple[Choice, ...]
+    inside: tuple[int, ...]
+    forms: tuple[Form, ...]
+    again: bool = False
+
+    @property
+    def cost(self) -> float:
+        """What its first step costs."""
+        return self.base + self.forms[0].cost
+
+    @property
+    def parts(self) -> set[Part]:
+        """What all its steps have in them."""
+        found = set[Part]()
+        for place, each in enumerate(self.combination):
+            if each.is_tensor:
+                found.add((place, f"a tensor of {DTYPES.get(each.kind, 'float64')}"))
+            else:
+                found |= {(place, literal(each.value)), (place, f"a {type(each.value).__name__}")}
+        return found
+
+
+class Ladder:
+    """All steps for what was ``gathered``, made as they are needed."""
+
+    def __init__(self, gathered: Gathered) -> None:
+        self.gathered = gathered
+        arguments = gathered.arguments
+        self._options = [choices(each, gathered.of(each.name), not place) for place, each in enumerate(arguments)]
+        self._combinations = self._combined()
+        self._upcoming = next(self._combinations, None)
+        self._heap: list[tuple[float, int, Step | Row]] = []
+        self._forms: dict[tuple[tuple[int, ...], tuple[str, ...]], list[Form]] = {}
+        self._seen: set[str] = set()
+        self._failed: set[frozenset[Part]] = set()
+        self._count = 0
+
+    @property
+    def passes(self) -> range:
+        """How many arguments a call may pass."""
+        arguments = self.gathered.arguments
+        least = max((place + 1 for place, each in enumerate(arguments) if each.default is MISSING), default=0)
+        return range(max(1, least), len(arguments) + 1)
+
+    def next(self) -> Step | None:
+        """The likeliest step that is left; None if there is none."""
+        while True:
+            while self._upcoming is not None and (not self._heap or self._upcoming[0] <= self._heap[0][0]):
+                self._expand(*self._upcoming)
+                self._upcoming = next(self._combinations, None)
+            if not self._heap:
+                return None
+            cost, _, found = heapq.heappop(self._heap)
+            step = self._first(found) if isinstance(found, Row) else found
+            if step is None:
+                continue
+            if cost > step.cost or not self._must_fail(_all_parts(step.recipe)):
+                return replace(step, cost=cost)
+            self._put(step.cost + AGAIN, step)
+
+    def push(self, step: Step) -> None:
+        """Add a step, unless its recipe has been there."""
+        if self._is_new(step):
+            self._put(step.cost, step)
+
+    def learn(self, step: Step, blamed: Blame) -> None:
+        """What has failed will fail again: the arguments to blame as they are, or any of their types."""
+        places = [place for place in blamed.places if place < len(step.recipe.arguments)]
+        if places and len(places) < len(step.recipe.arguments):
+            typed = isinstance(blamed.error, TypeError | AttributeError) and not blamed.own
+            parts = _types(step.recipe) if typed else _parts(step.recipe)
+            self._failed.add(frozenset(part for part in parts if part[0] in places))
+
+    def _is_new(self, step: Step) -> bool:
+        text = step.recipe.text()
+        new = text not in self._seen and bool(step.recipe.inputs) and not _too_large(step.recipe)
+        self._seen.add(text)
+        return new
+
+    def _put(self, cost: float, found: Step | Row) -> None:
+        self._count += 1
+        heapq.heappush(self._heap, (cost, self._count, found))
+
+    def _first(self, row: Row) -> Step | None:
+        """The first step of a row, whose others stay; None if it has been there, or if the row as a whole must fail."""
+        if not row.again and self._must_fail(row.parts):
+            self._put(row.cost + AGAIN, replace(row, again=True))
+            return None
+        form = row.forms[0]
+        if row.forms[1:]:
+            rest = replace(row, forms=row.forms[1:])
+            self._put(rest.cost + AGAIN * row.again, rest)
+        step = self._step(row.cost, row.combination, dict(zip(row.inside, form.shapes, strict=True)))
+        return step if self._is_new(step) else None
+
+    def _must_fail(self, parts: set[Part]) -> bool:
+        return any(each <= parts for each in self._failed)
+
+    def _combined(self) -> Iterator[tuple[float, tuple[Choice, ...]]]:
+        """What all arguments together may be given, the likeliest first."""
+        if all(self._options[: self.passes.start]):
+            given = [each or [Choice("nothing", 9.0, "", None)] for each in self._options]
+            yield from cheapest([[(one.cost, one) for one in each] for each in given], MOST_COMBINATIONS)
+
+    def _expand(self, cost: float, combination: tuple[Choice, ...]) -> None:
+        tensors = [place for place, each in enumerate(combination) if each.is_tensor]
+        for count, more in self._counts(combination):
+            inside = [place for place in tensors if place < count]
+            if not any(combination[place].kind == "tensor" for place in inside):
+                continue
+            found = self._of_tensors(tuple(inside), tuple(combination[place].kind for place in inside))
+            if found:
+                row = Row(cost + more, tuple(combination[:count]), tuple(inside), tuple(found))
+                self._put(row.cost, row)
+
+    def _of_tensors(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[Form]:
+        """The forms of the tensors at these places, which are the same for all other arguments."""
+        if (inside, kinds) not in self._forms:
+            known = [self.gathered.of(self.gathered.arguments[place].name) for place in inside]
+            self._forms[inside, kinds] = forms(known, kinds, self.gathered.notes.relations)
+        return self._forms[inside, kinds]
+
+    def _counts(self, combination: Sequence[Choice]) -> Iterator[tuple[int, float]]:
+        """How many arguments are passed: as many as backward returns gradients for, all, or none of the defaults."""
+        least, most = self.passes.start, len(combination)
+        told = [place + 1 for place, each in enumerate(combination) if each.kind != "default" or each.value is not None]
+        last = max([least, *told])
+        unwritable = next((place for place, each in enumerate(self._options) if not each), most)
+        returned = self.gathered.count
+        counts = [returned] if returned is not None and returned in self.passes and returned < last else []
+        counts += [min(last, max(unwritable, least)), least]
+        for step, count in enumerate(dict.fromkeys(counts)):
+            left = self.gathered.arguments[count:]
+            unseen = any(self.gathered.of(each.name).leads_past(each.default) for each in left)
+            yield count, 0.5 * step + PAST * unseen
+
+    def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> Step:
+        given: list[TensorArgument | Constant] = []
+        for place, choice in enumerate(combination):
+            name = self.gathered.arguments[place].name
+            if choice.is_tensor:
+                given.append(self._tensor(name, choice, shapes[place], place))
+            else:
+                given.append(constant(name, choice.value))
+        if not Recipe(tuple(given)).inputs:
+            first, tensor = next(
+                (place, each) for place, each in enumerate(given) if isinstance(each, TensorArgument) and each.floating
+            )
+            given[first] = replace(tensor, grad=True)
+        because = {each.name: choice.because for each, choice in zip(given, combination, strict=True)}
+        return Step(cost, Recipe(tuple(given)), because)
+
+    def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument:
+        known = self.gathered.of(name)
+        if choice.kind == "index":
+            once = bool(shape) and (known.once or bool(name_hints.SHUFFLED.search(name.lower())))
+            return TensorArgument(name, shape, "int64", "shuffled" if once else "index", 2)
+        if choice.kind == "mask":
+            return TensorArgument(name, shape, "bool")
+        fill: Fill = "spd" if known.square and len(shape) >= 2 and shape[-1] == shape[-2] else "normal"
+        if place:
+            fill = filling(known, shape) or fill
+        if fill == "normal":
+            fill = asked(known) or fill
+        dtype = "float32" if known.single else "float64"
+        return TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False)
+
+
+def _too_large(recipe: Recipe) -> bool:
+    """Whether it asks for more numbers than one looks at: an error may name any size."""
+    sizes = [math.prod(each.shape) for each in recipe.arguments if isinstance(each, TensorArgument)]
+    return max(sizes) > LARGEST
+
+
+def _all_parts(recipe: Recipe) -> set[Part]:
+    return {*_parts(recipe), *_types(recipe)}
+
+
+def _parts(recipe: Recipe) -> list[Part]:
+    return [
+        (place, each.text if isinstance(each, TensorArgument) else each.written)
+        for place, each in enumerate(recipe.arguments)
+    ]
+
+
+def _types(recipe: Recipe) -> list[Part]:
+    return [
+        (place, f"a tensor of {each.dtype}" if isinstance(each, TensorArgument) else f"a {type(each.value).__name__}")
+        for place, each in enumerate(recipe.arguments)
+    ]

@@ -1,0 +1,243 @@
+"""What an error says of the recipe that raised it, read as a repair: another kind, another dtype, another shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ..recipe.recipe import Constant, Recipe, TensorArgument
+from ..source import name_hints
+from . import kinds, shape_repairs, size_repairs
+from .broken import Broken, Repair
+
+Match = re.Match[str]
+Mend = Callable[[Broken, Match], Iterator[Repair]]
+
+
+def repairs(broken: Broken) -> Iterator[Repair]:
+    """Recipes that the error asks for, the plainest first."""
+    for pattern, mend in MENDS:
+        match = re.search(pattern, broken.blame.message)
+        if match:
+            yield from mend(broken, match)
+    if broken.blame.own:
+        yield from _refused(broken)
+
+
+def _tensor(broken: Broken, match: Match) -> Iterator[Repair]:
+    """A tensor where a constant was."""
+    like = broken.recipe.inputs[0] if broken.recipe.inputs else TensorArgument("x", (7,))
+    for step, (place, each) in enumerate(broken.constants()):
+        single = name_hints.ONE.search(each.name.lower())
+        shapes = ((), like.shape[-1:], like.shape) if single else (like.shape, like.shape[-1:], ())
+        fill = "positive" if name_hints.POSITIVE.search(each.name.lower()) else "normal"
+        for more, shape in enumerate(dict.fromkeys((*shapes, (1,)))):
+            tensor = TensorArgument(each.name, shape, like.dtype, fill)  # type: ignore[arg-type]
+            yield from broken.changed(place, tensor, 0.5 + 0.4 * step + 0.4 * more)
+
+
+def _returned(broken: Broken, match: Match) -> Iterator[Repair]:
+    """There is a gradient for what is no tensor: it should be one."""
+    yield from _tensor(broken.blaming(frozenset([int(match[1]) - 1])), match)
+
+
+def _saved(broken: Broken, match: Match) -> Iterator[Repair]:
+    """What is saved for backward has to be a tensor."""
+    place = int(match[1])
+    name = broken.saved[place] if place < len(broken.saved) else None
+    places = frozenset(at for at, each in enumerate(broken.arguments) if each.name == name)
+    yield from _tensor(broken.blaming(places) if places else broken, match)
+
+
+def _attribute(broken: Broken, match: Match) -> Iterator[Repair]:
+    owner, name = match[1], match[2]
+    if owner != "Tensor":
+        yield from _tensor(broken, match)
+        return
+    values = ("mean",) if name in dir(str) else (1.0,) if name in dir(float) else ()
+    for place, _ in broken.tensors(False):
+        yield from broken.valued(place, values, 0.8)
+
+
+def _whole(broken: Broken, match: Match) -> Iterator[Repair]:
+    for place, each in broken.constants():
+        if type(each.value) is not int:
+            yield from broken.valued(place, (2, 1, 3), 0.4)
+    for place, _ in broken.tensors(False):
+        if place:
+            yield from broken.valued(place, (2, 1, 3), 1.4)
+    for place, one in broken.tensors():
+        if not one.shape:
+            yield from broken.changed(place, TensorArgument(one.name, (), "int64", "index", 2), 0.5)
+
+
+def _sequence(broken: Broken, match: Match) -> Iterator[Repair]:
+    for place, each in broken.constants():
+        if isinstance(each.value, int | float):
+            for step, length in enumerate((2, 1, 4, 3)):
+                yield from broken.changed(place, Constant(each.name, (each.value,) * length), 0.6 + 0.4 * step)
+        if isinstance(each.value, tuple | list) and place:
+            yield from broken.changed(place, TensorArgument(each.name, (3, 5)), 0.9)
+
+
+def _signs(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Numbers that are all -1 or 1."""
+    for place, each in broken.tensors():
+        if place:
+            yield from broken.changed(place, replace(each, fill="signs"), 0.4)
+
+
+def _single(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Single precision."""
+    yield from broken.all(lambda each: replace(each, dtype="float32") if each.floating else each, 0.3)
+
+
+def _index(broken: Broken, match: Match) -> Iterator[Repair]:
+    dtype = "int32" if re.search(r"\b(Int|int32)\b", match.string) else "int64"
+    for step, (place, each) in enumerate(broken.tensors()):
+        first = 0.5 * (place == 0) + 0.2 * step
+        for more, shape in enumerate(dict.fromkeys((each.shape, each.shape[:1]))):
+            given = TensorArgument(each.name, shape, dtype, "index", 2)
+            yield from broken.changed(place, given, 0.4 + first + 0.3 * more)
+
+
+def _mask(broken: Broken, match: Match) -> Iterator[Repair]:
+    for place, each in broken.tensors(False):
+        yield from broken.changed(place, TensorArgument(each.name, each.shape, "bool"), 0.4 + 0.3 * (place == 0))
+
+
+def _float(broken: Broken, match: Match) -> Iterator[Repair]:
+    for place, each in broken.tensors(False):
+        if not each.floating:
+            yield from broken.changed(place, TensorArgument(each.name, each.shape), 0.5)
+
+
+def _narrower(broken: Broken, match: Match) -> Iterator[Repair]:
+    """An index, or a whole number, that is smaller."""
+    for place, each in broken.tensors(False):
+        if each.fill == "index" and each.below > 1:
+            yield from broken.changed(place, replace(each, below=1), 0.5)
+    for place, constant in broken.constants():
+        if type(constant.value) is int and constant.value > 0:
+            yield from broken.changed(place, Constant(constant.name, constant.value - 1), 0.5)
+
+
+def _positive(broken: Broken, match: Match) -> Iterator[Repair]:
+    yield from broken.all(lambda each: replace(each, fill="positive") if each.floating else each, 0.3)
+    for place, each in reversed(broken.tensors()):
+        yield from broken.changed(place, replace(each, fill="positive"), 0.4)
+
+
+def _passed(broken: Broken, match: Match) -> Iterator[Repair]:
+    """As many arguments as backward returns gradients."""
+    expected, got = int(match[1]), int(match[2])
+    least = sum(each.required for each in broken.arguments)
+    if max(1, least) <= got < expected:
+        yield Repair(Recipe(broken.recipe.arguments[:got]), 0.2, "", "")
+
+
+def _held(broken: Broken, match: Match) -> Iterator[Repair]:
+    """One input fewer that requires grad."""
+    inputs = [(place, each) for place, each in broken.tensors() if each.grad]
+    for place, each in inputs if len(broken.recipe.inputs) > 1 else []:
+        yield from broken.changed(place, replace(each, grad=False), 0.5)
+
+
+def _nothing(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Something in the place of None."""
+    nones = frozenset(place for place, each in broken.constants() if each.value is None)
+    if nones:
+        yield from _tensor(broken.blaming(nones), match)
+    for place in nones:
+        yield from broken.valued(place, (1.0, 2, True), 0.6)
+
+
+def _untruthful(broken: Broken, match: Match) -> Iterator[Repair]:
+    """A tensor that is asked whether it is true, or compared, should be a flag or a number."""
+    for place, each in broken.tensors(False):
+        yield from broken.valued(place, (True, 1.0, False, 2, None), 0.5 + 0.5 * (place == 0))
+        yield from broken.changed(place, replace(each, shape=()), 0.9)
+
+
+def _refused(broken: Broken) -> Iterator[Repair]:
+    """What the stranger's own code refuses: None where something is needed, or another number."""
+    nones = frozenset(place for place, each in broken.constants() if each.value is None)
+    match = re.search("", "")
+    if nones and match:
+        yield from _tensor(broken.blaming(nones), match)
+    yield from size_repairs.counted(broken)
+    for place, each in broken.constants() if len(broken.constants()) < 5 else []:
+        if type(each.value) is bool:
+            yield from broken.valued(place, (not each.value,), 0.5)
+        elif type(each.value) is int:
+            yield from broken.valued(place, tuple(one for one in (2, 1, 4, 3, 8, 0) if one != each.value), 0.7)
+        elif isinstance(each.value, float):
+            yield from broken.valued(place, tuple(each.value * one for one in (0.5, 2.0, 0.0, -1.0)), 0.7)
+
+
+MENDS: tuple[tuple[str, Mend], ...] = (
+    (r"values to unpack \(expected (?:at least )?(\d)", shape_repairs.unpacked),
+    (r"values to unpack", size_repairs.resized),
+    (
+        r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
+        shape_repairs.ranged,
+    ),
+    (
+        r"tuple index out of range|too many indices|[Dd]imension specified as|list index out of range",
+        shape_repairs.deeper,
+    ),
+    (r"(\d)-?\s?[Dd]\b|\d[- ]dim|must be a matrix|must be matrices|a vector", shape_repairs.named_rank),
+    (
+        r"[Dd]imension mismatch|same number of dimensions|number of dims|greater or equal to the number of dim",
+        shape_repairs.deeper,
+    ),
+    (r"'(\w+)' object has no attribute '(\w+)'", _attribute),
+    (
+        r"must be Tensor, not|must be tensor|must be Tensor\b|expected .*Tensor.* but got (?:int|float|NoneType)",
+        _tensor,
+    ),
+    (r"different than None at position (\d+), but the corresponding forward input was not", _returned),
+    (r"can only save variables, but argument (\d+) is of type", _saved),
+    (r"object is not callable", kinds.called),
+    (r"takes \d+ positional arguments? but (\d) were given|missing (\d) required positional", kinds.taken),
+    (r"must be bool\b", kinds.flag),
+    (r"float8|must be torch\.dtype|dtype.* but got|dtype, not", kinds.dtype),
+    (r"[Bb]f(loat)?16|[Hh]alf|fp16", kinds.narrow),
+    (r"cannot be interpreted as an integer|indices must be integers|must be int\b|must be tuple of ints", _whole),
+    (r"integer argument|expected an? (?:long|int)|integer is required|slice indices|expected .*\bint\b", _whole),
+    (r"invalid combination of arguments|incompatible function arguments", _whole),
+    (r"object is not subscriptable|object is not iterable|has no len\(\)|argument after \* must be", _sequence),
+    (r"NoneType", _nothing),
+    (r"Boolean value of Tensor|truth value of an array|cannot be converted to Scalar", _untruthful),
+    (r"Float.*Double|Double.*Float|float32|float64|\bdouble\b|same dtype|dtype mismatch|scalar type|fp32", _single),
+    (r"[Ll]ong|int64|\bInt\b|int32|used as indices|must be of integer|index tensor|integral|integer", _index),
+    (r"\bBool\b|invert|bitwise|boolean|BoolTensor|ByteTensor|bool\b", _mask),
+    (r"floating point|only Tensors of floating|not implemented for '(?:Long|Int|Bool)'", _float),
+    (r"square|same size.*last two", shape_repairs.square),
+    (r"positive-definite|positive definite|[Ss]ingular|not invertible|[Cc]holesky", shape_repairs.definite),
+    (r"\((\d+)x(\d+) and (\d+)x(\d+)\)", shape_repairs.product),
+    (r"(?:size (?=\d+ in last dim)|must have length )(\d+)", shape_repairs.length),
+    (r"index (\d+) is out of bounds for dimension (\d+) with size (\d+)", shape_repairs.beyond),
+    (r"\((\d+)\) must match.*\((\d+)\)", shape_repairs.mismatch),
+    (r"size mismatch, got .*?(\d+).*?(\d+)", shape_repairs.mismatch),
+    (r"[Ee]xpected .*?\b(\d+)\b.*?, but got .*?\b(\d+)\b", shape_repairs.mismatch),
+    (r"to have (\d+) channels, but got (\d+)", shape_repairs.mismatch),
+    (r"\[(?:\d+, )*(\d+)\] (?:and|vs\.?|with) \[(?:\d+, )*(\d+)\]", shape_repairs.mismatch),
+    (r"invalid gradient at index (\d+) - got \[([\d, ]*)\]", shape_repairs.of_gradient),
+    (r"is invalid for input of size|not divisible|divisible by|view size|unflatten|divide", shape_repairs.divisible),
+    (r"is invalid for input of size|[Nn]umber of elements|elements in total|numel", size_repairs.spread),
+    (r"(?:must|should|has to|needs? to|have to) (?:be|have|equal)\D{0,24}?\b(\d+)\b", size_repairs.demanded),
+    (r"[(\[][A-Za-z]\w*\s*,", size_repairs.written),
+    (
+        r"[Ss]izes?\b|[Ss]hapes?\b|length|dimension|out of bounds|must match|mismatch|expand|broadcast",
+        size_repairs.resized,
+    ),
+    (r"out of bounds|out of range|selected index k|start \(", _narrower),
+    (r"not finite|math domain|must be positive|probability|greater than 0|> 0|division by zero|>= 0", _positive),
+    (r"^it was not back", _positive),
+    (r"-1 (?:and|or) \+?1\b|-1, ?\+?1[\])}]|\+/-\s?1|±\s?1|\b1 (?:and|or) -1\b", _signs),
+    (r"\b(different|distinct|unequal|not be equal|differ)\b", kinds.another),
+    (r"incorrect number of gradients \(expected (\d+), got (\d+)\)", _passed),
+    (r"does not require grad|no gradient for any|derivative .* not implemented|requires_grad|require grad", _held),
+)

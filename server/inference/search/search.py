@@ -1,0 +1,202 @@
+"""The search for a recipe: step after step of the ladder is tried, and each failure tells which to try next."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from ...runtime import timing
+from ...runtime.timeouts import TookTooLong, within
+from ..recipe.recipe import Recipe, TensorArgument
+from ..source.collect import Gathered
+from ..source.signature import Signature
+from .agreement import Agreement, agreement, elementwise, sure
+from .blame import Blame, blame
+from .broken import Broken
+from .incurable import compiling, incurable
+from .queue import AGAIN, Ladder, Step
+from .repairs import repairs
+from .trial import Outcome, tried
+
+MOST_TRIALS = 4000
+# After the first that works, so many more are looked at, within so many seconds, for one that agrees.
+MORE_TRIALS, MORE_SECONDS = 40, 0.6
+# A closer look calls a Function about so many times, and may take this share of the time that is left.
+SHARE = 0.25
+CALLS, UNKNOWN = 40, Agreement(0.0, False)
+# A trial may take this share of the time that is left, and no less than so many seconds.
+PATIENCE, LEAST = 0.75, 0.5
+# Of so many trials all but a few failing in the same way, for want of something, the others will too.
+HOPELESS, SAME = 40, 0.6
+MISSING_HERE = re.compile(
+    r"CUDA|No module named|[Pp]rocess group|not registered|^NameError|[Tt]riton|HIP|not compiled|_C\b|MPS|backend|"
+    r"Device index must not be negative|cuda array interface"
+)
+
+
+@dataclass
+class Search:
+    """What a search has come to: the step that was found, the failures on the way, and what they were blamed on.
+
+    ``found`` is the best step that works, ``refused`` one of which torch refuses the gradients, or
+    whose backward raises what no recipe mends.
+    """
+
+    signature: Signature
+    gathered: Gathered
+    budget: float
+    found: tuple[Step, Outcome, Agreement] | None = None
+    refused: tuple[Step, Blame] | None = None
+    failures: list[tuple[Step, Outcome, Blame]] = field(default_factory=list)
+    trials: int = 0
+
+    def run(self) -> None:
+        """Try until one works and agrees, or the budget is spent."""
+        self._begun = timing.now()
+        self._ladder = Ladder(self.gathered)
+        self._settled, self._since = False, (0, 0.0)
+        self._cost = 0.0
+        while self._seconds + self._cost < self.budget and self.trials < MOST_TRIALS:
+            step = self._ladder.next()
+            if step is None:
+                return
+            self._try(step)
+            if self._enough(step) if self.found else self._in_vain():
+                return
+
+    def an_object(self, blamed: Blame) -> str:
+        """The argument that an error says is no object of the kind that it should be; "" if it does not."""
+        member = re.search(r"object has no attribute '(\w+)'", blamed.message)
+        names = [self.gathered.arguments[place].name for place in sorted(blamed.places)]
+        return next((name for name in names if member and member[1] in self.gathered.of(name).members), "")
+
+    def of_an_object(self, blamed: Blame) -> bool:
+        """Whether an attribute is missing that one of the arguments has to have."""
+        member = re.search(r"object has no attribute '(\w+)'", blamed.message)
+        return any(member and member[1] in self.gathered.of(each.name).foreign for each in self.gathered.arguments)
+
+    @property
+    def _patience(self) -> float:
+        """For how long one trial is waited for: some are always left, for another recipe may come to an end."""
+        return MORE_SECONDS if self.found else max(LEAST, PATIENCE * (self.budget - self._seconds))
+
+    @property
+    def _seconds(self) -> float:
+        return timing.now() - self._begun
+
+    def _enough(self, step: Step) -> bool:
+        """Whether what was found will not be bettered: it agrees, or more of the kind have been tried."""
+        if self.found is None or (self.found[2].full and self.found[2].shows) or self._settled:
+            return True
+        trials, seconds = self.trials - self._since[0], self._seconds - self._since[1]
+        return trials > MORE_TRIALS or seconds > MORE_SECONDS or step.cost > self.found[0].cost + AGAIN
+
+    def _in_vain(self) -> bool:
+        """Whether torch refuses what backward returns, whatever the shapes; or all fails for want of one thing."""
+        if self.refused is not None:
+            counted = "incorrect number" in self.refused[1].message or incurable(self.refused[1])
+            return self.trials - self._since[0] > (MORE_TRIALS if counted else 5 * MORE_TRIALS)
+        if len(self.failures) % HOPELESS:
+            return False
+        message, count = Counter(each[2].message for each in self.failures).most_common(1)[0]
+        blamed = next(each[2] for each in self.failures if each[2].message == message)
+        return count > SAME * len(self.failures) and bool(
+            missing(blamed) or incurable(blamed) or not blamed.places or self.an_object(blamed)
+        )
+
+    def _try(self, step: Step) -> None:
+        self.trials += 1
+        begun = self._seconds
+        outcome = self._in_time(step)
+        # What failed says little of how long another recipe takes.
+        self._cost = 0.0 if outcome.error else self._seconds - begun
+        if outcome.error is None and self._slow(step):
+            # It is too slow to be called some times more: what works is taken.
+            self.found, self._settled = self.found or (step, replace(outcome, given=()), UNKNOWN), True
+            return
+        if outcome.error is None:
+            try:
+                with within(self._patience):
+                    self._worked(step, outcome)
+            except TookTooLong:
+                self.found, self._settled = self.found or (step, replace(outcome, given=()), UNKNOWN), True
+            return
+        names = [each.name for each in self.gathered.arguments]
+        blamed = blame(outcome.error, names, outcome.given)
+        # The frames of the error would keep all tensors.
+        blamed = replace(blamed, error=outcome.error.with_traceback(None))
+        self.failures.append((step, replace(outcome, given=()), blamed))
+        refused = outcome.refused or (outcome.forward and incurable(blamed) and not self.of_an_object(blamed))
+        if refused and self.refused is None and self.found is None:
+            self.refused, self._since = (step, blamed), (self.trials, self._seconds)
+        self._ladder.learn(step, blamed)
+        if self.found is None or self.found[2].idle:
+            saved = tuple(self.gathered.notes.memory.saved)
+            for each in repairs(Broken(step.recipe, blamed, self.gathered.arguments, saved)):
+                because = {**step.because, each.argument: each.because} if each.argument else step.because
+                cost = step.spent(blamed.reached) + each.cost
+                self._ladder.push(Step(cost, each.recipe, because, blamed.reached, each.cost))
+
+    def _in_time(self, step: Step) -> Outcome:
+        """A trial that is interrupted when it has had its time, unless it has spent that on being compiled."""
+        begun = timing.now()
+        try:
+            with within(self._patience):
+                outcome = tried(self.signature.call, step.recipe)
+        except TookTooLong as error:
+            outcome = Outcome(step.recipe, (), error)
+        if isinstance(outcome.error, TookTooLong) and compiling(outcome.error):
+            outcome = tried(self.signature.call, step.recipe)
+            self._begun += timing.now() - begun
+        return outcome
+
+    def _slow(self, step: Step) -> bool:
+        """Whether closer looks would take too long; what may have been held up by others is called again."""
+        left, looks = self.budget - self._seconds, self._cost * CALLS
+        if SHARE * left < looks <= left:
+            begun = self._seconds
+            tried(self.signature.call, step.recipe)
+            self._cost = min(self._cost, self._seconds - begun)
+        return self._cost * CALLS > SHARE * left
+
+    def _worked(self, step: Step, outcome: Outcome) -> None:
+        step, outcome = self._held(step, outcome)
+        call = self.signature.call
+        found = agreement(call, step.recipe)
+        if self.found is None:
+            self._since = (self.trials, self._seconds)
+            # Of a Function that takes each number by itself, no other shape shows more.
+            self._settled = outcome.finite and outcome.some and not found.idle and elementwise(call, step.recipe)
+        better = self.found is None or _rank(outcome, found) > _rank(self.found[1], self.found[2])
+        # What comes later is not taken because it agrees by chance.
+        if better and (self.found is None or not found.full or sure(call, step.recipe)):
+            self.found = (step, replace(outcome, given=()), found)
+        if not outcome.finite or not found.moves:
+            arguments = tuple(
+                replace(each, fill="positive") if isinstance(each, TensorArgument) and each.floating else each
+                for each in step.recipe.arguments
+            )
+            self._ladder.push(Step(step.cost + 0.2, Recipe(arguments), step.because))
+
+    def _held(self, step: Step, outcome: Outcome) -> tuple[Step, Outcome]:
+        """Inputs that got no gradient, of which backward does not say in so many words that they get one, are held."""
+        unsure = {name for name in outcome.without if not self.gathered.of(name).differentiable}
+        if not unsure:
+            return step, outcome
+        arguments = tuple(
+            replace(each, grad=False) if isinstance(each, TensorArgument) and each.name in unsure else each
+            for each in step.recipe.arguments
+        )
+        held = tried(self.signature.call, Recipe(arguments))
+        return (replace(step, recipe=held.recipe), held) if held.works else (step, outcome)
+
+
+def missing(blamed: Blame) -> bool:
+    """Whether something is missing on this machine: a module, a device, a process group."""
+    return bool(MISSING_HERE.search(blamed.message))
+
+
+def _rank(outcome: Outcome, found: Agreement) -> tuple[bool, ...]:
+    finite = outcome.finite
+    return (finite and found.shows, finite and found.full, finite and found.moves, finite and outcome.some)

@@ -1,0 +1,174 @@
+"""Repairs of shapes: as many dimensions, and as long, as an error asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..recipe.recipe import Constant, Recipe, TensorArgument
+from .broken import Broken, Repair
+from .shapes import usual
+
+Match = re.Match[str]
+# No larger whole number is taken from an error.
+LARGEST = 100
+# Sizes of the last dimension that are tried where another than the usual is asked for.
+LENGTHS = (3, 2, 4, 6, 8, 5, 7, 9, 1)
+
+
+def of_rank(broken: Broken, rank: int) -> Iterator[Repair]:
+    """Each tensor to blame, and all together, with so many dimensions."""
+    if not 0 <= rank <= 6:
+        return
+    wrong = [(place, each) for place, each in broken.tensors(False) if len(each.shape) != rank]
+    for step, (place, each) in enumerate(wrong):
+        yield from broken.changed(place, _with(each, usual(rank, each.fill == "spd")), 0.3 + 0.4 * step)
+    if len(wrong) > 1 or (len(broken.recipe.inputs) > 1 and wrong):
+        yield from broken.all(lambda each: _with(each, usual(rank, each.fill == "spd")), 0.5)
+
+
+def unpacked(broken: Broken, match: Match) -> Iterator[Repair]:
+    """As many dimensions, or elements of a sequence, as are unpacked."""
+    count = int(match[1])
+    yield from of_rank(broken, count)
+    for place, each in broken.constants():
+        fill = each.value if isinstance(each.value, int | float) and not isinstance(each.value, bool) else 1
+        yield from broken.changed(place, Constant(each.name, (fill,) * count), 0.4)
+
+
+def deeper(broken: Broken, match: Match) -> Iterator[Repair]:
+    """One dimension more."""
+    for place, each in broken.tensors(False):
+        if len(each.shape) < 5:
+            yield from broken.changed(place, _with(each, usual(len(each.shape) + 1)), 0.4)
+    if len(broken.recipe.inputs) > 1 and max(len(each.shape) for each in broken.recipe.inputs) < 5:
+        yield from broken.all(lambda each: _with(each, usual(len(each.shape) + 1)), 0.5)
+
+
+def ranged(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Enough dimensions for the one asked for, or a nearer one."""
+    low, high, got = int(match[1]), int(match[2]), int(match[3])
+    yield from of_rank(broken, got + 1 if got > high else -got)
+    for place, each in broken.constants():
+        if each.value == got:
+            yield from broken.changed(place, Constant(each.name, low if got < low else high), 0.4)
+
+
+def named_rank(broken: Broken, match: Match) -> Iterator[Repair]:
+    """As many dimensions as the message says: 4D, 2-dimensional, a matrix."""
+    ranks = [int(each) for each in re.findall(r"(\d)(?=-?\s?[Dd]\b|-dim| dim)", match.string)]
+    words = {"matrix": 2, "matrices": 2, "vector": 1}
+    ranks += [rank for word, rank in words.items() if re.search(rf"\b{word}\b", match.string)]
+    for step, rank in enumerate(dict.fromkeys(ranks)):
+        for repair in of_rank(broken, rank):
+            yield replace(repair, cost=repair.cost + 0.3 * step)
+
+
+def square(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Square matrices, definite ones at last."""
+    for place, each in broken.tensors():
+        shape = usual(max(2, len(each.shape)), True)
+        yield from broken.changed(place, replace(each, shape=shape), 0.4)
+        yield from broken.changed(place, replace(each, shape=shape, fill="spd"), 0.45)
+    yield from broken.all(lambda each: replace(each, shape=usual(max(2, len(each.shape)), True)), 0.6)
+
+
+def definite(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Positive definite matrices."""
+    for place, each in broken.tensors():
+        if len(each.shape) >= 2 and each.shape[-1] == each.shape[-2]:
+            yield from broken.changed(place, replace(each, fill="spd"), 0.3)
+    yield from square(broken, match)
+
+
+def product(broken: Broken, match: Match) -> Iterator[Repair]:
+    """The inner sizes of a matrix product: that of either side."""
+    rows, one, other, columns = (int(each) for each in match.groups())
+    pairs = [((other, columns), (one, columns)), ((columns, other), (columns, one))]
+    pairs += [((rows, one), (rows, other)), ((one, rows), (other, rows))]
+    for step, (place, each) in enumerate(reversed(broken.tensors())):
+        for old, new in pairs:
+            if each.shape[-2:] == old:
+                yield from broken.changed(place, _with(each, (*each.shape[:-2], *new)), 0.3 + 0.3 * step)
+        if each.shape[-1:] == (one,) and len(each.shape) != 2:
+            yield from broken.changed(place, _with(each, (*each.shape[:-1], other)), 0.5 + 0.3 * step)
+    yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 1.0)
+    yield from lengths(broken)
+
+
+def mismatch(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Two sizes that should be one."""
+    one, other = int(match[1]), int(match[2])
+    for step, (place, each) in enumerate(reversed(broken.tensors(False))):
+        for old, new in ((one, other), (other, one)):
+            if old in each.shape and new:
+                shape = tuple(new if size == old else size for size in each.shape)
+                yield from broken.changed(place, _with(each, shape), 0.4 + 0.3 * step)
+    if len(broken.recipe.inputs) > 1:
+        longest = max((each.shape for each in broken.recipe.inputs), key=len)
+        yield from broken.all(lambda each: _with(each, longest), 0.8)
+    for place, constant in broken.constants():
+        if type(constant.value) is int:
+            yield from broken.valued(place, tuple(each for each in (one, other) if each < LARGEST), 0.6, 0.0)
+    yield from lengths(broken)
+
+
+def length(broken: Broken, match: Match) -> Iterator[Repair]:
+    """A last dimension that is as long as asked for."""
+    wanted = int(match[1])
+    for place, each in broken.tensors(False):
+        if each.shape and each.shape[-1] != wanted and 0 < wanted < 20:
+            yield from broken.changed(place, _with(each, (*each.shape[:-1], wanted)), 0.4)
+    if 0 < wanted < 20:
+        yield from broken.all(lambda each: _with(each, (*each.shape[:-1], wanted)) if each.shape else each, 0.5)
+    yield from lengths(broken)
+
+
+def beyond(broken: Broken, match: Match) -> Iterator[Repair]:
+    """A dimension that is long enough for an index."""
+    index, place, size = int(match[1]), int(match[2]), int(match[3])
+    for argument, each in broken.tensors(False):
+        for at in dict.fromkeys((place, len(each.shape) - 1)):
+            if 0 <= at < len(each.shape) and each.shape[at] == size and 0 <= index < 20:
+                shape = (*each.shape[:at], index + 1, *each.shape[at + 1 :])
+                yield from broken.changed(argument, _with(each, shape), 0.4)
+    yield from lengths(broken)
+
+
+def lengths(broken: Broken) -> Iterator[Repair]:
+    """Other lengths of the last dimension, where there is one tensor, or all have the same."""
+    shapes = {each.shape[-1:] for each in broken.recipe.inputs}
+    if len(shapes) == 1 and shapes != {()}:
+        for step, wanted in enumerate(LENGTHS):
+            yield from broken.all(lambda each, wanted=wanted: _with(each, (*each.shape[:-1], wanted)), 1.5 + 0.2 * step)  # type: ignore[misc]
+
+
+def of_gradient(broken: Broken, match: Match) -> Iterator[Repair]:
+    """The shape of the gradient that backward returned."""
+    place, shape = int(match[1]), tuple(int(each) for each in re.findall(r"\d+", match[2]))
+    each = broken.recipe.arguments[place] if place < len(broken.recipe.arguments) else None
+    if isinstance(each, TensorArgument) and 0 not in shape:
+        yield from broken.changed(place, _with(each, shape), 0.5 + 0.6 * (1 in shape))
+    # A tensor that is held may be read by backward alone, as large as another.
+    shapes = {one.shape for one in broken.recipe.inputs}
+    for held, one in enumerate(broken.recipe.arguments):
+        if isinstance(one, TensorArgument) and one.floating and not one.grad:
+            for wanted in sorted(shapes - {one.shape}, key=len, reverse=True):
+                arguments = (*broken.recipe.arguments[:held], _with(one, wanted), *broken.recipe.arguments[held + 1 :])
+                yield Repair(Recipe(arguments), 0.6, one.name, "its shape is that of another")
+
+
+def divisible(broken: Broken, match: Match) -> Iterator[Repair]:
+    """Sizes that divide: powers of two, and squares."""
+    yield from broken.all(lambda each: _with(each, usual(len(each.shape), even=True)), 0.4)
+    yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 0.6)
+    for place, constant in broken.constants():
+        if type(constant.value) is int:
+            yield from broken.valued(place, (1, 2, 4), 0.6)
+
+
+def _with(each: TensorArgument, shape: tuple[int, ...]) -> TensorArgument:
+    """The same tensor in another shape; what is no longer square is no longer definite."""
+    whole = each.fill != "spd" or (len(shape) >= 2 and shape[-1] == shape[-2])
+    return replace(each, shape=shape) if whole else replace(each, shape=shape, fill="normal")

@@ -1,0 +1,221 @@
+"""The shapes that the tensors of one call may have together, the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..source import name_hints
+from ..source.evidence import Evidence, Relations
+from .cheapest import cheapest
+
+Shape = tuple[int, ...]
+Place = tuple[str, int]
+
+# Small, of unequal sizes, so that nothing fits by chance, and none of them 1, which shows nothing of what is done along
+# it; 4 has halves and quarters.
+USUAL: dict[int, Shape] = {
+    0: (),
+    1: (7,),
+    2: (3, 4),
+    3: (2, 3, 4),
+    4: (2, 4, 6, 6),
+    5: (2, 3, 2, 4, 4),
+    6: (2, 3, 2, 2, 3, 3),
+}
+EVEN: dict[int, Shape] = {
+    0: (),
+    1: (8,),
+    2: (4, 8),
+    3: (2, 4, 8),
+    4: (2, 4, 8, 8),
+    5: (2, 2, 4, 4, 4),
+    6: (2, 2, 2, 2, 4, 4),
+}
+RANKS = (1, 2, 4, 3, 5)
+# More forms than these are never tried.
+MOST = 60
+
+
+@dataclass(frozen=True)
+class Form:
+    """One shape for each tensor, and how unlikely they are together."""
+
+    shapes: tuple[Shape, ...]
+    cost: float
+
+
+def forms(known: Sequence[Evidence], kinds: Sequence[str], relations: Relations) -> list[Form]:
+    """Shapes for these tensors together, each with the kind it is to be; the likeliest first."""
+    found: dict[tuple[Shape, ...], Form] = {}
+    for cost, ranks in _rankings(known, kinds):
+        for more, shapes in _of_ranks(known, kinds, ranks, relations):
+            form = Form(shapes, cost + more)
+            if form.shapes not in found or found[form.shapes].cost > form.cost:
+                found[form.shapes] = form
+    for form in _weighted(known, kinds):
+        if form.shapes not in found or found[form.shapes].cost > form.cost:
+            found[form.shapes] = form
+    return sorted(found.values(), key=lambda form: form.cost)[:MOST]
+
+
+def _weighted(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[Form]:
+    """A layer's input, weight and bias: linear, or a convolution."""
+    if len(known) not in (2, 3) or set(kinds) != {"tensor"} or not name_hints.WEIGHT.search(known[1].name):
+        return
+    shapes: tuple[tuple[float, tuple[Shape, ...]], ...] = (
+        (0.3, ((3, 4), (5, 4), (5,))),
+        (1.2, ((2, 4, 6, 6), (3, 4, 3, 3), (3,))),
+        (1.6, ((2, 4, 7), (3, 4, 3), (3,))),
+    )
+    for cost, form in shapes:
+        if all(len(shape) in (each.ranks or [len(shape)]) for shape, each in zip(form, known, strict=False)):
+            yield Form(form[: len(known)], cost)
+
+
+def usual(rank: int, square: bool = False, even: bool = False) -> Shape:
+    """The shape that a tensor of so many dimensions has when nothing else is known."""
+    shape = (EVEN if even else USUAL).get(rank, (1,) * max(0, rank - 2) + (2, 3))
+    return (*shape[:-2], 4, 4) if square and rank >= 2 else shape
+
+
+def _possible(known: Evidence) -> list[int]:
+    """The numbers of dimensions that a tensor may have, the likeliest first."""
+    if known.ranks:
+        return [each for each in known.ranks if each >= known.least] or known.ranks
+    least = max(known.least, 2 if known.square else 0)
+    first = [each for each in known.supposed if each >= least]
+    if least > 1:
+        first.append(least)
+    if name_hints.IMAGE.search(known.name.lower()):
+        first.append(4)
+    return list(dict.fromkeys([*first, *(each for each in RANKS if each >= least), *range(max(least, 1), 7)]))[:6]
+
+
+def _rankings(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """How many dimensions each may have: what is known, and for the rest all the same, then fewer."""
+    main = 0
+    dear = (0.0, 0.8, 1.4, 1.6, 2.6, 3.2)
+    for step, rank in zip(dear, _possible(known[main]), strict=False):
+        options = [[(0.0, rank)]]
+        for each, kind in zip(known[1:], kinds[1:], strict=True):
+            options.append(list(_beside(each, kind, rank)))
+        for cost, ranks in cheapest(options, 24):
+            yield step + cost, ranks
+
+
+def _beside(known: Evidence, kind: str, rank: int) -> Iterator[tuple[float, int]]:
+    """How many dimensions one tensor may have beside the first one with ``rank``."""
+    if known.ranks:
+        yield from ((0.5 * place, each) for place, each in enumerate(known.ranks))
+        return
+    name, least = known.name.lower(), max(known.least, 2 if known.square else 0)
+    ranks = {0: 1.4, 1: 1.2, **{each: 0.2 * place for place, each in enumerate(known.supposed)}, rank: 0.0}
+    ranks |= {each: 2.5 for each in (2, 3, 4) if each not in ranks}
+    if kind == "tensor" and name_hints.CHANNELS.search(name):
+        ranks |= {1: -0.1 if rank > 1 else 0.0}
+    if kind == "tensor" and known.few:
+        ranks |= {1: -0.2}
+    if kind == "tensor" and name_hints.ONE.search(name):
+        ranks |= {0: -0.1}
+    if kind == "index" and rank > 1 and name_hints.INDEX.search(name):
+        ranks |= {rank - 1: 0.3, 1: -0.1}
+    yield from sorted((cost, each) for each, cost in ranks.items() if each >= least)
+
+
+def _of_ranks(
+    known: Sequence[Evidence], kinds: Sequence[str], ranks: tuple[int, ...], relations: Relations
+) -> Iterator[tuple[float, tuple[Shape, ...]]]:
+    """The shapes of tensors with so many dimensions each: tied dimensions agree, and otherwise those in line."""
+    rank_of = {each.name: rank for each, rank in zip(known, ranks, strict=True)}
+    ties = [(_placed(one, rank_of), _placed(other, rank_of)) for one, other in relations.equal]
+    tied = [(one, other) for one, other in ties if one and other]
+    for one, other in relations.alike:
+        if rank_of.get(one, -1) == rank_of.get(other, -2):
+            tied += [((one, place), (other, place)) for place in range(rank_of[one])]
+    even, square = any(each.even for each in known), {each.name for each in known if each.square}
+    for cost, lined in _lines(known, kinds, rank_of, tied):
+        sizes = _sizes(rank_of, [*tied, *lined], square, relations, even)
+        yield (
+            cost,
+            tuple(
+                tuple(sizes[each.name, place] for place in range(rank)) for each, rank in zip(known, ranks, strict=True)
+            ),
+        )
+
+
+def _lines(
+    known: Sequence[Evidence], kinds: Sequence[str], rank_of: dict[str, int], tied: list[tuple[Place, Place]]
+) -> Iterator[tuple[float, list[tuple[Place, Place]]]]:
+    """Ways in which the dimensions of the later tensors follow those of the first."""
+    first, related = known[0].name, {name for tie in tied for name, _ in tie}
+    rank = rank_of[first]
+    ways: list[list[tuple[float, list[tuple[Place, Place]]]]] = []
+    for each in known[1:]:
+        mine = rank_of[each.name]
+        free = [(0.0, list[tuple[Place, Place]]())]
+        same = [((each.name, place), (first, place)) for place in range(mine)]
+        last = [((each.name, place), (first, place + rank - mine)) for place in range(mine)]
+        if each.few and mine == 1:
+            ways.append(free)
+        elif each.name in related and first in related:
+            ways.append([*free, (0.8, same)] if mine == rank else free)
+        elif mine == rank:
+            ways.append([(0.0, same), (1.5, same[1:]), (1.6, same[:-1])] if rank > 1 else [(0.0, same), (1.8, [])])
+        elif mine and mine < rank:
+            middle = [((each.name, 0), (first, 1))] if mine == 1 and rank > 2 else []
+            options = [(0.0, middle)] if middle else []
+            ways.append([*options, (0.1, last), (0.3, same), (1.6, [])])
+        else:
+            ways.append(
+                [(0.0, last[-rank:] if rank and mine > rank else []), (0.5, same[:rank])] if mine > rank else free
+            )
+    for cost, combined in cheapest(ways, 12):
+        yield cost, [tie for ties in combined for tie in ties]
+
+
+def _sizes(
+    rank_of: dict[str, int], ties: list[tuple[Place, Place]], square: set[str], relations: Relations, even: bool
+) -> dict[Place, int]:
+    """A size for every dimension: those that are tied share one, the others differ where they can."""
+    root: dict[Place, Place] = {(name, place): (name, place) for name, rank in rank_of.items() for place in range(rank)}
+
+    def top(place: Place) -> Place:
+        while root[place] != place:
+            place = root[place]
+        return place
+
+    squared = [((name, rank_of[name] - 2), (name, rank_of[name] - 1)) for name in square if rank_of.get(name, 0) >= 2]
+    for one, other in (*ties, *squared):
+        if one in root and other in root:
+            low, high = sorted((top(one), top(other)), key=list(root).index)
+            root[high] = low
+    kernels = {_placed(each, rank_of) for each in relations.kernels}
+    main = next(iter(rank_of))
+    given: dict[Place, int] = {}
+    spare = iter((5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 8, 9))
+    for name, place in root:
+        if top((name, place)) == (name, place):
+            here = usual(rank_of[name], name in square, even)[place]
+            free = here if name == main or rank_of[name] > 3 else next(spare, 2)
+            given[name, place] = 3 if (name, place) in kernels else free
+    for where, size in relations.least.items():
+        placed = _placed(where, rank_of)
+        if placed:
+            given[top(placed)] = max(size, given[top(placed)])
+    for where in relations.picked:
+        placed, size = _placed(where, rank_of), relations.exact(where)
+        if placed and size:
+            given[top(placed)] = size
+    for where, size in relations.fixed.items():
+        placed = _placed(where, rank_of)
+        if placed:
+            given[top(placed)] = max(1, size)
+    return {place: given[top(place)] for place in root}
+
+
+def _placed(place: Place, rank_of: dict[str, int]) -> Place | None:
+    """A dimension counted from the front; None where the tensor has no such one."""
+    name, index = place
+    rank = rank_of.get(name, 0)
+    return (name, index % rank) if -rank <= index < rank else None

@@ -1,0 +1,134 @@
+"""One trial of a recipe: the Function is called, its backward too, and what happened is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...contract.examination.call import Root
+from ...runtime.failure import returned as called
+from ...runtime.modes import unchanged
+from ...runtime.rng import reseed, undisturbed
+from ...runtime.vjp import delivered
+from ..recipe.recipe import Recipe
+
+SEED = 1234
+REFUSED = re.compile(r"Backward returned an (incorrect number of gradients|invalid gradient at index \d+ - got)")
+
+
+class Unfit(Exception):
+    """A call that raised nothing, and yet shows nothing; the message says why."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a trial came to: an ``error`` with the arguments that were ``given``, or None.
+
+    ``finite`` says that every output and every gradient is, ``some`` that a gradient is not zero.
+    ``forward`` says that forward went through; the inputs ``without`` got no gradient.
+    """
+
+    recipe: Recipe
+    given: tuple[Any, ...] = ()
+    error: BaseException | None = None
+    forward: bool = False
+    finite: bool = False
+    some: bool = False
+    without: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether forward went through, and torch itself refused what backward returned, which no recipe may mend."""
+        return self.forward and isinstance(self.error, RuntimeError) and bool(REFUSED.search(str(self.error)))
+
+    @property
+    def works(self) -> bool:
+        """Whether forward gave numbers that require grad, and backward a gradient."""
+        return self.error is None
+
+
+@contextlib.contextmanager
+def untouched() -> Iterator[None]:
+    """Whatever a stranger's Function changes inside, afterwards torch and Python are as they were."""
+    with unchanged(), undisturbed(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
+    """Call with what a recipe builds, and go backward. Raises nothing, whatever the Function raises."""
+    given: tuple[Any, ...] = ()
+    forward, dtype = False, torch.get_default_dtype()
+    try:
+        with torch.enable_grad():
+            pairs = recipe.leaves()
+            given = tuple(one for _, one in pairs)
+            leaves = [leaf for leaf, _ in pairs if leaf is not None]
+            outputs = moving(seeded(call, *given))
+            forward = True
+            found = backwards(outputs, leaves, [torch.ones_like(each) for each in outputs])
+            gradients = [each for each in found if each is not None]
+            if not gradients:
+                raise Unfit("backward gave no gradient for any argument")
+            finite = all(bool(torch.isfinite(each).all()) for each in (*outputs, *gradients))
+            some = any(bool(each.count_nonzero()) for each in gradients)
+            without = tuple(each.name for each, one in zip(recipe.inputs, found, strict=True) if one is None)
+            return Outcome(recipe, given, None, True, finite, some, without)
+    except BaseException as error:  # noqa: BLE001 whatever a stranger's Function raises, SystemExit too, is an outcome
+        return Outcome(recipe, given, error, forward)
+    finally:
+        if torch.get_default_dtype() is not dtype:
+            torch.set_default_dtype(dtype)
+
+
+def backwards(
+    outputs: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]
+) -> list[torch.Tensor | None]:
+    """The gradients of the outputs, so weighted, for each leaf, dense. Raises whatever backward raises."""
+    root = Root.apply(*outputs, *weights)  # type: ignore[no-untyped-call]
+    return delivered(root, leaves)
+
+
+def moving(returned: Any) -> list[torch.Tensor]:
+    """The floating outputs that require grad, mostly finite. Raises ``Unfit`` if there are none."""
+    tensors = list(flat(returned))
+    floats = [each for each in tensors if each.is_floating_point() or each.is_complex()]
+    if not tensors:
+        raise Unfit(f"forward returned no tensor, but {called(returned, 1)}")
+    if not any(each.numel() for each in floats):
+        raise Unfit("forward returned no floating numbers")
+    if not any(each.requires_grad for each in floats):
+        raise Unfit("what forward returned does not require grad")
+    outputs = [each for each in floats if each.requires_grad and each.numel()]
+    shares = [float(torch.isfinite(each.detach()).double().mean()) for each in outputs]
+    if not any(share >= 0.5 for share in shares):
+        raise Unfit("what forward returned is not finite")
+    return outputs
+
+
+def flat(returned: Any) -> Iterator[torch.Tensor]:
+    """The tensors that were returned, in tuples, lists and dicts too."""
+    if isinstance(returned, torch.Tensor):
+        yield returned
+    elif isinstance(returned, tuple | list | dict):
+        for each in returned.values() if isinstance(returned, dict) else returned:
+            yield from flat(each)
+
+
+def seeded(call: Callable[..., Any], *given: Any) -> Any:
+    """Call with the random numbers that every trial has."""
+    reseed(SEED)
+    return call(*given)
+
+
+def size(recipe: Recipe) -> int:
+    """How many numbers the inputs have together."""
+    return sum(math.prod(each.shape) for each in recipe.inputs)

@@ -1,0 +1,249 @@
+"""What a call says about the arguments it is given: torch's functions, Python's own, and the stranger's helpers."""
+
+from __future__ import annotations
+
+import ast
+import math
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd import Function
+
+from .function_source import Written, written
+from .torch_signatures import ALONG, CHOICES, KEYWORDS, PLACES, RANKS, SQUARE
+
+if TYPE_CHECKING:
+    from .reader import Reader
+
+NOT_TENSORS = {"arange", "zeros", "ones", "full", "tensor", "as_tensor", "empty", "eye", "rand", "randn", "from_numpy"}
+WEIGHTS = {"tensor": 2.0, "index": 3.0, "mask": 3.0, "dim": 4.0, "whole": 3.0, "number": 1.5, "sequence": 2.0}
+TYPES = {"Tensor": "tensor", "int": "whole", "float": "number", "bool": "flag", "str": "text", "Number": "number"}
+
+
+class Called:
+    """Reads the calls in what a ``reader`` reads."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def read(self, node: ast.Call) -> None:
+        """Note what a call says of the arguments that stand in it."""
+        reader = self.reader
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        called = (
+            reader.evidence(node.func)
+            if not isinstance(node.func, ast.Attribute) or reader.is_ctx(node.func.value)
+            else None
+        )
+        if called:
+            called.speaks("callable", 6, f"{reader.where} calls it")
+            called.arity = max(called.arity, len(node.args) + len(node.keywords))
+        owner = reader.evidence(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if owner:
+            owner.methods.add(name)
+        callee = reader.resolved(node.func)
+        if isinstance(node.func, ast.Attribute) and reader.is_ctx(node.func.value) and not called:
+            self._of_context(name, node)
+            return
+        if name == "isinstance" and len(node.args) == 2:
+            self._typed(node)
+            return
+        if self._of_strangers(callee):
+            self._follow(callee, node)
+            return
+        method = isinstance(node.func, ast.Attribute) and not isinstance(reader.resolved(node.func.value), ModuleType)
+        given: list[ast.expr] = [node.func.value, *node.args] if method else list(node.args)  # type: ignore[attr-defined]
+        self._placed(name, given, node, callee)
+        self._keywords(node)
+        self._related(name, given, node)
+
+    def product(self, left: ast.expr, right: ast.expr, node: ast.AST) -> None:
+        """A matrix product: the last of the one is as long as the last but one of the other."""
+        one, other = self._operand(left), self._operand(right)
+        for each in (left, right):
+            self.reader.say(each, "tensor", 2, node)
+        for found, side in ((one, right), (other, left)):
+            if found and found[0] in self.reader.notes.arguments:
+                self.reader.notes.arguments[found[0]].at_least(
+                    1 if self.reader.subject(side) else 2, "it is multiplied as a matrix"
+                )
+        if one and other:
+            for name, _ in (one, other):
+                self.reader.notes.arguments[name].supposed += [2]
+            self.reader.notes.relations.tie((one[0], -2 if one[1] else -1), (other[0], -1 if other[1] else -2))
+
+    def _operand(self, node: ast.expr) -> tuple[str, bool] | None:
+        """The argument that is multiplied, and whether it is transposed."""
+        name = self.reader.subject(node)
+        if name:
+            return name, False
+        turned = node.func if isinstance(node, ast.Call) else node
+        if isinstance(turned, ast.Attribute) and turned.attr in ("t", "T", "mT", "transpose", "swapaxes", "permute"):
+            name = self.reader.subject(turned.value)
+            return (name, True) if name else None
+        return None
+
+    def _of_context(self, name: str, node: ast.Call) -> None:
+        if name == "save_for_backward":
+            for each in node.args:
+                self.reader.say(each, "tensor", 3, node, "it is saved for backward")
+                found = self.reader.evidence(each)
+                if found:
+                    found.saved = True
+            saved = [] if any(isinstance(each, ast.Starred) for each in node.args) else node.args
+            if saved:
+                self.reader.notes.memory.saved[:] = [self.reader.subject(each) for each in saved]
+        if name == "mark_dirty":
+            for each in node.args:
+                self.reader.say(each, "tensor", 4, node, "it is changed in place")
+
+    def _typed(self, node: ast.Call) -> None:
+        found = self.reader.evidence(node.args[0])
+        if found:
+            found.typed = True
+        types = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+        weight = 3.0 if self.reader.required else 1.0
+        for place, each in enumerate(types):
+            name = each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "")
+            kind = TYPES.get(name, "sequence" if name in ("tuple", "list", "Sequence", "Iterable") else "object")
+            weight = weight if kind != "sequence" else 0.5
+            self.reader.say(
+                node.args[0], kind, weight / (place + 1), node, f"{self.reader.where} asks whether it is a {name}"
+            )
+
+    def _of_strangers(self, callee: Any) -> bool:
+        """Whether this is a helper in the user's own code."""
+        if isinstance(getattr(callee, "__self__", None), type) and issubclass(callee.__self__, Function):
+            return callee.__name__ == "apply"
+        plain = getattr(callee, "__func__", callee)
+        plain = getattr(plain, "__wrapped__", plain)
+        module = getattr(plain, "__module__", "") or ""
+        return isinstance(plain, FunctionType) and module.split(".")[0] not in ("torch", "numpy", "math", "typing")
+
+    def _follow(self, callee: Any, node: ast.Call) -> None:
+        """Read the helper, in which the arguments have other names."""
+        reader = self.reader
+        applied = isinstance(getattr(callee, "__self__", None), type) and issubclass(callee.__self__, Function)
+        context = applied and "ctx" in _first(callee.__self__)
+        source = written(callee.__self__.forward if applied else callee)
+        if reader.depth <= 0 or source is None:
+            return
+        names = source.parameters[bool(context) :]
+        if isinstance(callee, MethodType) and not applied and source.parameters[:1] == ["self"]:
+            names = names[1:]
+        of = {name: reader.subject(each) for name, each in zip(names, node.args, strict=False)}
+        of |= {each.arg: reader.subject(each.value) for each in node.keywords if each.arg in names}
+        found = {name: subject for name, subject in of.items() if subject}
+        if found:
+            self._inside(source, found, getattr(callee.__self__ if applied else callee, "__name__", "a helper"))
+
+    def _inside(self, source: Written, of: dict[str, str], where: str) -> None:
+        type(self.reader)(source, self.reader.notes, of, where, depth=self.reader.depth - 1).read()
+
+    def _placed(self, name: str, given: list[ast.expr], node: ast.Call, callee: Any) -> None:
+        reader, noted = self.reader, set()
+        for kind, table in PLACES.items():
+            for place in table.get(name, ()):
+                if place < len(given):
+                    reader.say(given[place], kind, WEIGHTS[kind], node, _word(kind, name))
+                    noted.add(place)
+        for place, rank in RANKS.get(name, {}).items():
+            found = reader.evidence(given[place]) if place < len(given) else None
+            if found:
+                found.has_rank(rank, f"it goes to {name}()")
+        first = reader.evidence(given[0]) if given else None
+        if first and name in SQUARE and 0 not in noted:
+            first.square = True
+        owner = str(getattr(callee, "__module__", "") or "")
+        if first and 0 not in noted and name not in NOT_TENSORS and _of_torch(callee, owner):
+            reader.say(given[0], "tensor", 2, node)
+        if name in ("float", "round", "abs") and callee is None:
+            reader.say(given[0] if given else None, "number", 1, node)
+        if getattr(math, name, None) is callee and callee is not None:
+            for each in given:
+                reader.say(each, "number", 3, node)
+        if name in ("int", "bool", "str"):
+            reader.say(given[0] if given else None, {"int": "whole", "bool": "flag", "str": "text"}[name], 1, node)
+        if name == "len":
+            reader.say(given[0] if given else None, "sequence", 1, node)
+
+    def _keywords(self, node: ast.Call) -> None:
+        for each in node.keywords:
+            kind = KEYWORDS.get(each.arg or "")
+            found = self.reader.evidence(each.value)
+            if kind and found:
+                self.reader.say(each.value, kind, 3, node, f"it is passed on as {each.arg}=")
+                found.strings += [word for word in CHOICES.get(each.arg or "", ()) if kind == "text"]
+            if (
+                isinstance(each.value, ast.Constant)
+                and each.arg in ("dim", "axis")
+                and isinstance(node.func, ast.Attribute)
+            ):
+                self._dimensional(
+                    node.func.value if not self.reader.resolved(node.func.value) else node.args[0:1], each.value
+                )
+
+    def _dimensional(self, node: Any, dim: ast.Constant) -> None:
+        found = self.reader.evidence(node[0] if isinstance(node, list) and node else node if node else None)
+        if found and isinstance(dim.value, int) and dim.value > 0:
+            found.at_least(dim.value + 1, f"{self.reader.where} goes along its dim={dim.value}")
+
+    def _related(self, name: str, given: list[ast.expr], node: ast.Call) -> None:
+        relations, arguments = self.reader.notes.relations, self.reader.notes.arguments
+        if name in ("matmul", "mm", "bmm", "dot") and len(given) > 1:
+            self.product(given[0], given[1], node)
+        subjects = [self.reader.subject(each) for each in given[:3]] + [None] * 3
+        x, weight, bias = subjects[:3]
+        if name == "linear" and x and weight:
+            relations.tie((x, -1), (weight, -1))
+        if name in ("linear", "conv1d", "conv2d", "conv3d") and weight and bias:
+            relations.tie((bias, 0), (weight, 0))
+        if name.startswith("conv") and name in RANKS and weight:
+            turned = "transpose" in name
+            relations.kernels += [(weight, -1 - place) for place in range(RANKS[name][0] - 2)]
+            if x:
+                relations.tie((x, 1), (weight, 0 if turned else 1))
+        if name == "sparse_coo_tensor" and x and weight:
+            relations.fixed[x, 0] = 2
+            relations.tie((x, 1), (weight, 0))
+        if name == "einsum" and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
+            self._summed(given[0].value, [self.reader.subject(each) for each in given[1:]])
+        dims = [each.value for each in given[1:2] if isinstance(each, ast.Constant)]
+        if dims and name in ALONG:
+            self._dimensional(given[0], given[1])  # type: ignore[arg-type]
+        if name == "transpose" and all(isinstance(each, ast.Constant) for each in given[1:]) and len(given) == 3:
+            found = self.reader.evidence(given[0])
+            if found:
+                found.at_least(max(each.value for each in given[1:]) + 1, f"`{name}` turns its dimensions")  # type: ignore[attr-defined]
+        if name in SQUARE and subjects[0]:
+            arguments[subjects[0]].square = True
+
+    def _summed(self, equation: str, subjects: list[str | None]) -> None:
+        """The letters of an einsum name the dimensions."""
+        seen: dict[str, tuple[str, int]] = {}
+        for letters, subject in zip(equation.replace(" ", "").split("->")[0].split(","), subjects, strict=False):
+            if not subject or "." in letters:
+                continue
+            self.reader.notes.arguments[subject].has_rank(len(letters), f"einsum calls it {letters!r}")
+            for place, letter in enumerate(letters):
+                if letter in seen:
+                    self.reader.notes.relations.tie(seen[letter], (subject, place))
+                seen[letter] = (subject, place)
+
+
+def _first(function: type[Function]) -> tuple[str, ...]:
+    """What the first parameter of forward is: ctx, unless there is a setup_context."""
+    return () if function.setup_context is not Function.setup_context else ("ctx",)
+
+
+def _of_torch(callee: Any, owner: str) -> bool:
+    if owner.split(".")[0] in ("torch", "numpy") or isinstance(callee, torch._C.ScriptFunction):
+        return True
+    return type(callee).__name__ in ("builtin_function_or_method", "ufunc", "method_descriptor") and not owner
+
+
+def _word(kind: str, name: str) -> str:
+    words = {"dim": f"{name}() takes it for a dimension", "whole": f"{name}() takes it for a whole number"}
+    words |= {"index": f"{name}() takes it for an index", "mask": f"{name}() takes it for a mask"}
+    return words.get(kind, f"it goes to {name}()")

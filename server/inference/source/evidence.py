@@ -1,0 +1,135 @@
+"""What was found out about one argument: what speaks for each kind of thing it may be, and for each shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .torch_signatures import misspelled
+
+# Shares of a few elements that are neither none of them nor all.
+SEEN = (0.2, 0.8)
+
+
+@dataclass
+class Evidence:
+    """The evidence about one argument, collected by a reader of its Function's source.
+
+    ``weights`` says how much speaks for each kind (tensor, index, mask, number, whole, dim, flag, text, sequence,
+    callable, dtype, device, object, nothing), ``reasons`` the strongest reason for it, in words that follow "because".
+    ``ranks`` are the numbers of dimensions it is said to have, of which it has at least ``least``; those
+    ``supposed`` it may have. ``strings`` and ``numbers`` are what it is compared with, ``length`` how many are unpacked
+    from it, ``arity`` how many arguments it is called with, ``used`` the methods that do anything with it.
+    ``past`` are values that lead past what the Function does. ``members`` are the attributes that are read from it and
+    that no tensor has, of which ``methods`` are called, and ``keys`` the strings it is indexed with; ``typed`` says
+    that its type is asked for, so that it may be of several. ``once`` says that its indices have to be all different,
+    ``single`` that its numbers are read as those of single precision, ``saved`` that it is kept as only a tensor can
+    be, and ``few`` that it is a row of which each element is picked by itself. ``share`` says that it is a part of a
+    size, ``step`` that something is divided by it before it is rounded, ``switch`` that one of its elements is 0 or 1;
+    its numbers are to lie between ``low`` and ``high``.
+    """
+
+    name: str
+    weights: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, tuple[float, str]] = field(default_factory=dict)
+    strings: list[str] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    supposed: list[int] = field(default_factory=list)
+    least: int = 0
+    rank_reason: str = ""
+    length: int = 0
+    square: bool = False
+    even: bool = False
+    differentiable: bool | None = None
+    members: list[str] = field(default_factory=list)
+    methods: set[str] = field(default_factory=set)
+    keys: list[str] = field(default_factory=list)
+    typed: bool = False
+    numbers: list[int] = field(default_factory=list)
+    past: list[object] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    arity: int = 1
+    once: bool = False
+    single: bool = False
+    saved: bool = False
+    few: bool = False
+    share: bool = False
+    step: bool = False
+    switch: bool = False
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def foreign(self) -> list[str]:
+        """The attributes that are read from it and that no tensor has, nor any spelled nearly so."""
+        return [each for each in dict.fromkeys(self.members) if not misspelled(each)]
+
+    def speaks(self, kind: str, weight: float, reason: str) -> None:
+        """Count something that speaks for a kind."""
+        self.weights[kind] = self.weight(kind) + weight
+        if weight > self.reasons.get(kind, (0.0, ""))[0]:
+            self.reasons[kind] = (weight, reason)
+
+    def leads_past(self, value: object) -> bool:
+        """Whether with this value nothing of what the Function does is seen; True is not 1 here.
+
+        Where both True and False do, neither says more than the other. A share that is small, or nearly all, may be
+        that of no element.
+        """
+        if self.share and isinstance(value, int | float) and not SEEN[0] <= value <= SEEN[1]:
+            return True
+        if isinstance(value, bool) and {each for each in self.past if isinstance(each, bool)} == {True, False}:
+            return False
+        return any(isinstance(each, bool) == isinstance(value, bool) and each == value for each in self.past)
+
+    def weight(self, kind: str) -> float:
+        """How much speaks for a kind."""
+        return self.weights.get(kind, 0.0)
+
+    def why(self, kind: str) -> str:
+        """The strongest reason for a kind; "" if there is none."""
+        return self.reasons.get(kind, (0.0, ""))[1]
+
+    def has_rank(self, rank: int, reason: str, sure: bool = True) -> None:
+        """It has this number of dimensions; or, if that is not ``sure``, it may have."""
+        found = self.ranks if sure else self.supposed
+        if rank not in found and 0 <= rank <= 6:
+            found.append(rank)
+            self.rank_reason = self.rank_reason or reason
+
+    def at_least(self, rank: int, reason: str) -> None:
+        """It has this number of dimensions or more."""
+        if self.least < rank <= 6:
+            self.least = rank
+            if rank > 1:
+                self.rank_reason = reason
+
+
+@dataclass
+class Relations:
+    """What is known about several tensors at once: dimensions of equal size, and what was unpacked into which name.
+
+    A dimension is an argument's name and its place, negative from the end. ``fixed`` dimensions have the size that is
+    asked for, and others are at ``least`` so long. ``picked`` are the places that are picked from one, None for a place
+    that is not written out.
+    """
+
+    equal: list[tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=list)
+    kernels: list[tuple[str, int]] = field(default_factory=list)
+    fixed: dict[tuple[str, int], int] = field(default_factory=dict)
+    least: dict[tuple[str, int], int] = field(default_factory=dict)
+    alike: list[tuple[str, str]] = field(default_factory=list)
+    picked: dict[tuple[str, int], set[int | None]] = field(default_factory=dict)
+
+    def exact(self, place: tuple[str, int]) -> int:
+        """How long a dimension is of which the first two or more elements are picked one by one; 0 if none is."""
+        found = self.picked.get(place, set())
+        return len(found) if len(found) > 1 and found == set(range(len(found))) else 0
+
+    def reach(self, place: tuple[str, int], size: int) -> None:
+        """A dimension is at least so long."""
+        self.least[place] = max(size, self.least.get(place, 0))
+
+    def tie(self, one: tuple[str, int], other: tuple[str, int]) -> None:
+        """Two dimensions have the same size."""
+        if one != other and (one, other) not in self.equal:
+            self.equal.append((one, other))

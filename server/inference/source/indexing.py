@@ -1,0 +1,69 @@
+"""What a reader learns from the places of a tensor that are picked, or that something is laid into."""
+
+from __future__ import annotations
+
+import ast
+
+from .conditions import Conditions
+from .evidence import Evidence
+from .name_binding import quoted, whole
+from .torch_signatures import BLANK
+
+
+class Places(Conditions):
+    """Reads subscripts; ``blank`` are the local names of tensors that have no numbers yet."""
+
+    blank: frozenset[str] = frozenset()
+
+    def laid(self, target: ast.expr, value: ast.expr) -> None:
+        """What is laid into places of a tensor without numbers has to fill it: each place is named once."""
+        if isinstance(target, ast.Name):
+            called = value.func if isinstance(value, ast.Call) else None
+            blank = isinstance(called, ast.Attribute) and called.attr in BLANK
+            self.blank = self.blank | {target.id} if blank else self.blank - {target.id}
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in self.blank:
+            for each in target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]:
+                found = self.evidence(each)
+                if found:
+                    found.once = True
+
+    def paired(self, viewed: ast.expr, as_what: ast.expr) -> None:
+        """Pairs of numbers that are read as complex ones, two of single precision as one of complex64."""
+        said = as_what.attr if isinstance(as_what, ast.Attribute) else getattr(as_what, "value", "")
+        found = self.evidence(viewed)
+        if found and said in ("complex64", "complex128"):
+            self.notes.relations.fixed[found.name, -1] = 2
+            found.single = found.single or said == "complex64"
+
+    def indexed(self, found: Evidence, node: ast.Subscript) -> None:
+        """Note what a subscript of an argument says of it, and of what stands in it."""
+        reason = f"{self.where} indexes `{quoted(node)}`"
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        taken = [each for each in parts if not (isinstance(each, ast.Constant) and each.value in (None, ...))]
+        if isinstance(node.slice, ast.Tuple):
+            found.speaks("tensor", 4, reason)
+            found.at_least(len(taken), reason)
+        elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            found.speaks("object", 3, reason)
+            found.keys.append(node.slice.value)
+        elif isinstance(node.slice, ast.Slice):
+            found.speaks("tensor", 0.5, reason)
+        else:
+            found.speaks("sequence", 1.5, reason)
+            found.length = max(found.length, (whole(node.slice) or 0) + 1)
+        dots = any(
+            isinstance(each, ast.Constant) and each.value is ... for each in parts[: len(parts) - len(taken) + 1]
+        )
+        for place, each in enumerate(taken):
+            self.say(each, "index", 1.5, node, f"`{quoted(node)}` picks with it")
+            self._reaches(found.name, place - len(taken) if dots else place, each)
+
+    def _reaches(self, name: str, place: int, part: ast.expr) -> None:
+        """How long a dimension has to be for what is picked from it."""
+        if not isinstance(part, ast.Slice) or part.lower or part.upper or part.step:
+            alone = whole(part)
+            self.notes.relations.picked.setdefault((name, place), set()).add(alone)
+        last = whole(part.upper) if isinstance(part, ast.Slice) else whole(part)
+        least = (last or 0) + (not isinstance(part, ast.Slice))
+        if last is not None and 1 < least < 20 and last >= 0:
+            self.notes.relations.reach((name, place), least)

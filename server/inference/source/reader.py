@@ -1,0 +1,211 @@
+"""A reader of a Function's source: notes what is done with each argument, under all its names."""
+
+from __future__ import annotations
+
+import ast
+
+from .calls import Called
+from .evidence import Evidence
+from .function_source import Written
+from .name_binding import Notebook, quoted
+from .quantities import Amounts
+from .torch_signatures import CASTS, ON_MAPPINGS, ON_STRINGS, ON_TENSORS, PLAIN, RANKS, SQUARE
+
+
+class Reader(Amounts):
+    """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
+
+    def __init__(
+        self, source: Written, notes: Notebook, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
+    ) -> None:
+        super().__init__(source, notes, of, ctx)
+        self.where, self.depth, self.required = where, depth, False
+        self.calls = Called(self)
+
+    def read(self) -> None:
+        """Read it all."""
+        for each in self.source.statements:
+            self.visit(each)
+
+    # Statements.
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if isinstance(node.value, ast.IfExp):
+            self.leads_past(node.value)
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self._kept(node.targets, node.value)
+        for target in node.targets:
+            self.laid(target, node.value)
+            self._counts(target, node.value)
+            self.bind(target, node.value)
+            if isinstance(target, ast.Subscript):
+                self.visit(target)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._kept([node.target], node.value)
+            self.bind(node.target, node.value)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self.bind(node.target, node.value)
+
+    def visit_For(self, node: ast.For) -> None:
+        self.say(node.iter, "sequence", 3, node.iter, f"{self.where} goes through it with for")
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        self.leads_past(node)
+        refused = any(isinstance(each, ast.Raise) for each in node.body)
+        if refused:
+            self.bounded(node.test, False)
+        self.test(node.test, refused)
+        for each in (*node.body, *node.orelse):
+            self.visit(each)
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self.test(node.test)
+        self.visit(node.body)
+        self.visit(node.orelse)
+
+    def visit_While(self, node: ast.While) -> None:
+        self.test(node.test)
+        self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        alternatives = (
+            node.test.values if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or) else []
+        )
+        self.bounded(node.test, True)
+        # Of several that would do, the first is asked for; the others may contradict it.
+        needed = next((each for each in alternatives if not _of_none(each)), node.test)
+        self.test(needed, refused=True)
+        for each in alternatives:
+            if each is not needed:
+                self.test(each)
+
+    # Expressions.
+
+    def visit_Name(self, node: ast.Name) -> None:
+        found = self.evidence(node)
+        if found and isinstance(node.ctx, ast.Load):
+            found.used.add(self.where)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        kept = self.evidence(node)
+        if kept and self.is_ctx(node.value):
+            kept.used.add(self.where)
+        found = self.evidence(node.value)
+        if found:
+            self._member(found, node)
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.calls.read(node)
+        self.shared(node)
+        self.stepped(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and len(node.args) == 1:
+            self.paired(node.func.value, node.args[0])
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "save_for_backward"):
+            self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        found = self.evidence(node.value)
+        if found:
+            self.indexed(found, node)
+        where = self.dimension(node)
+        if where and where[0] in self.notes.arguments:
+            place = where[1]
+            least = place + 1 if place >= 0 else -place
+            self.notes.arguments[where[0]].at_least(least, f"{self.where} asks for `{quoted(node)}`")
+        table = self.resolved(node.value)
+        if isinstance(table, dict) and self.subject(node.slice):
+            self.chosen(node.slice, [each for each in table if isinstance(each, str)])
+        self.generic_visit(node)
+
+    def visit_Slice(self, node: ast.Slice) -> None:
+        for each in (node.lower, node.upper, node.step):
+            self.say(each, "whole", 4, node, "it bounds a slice")
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if isinstance(node.op, ast.MatMult):
+            self.calls.product(node.left, node.right, node)
+        if isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
+            self.say(node.right, "whole", 3, node)
+        if isinstance(node.op, ast.LShift):
+            self.say(node.right, "whole", 4, node)
+        if isinstance(node.op, ast.FloorDiv | ast.Mod):
+            self.say(node.right, "whole", 1.5, node)
+            self._even(node.left)
+        if isinstance(node.op, ast.BitAnd | ast.BitOr):
+            self.say(node.left, "mask", 1, node)
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.Invert):
+            self.say(node.operand, "mask", 4, node)
+        self.generic_visit(node)
+
+    def visit_Starred(self, node: ast.Starred) -> None:
+        self.say(node.value, "sequence", 3, node)
+        self.generic_visit(node)
+
+    # What is noted.
+
+    def _kept(self, targets: list[ast.expr], value: ast.expr) -> None:
+        """An argument that is only put aside, on ctx, is not used by it."""
+        aside = len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self.is_ctx(targets[0].value)
+        if aside and self.subject(value):
+            self.say(value, "number", 0.5, value, f"it is kept as an attribute of {self.ctx}")
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in CASTS:
+            found = self.evidence(value.args[0]) if value.args else None
+            if found:
+                found.used.add(value.func.attr)
+            for each in value.args if not found else ():
+                self.visit(each)
+        else:
+            self.visit(value)
+
+    def _counts(self, target: ast.expr, value: ast.expr) -> None:
+        if not isinstance(target, ast.Tuple | ast.List):
+            return
+        more = sum(isinstance(each, ast.Starred) for each in target.elts)
+        count, shaped, found = len(target.elts) - more, self.shaped(value), self.evidence(value)
+        what = f"unpacked into {count}{' or more' if more else ''} in {self.where}"
+        if shaped and shaped in self.notes.arguments:
+            known = self.notes.arguments[shaped]
+            known.at_least(count, f"its shape is {what}") if more else known.has_rank(count, f"its shape is {what}")
+        elif found and not self.items(value):
+            found.speaks("sequence", 4, f"it is {what}")
+            found.length = found.length or count
+
+    def _member(self, found: Evidence, node: ast.Attribute) -> None:
+        reason = f"{self.where} uses `{quoted(node)}`"
+        if node.attr in ON_TENSORS:
+            found.speaks("tensor", 4, reason)
+            found.square = found.square or node.attr in SQUARE
+            rank = RANKS.get(node.attr, {}).get(0, 2 if node.attr == "T" else 0)
+            if rank:
+                found.has_rank(rank, reason)
+        elif node.attr in ON_STRINGS:
+            found.speaks("text", 3, reason)
+        elif node.attr in ON_MAPPINGS:
+            found.speaks("object", 2, reason)
+        elif node.attr not in PLAIN:
+            found.speaks("object", 3, reason)
+            found.members.append(node.attr)
+
+    def _even(self, node: ast.expr) -> None:
+        where = self.dimension(node)
+        if where and where[0] in self.notes.arguments:
+            self.notes.arguments[where[0]].even = True
+
+
+def _of_none(node: ast.expr) -> bool:
+    """Whether this asks for None."""
+    return isinstance(node, ast.Compare) and any(
+        isinstance(each, ast.Constant) and each.value is None for each in node.comparators
+    )

@@ -1,0 +1,159 @@
+"""What a Function's ``forward`` is declared to take: names, annotations and defaults, without ctx."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from torch.autograd import Function
+from torch.autograd.function import _SingleLevelFunction
+
+from ..recipe.recipe import NotInferred
+
+MISSING: Any = inspect.Parameter.empty
+# What an argument of a star is if it is not passed.
+LEFT_OUT: Any = object()
+# A decorator that forgets its Function's signature leaves *args, **kwargs.
+_BASE = _SingleLevelFunction
+BACKWARD = "Write a static method backward(ctx, grad_output) that returns one gradient for each argument of forward"
+
+
+class Unfit(NotInferred):
+    """No arguments would do: the class itself has to become another first."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One positional argument of ``forward``; a ``star`` stands for any number of them.
+
+    ``annotation`` is its text, ``default`` is ``MISSING`` where there is none.
+    """
+
+    name: str
+    annotation: str = ""
+    default: Any = MISSING
+    star: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Whether a call has to pass it."""
+        return self.default is MISSING and not self.star
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How a Function, or a plain function of tensors, is called.
+
+    ``methods`` are its Python functions that a reader may learn from, by role: ``forward``, ``setup_context``,
+    ``backward``; ``context`` is the name that ``forward`` has for ctx, "" where it takes none.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    methods: dict[str, Any]
+    context: str
+    call: Callable[..., Any]
+    plain: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arguments; that of a star as ``*name``."""
+        return tuple("*" * each.star + each.name for each in self.arguments)
+
+
+def signature_of(function: Any) -> Signature:
+    """How a Function class or a plain function is called.
+
+    Raises ``Unfit`` where it cannot be called with tensors at all: no backward, no forward, no argument.
+    """
+    if not (isinstance(function, type) and issubclass(function, Function)):
+        return _plain(function)
+    _refuse_incomplete(function)
+    forward = function.forward
+    parameters = _parameters(forward, function.__name__)
+    context = ""
+    if function.setup_context is _BASE.setup_context:
+        context = parameters[0].name if parameters else ""
+        # *args takes ctx with all the others.
+        parameters = (
+            parameters if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL else parameters[1:]
+        )
+    methods = {"forward": forward}
+    if not context:
+        methods["setup_context"] = function.setup_context
+    methods["backward"] = function.backward if function.backward is not _BASE.backward else function.vjp
+    arguments = _arguments(parameters, function.__name__)
+    return Signature(function.__name__, arguments, methods, context, function.apply)
+
+
+def not_static(function: Any) -> bool:
+    """Whether ``forward`` is a method of an object, as old Functions had it."""
+    return isinstance(inspect.getattr_static(function, "forward", None), FunctionType)
+
+
+def _plain(function: Any) -> Signature:
+    name = getattr(function, "__name__", type(function).__name__)
+    if not callable(function):
+        raise Unfit(f"{name} can not be called; name a Function or a function of tensors.")
+    if isinstance(function, type):
+        raise Unfit(
+            f"{name} is a class, but no torch.autograd.Function; name a class that derives from it, or a function of "
+            "tensors."
+        )
+    arguments = _arguments(_parameters(function, name), name)
+    return Signature(name, arguments, {"forward": function}, "", function, plain=True)
+
+
+def _refuse_incomplete(function: Any) -> None:
+    name = function.__name__
+    if function.forward is _BASE.forward:
+        raise Unfit(
+            f"{name} has no forward of its own, so it cannot be called; write a static method forward(ctx, x), or name "
+            "a class that derives from it."
+        )
+    if function.backward is _BASE.backward and function.vjp is _BASE.vjp:
+        raise Unfit(f"{name} has no backward, so there is no gradient to look at. {BACKWARD}.")
+
+
+def _parameters(function: Any, name: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError) as error:
+        raise Unfit(
+            f"Python does not know what arguments {name} takes, as for functions not written in Python; wrap it: "
+            "def my_function(x): return ..."
+        ) from error
+
+
+def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[Argument, ...]:
+    taken = []
+    for each in parameters:
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is MISSING:
+            raise Unfit(
+                f"{name} has to be given {each.name!r} by keyword, and apply passes arguments by position only; take "
+                f"the * out of its signature, or give {each.name!r} a default.",
+                each.name,
+            )
+        if each.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD):
+            star = each.kind is inspect.Parameter.VAR_POSITIONAL
+            taken.append(Argument(each.name, _annotation(each.annotation), each.default, star))
+    if not taken:
+        raise Unfit(
+            f"forward of {name} takes no argument besides ctx, so there is nothing to sweep; let it take a tensor: "
+            "forward(ctx, x)."
+        )
+    return tuple(taken)
+
+
+def _annotation(annotation: Any) -> str:
+    """The text of an annotation, without the modules in it."""
+    if annotation is MISSING:
+        return ""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if not text or hasattr(annotation, "__args__"):
+        text = str(annotation)
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z])", "", text)

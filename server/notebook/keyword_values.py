@@ -1,0 +1,64 @@
+"""Values that are given by name: those of arguments become part of the recipe, so that it says what was used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..inference.construction.output_names import free
+from ..inference.recipe.recipe import Constant, Recipe
+from ..inference.source.signature import Argument
+from ..protocol.errors import BadQuestion
+from ..protocol.suggest import meant
+from ..url.parse import NAMES
+from ..user_code.example_inputs import constant
+
+
+def settled(recipe: Recipe, values: Mapping[str, Any], arguments: tuple[Argument, ...]) -> tuple[Recipe, list[str]]:
+    """The recipe with the values of its constants, and which of the names were those of arguments of it.
+
+    A number stays one of the kind that the recipe has, where it can; arguments that it leaves out are added as far as
+    there are defaults for those between. Values of tensors are no part of a recipe, None, flags and words are.
+    """
+    recipe = _longer(recipe, values, arguments)
+    names = free(each.name for each in recipe.arguments)
+    given = {each.name: values[names[each.name]] for each in recipe.arguments if names[each.name] in values}
+    taken = {
+        each.name: _like(each, given[each.name])
+        for each in recipe.arguments
+        if each.name in given and (isinstance(each, Constant) or _is_no_tensor(given[each.name]))
+    }
+    changed = Recipe(tuple(taken.get(each.name, each) for each in recipe.arguments))
+    return changed, [names[name] for name in taken]
+
+
+def check_names(name: str, values: Mapping[str, Any], there: list[str]) -> None:
+    """Raise ``BadQuestion`` for a name that is neither one of those that there are nor one of an address."""
+    for each in values:
+        if each not in (*there, *NAMES):
+            close = meant(each, [*there, *NAMES])
+            hint = f"; did you mean {close}? It has" if close else "; it has"
+            raise BadQuestion(f"{name} has no argument {each}{hint} {', '.join(there)}.")
+
+
+def _longer(recipe: Recipe, values: Mapping[str, Any], arguments: tuple[Argument, ...]) -> Recipe:
+    known, rest = {each.name for each in recipe.arguments}, list[Constant]()
+    added = recipe
+    for each in arguments:
+        if each.name in known:
+            continue
+        if each.star or (each.required and each.name not in values):
+            break
+        rest.append(constant(each.name, values.get(each.name, each.default)))
+        if each.name in values and each.name not in NAMES:
+            added = Recipe((*recipe.arguments, *rest))
+    return added
+
+
+def _like(before: Any, value: Any) -> Constant:
+    whole = isinstance(before, Constant) and type(before.value) is float and type(value) is int
+    return constant(before.name, float(value) if whole else value)
+
+
+def _is_no_tensor(value: Any) -> bool:
+    return value is None or isinstance(value, bool | str)

@@ -1,0 +1,115 @@
+"""A function on the rows of a grid: its values and slopes, measured twice where they are doubtful."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.finite_differences import BOUNDS, Kind, Slopes, differentiate
+from ..differentiation.noise import EPSILON, Array, Forward
+from ..differentiation.recheck import looked_at_again
+from ..sampling.grid import Rows
+
+# Up to so many points that contradict backward, by more than this, are measured twice.
+LONE = 32
+LONE_TOLERANCE = 1e-13
+# The finer ladder says something else where it explains this share of the contradiction …
+FINER = 0.1
+# … and steps have gone unseen where it does so at this share of the points.
+UNSEEN = 0.25
+# Between two points a slope may be so many times what it is at them.
+STEEPER = 4.0
+# So many last places are no movement.
+PLACES = 16.0
+# More jumps on the rows than these few have not been located between them.
+FEW = 2
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The values of a function on the rows of a grid, and its slopes by differences.
+
+    ``unseen`` says that the function moves in steps closer together than the rows.
+    """
+
+    values: Array
+    slopes: Slopes
+    unseen: bool = False
+
+
+def measured(
+    section: Section, at: Rows, values: Array, span: float, step: float | None = None, precision: float = EPSILON
+) -> Curve:
+    """The curve of a section that has these ``values``; rows beside a jump have a slope on their far side only."""
+    slopes = differentiate(inside(section, at.x), at.x, values, span, step, precision)
+    value, kind, error = slopes.value.copy(), slopes.kind.copy(), slopes.error.copy()
+    for beside, side in ((at.below, slopes.left), (at.above, slopes.right)):
+        value[beside] = side[beside]
+        kind[beside] = Kind.EDGE
+        error[beside] = np.nan
+    found = replace(slopes, value=value, kind=kind, error=error)
+    unseen = bool((kind[~at.gap] == Kind.JUMP).sum() > FEW) or _steps(at, values, found)
+    return Curve(values, found, unseen)
+
+
+def _steps(at: Rows, values: Array, slopes: Slopes) -> bool:
+    """Whether the function moves between the rows by more than its slopes at them account for, in many of the cells."""
+    steep = np.abs(slopes.value) + BOUNDS * slopes.error
+    with np.errstate(all="ignore"):
+        accounted = STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + PLACES * EPSILON * np.abs(values[1:])
+        moved, smooth = np.abs(np.diff(values)), slopes.kind == Kind.SMOOTH
+    known = smooth[1:] & smooth[:-1] & np.isfinite(moved)
+    return bool(known.any() and (moved > accounted)[known].mean() > UNSEEN)
+
+
+def without_slopes(curve: Curve) -> Curve:
+    """The curve of a function that answers otherwise each time it is asked, and has no slope that could be drawn."""
+    slopes = curve.slopes
+    nowhere, unknown = np.full(slopes.value.shape, np.nan), np.full(slopes.kind.shape, Kind.UNRESOLVED, np.int8)
+    slopes = replace(slopes, value=nowhere, left=nowhere, right=nowhere, error=nowhere, kind=unknown)
+    return replace(curve, slopes=slopes, unseen=False)
+
+
+def inside(section: Section, x: Array) -> Forward:
+    """The section's forward for points a little beyond ``x`` too: NaN there if the Function refuses them."""
+
+    def forward(t: Array) -> Array:
+        try:
+            return section.forward(t)
+        except FunctionFailed:
+            within = (t >= x[0]) & (t <= x[-1])
+            y = np.full(t.shape, np.nan)
+            if within.any():
+                y[within] = section.forward(t[within])
+            return y
+
+    return forward
+
+
+def second_look(section: Section, at: Rows, curve: Curve, analytical: Array | None, grad_output: float) -> Curve:
+    """The curve, with some points measured again by the finer ladder where it seems to contradict backward.
+
+    A few points may have a bound too tight, and are all looked at again. Of many, some are witnesses: if the
+    finer ladder finds something else there, steps have gone unseen between the points of the coarser one, and
+    no point of the curve is to be believed before it has been looked at again.
+    """
+    if analytical is None or not grad_output:
+        return curve
+    slopes, smooth = curve.slopes, curve.slopes.kind == Kind.SMOOTH
+    with np.errstate(all="ignore"):
+        off = np.abs(analytical / grad_output - slopes.value)
+        doubted = np.flatnonzero(smooth & ~(off <= BOUNDS * slopes.error + LONE_TOLERANCE * np.abs(slopes.value)))
+    if not doubted.size:
+        return curve
+    forward = inside(section, at.x)
+    some = doubted[np.linspace(0, doubted.size - 1, min(LONE, doubted.size)).astype(np.intp)]
+    again = looked_at_again(forward, at.x, curve.values, slopes, some)
+    with np.errstate(all="ignore"):
+        surprised = (again.kind != Kind.SMOOTH) | (np.abs(again.value - slopes.value) + again.error > FINER * off)
+    unseen = bool(doubted.size > LONE and surprised[some].mean() > UNSEEN)
+    if unseen:
+        again = looked_at_again(forward, at.x, curve.values, slopes, np.flatnonzero(smooth))
+    return Curve(curve.values, again, unseen or curve.unseen)

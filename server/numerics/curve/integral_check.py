@@ -1,0 +1,237 @@
+"""The area check: what forward rises by over a cell, against the area under what backward returned there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.noise import Array, Forward
+from ..differentiation.quadrature import quadrature, rounding
+from ..sampling.grid import Rows
+from ..tolerance import Tolerance
+
+Mask = NDArray[np.bool_]
+
+# Where each point costs a call of its own, cells reach over so many rows.
+EVERY = 5
+# Cells that leave more than these shares of what they may, and of the noise, are refined: the rest would add up.
+EXACT, HEARD = 0.05, 0.25
+TRUNCATION = 0.02
+FALLS = 0.1
+# Of those so many are examined; the others are as most of these are.
+MOST, MOST_ONE_BY_ONE = 64, 8
+# Where a residual sits the cell is cut into so many parts, and those parts again, so often and no more than so many.
+PARTS = 4
+CLOSER = 8
+OPEN, OPEN_ONE_BY_ONE = 256, 16
+# A residual is backward's fault where no part alone holds more than this share of it, and the quadrature has moved
+# by no more than that when the parts were cut.
+ALONE = 0.6
+MOVED = 0.125
+# That is put to the test by cutting it into so many parts at once.
+CUTS, CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
+# A residual is made in steps if it is in less than this share of so many parts, three times over.
+STEPPED, STEPS = 32, 3
+FEW, STILL = 0.25, 1e-3
+
+
+@dataclass(frozen=True)
+class Area:
+    """One element a cell between rows of a section, in units of ``grad_input`` times length.
+
+    ``ends`` are the rows between which the cells lie, one more than there are cells. ``rise`` is ``grad_output``
+    times what forward rises by from ``left`` to ``right``, ``area`` the quadrature of what backward returned; NaN
+    where a gap or an infinity is in the way. ``noise`` (at the ends) bounds forward's rounding, ``unsure`` what is
+    not accounted for because a kink is not known to the last place, or backward's own rounding. ``leaps``: however
+    close one looks, the residual sits in one place, where forward jumps or bends, and nothing is known of the rest.
+    """
+
+    ends: NDArray[np.intp]
+    left: Array
+    right: Array
+    rise: Array
+    area: Array
+    noise: Array
+    unsure: Array
+    leaps: Mask
+
+    @property
+    def residual(self) -> Array:
+        """What forward rises by and backward does not account for."""
+        return self.rise - self.area
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What backward should be the gradient of: a forward, its ``values`` at the rows, and how far they may be off.
+
+    ``gradient`` is what backward returned there; ``precise`` is forward in double precision, where it can be had.
+    """
+
+    forward: Forward
+    values: Array
+    noise: Array
+    gradient: Array
+    precise: Forward
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of a section before they are examined closer."""
+
+    section: Section
+    forward: Forward
+    precise: Forward
+    grad_output: float
+    left: Array
+    right: Array
+    rise: Array
+    area: Array
+    rounding: Array
+
+
+def area_check(
+    section: Section, at: Rows, followed: Followed, grad_output: float, tolerance: Tolerance, share: Array, doubt: Array
+) -> Area | None:
+    """The areas of all cells of ``at`` under what the section's backward returns; None where it returns nothing.
+
+    ``followed`` is what backward should be the gradient of; ``share`` is how much of ``tolerance.atol`` holds at each
+    row, ``doubt`` what a rise may be off by there because a kink is not known to the last place. Where the
+    residual is beyond the ``tolerance`` the quadrature is refined.
+    Source: the fundamental theorem of calculus, with the nodes of C. F. Gauss (1814).
+    """
+    if at.x.size < 2 or not grad_output:
+        return None
+    ends = _ends(section, at)
+    left, right = at.x[ends[:-1]], at.x[ends[1:]]
+    rise = grad_output * np.diff(followed.values[ends])
+    rise[at.gap[ends[:-1]] | at.gap[ends[1:]] | at.below[ends[:-1]] & at.above[ends[1:]]] = np.nan
+    noise = abs(grad_output) * followed.noise[ends]
+    unsure = doubt[ends[:-1]] + doubt[ends[1:]]
+    try:
+        area = quadrature(section, left, right, grad_output)
+        held = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
+        slack = (right - left) * held + tolerance.rtol * np.abs(area)
+        heard = noise[:-1] + noise[1:] + unsure
+        bent = _truncation(area, right - left, followed.gradient[ends]) > EXACT * slack
+        doubted = np.flatnonzero((bent | (np.abs(rise - area) > HEARD * heard)) & (np.abs(rise - area) > EXACT * slack))
+        cells = _Cells(section, followed.forward, followed.precise, grad_output, left, right, rise, area, heard)
+        area, leaps, hidden = _examined(cells, doubted, slack + heard)
+    except FunctionFailed:  # it accepts the rows, and not what lies between them
+        return None
+    return Area(ends, left, right, rise, area, noise, unsure + hidden, leaps)
+
+
+def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
+    """The rows between which there are cells: all, or where each point costs a call some, and all special ones."""
+    if section.stacked:
+        return np.arange(at.x.size)
+    special = at.gap | at.below | at.above
+    return np.flatnonzero(special | (np.arange(at.x.size) % EVERY == 0) | (np.arange(at.x.size) == at.x.size - 1))
+
+
+def _truncation(area: Array, width: Array, gradient: Array) -> Array:
+    """What three nodes may miss of each cell, guessed from what two ends say: the next order of a falling series."""
+    share = np.abs(width * (gradient[:-1] + gradient[1:]) / 2 - area) / np.abs(area)
+    return TRUNCATION * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
+
+
+def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask, Array]:
+    """The areas, refined where they leave a residual, whether that is still none of backward's, and its rounding."""
+    area, leaps, hidden = cells.area.copy(), np.zeros(cells.area.size, bool), np.zeros(cells.area.size)
+    if not doubted.size:
+        return area, leaps, hidden
+    _refine(cells, doubted, area)
+    doubted = doubted[np.abs(cells.rise - area)[doubted] > allowed[doubted]]
+    if not doubted.size:
+        return area, leaps, hidden
+    most = MOST if cells.section.stacked else MOST_ONE_BY_ONE
+    some = doubted[np.linspace(0, doubted.size - 1, min(most, doubted.size)).astype(np.intp)]
+    area[some] = cells.area[some]
+    wrong = _closer(cells, some, area, allowed)
+    still = np.abs(cells.rise - area)[some] > allowed[some]
+    leaps[some] = still & ~wrong
+    hidden[some] = rounding(cells.section, cells.forward, cells.left[some], cells.right[some], cells.grad_output)
+    # What most of the examined turned out not to be, the others are not either.
+    fault = still & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
+    leaps[np.setdiff1d(doubted, some)] = bool(fault.mean() < 0.5)
+    return area, leaps, hidden
+
+
+def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
+    """Cut cells into ever more parts, as long as their residual falls as only the quadrature's own error does."""
+    for count in (PARTS, PARTS**2, PARTS**3)[: 3 if cells.section.stacked else 2]:
+        edges = cells.left[some] + (cells.right - cells.left)[some] * np.linspace(0, 1, count + 1)[:, None]
+        edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
+        finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
+        before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
+        area[some] = finer
+        some = some[(after < FALLS * before) & (after > HEARD**2 * cells.rounding[some])]
+        if not some.size:
+            break
+
+
+def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) -> Mask:
+    """Refine the ``area`` of some cells where their residual sits; whether it is spread over a part of the cell.
+
+    A curve too bent for three nodes and a kink lose their residual on the way, a wrong formula has it everywhere in
+    its part, and a jump of forward keeps it in one place.
+    """
+    scale, section = cells.grad_output, cells.section
+    owner, low, high, known = some, cells.left[some], cells.right[some], cells.area[some]
+    fault, most = np.zeros(cells.area.size), OPEN if section.stacked else OPEN_ONE_BY_ONE
+    for _ in range(CLOSER):
+        edges = section.snap((low + (high - low) * np.linspace(0, 1, PARTS + 1)[:, None]).ravel())
+        edges = edges.reshape(PARTS + 1, low.size)
+        parts = quadrature(section, edges[:-1], edges[1:], scale)
+        rises = scale * np.diff(cells.forward(edges.ravel()).reshape(edges.shape), axis=0)
+        np.add.at(area, owner, parts.sum(axis=0) - known)
+        residual = np.nan_to_num(np.abs(rises - parts), nan=np.inf)
+        total, moved = residual.sum(axis=0), np.abs(parts.sum(axis=0) - known)
+        spread = (residual.max(axis=0) <= ALONE * total) & (moved <= MOVED * total) & (total > cells.rounding[owner])
+        whole = (rises - parts).sum(axis=0)
+        spread &= np.abs(whole) >= total / 2
+        spread[spread] = _stays(cells, edges[0, spread], edges[-1, spread], rises.sum(axis=0)[spread], whole[spread])
+        np.add.at(fault, owner[spread], np.abs(whole)[spread])
+        left = residual > cells.rounding[owner] + EXACT * allowed[owner]
+        child, part = np.nonzero(left & ~spread)
+        if not part.size:
+            break
+        if part.size > most:
+            largest_first = np.argsort(-residual[child, part], kind="stable")[:most]
+            child, part = child[largest_first], part[largest_first]
+        owner, low, high, known = owner[part], edges[child, part], edges[child + 1, part], parts[child, part]
+    return (fault[some] > allowed[some]) & ~_stepped(cells, some)
+
+
+def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array) -> Mask:
+    """Whether the residual stays what it is, into however many parts the quadrature is cut: it is not one of chance."""
+    stays = np.ones(low.size, bool)
+    for count in CUTS if cells.section.stacked else CUTS_ONE_BY_ONE:
+        some = np.flatnonzero(stays)
+        if not some.size:
+            break
+        edges = low[some] + (high - low)[some] * np.linspace(0, 1, count + 1)[:, None]
+        edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
+        finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
+        stays[some] = np.abs(rise[some] - finer - residual[some]) <= MOVED * np.abs(residual[some])
+    return stays
+
+
+def _stepped(cells: _Cells, some: NDArray[np.intp]) -> Mask:
+    """Where the residual is made in steps, many to a cell: however close one looks (in double), it is in few places."""
+    low, high = cells.left[some], cells.right[some]
+    column, few = np.arange(low.size), np.zeros(low.size, bool)
+    slope = cells.area[some] / (high - low)
+    for _ in range(STEPS):
+        edges = low + (high - low) * np.linspace(0, 1, STEPPED + 1)[:, None]
+        rises = cells.grad_output * np.diff(cells.precise(edges.ravel()).reshape(edges.shape), axis=0)
+        left = np.nan_to_num(np.abs(rises - slope * np.diff(edges, axis=0)))
+        few = (left > STILL * left.sum(axis=0)).mean(axis=0) < FEW
+        at = left.argmax(axis=0)
+        low, high = edges[at, column], edges[at + 1, column]
+    return few

@@ -1,0 +1,43 @@
+"""What rounding does to the values of a forward, in the dtype that was chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..differentiation.finite_differences import Kind
+from ..differentiation.noise import Array, largest, largest_nearby
+from .curve import Curve
+
+# Forward's noise is so many times the bound that a few samples give …
+NOISE = 3.0
+# … within so many rows. It is no noise if the difference is that much larger than its roughness and forward takes
+# another value at this share of the rows.
+AROUND = 25
+ANOTHER = 100.0
+DISTINCT = 0.5
+
+
+def rounding(dtype: torch.dtype, x: Array, curve: Curve, rounded: Array) -> Array:
+    """How far forward's values at ``x`` may be off by rounding, in a section's ``dtype``.
+
+    ``curve`` is forward in double precision, ``rounded`` its values in the dtype. On its way a forward may round ``x``.
+    """
+    values, slopes = curve.values, curve.slopes
+    smooth = (slopes.kind == Kind.SMOOTH) & np.isfinite(slopes.value)
+    steep = np.where(smooth, np.abs(slopes.value), 0.0)
+    eps = max(torch.finfo(dtype).eps, 2 * slopes.precision)
+    known = np.maximum(2 * eps * np.abs(values) + eps * np.abs(x) * steep, NOISE * slopes.noise)
+    return known if dtype == torch.float64 else np.maximum(_lost(values, rounded), known)
+
+
+def _lost(values: Array, rounded: Array) -> Array:
+    """What a shorter dtype has lost of the ``values``.
+
+    If it is another, smooth function that is computed there, only what is rough about the difference is rounding.
+    """
+    off = np.nan_to_num(rounded - values, posinf=0.0, neginf=0.0)
+    rough = np.abs(np.diff(off, 3, prepend=off[:1], append=np.repeat(off[-1:], 2)))
+    stepped = np.unique(rounded).size < DISTINCT * rounded.size
+    another = not stepped and largest(off) > ANOTHER * largest(rough)
+    return 2 * NOISE * largest_nearby(rough if another else np.abs(off), AROUND)

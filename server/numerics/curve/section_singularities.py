@@ -1,0 +1,95 @@
+"""The landmarks of a section: special points of forward, and where what backward returns jumps by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.noise import Array, Forward, largest, noise_along, probe_points
+from ..sampling.grid import Grid
+from ..singularities.special_points import SpecialPoint, special_points
+from .curve import inside
+
+# With so many points a kink stands out from what is only curved.
+FINE_ENOUGH = 401
+FEWEST = 3
+# A jump of less than so many times the noise is none.
+LOUD = 30.0
+# The two sides of a jump of backward differ by more than this share.
+ALIKE = 1e-6
+
+
+def landmarks(section: Section, reference: Section, grid: Grid, precision: float) -> tuple[SpecialPoint, ...]:
+    """The special points of forward, looked for on a finer grid where the one asked for is coarse and that is cheap."""
+    cheap = section.stacked != ()
+    x = Grid(grid.start, grid.stop, max(grid.count, FINE_ENOUGH) if cheap else grid.count).points()
+    try:
+        y = reference.forward(x)
+    except FunctionFailed:  # it accepts the points of the section's dtype, and not those between them
+        return ()
+    forward = inside(reference, x)
+    found = special_points(forward, x, y, precision, cheap=cheap)
+    if any(each.kind == "jump" for each in found):
+        found = _louder_than_noise(found, forward, x, y)
+    return tuple(_widened(each, section, grid) for each in found)
+
+
+def rough(reference: Section, x: Array, y: Array, share: float) -> bool:
+    """Whether forward's rounding is more than this share of its rise over ``x``."""
+    forward, finite = inside(reference, x), y[np.isfinite(y)]
+    rise = float(np.ptp(finite)) if finite.size else 0.0
+    noise = noise_along(forward, forward(probe_points(x, x[-1] - x[0])), x, x[-1] - x[0], rise)
+    return bool(np.median(noise) > share * rise)
+
+
+def _louder_than_noise(
+    found: tuple[SpecialPoint, ...], forward: Forward, x: Array, y: Array
+) -> tuple[SpecialPoint, ...]:
+    """The special points without those jumps that forward's rounding makes."""
+    span, height = x[-1] - x[0], largest(y)
+    noise = np.interp(
+        [each.x for each in found], x, noise_along(forward, forward(probe_points(x, span)), x, span, height)
+    )
+    sides = forward(np.array([[each.left, each.right] for each in found]).ravel()).reshape(-1, 2)
+    loud = ~(np.abs(np.diff(sides)[:, 0]) <= LOUD * noise)
+    return tuple(each for each, keep in zip(found, loud, strict=True) if keep or each.kind != "jump")
+
+
+def edges(
+    section: Section, x: Array, analytical: Array | None, known: tuple[SpecialPoint, ...], grad_output: float
+) -> tuple[SpecialPoint, ...]:
+    """The places where what backward returned jumps, and forward does nothing special."""
+    if analytical is None or x.size < FEWEST:
+        return ()
+
+    def gradient(t: Array) -> Array:
+        returned = section.backward(section.snap(np.clip(t, x[0], x[-1])), grad_output)
+        return np.zeros(t.shape) if returned.grad_input is None else returned.grad_input
+
+    half = torch.finfo(section.dtype).eps / 2
+    try:
+        found = special_points(gradient, x, analytical, half, known, cheap=section.stacked != (), jumps_only=True)
+        jumps = [each for each in found if each.kind == "jump"]
+        if not jumps:
+            return ()
+        # A gradient that leaps beyond all it is elsewhere is at a pole, and nothing is learnt so near to it.
+        sides = gradient(np.array([[each.left, each.right] for each in jumps]).ravel()).reshape(-1, 2)
+        fits = (np.abs(sides) <= largest(analytical)).all(axis=1)
+        # A single point that is unlike its two neighbours is no jump, but a point to be judged.
+        fits &= np.abs(np.diff(sides)[:, 0]) > ALIKE * np.abs(sides).max(axis=1)
+        return tuple(each for each, fit in zip(jumps, fits, strict=True) if fit)
+    except FunctionFailed:
+        return ()
+
+
+def _widened(found: SpecialPoint, section: Section, grid: Grid) -> SpecialPoint:
+    """The special point between two numbers that the section's dtype can tell apart."""
+    if section.dtype == torch.float64:
+        return found
+    apart = torch.finfo(section.dtype).eps * max(abs(found.x), grid.span / grid.count)
+    left, right = section.snap(np.array([found.x - apart, found.x + apart]))
+    return replace(found, left=float(left), right=float(right))

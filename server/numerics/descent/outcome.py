@@ -1,0 +1,79 @@
+"""How a descent ended, in one word."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from .optimizer import Run
+
+Going = Literal["falls", "rises", "level", "oscillates", "diverges"]
+Still = Literal["there", "reached", "stays", "stuck", "small", "settles"]
+Ended = Literal["infinite", "nan", "bare", "failed"]
+Ending = Going | Still | Ended
+
+# A loss of this share of the first is as good as none.
+REACHED = 1e-6
+# A loss that has grown by so much, and still grows, will not come back.
+GROWN = 1e3
+# Of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
+TURNS, LESS = 0.2, 0.1
+# Of all the way, in the last quarter of the steps.
+NOWHERE = 1e-6
+# Too few steps to tell whether they go back and forth.
+FEW = 6
+# Losses nearer to each other than this share of the first are the same.
+SAME = 1e-9
+
+
+@np.errstate(all="ignore")  # a descent may leave all numbers behind
+def ending(run: Run) -> Ending:
+    """The first of the endings that fits.
+
+    ``there``: at the goal from the start; ``reached``: got there; ``stays``: gradient 0 at the start; ``stuck``:
+    gradient 0 later on; ``small``: steps too small to change anything; ``settles``: no longer gets on, short of the
+    goal; ``level``: moves, and the loss does not.
+    """
+    if run.bare:
+        return "there" if run.losses[0] == 0 else "bare"
+    if run.failure:
+        return "failed"
+    last, first = float(run.losses[-1]), float(run.losses[0])
+    if not np.isfinite(last):
+        return "infinite" if np.isinf(last) or np.isinf(run.positions[-1]).any() else "nan"
+    if run.lost:
+        return "nan"
+    if last <= REACHED * first:
+        return "there" if first == 0 else "reached"
+    moved = np.asarray(run.moved.any(axis=1))
+    if run.steps and not moved[-1]:
+        pulled = bool(run.gradients[run.steps - 1].any())
+        return ("settles" if pulled else "stuck") if moved.any() else "small" if pulled else "stays"
+    if last > GROWN * first and last == run.losses.max():
+        return "diverges"
+    if _settled(run):
+        return "settles"
+    if _turns(run):
+        return "oscillates"
+    if abs(last - first) <= SAME * first:
+        return "level"
+    return "falls" if last < first else "rises"
+
+
+def _settled(run: Run) -> bool:
+    """Whether it has gone next to nowhere for the last quarter of its steps."""
+    late = run.positions[-1 - run.steps // 4 :]
+    way = float(np.ptp(run.positions, axis=0).max())
+    return run.steps >= FEW and float(np.ptp(late, axis=0).max()) <= NOWHERE * way
+
+
+def _turns(run: Run) -> bool:
+    """Whether it goes back and forth, and loses nothing by it."""
+    half = run.steps // 2
+    if half < FEW:
+        return False
+    moved, losses = run.moved[half:], run.losses[half:]
+    back = (moved[1:] * moved[:-1]).sum(axis=1) < 0
+    middle = len(losses) // 2
+    return bool(back.mean() >= TURNS and losses[middle:].mean() > (1 - LESS) * losses[:middle].mean())

@@ -1,0 +1,154 @@
+"""What comes of it, in words: where both descents lead, and what holds one of them up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..formatting.numbers import apart, number
+from .descent import Descent
+from .optimizer import Run
+from .outcome import REACHED, Ending, ending
+
+# Two descents are one where they are nowhere farther apart than this share of the way.
+SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class Moving:
+    """What moves, by its ``name``, towards which output ``of``; ``parameter`` says that it is no tensor."""
+
+    name: str
+    of: str
+    parameter: bool = False
+
+
+@np.errstate(all="ignore")  # a descent may leave all numbers behind
+def sentence(found: Descent, moving: Moving) -> str:
+    """The consequence of this backward, beside that of the true derivative."""
+    mine, true = _said(found, found.returned, moving), _said(found, found.true, moving)
+    if _together(found):
+        parts = [f"With this backward, as with the true derivative, {true}."]
+    elif mine == true:
+        parts = [f"With this backward, much as with the true derivative, {true}."]
+    else:
+        parts = [f"With this backward {mine}; with the true derivative {true}."]
+    return " ".join([*parts, *_unmoved(found, moving), *_notes(found)])
+
+
+def _said(found: Descent, run: Run, moving: Moving) -> str:
+    what = _fate(found, run, moving, ending(run))
+    return f"{what}, and time was up after {_steps(run.steps)}" if run.late else what
+
+
+def _fate(found: Descent, run: Run, moving: Moving, end: Ending) -> str:
+    name, last = moving.name, number(float(run.losses[-1]))
+    match end:
+        case "there":
+            return "the loss is 0 from the start"
+        case "reached":
+            step = int(np.argmax(run.losses <= REACHED * run.losses[0]))
+            return f"{_change(run, step)} in {_steps(step)}: the goal is reached"
+        case "falls" | "rises":
+            return f"{_change(run)} in {_steps(run.steps)}"
+        case "level":
+            return f"{name} moves{_way(run)} in {_steps(run.steps)}, and the loss stays {last}"
+        case "stays":
+            return f"{name} stays{_at(run)} for ever: {_why(found, run)}"
+        case "stuck":
+            step = int(np.flatnonzero(run.moved.any(axis=1))[-1]) + 1
+            stops = f"{name} moves{_way(run)} in {_steps(step)} and stays there, where {_zero(found, run)}"
+            return f"{stops}: {_change(run)}"
+        case "small":
+            return f"{name} stays{_at(run)}: the steps are too small for the numbers of its dtype"
+        case "settles":
+            return f"{name} settles{_at(run)}: {_change(run)} in {_steps(run.steps)}"
+        case "oscillates":
+            return f"{name} goes back and forth{_between(run)}: {_change(run)}, and does not settle"
+        case "diverges":
+            return f"{_change(run)} in {_steps(run.steps)}: it diverges"
+        case "infinite":
+            return f"it diverges: after {_steps(run.steps)} the numbers are too large for their dtype"
+        case "nan":
+            which = "gradient" if run.lost else "loss"
+            return f"the descent ends in step {run.steps + run.lost}, where the {which} is NaN"
+        case "bare":
+            return f"{name} does not move: {_bare(found, moving)}"
+        case "failed":
+            assert run.failure is not None
+            message = run.failure.message.splitlines()[0].rstrip(".")
+            where = f"in step {run.steps + 1}" if run.failure.phase == "backward" else f"after {_steps(run.steps)}"
+            return f"the descent ends {where}, where {run.failure.phase} raises {run.failure.kind} ({message})"
+
+
+def _change(run: Run, step: int = -1) -> str:
+    first, last = float(run.losses[0]), float(run.losses[step])
+    if abs(last - first) <= SAME * abs(first):
+        return f"the loss stays {number(first)}"
+    return f"the loss {'falls' if last < first else 'grows'} from {apart(first, last)} to {apart(last, first)}"
+
+
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
+
+
+def _at(run: Run) -> str:
+    """Where a single number is; a tensor has no place to be told."""
+    return f" at {number(float(run.positions[-1, 0]))}" if run.positions.shape[1] == 1 else ""
+
+
+def _way(run: Run) -> str:
+    if run.positions.shape[1] > 1:
+        return ""
+    return f" from {number(float(run.positions[0, 0]))} to {number(float(run.positions[-1, 0]))}"
+
+
+def _between(run: Run) -> str:
+    if run.positions.shape[1] > 1:
+        return ""
+    half = run.positions[run.steps // 2 :, 0]
+    return f" between {number(float(half.min()))} and {number(float(half.max()))}"
+
+
+def _why(found: Descent, run: Run) -> str:
+    """Why it never moved."""
+    return "a dead zone" if found.flat else _zero(found, run)
+
+
+def _zero(found: Descent, run: Run) -> str:
+    if run is found.returned:
+        return "backward returns 0"
+    return "the slope is too small to be measured" if found.rounded else "the slope is 0"
+
+
+def _bare(found: Descent, moving: Moving) -> str:
+    if moving.parameter:
+        return "it is a parameter, for which backward returns no gradient"
+    if found.whole:
+        return f"{moving.of} holds whole numbers ({found.whole}), which carry no gradient"
+    return "no gradient arrives at it"
+
+
+def _together(found: Descent) -> bool:
+    one, other = found.returned, found.true
+    if one.positions.shape != other.positions.shape or ending(one) != ending(other):
+        return False
+    away = np.abs(one.positions - one.positions[0])
+    way = float(away.max(initial=0.0, where=np.isfinite(away)))
+    return bool(np.allclose(one.positions, other.positions, rtol=SAME, atol=SAME * way, equal_nan=True))
+
+
+def _unmoved(found: Descent, moving: Moving) -> list[str]:
+    still = ~found.returned.moved.any(axis=0) if found.returned.steps else np.zeros(0, bool)
+    if not still.any() or still.all():
+        return []
+    still &= ~found.there
+    if not still.any():
+        return []
+    return [f"{int(still.sum())} of {still.size} elements of {moving.name} never move."]
+
+
+def _notes(found: Descent) -> list[str]:
+    notes = ["Where forward is bent the slope of the side that leads downhill counts as true."] * found.bent
+    return notes + ["It draws random numbers: each step begins them anew, with the same ones for both."] * found.random

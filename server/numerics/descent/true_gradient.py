@@ -1,0 +1,133 @@
+"""The true derivative: what differences of forward say of every element of the output and of what moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from ...runtime.batching import GOLDEN, arranged
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section, at_once
+from ..differentiation.finite_differences import FINE_WIDEST, WIDEST, WIDEST_LOW_PRECISION, Kind, Slopes, settle
+from ..differentiation.noise import EPSILON, Array, relative_precision
+from ..differentiation.reference import reference_of
+from .loss import flat, output, placed, seed, size_of
+
+# The points along the range, no round numbers, that tell whether many copies may be asked at once, and how finely
+# forward rounds.
+PROBES = 33
+LEAST_ROUNDING = 2.0**-1074
+# Half units in the last place by which the lanes of a processor may differ, and each value be off.
+LANES = 8.0
+# What seems bent is looked at again with steps so much shorter, so often, and believed with an error of that share.
+NEARER, CLOSER, SURE = 2.0**-9, 3, 1e-3
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Forward in double precision wherever the Function allows that; ``span`` is the range that can be seen.
+
+    ``precision`` is half a unit in the last place of what it computes in.
+    """
+
+    section: Section
+    span: float
+    precision: float
+
+    @classmethod
+    def of(cls, section: Section, start: float, stop: float) -> Truth:
+        """The truth about a section, as far as it can be seen from ``start`` to ``stop``."""
+        x = section.snap(start + (stop - start) * np.sort(np.arange(PROBES) * GOLDEN % 1))
+        reference = reference_of(arranged(section, x), x)
+        try:
+            precision = relative_precision(reference.forward, x, reference.forward(x))
+        except FunctionFailed:
+            precision = EPSILON
+        return cls(reference, stop - start, precision)
+
+    def alone(self) -> Truth:
+        """The same, asked for one point at a time: copies that are stacked would draw random numbers of their own."""
+        return replace(self, section=replace(self.section, stacked=()))
+
+    def outputs(self, points: Array, step: int = 0) -> Array:
+        """The output, flat, at every row of ``points``: NaN where the Function refuses it.
+
+        The random numbers are those of ``step``. Raises ``FunctionFailed`` where it refuses all of them.
+        """
+        size = at_once(size_of(self.section)) if self.section.stacked else 1
+        parts: list[Array | None] = []
+        refused: FunctionFailed | None = None
+        for first in range(0, len(points), size):
+            chunk = points[first : first + size]
+            try:
+                parts.append(self._outputs(chunk, step))
+            except FunctionFailed as error:
+                refused = error
+                rows = [self._row(row, step) for row in chunk] if len(chunk) > 1 else [None]
+                parts += [None if row is None else row[None] for row in rows]
+        width = next((part.shape[1] for part in parts if part is not None), 0)
+        if refused is not None and not width:
+            raise refused
+        nothing = np.full((1, width), np.nan)
+        return np.concatenate([part if part is not None and part.shape[1] == width else nothing for part in parts])
+
+    def _outputs(self, chunk: Array, step: int) -> Array:
+        position = placed(self.section, chunk.reshape(-1)) if len(chunk) == 1 else self._stacked(chunk)
+        seed(step)
+        with torch.no_grad():
+            return flat(output(self.section, position, len(chunk))).reshape(len(chunk), -1)
+
+    def _row(self, row: Array, step: int) -> Array | None:
+        try:
+            return self._outputs(row[None], step)[0]
+        except FunctionFailed:
+            return None
+
+    def _stacked(self, chunk: Array) -> torch.Tensor:
+        one = placed(self.section, chunk[0])
+        many = torch.from_numpy(np.ascontiguousarray(chunk)).to(one.device, one.dtype, copy=True)
+        return many.reshape(len(chunk) * one.shape[0], *one.shape[1:])
+
+    def slopes(self, position: Array, y: Array, step: int = 0) -> Slopes:
+        """The slope of every element of the output, flat, along every element of ``position``, where it is ``y``.
+
+        The arrays are flat: all elements of the output for the first of what moves, then for the next.
+        """
+        n, m = position.size, y.size
+        x, values = np.repeat(position, m), np.tile(y, n)
+        share = WIDEST if self.precision == EPSILON else WIDEST_LOW_PRECISION
+        widest = FINE_WIDEST * share * np.maximum(self.span, np.abs(x))
+
+        def forward(places: Array) -> Array:
+            moved = places.reshape(-1, n, m)[:, :, 0]
+            points = np.repeat(position[None], moved.size, 0)
+            points[np.arange(moved.size), np.tile(np.arange(n), len(moved))] = moved.ravel()
+            found = self.outputs(points, step)
+            return found.ravel() if found.shape[1] == m else np.full(places.size, np.nan)
+
+        rounding = np.maximum(LANES * self.precision * np.abs(values), LEAST_ROUNDING)
+        finite = np.abs(y[np.isfinite(y)])
+        visible = float(finite.max(initial=0.0)) / self.span
+        with np.errstate(all="ignore"):
+            slopes = settle(forward, x, values, widest, rounding, self.precision, visible)
+            for _ in range(CLOSER if self.precision == EPSILON else 0):
+                if (slopes.kind == Kind.SMOOTH).all():
+                    break
+                widest = widest * NEARER
+                slopes = _surer(slopes, settle(forward, x, values, widest, rounding, self.precision, visible))
+        return slopes
+
+
+def _surer(slopes: Slopes, closer: Slopes) -> Slopes:
+    """The slopes, with those seen from closer where they are smooth there: the kink lay beside, between the steps."""
+    smooth = (closer.kind == Kind.SMOOTH) & (closer.error <= SURE * np.abs(closer.value))
+    better = (slopes.kind != Kind.SMOOTH) & (smooth | ((closer.value == 0) & (closer.error == 0)))
+    return replace(
+        slopes,
+        **{
+            name: np.where(better, getattr(closer, name), getattr(slopes, name))
+            for name in ("value", "error", "left", "right", "kind")
+        },
+    )

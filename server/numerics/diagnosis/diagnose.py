@@ -1,0 +1,118 @@
+"""The explanation: the simplest mechanical story that fits what backward returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...runtime.section import Section
+from ..curve.evaluation import Evaluation
+from ..differentiation.noise import Array, largest
+from ..formatting.numbers import number
+from ..sentences.places import intervals
+from ..verdict.verdict import Verdict, judged_by
+from .evidence import Evidence, Story, evidence
+from .masked import in_part, mask, not_finite
+from .nonlinear import nonlinear
+from .offset import added, low_precision, single
+from .scaled import blocked, constant_factor, factor_of_x, passes_on
+from .surrogate_shapes import bump, straight_through, window
+from .swapped_inputs import swapped
+
+# The multiples of slopes less than this share of the largest say little.
+STEEP = 0.1
+# From the simplest to the most contrived: the first that fits is told.
+STORIES: tuple[Callable[[Evidence], Story | None], ...] = (
+    not_finite,
+    blocked,
+    single,
+    constant_factor,
+    straight_through,
+    window,
+    bump,
+    mask,
+    swapped,
+    factor_of_x,
+    added,
+    low_precision,
+    passes_on,
+    in_part,
+)
+# Stories of how grad_output is treated, beside which there may be another of what is returned for it.
+BESIDE = ("layout", "written to", "does not add")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why backward differs: the ``kind`` of story in a word or two, and the story in a sentence or two."""
+
+    kind: str
+    sentence: str
+
+
+def explained(section: Section, evaluation: Evaluation, verdict: Verdict) -> Explanation | None:
+    """The simplest story of what backward does wrong, or by design otherwise than forward calls for.
+
+    It fits all rows that could be judged within the tolerance of their dtype, but for 1 % at most, which it names.
+    None where there is nothing to explain: backward matches, returns nothing or fails, or too little is known.
+    """
+    if verdict.word not in ("differs", "matches its surrogate") or evaluation.analytical is None:
+        return None
+    with np.errstate(all="ignore"):
+        story = nonlinear(section, evaluation, verdict)
+        if story is None or story[0] in BESIDE:
+            other = _of_slopes(section, evaluation, verdict)
+            story = _both(story, other) if story and other else story or other
+    return Explanation(*story) if story else None
+
+
+def _both(one: Story, other: Story) -> Story:
+    return one if other[0] == "unexplained" else (one[0], f"{one[1]} Besides, {other[1][0].lower()}{other[1][1:]}")
+
+
+def _of_slopes(section: Section, evaluation: Evaluation, verdict: Verdict) -> Story | None:
+    """What backward returned, beside the slopes that it is judged by, or else beside those of forward."""
+    if not evaluation.grad_output:
+        return None
+    if verdict.word == "differs":
+        curve = judged_by(evaluation, verdict)
+        seen = evidence(section, evaluation, verdict.against, curve, False)
+        if not seen.wrong.any():
+            return _between_points(evaluation, verdict, seen) if verdict.against.intervals else None
+        if verdict.against is verdict.forward:
+            return _told(seen) or _unexplained(seen)
+        if story := _told(seen):
+            return story
+    meant = evidence(section, evaluation, verdict.forward, evaluation.numerical, verdict.word != "differs")
+    return (_told(meant) or _unexplained(meant)) if meant.wrong.any() else None
+
+
+def _told(seen: Evidence) -> Story | None:
+    return next((story for tell in STORIES if (story := tell(seen))), None)
+
+
+def _between_points(evaluation: Evaluation, verdict: Verdict, seen: Evidence) -> Story:
+    at = intervals(verdict.against.intervals, evaluation, seen.names)
+    return "only in part", f"backward is right at every point that was judged, and wrong between them {at}."
+
+
+def _unexplained(seen: Evidence) -> Story:
+    said = "No simple story fits: what backward returns is no multiple of the slope, no mask and no window"
+    if seen.all_flat:
+        return (
+            "unexplained",
+            f"{said}. {seen.owner} is flat; backward returns {_span(seen.returned[seen.wrong])} times grad_output.",
+        )
+    steep = seen.wrong & (np.abs(seen.slope) >= STEEP * largest(seen.slope[seen.judged])) & seen.moving
+    if not np.isfinite(seen.returned[steep]).any():
+        return "unexplained", f"{said}."
+    share = _span((seen.returned / seen.slope)[steep])
+    return "unexplained", f"{said}. Where the two differ it is {share} times the slope of {seen.owner}."
+
+
+def _span(values: Array) -> str:
+    values = values[np.isfinite(values)]
+    low, high = number(float(values.min(initial=np.inf))), number(float(values.max(initial=-np.inf)))
+    return low if low == high else f"from {low} to {high}"

@@ -1,0 +1,196 @@
+"""What a story must fit: what backward returned beside the slopes of one function, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from ...runtime.section import Section
+from ..curve.curve import Curve
+from ..curve.evaluation import Evaluation
+from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind
+from ..differentiation.noise import BUT_THE_STEEPEST, Array, largest
+from ..sentences.places import Names
+from ..sentences.stretches import Mask, names_of, where
+from ..status import Status
+from ..tolerance import chosen
+from ..verdict.point_judge import Comparison, conditioning
+
+# The kind of a story in a word or two, and the story in a sentence or two.
+Story = tuple[str, str]
+
+JUDGED = np.array([each in (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS) for each in Status])
+# A story may leave out this share of the rows judged wrong, and must be sure of that share of them.
+EXCEPTIONS = 0.01
+SURE = 0.9
+# Sure is what is known better than to this share of the slopes the story calls for.
+WIDE = 0.1
+# Forward is known to be flat where its slope is known to be less than this share of what backward returned.
+FLAT = 1e-3
+NOTHING = 4096 * torch.finfo(torch.float64).eps
+# Values that scatter by more than this share are not typical of one another.
+SCATTER = 0.1
+# The last places that a product of grad_output may lose.
+ROUNDING = 2.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was measured of backward and of the function it is judged by; one element a row, per ``grad_output``.
+
+    ``returned`` is what backward returned divided by ``grad_output``; ``slope``, ``left`` and ``right`` are those of
+    ``owner`` (forward, or its surrogate), known to ``band``. ``judged`` are the rows that could be, ``wrong`` those
+    where the two differ. ``precision`` is what backward may lose, as a share of what a story calls for, ``rounding``
+    what it may lose where it has but a product to compute. ``designed`` says that it is meant to differ.
+    """
+
+    section: Section
+    evaluation: Evaluation
+    names: Names
+    owner: str
+    designed: bool
+    x: Array
+    values: Array
+    returned: Array
+    slope: Array
+    left: Array
+    right: Array
+    band: Array
+    kink: Mask
+    judged: Mask
+    wrong: Mask
+    precision: float
+    rounding: float
+
+    @cached_property
+    def flat(self) -> Mask:
+        """Where the function is known not to move, along more than a single row."""
+        known = self.band <= FLAT * largest(self.returned[self.judged])
+        flat: Mask = self.judged & ~self.kink & known & (np.abs(self.slope) <= self._nothing)
+        rows = np.flatnonzero(self.judged & ~self.kink)
+        beside = np.pad(flat[rows], 1)
+        flat[rows] &= beside[:-2] | beside[2:]
+        return flat
+
+    @cached_property
+    def moving(self) -> Mask:
+        """Where the function is known to move."""
+        return self.judged & ~self.kink & (np.abs(self.slope) > self._nothing)
+
+    @cached_property
+    def _nothing(self) -> Array:
+        return self.band + NOTHING * _most(self.slope[self.judged])
+
+    @cached_property
+    def all_flat(self) -> bool:
+        """Whether the function is flat almost everywhere."""
+        return bool(self.flat.any() and self.moving.sum() <= EXCEPTIONS * self.flat.sum())
+
+    def exceptions(self, scale: Array | float, shift: Array | float = 0.0) -> Mask | None:
+        """The few rows that "backward returns ``scale`` times the slope, plus ``shift``" leaves out.
+
+        None if they are more than a few, or if too little is known to tell.
+        """
+        expected = _scaled(scale, self.slope) + shift
+        low, high = self._between(scale, shift, expected)
+        off = np.maximum(low - self.returned, self.returned - high)
+        most = min(_most(expected[self.judged]), _most(self.returned[self.judged]))
+        allowed = (self.precision if np.ndim(scale) or scale else self.rounding) * (np.abs(expected) + most)
+        band = np.abs(scale) * np.where(self.kink, ONE_SIDED * np.abs(self.right - self.left), self.band)
+        near = off <= allowed + band
+        sure = near & (band <= allowed + WIDE * (np.abs(expected) + most))
+        left_out: Mask = self.judged & ~near
+        wrong = np.count_nonzero(self.wrong)
+        if np.count_nonzero(left_out) > EXCEPTIONS * wrong or np.count_nonzero(sure & self.wrong) < SURE * wrong:
+            return None
+        return left_out
+
+    def _between(self, scale: Array | float, shift: Array | float, expected: Array) -> tuple[Array, Array]:
+        """The least and the most that is right: at a kink any slope from the one on its left to that on its right."""
+        if not self.kink.any():
+            return expected, expected
+        ends = _scaled(scale, self.left) + shift, _scaled(scale, self.right) + shift
+        return np.where(self.kink, np.minimum(*ends), expected), np.where(self.kink, np.maximum(*ends), expected)
+
+    def typical(self, values: Array) -> tuple[float, float]:
+        """What most of the finite values are, and how far they scatter about it; NaN if too far."""
+        values = np.sort(values[np.isfinite(values)])
+        if not values.size:
+            return np.nan, np.nan
+        middle = float(values[values.size // 2])
+        scatter = float(np.sort(np.abs(values - middle))[int(SURE * (values.size - 1))])
+        if scatter > SCATTER * abs(middle):
+            return np.nan, np.nan
+        return middle, scatter + torch.finfo(self.evaluation.dtype).eps * abs(middle)
+
+    @property
+    def wrt(self) -> str:
+        """The element that is swept, as the page calls it."""
+        return self.names.wrt
+
+    @property
+    def of(self) -> str:
+        """The output element looked at, as the page calls it."""
+        return self.names.of
+
+    def everywhere(self, exceptions: Mask) -> str:
+        """Everywhere but where the story leaves rows out."""
+        return f"everywhere but {self.where(exceptions)}" if exceptions.any() else "everywhere"
+
+    def where(self, rows: Mask) -> str:
+        """The places of some of the judged rows, such as ``for x < −1 and for x > 1``."""
+        return where(rows, self.judged, self.evaluation, self.names)
+
+
+def evidence(section: Section, evaluation: Evaluation, compared: Comparison, curve: Curve, designed: bool) -> Evidence:
+    """What there is to tell a story from; backward has returned something, and ``grad_output`` is not 0."""
+    assert evaluation.analytical is not None
+    slopes = curve.slopes
+    return Evidence(
+        section=section,
+        evaluation=evaluation,
+        names=names_of(section),
+        owner="forward" if curve is evaluation.numerical else "its surrogate",
+        designed=designed,
+        x=evaluation.rows.x,
+        values=curve.values,
+        returned=evaluation.analytical / evaluation.grad_output,
+        slope=slopes.value,
+        left=slopes.left,
+        right=slopes.right,
+        band=BOUNDS * (slopes.error + conditioning(evaluation, slopes)),
+        kink=slopes.kind == Kind.KINK,
+        judged=JUDGED[compared.status],
+        wrong=compared.status == Status.DIFFERS,
+        precision=chosen(1.0, evaluation.dtype).rtol,
+        rounding=ROUNDING * torch.finfo(evaluation.dtype).eps,
+    )
+
+
+def passes(factor: str) -> str:
+    """What backward does that returns so many times ``grad_output``."""
+    return "passes grad_output on unchanged" if factor == "1" else f"returns {times(factor)}"
+
+
+def times(factor: str) -> str:
+    """So many times ``grad_output``, in words."""
+    plain = {"0": "0", "1": "grad_output unchanged", "−1": "−grad_output"}
+    return plain.get(factor, f"{factor} times grad_output")
+
+
+def _scaled(scale: Array | float, slope: Array) -> Array:
+    """The product, which is 0 where ``scale`` is, however steep the slope."""
+    return np.zeros_like(slope) if isinstance(scale, float) and not scale else scale * slope
+
+
+def _most(values: Array) -> float:
+    """The largest of the magnitudes, but for the steepest percent."""
+    magnitude = np.abs(values)
+    magnitude = magnitude[np.isfinite(magnitude)]
+    if not magnitude.size:
+        return 0.0
+    at = int(BUT_THE_STEEPEST * (magnitude.size - 1))
+    return float(np.partition(magnitude, at)[at])

@@ -1,0 +1,189 @@
+"""Stories of a backward that is not linear in ``grad_output``: it forgets it, heeds its sign, clips it, adds to it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..curve.evaluation import Evaluation
+from ..differentiation.finite_differences import BOUNDS
+from ..differentiation.noise import Array, largest
+from ..formatting.constants import PLAIN, figure
+from ..formatting.numbers import number
+from ..linearity.violation import Law, sentence
+from ..sentences.places import listed, place
+from ..sentences.stretches import MOST_PLACES, Mask, names_of, stretches, where
+from ..tolerance import chosen
+from ..verdict.verdict import Verdict
+from .evidence import JUDGED, Story, times
+from .responses import Asked, asked
+
+# The laws, the gravest first, and what breaking them makes of backward.
+KINDS: dict[Law, str] = {
+    "repeats": "random",
+    "zero": "added term",
+    "odd": "sign of grad_output",
+    "scales": "clips",
+    "layout": "layout",
+    "untouched": "written to",
+    "adds": "does not add",
+}
+# Those of which more can be told than their finding says.
+TOLD: tuple[Law, ...] = ("zero", "odd", "scales")
+# A power is known to so much.
+STEADY = 1e-3
+
+
+def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Story | None:
+    """The story of the law of linearity that backward breaks, None if it breaks none."""
+    linearity, wrt = evaluation.linearity, names_of(section).wrt
+    broken = [finding for finding in map(linearity.at, KINDS) if finding]
+    if not broken:
+        return None
+    if linearity.breaks(*TOLD) and not linearity.breaks("repeats"):
+        at = JUDGED[verdict.forward.status]
+        try:
+            answers = asked(section, evaluation, at if at.any() else np.ones_like(at))
+        except FunctionFailed:
+            raised = next((each for each in broken if each.message), broken[0])
+            return "raises", sentence(raised, wrt)
+        for tell in (_forgotten, _added, _sign, _scale):
+            if story := tell(answers):
+                return story
+    return KINDS[broken[0].law], sentence(broken[0], wrt)
+
+
+def _forgotten(to: Asked) -> Story | None:
+    """The same for every grad_output."""
+    if not to.none.any() or not all(to.same(each, to.plain) for each in (to.none, to.opposite, to.larger)):
+        return None
+    what = "the bare slope of forward, " if to.right(to.plain) else ""
+    given = listed([number(each) for each in (0.0, to.base, -to.base, to.factor * to.base)])
+    return "grad_output forgotten", f"backward forgets grad_output: it returns {what}the same for grad_output {given}."
+
+
+def _added(to: Asked) -> Story | None:
+    """Something for nothing."""
+    more = to.apart(to.none, np.zeros_like(to.none)) & (to.none != 0)
+    if not more.any():
+        return None
+    term = _term(to)
+    row = int(np.abs(np.where(more, to.none, 0.0)).argmax())
+    what = term or f"{number(to.none[row])} at {to.names.wrt} = {place(to.x[row], to.evaluation)}"
+    said = f"Even for grad_output 0 backward returns {what}: it adds a term that does not come from the loss"
+    rest = ", to what is otherwise the slope of forward" if to.right((to.plain - to.none) / to.base) else ""
+    decay = ", as weight decay does" if term and to.names.wrt in term else ""
+    return "added term", f"{said}{decay}{rest}."
+
+
+def _term(to: Asked) -> str:
+    """The term that is added, if it is a constant or a multiple of x or y."""
+    y = to.evaluation.numerical.values[to.at]
+    for called, unit in (("", np.ones_like(y)), (to.names.wrt, to.x), (to.names.of, y)):
+        share = float(to.none @ unit / (unit @ unit))
+        if np.abs(to.none - share * unit).max() <= to.slack * largest(to.none):
+            return f"{figure(share, to.slack * abs(share))} {called}".rstrip()
+    return ""
+
+
+def _sign(to: Asked) -> Story | None:
+    """Another multiple of a negative grad_output than of a positive one."""
+    differ = to.apart(-to.opposite, to.plain)
+    if not differ.any():
+        return None
+    if to.same(to.opposite, to.plain):
+        if (power := _power(to)) is not None:
+            return "power of grad_output", f"What backward returns grows with grad_output to the power {number(power)}."
+        given = [number(each) for each in (-to.base, to.base)]
+        return "sign of grad_output", (
+            f"backward loses the sign of grad_output: for {given[0]} it returns the same as for {given[1]}."
+        )
+    said = "What backward returns depends on the sign of grad_output"
+    rows = np.zeros_like(to.at)
+    rows[to.at] = differ
+    runs = stretches(rows, to.at)
+    told = [_both(to, run) for run in runs] if to.evaluation.structure == "together" else []
+    if told and len(told) <= MOST_PLACES and all(told):
+        return "sign of grad_output", f"{said}: {'; '.join(told)}. No function has such a gradient."
+    row = int(np.abs(np.where(differ, to.plain + to.opposite, 0.0)).argmax())
+    return "sign of grad_output", (
+        f"{said}: at {to.names.wrt} = {place(to.x[row], to.evaluation)} it returns {number(to.plain[row])} "
+        f"for grad_output {number(to.base)} and {number(to.opposite[row])} for {number(-to.base)}, which should "
+        "differ in their sign alone. No function has such a gradient."
+    )
+
+
+def _both(to: Asked, run: tuple[int, int]) -> str:
+    """What is returned for either sign on one stretch of rows, empty if that takes more than a word."""
+    rows = np.zeros_like(to.at)
+    rows[run[0] : run[1] + 1] = True
+    here = (rows & to.at)[to.at]
+    shares = [_share(to, each[here] / (s * to.base), here) for s, each in ((1, to.plain), (-1, to.opposite))]
+    positive, negative = shares if to.base > 0 else shares[::-1]
+    if not (positive and negative):
+        return ""
+    at = where(rows & to.at, to.at, to.evaluation, to.names)
+    return f"{at} it returns {positive} if that is positive and {negative} if it is negative"
+
+
+def _share(to: Asked, share: Array, here: Mask) -> str:
+    if np.ptp(share) <= to.slack * largest(share):
+        return times(figure(float(share[0]), to.slack * abs(float(share[0]))))
+    error = BOUNDS * to.evaluation.numerical.slopes.error[to.at][here]
+    off = np.abs(share - to.slope[here]) - error
+    return (
+        "grad_output times the slope of forward"
+        if (off <= chosen(1.0, to.evaluation.dtype).rtol * largest(share)).all()
+        else ""
+    )
+
+
+def _scale(to: Asked) -> Story | None:
+    """Not so many times as much for so many times the grad_output."""
+    factor = to.factor
+    more = to.apart(to.larger / factor, to.plain) | to.apart(to.smaller * factor, to.plain)
+    if not more.any():
+        return None
+    if (power := _power(to)) is not None:
+        if power == 0:
+            said = "only its sign counts, and for any size of it backward returns the same"
+            return "normalises", f"backward normalises grad_output: {said}."
+        return "power of grad_output", f"What backward returns grows with grad_output to the power {number(power)}."
+    if bound := _bound(to, more & (to.larger != 0) & (to.smaller != 0)):
+        return "clips", f"backward clips {bound}: for a larger grad_output it returns no more."
+    row = int(np.abs(np.where(more, to.larger / factor - to.plain, 0.0)).argmax())
+    return "not in proportion", (
+        f"What backward returns is not in proportion to grad_output: at {to.names.wrt} = "
+        f"{place(to.x[row], to.evaluation)} it returns {number(to.plain[row])} for {number(to.base)}, "
+        f"{number(to.larger[row])} for {number(factor * to.base)} and {number(to.smaller[row])} for "
+        f"{number(to.base / factor)}."
+    )
+
+
+def _power(to: Asked) -> float | None:
+    """The power of grad_output with which all that is returned grows, from the smallest to the largest."""
+    some = (to.larger != 0) & (to.smaller != 0)
+    if not some.any():
+        return None
+    steps = np.log(np.abs([to.larger / to.plain, to.plain / to.smaller]))[:, some] / math.log(to.factor)
+    power = round(2 * float(steps.mean())) / 2
+    return power if np.abs(steps - power).max() < STEADY and power != 1 else None
+
+
+def _bound(to: Asked, some: Mask) -> str:
+    """Where it stops growing: the bound of grad_output, or of what is returned."""
+    if not some.any():
+        return ""
+    base, small = abs(to.base), np.abs(to.smaller * to.factor / to.base)[some]
+    plain, large = np.abs(to.plain)[some], np.abs(to.larger)[some]
+    for what, bounds in (("grad_output", large / small), ("what it returns", large)):
+        most = float(bounds[0])
+        clipped = np.minimum(base * small, most * small if what == "grad_output" else most)
+        sharp = (np.abs(clipped - plain) <= to.slack * largest(plain)).all()
+        told = figure(most, to.slack * most)
+        if sharp and np.ptp(bounds) <= to.slack * most and most < to.factor * base and len(told) <= PLAIN:
+            return f"{what} at ±{told}"
+    return ""

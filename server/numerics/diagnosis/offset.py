@@ -1,0 +1,108 @@
+"""Stories of a backward that returns the slope and something more: a constant, a multiple of x, rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..differentiation.noise import Array, largest, mantissa_bits
+from ..formatting.constants import figure
+from ..tolerance import PLACES
+from .evidence import Evidence, Story
+
+# A sum is told from so many rows, and next to where the addition is 0 it is not divided by.
+ENOUGH = 8
+ZERO = 1e-3
+# A number this many powers of two smaller still has all its bits where numbers are rounded as they are computed.
+SMALL_BITS = 4
+# Rounding has no memory: from one row to the next it changes by about as much as it is.
+ROUGH = 0.5
+# A few operations in float32 lose so many last places.
+ROUNDED = 16
+
+
+def added(seen: Evidence) -> Story | None:
+    """The slope, plus a constant or a multiple of x or y, times ``grad_output``."""
+    if np.count_nonzero(seen.judged & ~seen.kink) < ENOUGH:
+        return None
+    more = seen.returned - seen.slope
+    for called, unit in (("", np.ones_like(seen.x)), (seen.wrt, seen.x), (seen.of, seen.values)):
+        rows = seen.judged & ~seen.kink & (np.abs(unit) > ZERO * np.nanmax(np.abs(unit[seen.judged])))
+        share, within = seen.typical(more[rows] / unit[rows])
+        exceptions = seen.exceptions(1.0, share * unit) if share else None
+        if exceptions is None:
+            continue
+        size = figure(abs(share), within)
+        term = called if size == "1" and called else f"{size} {called}".rstrip()
+        sum_ = f"(the slope of {seen.owner} {'−' if share < 0 else '+'} {term})"
+        said = f"backward returns grad_output times {sum_} {seen.everywhere(exceptions)}"
+        kind = f"added multiple of {'x' if called == seen.wrt else 'y'}" if called else "added constant"
+        decay = ", as weight decay does" if called == seen.wrt and not seen.designed else ""
+        return kind, f"{said}: it adds a term{decay}."
+    return None
+
+
+def single(seen: Evidence) -> Story | None:
+    """The slope, rounded to numbers of float32: of a few numbers too, where no others come out."""
+    returned, slope = seen.returned[seen.judged], seen.slope[seen.judged]
+    if seen.evaluation.dtype != torch.float64 or not seen.wrong.any() or (seen.returned[seen.wrong] == 0).any():
+        return None
+    with np.errstate(all="ignore"):
+        near = returned.astype(np.float32).astype(np.float64)
+    off = np.abs(returned - slope)
+    allowed = ROUNDED * torch.finfo(torch.float32).eps * np.abs(slope) + seen.band[seen.judged]
+    if (near != returned).any() or (off > allowed).any():
+        return None
+    worst = float(off.max() / largest(slope))
+    return "low precision", (
+        "backward is right but for rounding: what it returns has 24 significant bits instead of 53, as if it computed "
+        f"in torch.float32, and is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+    )
+
+
+def low_precision(seen: Evidence) -> Story | None:
+    """The slope, rounded to fewer places than the dtype has."""
+    own = torch.finfo(seen.evaluation.dtype).eps
+    returned = seen.returned[seen.judged]
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        info = torch.finfo(dtype)
+        if info.eps <= own or not _rounded(returned, dtype, own):
+            continue
+        off, most = np.abs(seen.returned - seen.slope), largest(seen.slope[seen.judged])
+        fits = off <= PLACES[dtype.itemsize] * info.eps * (np.abs(seen.slope) + most) + seen.band
+        if not fits[seen.judged & ~seen.kink].all():
+            return None
+        bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
+        worst = float(off[seen.judged & ~seen.kink].max() / most)
+        return "low precision", (
+            f"backward is right but for rounding: what it returns has {bits} significant bits instead of {full}, "
+            f"as if it computed in {info.dtype}, and is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+        )
+    return _in_part(seen)
+
+
+def _in_part(seen: Evidence) -> Story | None:
+    """The slope but for rounding of a shorter dtype, which is rough, in what is of the full dtype again."""
+    if seen.evaluation.dtype != torch.float64:
+        return None
+    rows = seen.judged & ~seen.kink
+    off, most = (seen.returned - seen.slope)[rows], largest(seen.slope[seen.judged])
+    allowed = PLACES[4] * torch.finfo(torch.float32).eps * (np.abs(seen.slope[rows]) + most) + seen.band[rows]
+    if not (seen.wrong & rows).any() or (seen.wrong & seen.kink).any() or off.size < ENOUGH:
+        return None
+    if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < ROUGH * np.sqrt(np.mean(off**2)):
+        return None
+    worst = float(np.abs(off).max() / most)
+    return "low precision", (
+        "backward is right but for rounding: part of it is computed in torch.float32, though what goes in and comes "
+        f"out is torch.float64, and it is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+    )
+
+
+def _rounded(returned: Array, dtype: torch.dtype, own: float) -> bool:
+    """Whether the values, small ones too, are numbers of this ``dtype``: a staircase has fewer bits for those."""
+    near = torch.from_numpy(returned).to(dtype).to(torch.float64).numpy()
+    if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < ENOUGH:
+        return False
+    small = near[np.abs(near) <= largest(near) / 2**SMALL_BITS]
+    return small.size < ENOUGH or mantissa_bits(small) > mantissa_bits(near) - SMALL_BITS

@@ -1,0 +1,106 @@
+"""What backward answers to several grad_outputs at the same points."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..curve.evaluation import Evaluation
+from ..differentiation.finite_differences import BOUNDS
+from ..differentiation.noise import Array, largest
+from ..sentences.places import Names
+from ..sentences.stretches import Mask, names_of
+from ..tolerance import chosen
+
+# How much larger and smaller grad_output is made, by the size of the dtype, and the last places two answers may differ.
+FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}
+PLACES = {8: 64.0, 4: 64.0, 2: 4.0}
+# So many points are asked where they share a call, and where each costs one of its own.
+TOGETHER, ALONE = 1024, 12
+# Values that were computed in the same way, but for the order of vectorised code.
+ALIKE = 1e-2
+# grad_output itself is the base if it is neither huge nor tiny.
+MIDDLE = (0.03, 1000.0)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What backward returned at the rows ``at`` for a ``base`` grad_output, and for some others."""
+
+    evaluation: Evaluation
+    names: Names
+    at: Mask
+    base: float
+    factor: float
+    plain: Array
+    opposite: Array
+    larger: Array
+    smaller: Array
+    none: Array
+
+    def same(self, some: Array, others: Array) -> bool:
+        """Whether two answers are one, but for the last places."""
+        return bool((~self.apart(some, others)).all())
+
+    def apart(self, some: Array, others: Array) -> Mask:
+        """Where two answers differ by more than the last places."""
+        slack = self.slack * (np.abs(others) + largest(others))
+        differ: Mask = np.isfinite(some) & np.isfinite(others) & (np.abs(some - others) > slack)
+        return differ
+
+    @cached_property
+    def slack(self) -> float:
+        """The share of themselves by which two answers may differ."""
+        return PLACES[self.evaluation.dtype.itemsize] * torch.finfo(self.evaluation.dtype).eps
+
+    @property
+    def x(self) -> Array:
+        """The places that were asked."""
+        return self.evaluation.rows.x[self.at]
+
+    @cached_property
+    def slope(self) -> Array:
+        """The slope of forward there."""
+        return self.evaluation.numerical.slopes.value[self.at]
+
+    def right(self, returned: Array) -> bool:
+        """Whether these, per grad_output, are the slopes of forward wherever they could be judged."""
+        error = self.evaluation.numerical.slopes.error[self.at]
+        known = np.isfinite(error) & (error <= 1e-3 * largest(self.slope))
+        slack = chosen(1.0, self.evaluation.dtype).rtol * largest(self.slope) + BOUNDS * error
+        return bool(known.any() and (np.abs(returned - self.slope) <= slack)[known].all())
+
+
+def asked(section: Section, evaluation: Evaluation, at: Mask) -> Asked:
+    """Ask the backward of ``section`` at the rows ``at``, or some of them. Raises ``FunctionFailed``."""
+    together = evaluation.structure == "together"
+    rows, most = np.flatnonzero(at), TOGETHER if together else ALONE
+    at = np.zeros_like(at)
+    at[rows[np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.intp)]] = True
+    x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, FACTOR[evaluation.dtype.itemsize]
+    section = _as_before(section, evaluation, at) if together else section
+    base = grad_output if MIDDLE[0] <= abs(grad_output) <= MIDDLE[1] else math.copysign(1.0, grad_output)
+    answers = []
+    for given in (base, -base, factor * base, base / factor, 0.0):
+        answer = section.backward(x, given).grad_input
+        answers.append(np.zeros_like(x) if answer is None else answer)
+    return Asked(evaluation, names_of(section), at, base, factor, *answers)
+
+
+def _as_before(section: Section, evaluation: Evaluation, at: Mask) -> Section:
+    """The section stacked so that it answers as it did when it was evaluated."""
+    for names in (tuple(name for name, _ in section.inputs), (section.wrt,)):
+        stacked = replace(section, stacked=names)
+        try:
+            values = stacked.forward(evaluation.rows.x[at])
+        except FunctionFailed:
+            continue
+        if np.allclose(values, evaluation.forward[at], rtol=ALIKE, atol=ALIKE * largest(values), equal_nan=True):
+            return stacked
+    return section

@@ -1,0 +1,103 @@
+"""The story of gradients in the wrong order: what is returned for one input is the derivative by another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...runtime.batching import arranged
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.finite_differences import BOUNDS, LADDER, LEVELS, RATIO
+from ..differentiation.noise import EPSILON, Array, largest
+from ..differentiation.reference import reference_of
+from ..differentiation.richardson import extrapolate, tableau
+from .evidence import EXCEPTIONS, SURE, WIDE, Evidence, Story
+
+# Beside the size of the value that is moved, and of 1.
+WIDEST = 2e-3
+# Rows that are looked at where they share a call and where each costs one.
+TOGETHER, ALONE = 128, 12
+# Where the other input is swept, beside its value.
+PLACES = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
+
+
+def swapped(seen: Evidence) -> Story | None:
+    """The derivative of forward with respect to another input of the same shape."""
+    section, grad_output = seen.section, seen.evaluation.grad_output
+    others = [each.name for each in section.op.inputs if each.name != section.wrt and each.shape == _shape(section)]
+    rows = np.flatnonzero(seen.judged & ~seen.kink & np.isfinite(seen.returned))
+    if not others or seen.owner != "forward" or not rows.size:
+        return None
+    most = TOGETHER if seen.evaluation.structure == "together" else ALONE
+    rows = rows[np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.intp)]
+    for other in others:
+        try:
+            found = _by(section, other, seen.x[rows], grad_output)
+            if not _same(seen.returned[rows], *found, seen.precision):
+                continue
+            back = _returned_for(section, other, seen)
+        except FunctionFailed:
+            continue
+        name = other + seen.wrt[len(section.wrt) :]
+        said = f"What backward returns for {seen.wrt} is the derivative of forward with respect to {name}"
+        if back:
+            return "swapped", f"{said}, and the other way round: the two gradients are swapped."
+        return "swapped", f"{said}: the gradients are in the wrong order."
+    return None
+
+
+def _shape(section: Section) -> tuple[int, ...]:
+    return next(each.shape for each in section.op.inputs if each.name == section.wrt)
+
+
+def _same(returned: Array, slope: Array, error: Array, precision: float) -> bool:
+    """Whether backward returned these slopes, as far as they are known, and they are known and not all 0."""
+    allowed = precision * (np.abs(slope) + min(largest(slope), largest(returned)))
+    near = np.abs(returned - slope) <= allowed + BOUNDS * error
+    sure = near & (BOUNDS * error <= allowed + WIDE * np.abs(slope))
+    return bool(near.mean() >= 1 - EXCEPTIONS and sure.mean() >= SURE and (slope != 0).mean() > 0.5)
+
+
+def _returned_for(section: Section, other: str, seen: Evidence) -> bool:
+    """Whether the derivative with respect to the swept input is what backward returns for the ``other``."""
+    values, place = dict(section.inputs), _place(section)
+    held = values[other][place]
+    turned = replace(section, wrt=other, inputs=_with(section, section.wrt, float(np.median(seen.x)) + 0.1))
+    x = turned.snap(held + PLACES * max(1.0, abs(held)))
+    grad_output = seen.evaluation.grad_output
+    returned = turned.backward(x, grad_output).grad_input
+    if returned is None:
+        return False
+    return _same(returned / grad_output, *_by(turned, section.wrt, x, grad_output), seen.precision)
+
+
+def _by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Array, Array]:
+    """The slope of forward with respect to the ``other`` input at every ``x`` of the swept one, and its error bound."""
+    reference = arranged(reference_of(section, x, grad_output), x, grad_output)
+    held = dict(section.inputs)[other][_place(section)]
+    steps = WIDEST * max(1.0, abs(held)) * LADDER
+    above = np.stack([_moved(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])
+    below = np.stack([_moved(reference, other, held - step).forward(x) for step in steps.ravel().tolist()])
+    gaps = (held + steps) - (held - steps)
+    scatter = 2 * EPSILON * np.maximum(np.abs(above), np.abs(below)) / gaps
+    value, error, _ = extrapolate((above - below) / gaps, scatter, tableau(LEVELS, RATIO, 2))
+    return value, error
+
+
+def _moved(section: Section, name: str, value: float) -> Section:
+    return replace(section, inputs=_with(section, name, value))
+
+
+def _with(section: Section, name: str, value: float) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    place = _place(section)
+    return tuple(
+        (each, (*values[:place], value, *values[place + 1 :]) if each == name else values)
+        for each, values in section.inputs
+    )
+
+
+def _place(section: Section) -> int:
+    """Where the swept element is in its flattened tensor, and its namesake in any other of that shape."""
+    return int(np.ravel_multi_index(section.wrt_index, _shape(section))) if section.wrt_index else 0

@@ -1,0 +1,129 @@
+"""Saved for nothing: the tensors that forward saved and backward never looks at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...runtime.arguments import shape_of
+from ...runtime.graph import nodes
+from ...runtime.section import Section
+from ...runtime.vjp import delivered
+from ..differentiation.noise import Array
+
+# The points at which it is tried, as shares of all: on both sides of most masks.
+WITNESSES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
+# NaN alone is fooled by comparisons, a large number alone by those the other way.
+POISONS = (math.nan, 1e6, -1e6)
+
+
+def unused_saved(section: Section, x: Array) -> tuple[str, ...]:
+    """The tensors that the Function saved and that have no influence on any gradient, in the order they were saved."""
+    return tuple(name for name, used in tried_saved(section, x) if used is False)
+
+
+def tried_saved(section: Section, x: Array) -> tuple[tuple[str, bool | None], ...]:
+    """Each tensor that the Function saved, in that order, and whether any gradient depends on it.
+
+    Each is poisoned by itself, at some of the points ``x``: NaN first, then large numbers of both signs. If the
+    gradient of any input notices, or cannot be repeated, or backward raises, the tensor counts as used. None, and no
+    name, for one that cannot be poisoned, as one of integers. They are named after the input or output that they are,
+    or else ``a tensor``. Empty where nothing can be tried.
+    """
+    if section.sweeps_parameter or section.order == 2:
+        return ()
+    witnesses = x[np.unique((WITNESSES * (x.size - 1)).astype(np.intp))].tolist()
+    try:
+        names = _saved(Graph.of(section, witnesses[0]))
+    except Exception:  # noqa: BLE001 what fails here is shown where the section itself is evaluated
+        return ()
+    return tuple(
+        (name, not _unnoticed(section, witnesses, place) if name else None) for place, name in enumerate(names)
+    )
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All inputs of a section as leaves, what the op was given in their place, and its outputs."""
+
+    leaves: list[torch.Tensor]
+    given: dict[str, torch.Tensor]
+    outputs: dict[str, torch.Tensor]
+
+    @classmethod
+    def of(cls, section: Section, t: float) -> Graph:
+        """The graph with the swept element at ``t``. Raises whatever forward raises."""
+        leaves = [leaf_of(section, name, values, t) for name, values in section.inputs]
+        # A Function that works in place refuses a leaf.
+        given = [leaf.clone() for leaf in leaves]
+        y = section.call(*given, *(value for _, value in section.parameters))
+        outputs = dict(zip(section.op.outputs, y if isinstance(y, tuple) else (y,), strict=False))
+        return cls(leaves, dict(zip(dict(section.inputs), given, strict=True)), outputs)
+
+    def nodes(self) -> Iterator[Any]:
+        """The nodes of Functions written in Python, nearest to the outputs first."""
+        return nodes(self.outputs.values())
+
+    def gradients(self) -> list[torch.Tensor | None]:
+        """The gradients of all inputs for an irregular ``grad_output`` of every output. Raises what backward raises."""
+        moved = [out for out in self.outputs.values() if out.requires_grad]
+        weights = [torch.cos(torch.arange(1.0, 1 + out.numel(), dtype=out.dtype, device=out.device)) for out in moved]
+        total: Any = sum(torch.dot(out.reshape(-1), w) for out, w in zip(moved, weights, strict=True))
+        return delivered(total, self.leaves)
+
+
+def leaf_of(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:
+    """An input as it is held, with the swept element at ``t``, as a leaf of a graph."""
+    leaf = torch.tensor(values, dtype=section.dtype, device=section.device).reshape(shape_of(section.op, name))
+    if name == section.wrt:
+        leaf[section.wrt_index or ...] = t
+    return leaf.requires_grad_()
+
+
+def _saved(graph: Graph) -> list[str]:
+    """What each saved tensor is called; empty for those that cannot be poisoned."""
+    called = {tensor.data_ptr(): name for name, tensor in (graph.outputs | graph.given).items()}
+    return [
+        called.get(each.data_ptr(), "a tensor") if isinstance(each, torch.Tensor) and _bears_poison(each) else ""
+        for node in graph.nodes()
+        for each in node.saved_tensors
+    ]
+
+
+def _bears_poison(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.dtype == torch.bool
+
+
+def _unnoticed(section: Section, witnesses: list[float], place: int) -> bool:
+    try:
+        for t in witnesses:
+            plain = Graph.of(section, t).gradients()
+            if not all(_same(plain, _poisoned(section, t, place, poison)) for poison in POISONS):
+                return False
+    except Exception:  # noqa: BLE001 it has been noticed
+        return False
+    return True
+
+
+def _poisoned(section: Section, t: float, place: int, poison: float) -> list[torch.Tensor | None]:
+    graph = Graph.of(section, t)
+    slots = [slot for node in graph.nodes() for slot in node._raw_saved_tensors]
+    slots[place].register_hooks(torch.Tensor.detach, partial(_instead, poison=poison))
+    return graph.gradients()
+
+
+def _instead(tensor: torch.Tensor, poison: float) -> torch.Tensor:
+    return ~tensor if tensor.dtype == torch.bool else torch.full_like(tensor, poison)
+
+
+def _same(some: list[torch.Tensor | None], others: list[torch.Tensor | None]) -> bool:
+    return all(
+        a is b or (a is not None and b is not None and torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)))
+        for a, b in zip(some, others, strict=True)
+    )

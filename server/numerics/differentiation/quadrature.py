@@ -1,0 +1,55 @@
+"""The area under what backward returns, and how far rounding moves it away from what forward rises by."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ...runtime.section import Section
+from .noise import Array, Forward
+
+# Three Gauss–Legendre nodes integrate a polynomial of degree 5 exactly.
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
+NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
+# So many last places beside a node a smooth curve is straight, and what is not is rounding: it changes from each number
+# to the next, or stays for thousands of them. It may grow towards one end of a cell, so that it is heard in so many
+# parts of it; fewer of both where each point is a call.
+NEAR = 1e-4  # of x; in half precision that is none of its numbers
+BESIDE, PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
+BESIDE_ONE_BY_ONE, PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
+
+
+def quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
+    """The integral of what backward returns from each ``left`` to its ``right``."""
+    width = right - left
+    nodes = section.snap((left[..., None] + width[..., None] * NODES).ravel())
+    gradient = section.backward(nodes, grad_output).grad_input
+    if gradient is None:
+        return np.zeros_like(left)
+    mean: Array = gradient.reshape(*left.shape, NODES.size) @ WEIGHTS
+    return width * mean
+
+
+def rounding(section: Section, forward: Forward, left: Array, right: Array, grad_output: float) -> Array:
+    """How far a rise of ``forward`` and its area may be apart because both round where they cancel.
+
+    Heard among the numbers next to each ``left`` and ``right``, and next to nodes all over the cell.
+    """
+    places, parts = (BESIDE, PARTS) if section.stacked else (BESIDE_ONE_BY_ONE, PARTS_ONE_BY_ONE)
+    steps = np.clip(np.array(places)[:, None] * torch.finfo(section.dtype).eps, -NEAR, NEAR)
+    straight = steps / (steps**2).sum()
+
+    def moves(of: Forward, x: Array) -> Array:
+        beside = section.snap(x + steps * np.abs(x))
+        y = of(beside.ravel()).reshape(beside.shape)
+        return np.nan_to_num(np.ptp(y - steps * (straight * y).sum(axis=0), axis=0), posinf=0.0)
+
+    def backward(x: Array) -> Array:
+        gradient = section.backward(x, grad_output).grad_input
+        return np.zeros_like(x) if gradient is None else gradient
+
+    edges = left + (right - left) * np.linspace(0, 1, parts + 1)[:, None]
+    low, width = edges[:-1], np.diff(edges, axis=0)
+    nodes = section.snap((low[..., None] + width[..., None] * NODES).ravel())
+    inside: Array = (width * (moves(backward, nodes).reshape(*low.shape, NODES.size) @ WEIGHTS)).sum(axis=0)
+    return inside + abs(grad_output) * (moves(forward, left) + moves(forward, right))

@@ -1,0 +1,53 @@
+"""A second opinion on some slopes: by a finer ladder that looks at both sides, and by other steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .finite_differences import BOUNDS, FINE_WIDEST, LADDER, LEVELS, RATIO, Kind, Slopes, settle
+from .noise import Array, Forward
+from .richardson import extrapolate, tableau
+
+# Other steps, in between those of the first ladder.
+OTHER_WIDEST = 0.6
+# The finer ladder has the word too where its bound is so many times tighter.
+SURER = 10.0
+
+
+def looked_at_again(
+    forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp], visible: Array | None = None
+) -> Slopes:
+    """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
+
+    Where the finer ladder contradicts the coarser one it has the word, for it sees less far and both sides. Elsewhere
+    the error bound is widened by the distance to it, or to the slope by other steps if that is nearer. Below the slope
+    ``visible``, one for each of ``rows``, nothing is seen; by default that is the rise of ``y`` over all of ``x``.
+    """
+    with np.errstate(all="ignore"):
+        least = np.ptp(y[np.isfinite(y)]) / np.ptp(x) if visible is None else visible
+        widest = FINE_WIDEST * slopes.step
+        fine = settle(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
+        apart = np.abs(slopes.value[rows] - fine.value)
+        stands = (fine.kind == Kind.SMOOTH) & (apart <= BOUNDS * slopes.error[rows] + fine.error)
+        other = _central(forward, x[rows], OTHER_WIDEST * slopes.step, slopes.noise[rows], slopes.precision)
+        widened = np.fmax(slopes.error[rows], np.fmin(apart, np.abs(slopes.value[rows] - other)))
+        stands &= widened <= SURER * fine.error
+    value, error = slopes.value.copy(), slopes.error.copy()
+    left, right, kind = slopes.left.copy(), slopes.right.copy(), slopes.kind.copy()
+    error[rows] = np.where(stands, widened, fine.error)
+    value[rows] = np.where(stands, value[rows], fine.value)
+    left[rows], right[rows], kind[rows] = fine.left, fine.right, fine.kind
+    return replace(slopes, value=value, error=error, left=left, right=right, kind=kind)
+
+
+def _central(forward: Forward, x: Array, widest: float, rounding: Array, precision: float) -> Array:
+    """The slopes by central differences alone."""
+    above, below = x + widest * LADDER, x - widest * LADDER
+    gaps = above - below
+    high, low = forward(np.stack((above, below)).ravel()).reshape(2, LEVELS, x.size)
+    central = (high - low) / gaps
+    scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
+    return extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))[0]

@@ -1,0 +1,60 @@
+"""Numbers found by measurement, written as the person who meant them would have."""
+
+from __future__ import annotations
+
+import math
+
+from ..differentiation.noise import EPSILON
+from .simplest import simplest
+
+# A number that takes more digits than these was not meant as a decimal.
+PLAIN = 6
+NAMED = {
+    "π": math.pi,
+    "1/π": 1 / math.pi,
+    "2π": 2 * math.pi,
+    "1/(2π)": 1 / (2 * math.pi),
+    "π/2": math.pi / 2,
+    "2/π": 2 / math.pi,
+    "π/180": math.pi / 180,
+    "180/π": 180 / math.pi,
+    "√2": math.sqrt(2),
+    "1/√2": 1 / math.sqrt(2),
+    "√π": math.sqrt(math.pi),
+    "1/√π": 1 / math.sqrt(math.pi),
+    "2/√π": 2 / math.sqrt(math.pi),
+    "√π/2": math.sqrt(math.pi) / 2,
+    "√(2π)": math.sqrt(2 * math.pi),
+    "1/√(2π)": 1 / math.sqrt(2 * math.pi),
+    "√(2/π)": math.sqrt(2 / math.pi),
+    "√(π/2)": math.sqrt(math.pi / 2),
+    "e": math.e,
+    "1/e": 1 / math.e,
+    "ln 2": math.log(2),
+    "1/ln 2": 1 / math.log(2),
+    "ln 10": math.log(10),
+    "1/ln 10": 1 / math.log(10),
+    "1/3": 1 / 3,
+    "2/3": 2 / 3,
+    "1/6": 1 / 6,
+}
+# What is known no better than to this share of itself has no name.
+PRECISE = 1e-6
+
+
+def figure(value: float, within: float) -> str:
+    """A number known to ``within`` so much: as few digits as tell it, or four, or more if those told it as 1."""
+    within = max(within, 4 * EPSILON * abs(value))
+    near = simplest(value - within, value + within)
+    text = repr(near).removesuffix(".0")
+    long = len(repr(abs(near)).partition("e")[0].replace(".", "").strip("0")) > PLAIN
+    if long and abs(float(f"{value:.4g}")) != 1:
+        text = f"{value:.4g}"
+    return text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
+
+
+def name(value: float, within: float) -> str:
+    """What the constant of this value is called, such as ``ln 2`` or ``1/ln 10``; empty if it is none of renown."""
+    if not 0 < within < PRECISE * abs(value):
+        return ""
+    return next((called for called, constant in NAMED.items() if abs(value - constant) <= within), "")

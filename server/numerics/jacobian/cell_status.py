@@ -1,0 +1,114 @@
+"""What every cell of a Jacobian says of backward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...runtime.stacked_inputs import Indices
+from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
+from ..differentiation.noise import Array, largest
+from ..differentiation.recheck import looked_at_again
+from ..status import Status
+from ..tolerance import Tolerance, chosen
+from ..verdict.point_judge import WIDE
+from .cells import Ground, along, steepest
+from .directional import straight
+
+# What is off by more than this and its bound is measured twice before backward is accused.
+LONE_TOLERANCE = 1e-13
+# Less than this beside a forward that is 0 and flat comes from a tail that it has lost.
+NOTHING = 1e-30
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Slopes, and the status of backward in every cell, held against them."""
+
+    slopes: Slopes
+    status: NDArray[np.int8]
+    tolerance: Tolerance
+
+    def where(self, *statuses: Status) -> NDArray[np.bool_]:
+        """The cells with one of these statuses."""
+        return np.isin(self.status, statuses)
+
+
+@np.errstate(all="ignore")
+def judged(
+    ground: Ground,
+    cells: tuple[Indices, Indices],
+    slopes: Slopes,
+    returned: Array | None,
+    dtype: torch.dtype,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Judged:
+    """Backward held against the ``slopes`` in ``cells``, the elements of all rows and of all columns.
+
+    The cells that seem to contradict them are first measured again, and no verdict is given where forward is not
+    steady.
+    ``returned`` is per unit of ``grad_output``, one for each cell; None where nothing was.
+    """
+    rows, columns = cells
+    height = largest(ground.y) / ground.span
+    usual = chosen(max(largest(slopes.value), height), dtype)
+    tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
+    if returned is None or not ground.steady:
+        unknown = Status.GAP if returned is None else Status.UNDECIDED
+        return Judged(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
+    off = np.abs(returned - slopes.value)
+    doubted = np.flatnonzero(
+        (slopes.kind == Kind.SMOOTH) & ~(off <= BOUNDS * slopes.error + LONE_TOLERANCE * np.abs(slopes.value))
+    )
+    if doubted.size:
+        by, at = np.tile(ground.copies.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
+        forward, visible = along(ground.copies, rows, columns, doubted), steepest(slopes.value, columns.size)
+        slopes = looked_at_again(forward, by, at, slopes, doubted, visible[doubted])
+    status = _statuses(slopes, returned, tolerance, height)
+    beyond = np.isinf(returned) & (np.abs(slopes.value) > torch.finfo(dtype).max)
+    status[beyond & (np.sign(returned) == np.sign(slopes.value))] = Status.GAP
+    _acquit(ground, rows, columns, slopes, status)
+    return Judged(slopes, status, tolerance)
+
+
+def _acquit(ground: Ground, rows: Indices, columns: Indices, slopes: Slopes, status: NDArray[np.int8]) -> None:
+    """Nothing is said of outputs that have no gradient where they are looked at, though slopes by every element."""
+    accused = (status == Status.DIFFERS) & (slopes.kind == Kind.SMOOTH)
+    some = np.flatnonzero(accused.reshape(rows.size, -1).any(axis=1))
+    if not some.size or columns.size == 1:
+        return
+    table = np.arange(slopes.value.size).reshape(rows.size, -1)[some].ravel()
+    found = replace(slopes, value=slopes.value[table], error=slopes.error[table], kind=slopes.kind[table])
+    bent = some[~straight(ground, rows[some], columns, found)]
+    crooked = np.isin(np.arange(status.size) // columns.size, bent)
+    status[accused & crooked] = Status.UNDECIDED
+
+
+def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: float) -> NDArray[np.int8]:
+    off, expected, kind = np.abs(returned - slopes.value), np.abs(slopes.value), slopes.kind
+    allowed, band = tolerance.atol + tolerance.rtol * expected, BOUNDS * slopes.error
+    # A constant has no slope to measure the band by, but it has a height.
+    scale = expected + largest(slopes.value) + height
+    near = off <= allowed + band
+    if not scale.any():  # what is so small that nothing was seen of it is nothing
+        near |= off <= NOTHING
+    vague = (band > allowed + WIDE * scale) | (band > WIDE * np.abs(returned)) & (np.abs(returned) > allowed)
+    smooth = kind == Kind.SMOOTH
+    status = np.full(kind.shape, Status.UNDECIDED, np.int8)
+    status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
+    edge = kind == Kind.EDGE
+    status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
+    low, high = np.minimum(slopes.left, slopes.right), np.maximum(slopes.left, slopes.right)
+    slack = tolerance.atol + (tolerance.rtol + ONE_SIDED) * (np.abs(returned) + np.abs(high - low))
+    between = (returned >= low - slack) & (returned <= high + slack)
+    kink, sides = kind == Kind.KINK, np.isfinite(low) & np.isfinite(high)
+    status[kink & sides] = np.where(between, Status.SUBGRADIENT, Status.DIFFERS)[kink & sides]
+    status[kind == Kind.NONFINITE] = Status.GAP
+    status[kind == Kind.JUMP] = Status.JUMP
+    status[np.isin(kind, (Kind.SMOOTH, Kind.KINK, Kind.UNRESOLVED)) & np.isnan(returned)] = Status.DIFFERS
+    status[smooth & ~np.isfinite(returned)] = Status.DIFFERS
+    return status

@@ -1,0 +1,197 @@
+"""The numerical Jacobian: the ladder of central differences in every column, with an error bound in every cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from ...runtime.stacked_inputs import Indices
+from ..differentiation.finite_differences import (
+    FINE_WIDEST,
+    LADDER,
+    LEAST_ROUNDING,
+    LEVELS,
+    RATIO,
+    WIDEST,
+    WIDEST_LOW_PRECISION,
+    Kind,
+    Slopes,
+    bends,
+    settle,
+)
+from ..differentiation.noise import (
+    EPSILON,
+    FAR,
+    NEAR,
+    PERFECT,
+    ROUNDED,
+    SIX,
+    THREE,
+    Array,
+    Forward,
+    heard,
+    largest,
+    relative_precision,
+)
+from ..differentiation.richardson import extrapolate, tableau
+
+# Noise is probed along so many random lines through all elements of ``wrt``.
+LINES = 2
+# Asked twice, forward answers the same to the last place.
+STEADY = 1e-14
+# So many values along a line tell how many digits forward carries, so far to either side as a share of the range.
+TELLING, REACH = 24, 0.1
+
+
+class Map(Protocol):
+    """What can be looked at: some outputs as a function of some elements, held at ``here``."""
+
+    @property
+    def here(self) -> Array:
+        """Where the elements are held."""
+
+    def forward(self, points: Array) -> Array:
+        """All outputs (points × outputs). Raises ``FunctionFailed``."""
+
+    def willing(self, points: Array) -> Array:
+        """The same, NaN where the Function refuses a point."""
+
+    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
+        """Some outputs, for one of the elements at each of the numbers ``t``."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What is known of a Function where it is looked at: its output ``y``, the noise of that, and what it computes in.
+
+    ``span`` is the range of ``wrt``, the scale of all steps; ``precision`` is half a unit in the last place. ``steady``
+    says that forward, asked again, answers the same.
+    """
+
+    copies: Map
+    span: float
+    y: Array
+    noise: Array
+    precision: float
+    steady: bool = True
+
+    @classmethod
+    def plain(cls, copies: Map, span: float, precision: float = EPSILON) -> Ground:
+        """Where nothing is known but ``precision``, by one forward. Raises ``FunctionFailed``."""
+        y = copies.forward(copies.here[None])[0]
+        return cls(copies, span, y, np.zeros(y.size), precision)
+
+    @classmethod
+    def of(cls, copies: Map, span: float) -> Ground:
+        """Probed, by 121 forwards. Raises ``FunctionFailed``."""
+        y = copies.forward(copies.here[None])[0]
+        t = span * np.linspace(-REACH, REACH, TELLING)
+        probes = _probes(copies.here, span)
+        with np.errstate(all="ignore"):
+            points = np.concatenate((_on_line(copies.here, t), *probes))
+            # All of them are asked again: in a shorter batch other lanes of the processor would round otherwise.
+            values, again = copies.willing(points), copies.willing(points)[:TELLING]
+            there = values[:TELLING]
+            steady = np.array_equal(again, there) or np.allclose(
+                again, there, rtol=STEADY, atol=STEADY * largest(there), equal_nan=True
+            )
+            precision = _precision(copies, t, there)
+            noise = _noise(values[TELLING:], y) if precision == EPSILON else np.zeros(y.size)
+        return cls(copies, span, y, noise, precision, steady)
+
+    @property
+    def widest(self) -> float:
+        """The first step."""
+        return (WIDEST if self.precision == EPSILON else WIDEST_LOW_PRECISION) * self.span
+
+
+@np.errstate(all="ignore")
+def slopes(ground: Ground, rows: Indices, columns: Indices) -> Slopes:
+    """The slopes of these outputs by these elements of ``wrt``: cells, row by row of one output.
+
+    Eight forwards a column, and a finer ladder with both sides for the cells that these cannot settle.
+    """
+    t, y = ground.copies.here[columns], ground.y[rows]
+    steps, cells = ground.widest * LADDER, y.size * columns.size
+    values = ground.copies.moved(np.tile(columns, 2 * LEVELS), np.concatenate((t + steps, t - steps)).ravel(), rows)
+    above, below = values.reshape(2, LEVELS, columns.size, y.size).swapaxes(2, 3).reshape(2, LEVELS, cells)
+    gaps = np.tile((t + steps) - (t - steps), y.size)
+    by, at, noise = np.tile(t, y.size), np.repeat(y, columns.size), np.repeat(ground.noise[rows], columns.size)
+    rounding = np.maximum(2 * ground.precision * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
+    np.maximum(rounding, 2 * noise, out=rounding)
+    central = (above - below) / gaps
+    scatter = (rounding + ground.precision * np.abs(by * central[-1])) / gaps
+    value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
+    last, visible = rounding[-1], steepest(value, columns.size)
+    unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * noise) | ~np.isfinite(at)
+    unsettled |= bends(
+        above[-2:] + below[-2:] - 2 * at, 8 * last + 8 * ground.precision * np.abs(by * value), visible * steps[-1]
+    )
+    kind, left, right = np.zeros(cells, np.int8), value.copy(), value.copy()
+    if (rough := np.flatnonzero(unsettled)).size:
+        widest, forward = FINE_WIDEST * ground.widest, along(ground.copies, rows, columns, rough)
+        fine = settle(forward, by[rough], at[rough], widest, last[rough], ground.precision, visible[rough])
+        agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
+        coarse_wins = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error) & agreed
+        for ours, theirs in ((value, fine.value), (error, fine.error), (left, fine.left), (right, fine.right)):
+            ours[rough] = np.where(coarse_wins, ours[rough], theirs)
+        kind[rough] = fine.kind
+    return Slopes(value, error, left, right, kind, last, 2.0 * LEVELS, ground.widest, ground.precision)
+
+
+def steepest(value: Array, columns: int) -> Array:
+    """The largest slope of each output, in each of its cells."""
+    size = np.abs(value.reshape(-1, columns))
+    return np.repeat(np.max(size, axis=1, initial=0.0, where=np.isfinite(size)), columns)
+
+
+def along(copies: Map, rows: Indices, columns: Indices, cells: Indices) -> Forward:
+    """The outputs in some ``cells`` of these rows and columns, for numbers of the element of each cell's column."""
+    which_row, places = np.divmod(cells, columns.size)
+    moved, first, which = np.unique(places, return_index=True, return_inverse=True)
+
+    def forward(t: Array) -> Array:
+        t = t.reshape(-1, cells.size)
+        values = copies.moved(np.tile(columns[moved], len(t)), t[:, first].ravel(), rows)
+        return values.reshape(len(t), moved.size, -1)[:, which, which_row].ravel()
+
+    return forward
+
+
+def _probes(here: Array, span: float) -> list[Array]:
+    """Points beside ``here`` on random lines, in between which only noise differs: close ones, then less close ones."""
+    sides = [np.concatenate((-np.arange(side, 0.0, -1), np.arange(1.0, side + 1))) for side in (THREE, SIX)]
+    gaps = [np.maximum(share * span, 256 * np.spacing(np.abs(here))) for share in (NEAR, FAR)]
+    lines = [drawn(here.size, 1 + line) for line in range(LINES)]
+    return [here + side[:, None] * (gap * line) for side, gap in zip(sides, gaps, strict=True) for line in lines]
+
+
+def _noise(values: Array, y: Array) -> Array:
+    """The root mean square noise of every output, from their values at the probes."""
+    close, less_close = np.split(values, [2 * THREE * LINES])
+    places = [each.reshape(LINES, -1, y.size).swapaxes(1, 2).ravel() for each in (close, less_close)]
+    found = heard(*places).reshape(LINES, y.size).max(axis=0)
+    loud = found > PERFECT * np.abs(y)
+    # With no more noise than that forward seems perfect, but may be rounded as coarsely as elsewhere.
+    return np.where(loud, found, np.maximum(found, min(largest(found[loud]), ROUNDED)))
+
+
+def _on_line(here: Array, t: Array) -> Array:
+    """The places ``t`` of a random line through all elements."""
+    return here + t[:, None] * drawn(here.size, 0)
+
+
+def _precision(copies: Map, t: Array, values: Array) -> float:
+    """Half a unit in the last place of what forward computes in, told by the output that moves most on that line."""
+    most = int(np.nan_to_num(np.ptp(values, axis=0)).argmax())
+    return relative_precision(lambda s: copies.willing(_on_line(copies.here, s))[:, most], t, values[:, most])
+
+
+@lru_cache(maxsize=16)
+def drawn(size: int, seed: int) -> Array:
+    """Numbers of either sign between ½ and 1, always the same ones."""
+    draw = np.random.default_rng(seed)
+    return draw.uniform(0.5, 1.0, size) * draw.choice((-1.0, 1.0), size)

@@ -1,0 +1,80 @@
+"""What a Jacobian looks like: which outputs depend on which inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..differentiation.finite_differences import Kind
+from .jacobian import Jacobian, Side
+
+Mask = NDArray[np.bool_]
+
+# Below this share of the largest slope, or within so many of its error bounds, a slope counts as none.
+NOTHING, BOUNDS = 1e-9, 10.0
+
+SAID = {
+    "zero": "No output moves with any input here.",
+    "diagonal": "It is diagonal: every output depends on its own input alone.",
+    "rows": "Every row of {of} depends on its own row of {wrt} alone.",
+    "lower": "It is triangular: every output depends on its own input and on those before it.",
+    "upper": "It is triangular: every output depends on its own input and on those after it.",
+    "dense": "It is dense: every output depends on every input.",
+}
+
+
+def pattern(jacobian: Jacobian) -> str:
+    """The word for the numerical block: a key of ``SAID``; "sparse" if it is none of them, "" if it is one cell."""
+    there = moves(jacobian)
+    if there.size == 1 or not jacobian.steady:
+        return ""
+    if not there.any():
+        return "zero"
+    row, column = places(jacobian)
+    if jacobian.rows.total == jacobian.columns.total:
+        for word, allowed in (("diagonal", row == column), ("lower", row >= column), ("upper", row <= column)):
+            if not (there & ~allowed).any() and (word != "diagonal" or allowed.any()):
+                return word
+    own = _same_row(jacobian, row, column)
+    if own is not None and not (there & ~own).any():
+        return "rows"
+    return "dense" if there.all() else "sparse"
+
+
+def told(jacobian: Jacobian) -> str:
+    """The pattern in a sentence; empty for one cell."""
+    word = pattern(jacobian)
+    if word == "sparse":
+        there = moves(jacobian)
+        return f"{np.count_nonzero(there)} of {there.size} cells are not 0."
+    said = SAID.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.columns.name)
+    return said if jacobian.whole else said.replace("It is", "This block is").replace("Every", "In this block every")
+
+
+def moves(jacobian: Jacobian) -> Mask:
+    """Where the output moves with the input; a cell that differences cannot tell counts as moving."""
+    slopes = jacobian.numerical.slopes
+    size = np.abs(slopes.value)
+    most = np.max(size, initial=0.0, where=np.isfinite(size))
+    still = size <= np.maximum(NOTHING * most, BOUNDS * slopes.error)
+    sides = np.maximum(np.abs(slopes.left), np.abs(slopes.right))
+    still = np.where(slopes.kind == Kind.KINK, sides <= NOTHING * most, still)
+    return ~still.reshape(jacobian.shape)
+
+
+def places(jacobian: Jacobian) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The place in its tensor of every row (as a column) and of every column (as a row)."""
+    return jacobian.rows.elements[:, None], jacobian.columns.elements[None, :]
+
+
+def _same_row(jacobian: Jacobian, row: NDArray[np.intp], column: NDArray[np.intp]) -> Mask | None:
+    """Whether output and input lie in the same row of their tensors; None where they have not as many, or only one."""
+    of, wrt = jacobian.rows, jacobian.columns
+    if not (of.shape and wrt.shape) or of.shape[0] != wrt.shape[0] or wrt.shape[0] == 1:
+        return None
+    same: Mask = row // _stride(of) == column // _stride(wrt)
+    return None if same.all() else same
+
+
+def _stride(side: Side) -> int:
+    return side.total // side.shape[0]

@@ -1,0 +1,50 @@
+"""Columns of a symmetric matrix of which forward reads one triangle: the gradient of a pair is right if its sum is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...runtime.section import Section
+from ..curve.symmetric_inputs import across, shape_of
+from ..differentiation.finite_differences import BOUNDS, Kind
+from ..differentiation.noise import Array
+from ..status import Status
+from .cell_status import Judged
+
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+def shared(section: Section, columns: Indices, returned: Array, judged: Judged) -> Judged:
+    """The same, but accused cells agree where backward shares between two columns what forward has in one of them.
+
+    ``columns`` are elements of the input that is swept; ``returned`` has one number for each cell, row by row.
+    """
+    partner = _partners(section, columns)
+    if not (partner >= 0).any() or not judged.where(Status.DIFFERS).any():
+        return judged
+    slopes, tolerance, table = judged.slopes, judged.tolerance, (-1, columns.size)
+    given, value, error = (each.reshape(table) for each in (returned, slopes.value, slopes.error))
+    smooth, cells = (slopes.kind == Kind.SMOOTH).reshape(table), judged.status.reshape(table).copy()
+    band = tolerance.atol + BOUNDS * error
+    unread: Mask = np.all(np.abs(value) <= band, axis=0)
+    said: Mask = np.any(np.abs(given) > band, axis=0)  # what is laid into the wrong one of both is not shared
+    pair = (partner >= 0) & (unread | unread[partner]) & said & said[partner]
+    allowed = band + band[:, partner] + tolerance.rtol * np.abs(value + given)
+    sums = np.abs(given + given[:, partner] - value - value[:, partner]) <= 2 * allowed
+    cells[(cells == Status.DIFFERS) & pair & sums & smooth & smooth[:, partner]] = Status.AGREES
+    return replace(judged, status=cells.ravel())
+
+
+def _partners(section: Section, columns: Indices) -> Indices:
+    """Among the columns, that of the element across the diagonal; −1 where there is none."""
+    shape, place = shape_of(section), {int(each): row for row, each in enumerate(columns)}
+    partner = np.full(columns.size, -1)
+    for row, each in enumerate(columns):
+        other = across(section, tuple(int(i) for i in np.unravel_index(each, shape))) if shape else ()
+        if other:
+            partner[row] = place.get(int(np.ravel_multi_index(other, shape)), -1)
+    return partner

@@ -1,0 +1,120 @@
+"""One law of linearity put to a backward: what it returned beside what the law calls for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.vjp import Layout, Watched, dense
+from ..differentiation.noise import Array, largest
+from .violation import Finding, Law
+
+G = TypeVar("G")
+
+# Turning the sign rounds nothing: a linear backward keeps to it, and to its own answer, in the last places.
+LAST_PLACES = {8: 16.0, 4: 16.0, 2: 4.0}
+# A sum is rounded …
+SUMS = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
+# … and a grad_output of another size, or that lies otherwise in memory, may take another path through a kernel.
+ROUNDED = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
+# So near to the largest number of the dtype, what is meant to be larger may overflow on the way.
+ROOM = 16.0
+# What is off by so nearly the most is off by the most.
+TIE = 0.999
+
+
+@dataclass(frozen=True)
+class Question(Generic[G]):
+    """A grad_output to give, and the answer a linear backward has for it: ``factor`` times what is ``known``.
+
+    ``quoted`` is that grad_output in numbers, ``rounding`` the share of the largest number that may be lost, and
+    ``layout`` how it is laid in memory.
+    """
+
+    given: G
+    quoted: float | Array
+    known: Array
+    factor: float | Array = 1.0
+    rounding: float = 0.0
+    layout: Layout = dense
+
+
+@dataclass(frozen=True)
+class Trial(Generic[G]):
+    """A backward to ``ask`` for its answer to a grad_output, at the places ``x``, one for each number it answers.
+
+    It takes numbers of ``dtype``, and computes with those of ``inside``.
+    """
+
+    ask: Callable[[G, Layout], Array]
+    x: Array
+    dtype: torch.dtype
+    inside: torch.dtype
+
+    def keeps(self, question: Question[G]) -> bool:
+        """Whether backward answers as it should."""
+        try:
+            found = self.ask(question.given, question.layout)
+        except FunctionFailed:
+            return False
+        return np.array_equal(found, question.known * question.factor) or not self._off(found, question).any()
+
+    def broken(self, law: Law, question: Question[G]) -> Finding | None:
+        """The finding if backward does not answer as it should.
+
+        One that answers otherwise when asked the same again breaks no law but that it ``repeats``.
+        """
+        layout = question.layout.__name__ if law == "layout" else ""
+        try:
+            found, expected = self.ask(question.given, question.layout), question.known * question.factor
+            if np.array_equal(found, expected) or not (off := self._off(found, question)).any():
+                return None
+            again = self.ask(question.given, question.layout)
+        except FunctionFailed as error:
+            return raised(law, error, question.quoted, layout)
+        same = replace(question, known=found, factor=1.0, rounding=0.0)
+        if law != "repeats" and (differs := self._off(again, same)).any():
+            law, found, expected, off, layout = "repeats", again, found, differs, ""
+        row = _worst(np.abs((found - expected) / question.factor), off)
+        at = float(np.broadcast_to(question.quoted, found.shape)[row])
+        return Finding(law, float(self.x[row]), at, float(found[row]), float(expected[row]), "", layout)
+
+    def _off(self, found: Array, question: Question[G]) -> NDArray[np.bool_]:
+        """Where ``found`` is not the answer, but for rounding, underflow, and the overflow of a larger number."""
+        info, known, factor = torch.finfo(self.dtype), question.known, question.factor
+        allowed = max(question.rounding, LAST_PLACES[self.dtype.itemsize] * info.eps)
+        size, times = np.abs(known), np.abs(factor)
+        slack = allowed * (size + largest(known)) + torch.finfo(self.inside).tiny / times
+        off = (size * times < info.max / ROOM) & ~(np.abs(found / factor - known) <= slack)
+        return off & (np.isfinite(found) | (times <= 1))
+
+
+def _worst(far: Array, off: NDArray[np.bool_]) -> int:
+    """The row that is furthest off; of those that are equally so, the one in the middle."""
+    far = np.where(off, np.where(np.isfinite(far), far, np.inf), -1.0)
+    ties = np.flatnonzero(far >= TIE * far.max())
+    return int(ties[ties.size // 2])
+
+
+def raised(law: Law, error: FunctionFailed, quoted: float | Array, layout: str = "") -> Finding:
+    """The finding where backward raised instead of keeping to a law."""
+    said = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
+    at = float(quoted) if np.ndim(quoted) == 0 else math.nan
+    return Finding(law, math.nan, at, math.nan, math.nan, said, layout)
+
+
+def touched(watched: Watched, x: Array, quoted: float) -> Finding | None:
+    """What stands in a grad_output after backward has written to it, and stood there before."""
+    if not watched.written:
+        return None
+    then, now = watched.numbers()
+    row = int(np.argmax(np.abs(now - then)))
+    place = float(x[row]) if then.size == x.size else math.nan
+    return Finding("untouched", place, quoted, float(now[row]), float(then[row]))

@@ -1,0 +1,140 @@
+"""Whether backward is linear in ``grad_output``, as every vector-Jacobian product is: which law fails, and where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...runtime.batching import arranged
+from ...runtime.failure import FunctionFailed
+from ...runtime.returned import Returned
+from ...runtime.section import Section
+from ...runtime.vjp import Watched
+from ..differentiation.noise import Array
+from .check import raised
+from .pointwise import at_each_point
+from .tensorwise import over_all
+from .violation import Finding, Law, sentence
+
+__all__ = ["Finding", "Law", "Linearity", "examine", "sentence"]
+
+# So many points are examined where each needs a call of its own, and so many numbers in one call.
+ALONE = 12
+NUMBERS = 1 << 15
+# Where numbers underflow or are rounded on the way, a linear backward may seem to break these.
+ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")
+
+
+@dataclass(frozen=True)
+class Linearity:
+    """The laws of linearity that a backward breaks, each where it breaks it most; none if it is linear.
+
+    * ``repeats``: asked twice, it answers the same, whatever forward was called with in between;
+    * ``untouched``: it does not write to grad_output;
+    * ``zero``: for grad_output 0 it returns 0;
+    * ``scales``: for a larger or smaller grad_output it returns as much more or less;
+    * ``odd``: for −grad_output it returns the negative;
+    * ``adds``: for a sum it returns the sum of what it returns for the parts;
+    * ``mixes``: what an elementwise Function returns for one element has nothing to do with the others;
+    * ``layout``: how grad_output lies in memory does not matter.
+    """
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether no law is broken."""
+        return not self.findings
+
+    def breaks(self, *laws: Law) -> bool:
+        """Whether one of these laws is broken."""
+        return any(each.law in laws for each in self.findings)
+
+    def at(self, law: Law) -> Finding | None:
+        """How this law is broken, None if it is not."""
+        return next((each for each in self.findings if each.law == law), None)
+
+    def but(self, *laws: Law) -> Linearity:
+        """The same without the findings of these laws."""
+        return Linearity(tuple(each for each in self.findings if each.law not in laws))
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it returns the same for every grad_output, 0 included."""
+        same = [self.at("zero"), self.at("scales"), self.at("odd")]
+        return all(same) and len({each.returned for each in same if each}) == 1
+
+
+def examine(section: Section, x: Array, grad_output: float, returned: Returned) -> Linearity:
+    """Put the laws to the backward of ``section``, which ``returned`` this for ``grad_output`` at ``x``.
+
+    Each question goes to a fresh graph: at all points where they share a call and cost little, else at some.
+    A backward that answers otherwise when asked again is examined no further. What a shorter dtype may have
+    lost on the way is held against backward only if it is lost in double precision too. Nothing is raised.
+    """
+    if returned.grad_input is None:
+        return Linearity()
+    found = _examined(section, x, grad_output, returned.grad_input)
+    if found.breaks(*ROUNDED_LAWS) and section.dtype != torch.float64:
+        found = found.but(*ROUNDED_LAWS) if _keeps_in_double(section, x, grad_output) else found
+    if found.breaks("mixes"):
+        found = found if _apart(section, x) else found.but("mixes")
+    return found
+
+
+def _keeps_in_double(section: Section, x: Array, grad_output: float) -> bool:
+    """Whether the laws that rounding may seem to break hold in double precision."""
+    double = arranged(section.at(torch.float64, "cpu"), x, grad_output)
+    try:
+        returned = double.backward(x, grad_output).grad_input
+    except FunctionFailed:
+        return False
+    return returned is None or not _examined(double, x, grad_output, returned).breaks(*ROUNDED_LAWS)
+
+
+def _apart(section: Section, x: Array) -> bool:
+    """Whether forward too keeps the points apart, also where they are not nearly the same."""
+    centre, reach = (x[0] + x[-1]) / 2, max(float(x[-1] - x[0]), abs(float(x[0] + x[-1])))
+    t = np.unique(section.snap(centre + reach * np.linspace(-0.5, 0.5, x.size)))
+    return arranged(section, t).stacked == section.stacked
+
+
+@np.errstate(all="ignore")
+def _examined(section: Section, x: Array, grad_output: float, returned: Array) -> Linearity:
+    found: dict[Law, Finding] = {}
+    try:
+        for finding in filter(None, _findings(section, x, grad_output, returned)):
+            if finding.law == "repeats":
+                return Linearity((finding,))
+            found.setdefault(finding.law, finding)
+    except FunctionFailed as error:
+        found.setdefault("adds", raised("adds", error, math.nan))
+    return Linearity(tuple(found.values()))
+
+
+def _findings(section: Section, x: Array, grad_output: float, returned: Array) -> Iterator[Finding | None]:
+    some, base = _some(section, x.size), _base(section, grad_output)
+    at, known = x[some], returned[some] if base == grad_output else None
+    elsewhere = np.roll(at, at.size // 3) if section.stacked else at[[at.size // 3]]
+    watched = Watched(lambda: section.forward(elsewhere))
+    yield from at_each_point(section, at, base, known, watched)
+    several = watched.size > (at.size if section.stacked else 1)
+    if several or not section.stacked:
+        yield from over_all(section, x, base, several)
+
+
+def _base(section: Section, grad_output: float) -> float:
+    """``grad_output``, or 1 where it is 0 or so far out that no larger or smaller one can be asked for."""
+    far = math.sqrt(torch.finfo(section.dtype).max)
+    return grad_output if 1 / far < abs(grad_output) < far else 1.0
+
+
+def _some(section: Section, count: int) -> slice | NDArray[np.intp]:
+    """All points, or as many of them, evenly spread, as are examined."""
+    most = max(ALONE, NUMBERS // section.copy_size) if section.stacked else ALONE
+    return slice(None) if count <= most else np.linspace(0, count - 1, most).astype(np.intp)

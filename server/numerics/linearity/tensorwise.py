@@ -1,0 +1,75 @@
+"""The laws of linearity for a ``grad_output`` that is random over all of an output of several elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ...runtime.vjp import Layout, Watched, dense, expanded, strided, transposed
+from ..differentiation.noise import Array
+from .check import ROUNDED, SUMS, Question, Trial, touched
+from .violation import Finding
+
+Given = Callable[[torch.Tensor], torch.Tensor]
+
+# A Function that is looked at one number at a time is given so many at once: it is meant for tensors.
+SEVERAL = 7
+LARGER = 32.0
+
+
+def over_all(section: Section, x: Array, base: float, several: bool) -> Iterator[Finding | None]:
+    """What breaks a law when all of the output has a random grad_output, about as large as ``base``, once.
+
+    ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
+    """
+    t = x[[x.size // 2]] if several else x[np.linspace(0, x.size - 1, min(SEVERAL, x.size)).astype(np.intp)]
+    cut = section if several else replace(section, stacked=tuple(name for name, _ in section.inputs))
+    one, other, equal = _random(1, base), _random(2, base), _equal(base)
+    try:
+        known = cut.vjp(t, one)
+    except FunctionFailed:
+        if several:
+            raise
+        return
+    if known is None:
+        return
+
+    def ask(given: Given, layout: Layout) -> Array:
+        found = cut.vjp(t, lambda out: layout(given(out)))
+        return np.zeros(known.shape) if found is None else found
+
+    place = np.full(known.shape, t[0] if several else math.nan)
+    trial, watched = Trial(ask, place, section.dtype, section.dtype), Watched()
+    yield trial.broken("repeats", Question(one, math.nan, known, layout=watched))
+    yield (written := touched(watched, place, math.nan))
+    yield trial.broken("odd", Question(_times(-1.0, one), math.nan, known, -1.0))
+    places, sums = ROUNDED[section.dtype.itemsize], SUMS[section.dtype.itemsize]
+    yield trial.broken("scales", Question(_times(LARGER, one), math.nan, known, LARGER, sums))
+    both = known + ask(other, dense)
+    yield trial.broken("adds", Question(lambda out: one(out) + other(out), math.nan, both, 1.0, sums))
+    if not written:
+        for layout in (strided, transposed):
+            yield trial.broken("layout", Question(one, math.nan, known, 1.0, places, layout))
+        yield trial.broken("layout", Question(equal, base, ask(equal, dense), 1.0, places, expanded))
+
+
+def _random(seed: int, base: float) -> Given:
+    def given(out: torch.Tensor) -> torch.Tensor:
+        numbers = base * np.random.default_rng(seed).standard_normal(tuple(out.shape))
+        return torch.as_tensor(numbers).to(out.device, out.dtype)
+
+    return given
+
+
+def _equal(base: float) -> Given:
+    return lambda out: torch.full(out.shape, base, dtype=out.dtype, device=out.device)
+
+
+def _times(factor: float, given: Given) -> Given:
+    return lambda out: factor * given(out)

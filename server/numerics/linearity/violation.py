@@ -1,0 +1,100 @@
+"""A law of linearity that a backward breaks, and the sentence that says so."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from ..formatting.numbers import apart, number
+
+Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout"]
+
+# What falls so far short is cut off, and not only rounded.
+SHORT = 0.5
+LAYOUTS = {
+    "expanded": "one number stands for all of it, as behind y.sum()",
+    "strided": "it is every other number of a longer tensor, as a slice or a column is",
+    "transposed": "its columns come before its rows, as behind y.T",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A law that is broken, where it is broken most: at ``x`` and for ``grad_output`` it returned another number.
+
+    ``message`` is what backward raised instead, ``layout`` how grad_output lay in memory where that matters. Of
+    "untouched", ``returned`` is what stood in grad_output afterwards. NaN is what cannot be said in one number: a
+    grad_output that was random over a whole tensor, what backward returned where it raised.
+    """
+
+    law: Law
+    x: float
+    grad_output: float
+    returned: float
+    expected: float
+    message: str = ""
+    layout: str = ""
+
+
+def sentence(finding: Finding, wrt: str = "") -> str:
+    """Which law is broken, and by what numbers; ``wrt`` names what was swept, to say at which place."""
+    if finding.law == "untouched":
+        return _written_to(finding)
+    at = f" at {wrt} = {number(finding.x)}" if wrt and math.isfinite(finding.x) else ""
+    if finding.law == "repeats" and not finding.message:
+        return (
+            f"backward does not repeat itself: asked twice for {_given(finding)}{at}, it returned "
+            f"{apart(finding.expected, finding.returned)} and then {apart(finding.returned, finding.expected)}."
+        )
+    if finding.message:
+        return f"{_what(finding)}: for {_given(finding)} it raises {finding.message.rstrip('.')}."
+    returned, expected = apart(finding.returned, finding.expected), apart(finding.expected, finding.returned)
+    return f"{_what(finding)}: for {_given(finding)}{at} it returns {returned}{_called_for(finding, expected)}."
+
+
+def _what(finding: Finding) -> str:
+    """What backward does to grad_output."""
+    if finding.law == "layout":
+        return f"backward takes for granted how grad_output lies in memory. Where {LAYOUTS[finding.layout]}"
+    if finding.law == "scales" and not finding.message:
+        return _scales(finding)
+    return {
+        "repeats": "backward does not bear to be asked again",
+        "zero": "backward adds a term that does not come from the loss"
+        if math.isfinite(finding.returned)
+        else "backward does not bear grad_output 0",
+        "odd": "backward depends on the sign of grad_output",
+        "adds": "backward does not return for a sum the sum of what it returns for the parts",
+        "mixes": "backward lets the grad_output of other elements into what it returns for one",
+        "scales": "backward does not bear every size of grad_output",
+    }[finding.law]
+
+
+def _scales(finding: Finding) -> str:
+    if finding.returned == 0:
+        return "backward drops a small grad_output"
+    if abs(finding.returned) < SHORT * abs(finding.expected):
+        return "backward clips or normalises grad_output"
+    return "What backward returns is not in proportion to grad_output"
+
+
+def _called_for(finding: Finding, expected: str) -> str:
+    if finding.law == "zero":
+        return ""
+    return (
+        f" instead of {expected}"
+        if finding.law in ("layout", "adds", "mixes")
+        else f" where linearity calls for {expected}"
+    )
+
+
+def _given(finding: Finding) -> str:
+    return "a random grad_output" if math.isnan(finding.grad_output) else f"grad_output {number(finding.grad_output)}"
+
+
+def _written_to(finding: Finding) -> str:
+    said = "backward writes to grad_output, which belongs to autograd and may be used elsewhere"
+    if finding.returned == finding.expected:
+        return f"{said}."
+    return f"{said}: what was {number(finding.expected)} is {number(finding.returned)} afterwards."

@@ -1,0 +1,89 @@
+"""The points of a section: evenly spaced, with a row for every special point between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..differentiation.noise import Array
+from ..singularities.special_points import SpecialPoint
+
+# Relative to the distance of two points: what is nearer than this is the same point.
+SAME = 1e-6
+BELOW, GAP, ABOVE = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Grid:
+    """``count`` evenly spaced points from ``start`` to ``stop``."""
+
+    start: float
+    stop: float
+    count: int
+
+    @property
+    def span(self) -> float:
+        """The length of the interval."""
+        return self.stop - self.start
+
+    def points(self) -> Array:
+        """The points, each rounded to the shortest decimal that does not move it visibly.
+
+        So 0 is 0 and not -8e-17, and a kink at 1 is met by a grid point that is 1.
+        """
+        x = np.linspace(self.start, self.stop, self.count)
+        digits = int(9 - np.floor(np.log10(self.span / self.count)))
+        # Beyond 10^±300 there are no powers of ten to round with.
+        return np.unique(np.round(x, digits) if 0 <= digits <= 300 else x)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The points to evaluate: ``x``, not decreasing, with ``gap`` where the forward has no value to draw.
+
+    ``below`` and ``above`` mark the last point before and the first after a gap, or an edge of backward.
+    """
+
+    x: Array
+    gap: NDArray[np.bool_]
+    below: NDArray[np.bool_]
+    above: NDArray[np.bool_]
+
+    def joined(self, extra: Array) -> Rows:
+        """These rows and ``extra`` points between them."""
+        if not extra.size:
+            return self
+        none = np.zeros(extra.size, bool)
+        merged = np.concatenate((self.x, extra))
+        # Rows of one x, as those of a jump may be, stay in order.
+        order = np.argsort(merged, kind="stable")
+        gap, below, above = (np.concatenate((role, none))[order] for role in (self.gap, self.below, self.above))
+        return Rows(merged[order], gap, below, above)
+
+
+def rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, ...] = ()) -> Rows:
+    """The grid ``x`` with one row for each kink, cusp or pole, three for each jump, two for an edge.
+
+    The rows of a jump are (below, gap, above), that of a pole is a gap. ``edges`` are the places where what
+    backward returns jumps while forward does not.
+    """
+    if not (found or edges):
+        none = np.zeros(x.size, bool)
+        return Rows(x, none, none, none)
+    near = SAME * (x[-1] - x[0]) / x.size
+    places = np.array([each.x for each in (*found, *edges)])
+    points = [x[np.abs(x[:, None] - places).min(axis=1) > near]]
+    roles = [np.zeros(points[0].size, np.int8)]
+    for each in found:
+        jump = each.kind == "jump"
+        points.append(np.array([each.left, each.x, each.right] if jump else [each.x]))
+        roles.append(np.array([BELOW, GAP, ABOVE] if jump else [GAP if each.kind == "pole" else 0], np.int8))
+    for each in edges:
+        points.append(np.array([each.left, each.right]))
+        roles.append(np.array([BELOW, ABOVE], np.int8))
+    merged, role = np.concatenate(points), np.concatenate(roles)
+    order = np.lexsort((role, merged))
+    merged, role = merged[order], role[order]
+    return Rows(merged, role == GAP, role == BELOW, role == ABOVE)

@@ -1,0 +1,181 @@
+"""More points where straight lines between the rows would miss the curves by what one can see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.noise import EPSILON, Array
+from ..singularities.special_points import SpecialPoint
+from .curvature import PIXELS, Mask, allowed_of, doubted, next_to, slopes_near
+from .grid import Rows
+
+Look = Callable[[Array], Array]
+
+# In pixels, beside a kink: there the gradient leaps.
+BESIDE = 0.1
+# In pixels, the narrowest cell worth a point, however steep the curve; and next to a cusp, where the gradient has
+# no bound and each point would make its panel higher.
+NARROWEST, NARROWEST_AT_CUSP = 0.002, 0.05
+MOST, PASSES = 580, 12
+# With fewer rows there is nothing to doubt.
+FEWEST = 5
+# In cells, the step of the differences that stand for the numerical gradient.
+STEP = 1e-5
+
+
+def between(
+    section: Section,
+    reference: Section,
+    at: Rows,
+    values: Array,
+    gradient: Array | None,
+    special: tuple[SpecialPoint, ...],
+    grad_output: float,
+    precision: float = EPSILON,
+) -> Array:
+    """Points between the rows ``at`` with which forward, its slope and what backward returned are drawn right.
+
+    ``values`` are forward's at the rows, as the ``reference`` has them, ``gradient`` what the ``section`` returned.
+    Where each point costs a call of its own only those beside kinks are given. For a section that is smooth
+    enough for its rows there are none, and nothing is evaluated.
+    """
+    extra = beside(at, special)
+    if not section.stacked or at.x.size < FEWEST:
+        return _new(section, at, extra)
+    near = STEP * (at.x[-1] - at.x[0]) / at.x.size
+    sloped, returned = precision == EPSILON, gradient is not None
+
+    def look(t: Array) -> Array:
+        above, below = np.minimum(t + near, at.x[-1]), np.maximum(t - near, at.x[0])
+        parts = reference.forward(np.concatenate((t, above, below)) if sloped else t).reshape(-1, t.size)
+        lines = [parts[0]]
+        if sloped:
+            lines.append((parts[1] - parts[2]) / (above - below))
+        if returned:
+            found = section.backward(section.snap(t), grad_output).grad_input
+            lines.append(np.zeros(t.size) if found is None else found)
+        return np.stack(lines)
+
+    lines, rounding = [values], [0.0]
+    if sloped:
+        lines, rounding = [*lines, slopes_near(at.x, values)], [*rounding, 0.0]
+    if gradient is not None:
+        lines, rounding = [*lines, gradient], [*rounding, torch.finfo(section.dtype).eps]
+    try:
+        more = refined(at, np.stack(lines), look, special, np.array(rounding))
+    except FunctionFailed:  # it accepts the rows, and not what lies between them
+        more = np.empty(0)
+    return _new(section, at, np.concatenate((extra, more)))
+
+
+def _new(section: Section, at: Rows, points: Array) -> Array:
+    """Those of the points, as the section's dtype has them, that are no rows yet."""
+    points = np.unique(section.snap(points))
+    return points[~np.isin(points, at.x)] if points.size else points
+
+
+def beside(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
+    """Two points for each kink, right beside it, between which the gradient leaps."""
+    near = BESIDE / PIXELS * (at.x[-1] - at.x[0])
+    kinks = np.array([each.x for each in special if each.kind == "kink"])
+    points = np.concatenate((kinks - near, kinks + near))
+    after = np.searchsorted(at.x, points)
+    inside = (after > 0) & (after < at.x.size)
+    points, after = points[inside], after[inside]
+    lonely = (points - at.x[after - 1] > near / 2) & (at.x[after] - points > near / 2)
+    return np.sort(points[lonely])
+
+
+def refined(
+    at: Rows, lines: Array, look: Look, special: tuple[SpecialPoint, ...] = (), rounding: Array | None = None
+) -> Array:
+    """Points between the rows ``at``, with which no straight line is off by more than a quarter of a pixel.
+
+    ``lines`` (lines × rows) are the curves' values at the rows, ``look`` gives them at other points. Up to 580 points,
+    where they are needed most. Cells are doubted by the second differences of ``lines``, and cut in three until the
+    values at the cuts lie on the chord. ``rounding`` is each line's unit in the last place. Next to a pole nothing
+    is drawn; next to a cusp the gradient has no end, and forward alone counts.
+    """
+    allowed = allowed_of(at, lines, special, np.zeros(len(lines)) if rounding is None else rounding)
+    cells = _cells(at, doubted(at, lines, allowed, special), look, special)
+    pixel = (at.x[-1] - at.x[0]) / PIXELS
+    extra, room = [np.empty(0)], MOST
+    for _ in range(PASSES):
+        if not cells.left.size:
+            break
+        points, seen = cells.thirds(look)
+        off = cells.off(seen, allowed)
+        narrowest = pixel * np.where(cells.cusp, NARROWEST_AT_CUSP, NARROWEST)
+        wrong = np.flatnonzero((off > 1) & (cells.right - cells.left > narrowest))
+        if 2 * wrong.size > room:
+            # Half as many for all of them are better than all for half of them.
+            wrong = wrong[np.argsort(-off[wrong], kind="stable")][:room]
+            extra.append((cells.left[wrong] + cells.right[wrong]) / 2)
+            break
+        extra.append(points[:, wrong].ravel())
+        room -= 2 * wrong.size
+        cells = cells.cut(wrong, points, seen)
+    return np.sort(np.concatenate(extra))
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Cells with the values of all lines at their two ends; ``cusp`` marks those next to one."""
+
+    left: Array
+    right: Array
+    before: Array
+    after: Array
+    cusp: Mask
+
+    def thirds(self, look: Look) -> tuple[Array, Array]:
+        """The points that cut each cell in three (2 × cells), and the lines there (lines × 2 × cells)."""
+        third = (self.right - self.left) / 3
+        points = np.stack((self.left + third, self.right - third))
+        return points, look(points.ravel()).reshape(-1, *points.shape)
+
+    def off(self, seen: Array, allowed: Array) -> Array:
+        """How far the values at the thirds are off the chord, in what is allowed; ∞ where only some are finite."""
+        third = (self.after - self.before) / 3
+        chord = np.stack((self.before + third, self.after - third), axis=1)
+        with np.errstate(invalid="ignore"):
+            off = (np.abs(seen - chord) / allowed[:, None, None]).max(axis=1)
+        finite = np.isfinite(np.concatenate((self.before[:, None], self.after[:, None], seen), axis=1))
+        off[~finite.all(axis=1)] = np.inf
+        off[~finite.any(axis=1)] = 0.0
+        off[1:, self.cusp] = 0.0
+        worst: Array = off.max(axis=0)
+        return worst
+
+    def cut(self, which: NDArray[np.intp], points: Array, seen: Array) -> _Cells:
+        """The thirds of some of the cells."""
+        left, right, before, after = (each[..., which] for each in (self.left, self.right, self.before, self.after))
+        points, seen = points[:, which], seen[..., which]
+        return _Cells(
+            np.concatenate((left, *points)),
+            np.concatenate((*points, right)),
+            np.concatenate((before, seen[:, 0], seen[:, 1]), axis=1),
+            np.concatenate((seen[:, 0], seen[:, 1], after), axis=1),
+            np.tile(self.cusp[which], 3),
+        )
+
+
+def _cells(at: Rows, doubtful: Mask, look: Look, special: tuple[SpecialPoint, ...]) -> _Cells:
+    """The doubted cells, but for those next to a pole; from a kink they begin where its gradient has leapt."""
+    which = np.flatnonzero(doubtful & ~next_to(at.x, special, "pole"))
+    kinks, near = [each.x for each in special if each.kind == "kink"], BESIDE / PIXELS * (at.x[-1] - at.x[0])
+    left, right = at.x[which], at.x[which + 1]
+    left, right = left + near * np.isin(left, kinks), right - near * np.isin(right, kinks)
+    which, left, right = which[right > left], left[right > left], right[right > left]
+    if not which.size:
+        return _Cells(left, right, np.empty((1, 0)), np.empty((1, 0)), np.empty(0, bool))
+    ends = look(np.concatenate((left, right)))
+    cusp = next_to(at.x, special, "cusp")[which]
+    return _Cells(left, right, ends[:, : which.size], ends[:, which.size :], cusp)

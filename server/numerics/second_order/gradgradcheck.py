@@ -1,0 +1,104 @@
+"""What torch's own gradgradcheck says of a section: shown beside the verdict, never a judge."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import Any
+
+import torch
+from torch.autograd.gradcheck import GradcheckError
+
+from ...runtime import timing
+from ...runtime.section import Section
+from ..differentiation.noise import Array
+from ..formatting.numbers import number
+from ..sentences.places import listed
+
+SEED = 0
+# Tensors of more elements take too long, and those of more than a few are checked along a random direction only.
+MOST, ALL = 1024, 16
+SECONDS, SLOW, TIMES = 0.5, 0.01, 3
+LONGEST = 120  # characters of what was raised
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """Whether gradgradcheck ``passed`` at every point it was run at (None: it was not run), and that in a sentence."""
+
+    passed: bool | None
+    sentence: str
+
+
+def gradgradcheck(section: Section, points: Array, called: str, span: float) -> Opinion:
+    """Run ``torch.autograd.gradgradcheck`` with what is swept at each of a few ``points``, the only input with a grad.
+
+    In double precision on the CPU, with tolerances and steps of its own and a seeded ``grad_output`` for all of the
+    output. No other point is begun half a second after the first, and none with a Function that takes 10 ms.
+    ``called`` is the name of what is swept, ``span`` the range.
+    """
+    if not points.size:
+        return Opinion(None, "torch.autograd.gradgradcheck was not run: no point lies off the kinks and jumps.")
+    section, until, done = section.at(torch.float64, "cpu"), math.inf, list[str]()
+    for t in points.tolist():
+        if timing.now() > until:
+            break
+        at = f"{called} = {number(t, span)}"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it is only asked what it says
+                refused = _run(section, t)
+        except GradcheckError as error:
+            return Opinion(False, f"torch.autograd.gradgradcheck fails at {at}: {_first_line(error)}.")
+        except Exception as error:  # noqa: BLE001 whatever the Function raises
+            said = f"{type(error).__name__}: {_first_line(error)}"
+            return Opinion(False, f"torch.autograd.gradgradcheck cannot run at {at}, where it met a {said}.")
+        if refused:
+            return Opinion(None, f"torch.autograd.gradgradcheck was not run: {refused}.")
+        # The first time torch has much to load, which is no fault of the Function's.
+        until = min(until, timing.now() + SECONDS)
+        done.append(number(t, span))
+    return Opinion(True, f"torch.autograd.gradgradcheck passes at {called} = {listed(done)}.")
+
+
+def _run(section: Section, t: float) -> str:
+    """Why it was not run, empty if it was and passed. Raises what it raises."""
+    swept, call = _call(section, t)
+    out = call(swept)
+    if min(_taken(call, swept) for _ in range(TIMES)) > SLOW:
+        return "it would take too long with a Function as slow as this"
+    size = max(swept.numel(), out.numel())
+    if size > MOST:
+        return f"it would take too long for {size} elements"
+    random = torch.Generator().manual_seed(SEED)
+    grad_output = torch.randn(out.shape, generator=random, dtype=out.dtype).requires_grad_()
+    torch.autograd.gradgradcheck(call, (swept,), (grad_output,), fast_mode=size > ALL)
+    return ""
+
+
+def _taken(call: Callable[[torch.Tensor], torch.Tensor], swept: torch.Tensor) -> float:
+    return timing.taken(lambda: call(swept))
+
+
+def _call(section: Section, t: float) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
+    tensors: dict[str, torch.Tensor] = {}
+    for each in section.op.inputs:
+        shape = each.shape if math.prod(each.shape) != 1 else each.shape or (1,)
+        tensors[each.name] = torch.tensor(dict(section.inputs)[each.name], dtype=section.dtype).reshape(shape)
+    tensors[section.wrt][section.wrt_index or ...] = t
+    swept = tensors[section.wrt].requires_grad_()
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        tensors[section.wrt] = x.clone()  # a Function that works in place refuses a leaf
+        given: list[Any] = [tensors[name].clone() for name, _ in section.inputs]
+        return section.output(section.call(*given, *(value for _, value in section.parameters)))
+
+    return swept, call
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or ["no message"]
+    return shorten(lines[0].rstrip(".,: "), LONGEST, placeholder=" …")

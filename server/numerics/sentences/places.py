@@ -1,0 +1,74 @@
+"""Where, in words: ranges, intervals and points, by the names of the op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..curve.evaluation import Evaluation
+from ..formatting.numbers import number
+from ..verdict.point_judge import Interval
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the sentence calls things: the swept element, the output element, and the op's claim."""
+
+    wrt: str
+    of: str
+    claim: str
+    parameter: bool = False
+    """Whether what is swept is a parameter, not a tensor."""
+
+    @property
+    def derivative(self) -> str:
+        """What backward is to return: the derivative of forward, or of one element of many."""
+        if "[" in self.of + self.wrt:
+            return f"the derivative of {self.of} with respect to {self.wrt}"
+        return "the derivative of forward"
+
+
+def reach(evaluation: Evaluation, names: Names) -> str:
+    """The range that was looked at."""
+    grid = evaluation.grid
+    return f"{number(grid.start, grid.span)} ≤ {names.wrt} ≤ {number(grid.stop, grid.span)}"
+
+
+def everywhere(evaluation: Evaluation, names: Names) -> str:
+    """Where in the range there was something to look at."""
+    if (np.isfinite(evaluation.forward) | evaluation.rows.gap).all():
+        return f"on all of {reach(evaluation, names)}"
+    return f"wherever forward is finite on {reach(evaluation, names)}"
+
+
+def intervals(some: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
+    """Up to three of some intervals, and how many more."""
+    said = []
+    for low, high in some[:3]:
+        before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
+        if before and after:
+            return f"anywhere on {reach(evaluation, names)}"
+        left, right = place(low, evaluation), place(high, evaluation)
+        if low == high:
+            said.append(f"at {names.wrt} = {left}")
+        elif before:
+            said.append(f"for {names.wrt} < {right}")
+        elif after:
+            said.append(f"for {names.wrt} > {left}")
+        else:
+            said.append(f"for {left} < {names.wrt} < {right}")
+    more = len(some) - len(said)
+    return listed([*said, f"on {more} more intervals"] if more > 0 else said)
+
+
+def place(x: float, evaluation: Evaluation) -> str:
+    """A point, with the digits that tell it from its neighbours in the range; what rounding has left of 0 is 0."""
+    rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(evaluation.grid.start), abs(evaluation.grid.stop))
+    return number(0.0 if abs(x) <= rounding else x, evaluation.grid.span)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words with commas, and the last with an and."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,88 @@
+"""Kinks, cusps, jumps and poles told apart by what the forward does on the two sides of a place."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..differentiation.noise import Array
+from ..formatting.simplest import simplest
+from .candidates import UNSEEN_JUMP, UNSEEN_TURN, Mask
+from .one_sided_limits import Side
+
+Kind = Literal["kink", "cusp", "jump", "pole"]
+
+# A jump is so many times higher than the steps by which the values approach it, and than their rounding.
+STANDS, ROUNDINGS = 4.0, 512.0
+UNSEEN_IN_A_CROWD = 1e-3
+# A kink keeps the slopes of its sides over three fourfold shrinkings, to this share of its angle; and nothing
+# seen nearer may contradict the angle.
+PLATEAU, KEPT, CONTRADICTS = 3, 0.2, 0.6
+# Rounding may be so many times what is expected of it.
+ROUGH = 8.0
+
+
+def kinds(
+    here: Array, below: Side, above: Side, rise: float, visible: float, crowded: Mask
+) -> tuple[list[Kind | None], NDArray[np.intp]]:
+    """The kind of each place, None where it is none, and the finest scale at which a kink still shows its angle.
+
+    ``here`` are the values at the places. What is small against the ``rise`` and the ``visible`` slope of the
+    picture cannot be seen, and where special points are ``crowded`` smaller ones are nothing but rounding.
+    """
+    pole, cusp = below.diverges | above.diverges, below.vertical | above.vertical
+    jump = _jumps(here, below, above, np.where(crowded, UNSEEN_IN_A_CROWD, UNSEEN_JUMP) * rise)
+    kink, scale = _turns(below, above, visible)
+    named: tuple[tuple[Kind, Mask], ...] = (("pole", pole), ("jump", jump), ("cusp", cusp), ("kink", kink))
+    return [next((kind for kind, holds in named if holds[i]), None) for i in range(here.size)], scale
+
+
+def _jumps(here: Array, below: Side, above: Side, unseen: Array) -> Mask:
+    """Whether the two sides settle at different values, or both elsewhere than at the value in between."""
+    floor = ROUNDINGS * np.maximum(below.rounding, above.rounding) + unseen
+    moving = STANDS * np.maximum(below.moving, above.moving)
+    height = np.abs(above.limit - below.limit)
+    alone = np.minimum(np.abs(here - below.limit), np.abs(here - above.limit))
+    apart = (height > floor) & (height > moving)
+    apart |= (alone > floor) & (alone > moving) & np.isfinite(here)
+    return apart & below.there & above.there
+
+
+def _turns(below: Side, above: Side, visible: float) -> tuple[Mask, NDArray[np.intp]]:
+    """Whether the slopes of the two sides differ by an angle that stays while one comes nearer, and how near."""
+    turn = np.abs(above.slopes - below.slopes)
+    noise = ROUGH * (below.rounding + above.rounding) / np.abs(np.diff(above.points, axis=0))
+    fine, scales = above.fine[1:], turn.shape[0]
+    nearer = np.where(fine, turn + 4 * noise, np.inf)[::-1]
+    at_most = np.minimum.accumulate(nearer, axis=0)[::-1]
+    seen = fine & (turn > 4 * noise) & (turn > UNSEEN_TURN * visible) & (at_most >= CONTRADICTS * turn)
+    for slopes in (below.slopes, above.slopes):
+        for back in range(1, PLATEAU + 1):
+            moved = np.abs(slopes[PLATEAU:] - slopes[PLATEAU - back : scales - back])
+            seen[PLATEAU:] &= moved < KEPT * turn[PLATEAU:]
+    seen[:PLATEAU] = False
+    finest = scales - 1 - seen[::-1].argmax(axis=0)
+    return seen.any(axis=0) & below.there & above.there, finest
+
+
+def crossing(x: float, width: float, below: Side, above: Side, place: int, scale: int) -> tuple[float, float]:
+    """Where the two sides of the kink at ``x`` ± ``width`` meet, and how exactly that is known.
+
+    They are extended from their slopes at that ``scale``.
+    """
+    left, at_left = _extended(below, x, place, scale)
+    right, at_right = _extended(above, x, place, scale)
+    shift = (at_right - at_left) / (left - right)
+    doubt = 2 * ROUGH * float(below.rounding[place] + above.rounding[place]) / abs(right - left)
+    doubt += 2 * float(np.spacing(np.abs(above.points[0, place])))
+    if not (abs(shift) <= width and doubt < width):
+        return x, width
+    return simplest(x + shift - doubt, x + shift + doubt), 2 * doubt
+
+
+def _extended(side: Side, x: float, place: int, scale: int) -> tuple[float, float]:
+    """The slope of a side at a scale, and the value of that line at ``x``."""
+    slope = float(side.slopes[scale, place])
+    return slope, float(side.values[scale + 1, place] - slope * (side.points[scale + 1, place] - x))

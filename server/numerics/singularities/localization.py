@@ -1,0 +1,147 @@
+"""The search for special points: from suspect intervals of a grid down to the last places of x."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..differentiation.noise import Array, Forward
+from .candidates import Mask, Suspects, suspects, unresolved
+
+# More are no special points but the texture of noise.
+MOST, MOST_IF_DEAR = 256, 64
+# Where the grid is too coarse, it is searched again on so many points, and so many a cell.
+FINER, FINER_CELL = 8192, 64
+# Into how many parts an interval is cut, in the first pass and the others; and all intervals together.
+PARTS, LATER_PARTS, TOGETHER, FEWEST = 1024, 512, 4096, 32
+DEAR_PARTS, DEAR_LATER_PARTS = 64, 16
+PASSES = 20
+# In cells, how far down places are narrowed.
+NARROWEST, NARROWEST_IF_DEAR = 1e-13, 1e-7
+# What loses its sharpness to this share, a hundred times closer, only bends.
+BLUNT = 1 / 10
+# What is not so much sharper then is no jump.
+SHARPER = 6.0
+# A bend is heard above so many units of rounding.
+HEARD = 8
+
+
+@dataclass(frozen=True)
+class Search:
+    """A forward to be searched, and the scales of its picture: ``cell`` of the grid, ``rise`` and ``visible`` slope."""
+
+    forward: Forward
+    precision: float
+    cell: float
+    rise: float
+    visible: float
+    cheap: bool
+    jumps_only: bool
+
+    def values(self, points: Array) -> Array:
+        """The forward at points of any shape."""
+        return self.forward(points.ravel()).reshape(points.shape)
+
+    def found(self, x: Array, y: Array, known: Array) -> Suspects:
+        """All that is suspect on the grid ``x``, and not ``known``, each narrowed as far as it can be heard."""
+        found = self._suspects(x[:, None], y[:, None], known)
+        if self.cheap:
+            found = self._finer(found, x, y, known)
+        if found.low.size:
+            found = self._within(found.sharpest(MOST if self.cheap else MOST_IF_DEAR))
+        return self._narrowed(found) if found.low.size else found
+
+    def _suspects(self, x: Array, y: Array, known: Array) -> Suspects:
+        return suspects(x, y, self.precision, self.rise, self.visible, known)
+
+    def _finer(self, found: Suspects, x: Array, y: Array, known: Array) -> Suspects:
+        """The suspects, with those of a finer grid where this one is too coarse."""
+        piece = unresolved(x, y, self.precision, self.rise, self.visible, found, known)
+        if not piece.size:
+            return found
+        low, high = piece
+        points = np.linspace(low, high, int(min(FINER, FINER_CELL * (high - low) / self.cell)))
+        more = self._suspects(points[:, None], self.values(points)[:, None], known)
+        if more.low.size > MOST:
+            return found
+        return found.where((found.high < low) | (found.low > high)).and_also(more)
+
+    def _within(self, found: Suspects) -> Suspects:
+        """All that is suspect within the intervals, and as sharp seen from nearer."""
+        parts = self._parts(found.low.size, PARTS, DEAR_PARTS)
+        points = _parted(found.low, found.high, parts)
+        inside = self._suspects(points, self.values(points), np.empty(0))
+        before, least = found.sharp[inside.column], SHARPER if self.jumps_only and parts == PARTS else BLUNT
+        inside = inside.where((inside.sharp >= least * before) | np.isinf(before))
+        return inside if inside.low.size <= MOST else inside.sharpest(0)
+
+    def _narrowed(self, found: Suspects) -> Suspects:
+        """Each interval cut to those two of its parts between which the forward bends most, again and again.
+
+        An interval whose bend has sunk into the noise stays as it is.
+        """
+        parts = self._parts(found.low.size, LATER_PARTS, DEAR_LATER_PARTS)
+        low, high, column = found.low, found.high, np.arange(found.low.size)
+        narrowest = self.cell * (NARROWEST if self.cheap else NARROWEST_IF_DEAR)
+        for _ in range(PASSES):
+            wide = high - low > np.maximum(narrowest, 4 * np.spacing(np.maximum(np.abs(low), np.abs(high))))
+            if not wide.any():
+                break
+            points = _parted(low, high, parts)
+            at, until, heard = self._sharpest(points, self.values(points), found.edge)
+            heard &= wide
+            if not heard.any():
+                break
+            low = np.where(heard, points[at, column], low)
+            high = np.where(heard, points[until, column], high)
+        return Suspects(low, high, found.edge, found.sharp, found.column)
+
+    def _sharpest(self, points: Array, values: Array, edge: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
+        """Between which points each column bends most, or its domain ends, and whether that can be heard."""
+        column = np.arange(points.shape[1])
+        bend = _bend(values)
+        at = bend.argmax(axis=0)
+        most, until = bend[at, column], at + 2
+        moved = np.fmax(np.abs(values[1] - values[0]), np.abs(values[-1] - values[-2])) / (points[1] - points[0])
+        rounding = self.precision * (np.abs(values[at + 1, column]) + np.abs(points[0]) * moved)
+        heard = (most > HEARD * rounding) | np.isinf(most)
+        if edge.any():
+            finite = np.isfinite(values)
+            ends = (finite[1:] != finite[:-1]).argmax(axis=0)
+            at, until = np.where(edge, ends, at), np.where(edge, ends + 1, until)
+            heard |= edge
+        return at, until, heard
+
+    def _parts(self, intervals: int, most: int, if_dear: int) -> int:
+        return max(FEWEST, min(most, TOGETHER // intervals)) if self.cheap else if_dear
+
+
+def _parted(low: Array, high: Array, parts: int) -> Array:
+    points = low + (high - low) * _shares(parts)
+    points[-1] = high
+    return points
+
+
+@lru_cache(maxsize=64)
+def _shares(parts: int) -> Array:
+    return np.linspace(0, 1, parts + 1)[:, None]
+
+
+def _bend(values: Array) -> Array:
+    """How much each value but the first and last stands off its neighbours, above the curvature around.
+
+    That is the smaller of what the places on either side have, or near an end two places on one.
+    """
+    bend = np.abs(values[:-2] - 2 * values[1:-1] + values[2:])
+    finite = np.isfinite(bend)
+    if not finite.all():
+        bend[~finite] = 0.0
+    aside = np.abs(bend[3:] - bend[:-3])
+    first, last = np.abs(bend[6:9] - bend[:3]), np.abs(bend[-9:-6] - bend[-3:])
+    standing = np.minimum(np.concatenate((first, aside)), np.concatenate((aside, last)))
+    if not finite.all():
+        standing[~np.isfinite(values[1:-1]) & np.isfinite(values[2:]) & np.isfinite(values[:-2])] = np.inf
+    return standing

@@ -1,0 +1,110 @@
+"""Kinks, cusps, jumps and poles between the grid points: found by their bend, narrowed down, told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..differentiation.noise import EPSILON, Array, Forward
+from ..formatting.simplest import simplest
+from .candidates import EVEN, Suspects
+from .classification import Kind, crossing, kinds
+from .localization import Search
+from .one_sided_limits import SHRINKING, Side
+
+# In cells: how far a special point is looked at from; or this share of the way to the nearest other one.
+REACH, SHARE = 1.0, 0.25
+# In units in the last place of x, nearer than which nothing is learnt of it.
+PLACES = 32
+# With more suspects than these within a cell on either side, small jumps are the texture of rounding.
+CROWD = 6
+
+
+@dataclass(frozen=True)
+class SpecialPoint:
+    """A place where a forward is not smooth, within ``[left, right]``; ``x`` is the simplest number in between.
+
+    At a ``kink`` the slopes of the two sides differ. At a ``cusp`` forward has a value, but the slope of a side
+    grows without bound, as that of √x does at the edge of its domain. At a ``jump`` it is not continuous, and at
+    a ``pole`` it runs off to infinity.
+    """
+
+    kind: Kind
+    x: float
+    left: float
+    right: float
+
+
+def special_points(
+    forward: Forward,
+    x: Array,
+    y: Array,
+    precision: float = EPSILON,
+    known: tuple[SpecialPoint, ...] = (),
+    cheap: bool = True,
+    jumps_only: bool = False,
+) -> tuple[SpecialPoint, ...]:
+    """The special points of ``forward`` seen on the increasing grid ``x``, where it has the values ``y``.
+
+    At most 256, and those a tenth of a cell apart are told apart. ``precision`` is half a unit in the last place
+    of what the forward computes in. Where one is ``known`` none is looked for. If many values in one call are
+    ``cheap``, the search is wide: some thousand values each, and 8192 where the grid is too coarse for what the
+    forward does. Otherwise it is frugal: some two hundred values each. With ``jumps_only`` other kinds may be left out.
+    """
+    with np.errstate(all="ignore"):
+        cell = float((x[-1] - x[0]) / (x.size - 1))
+        finite = y[np.isfinite(y)]
+        rise = float(finite.max() - finite.min()) if finite.size else 0.0
+        search = Search(forward, precision, cell, rise, rise / float(x[-1] - x[0]), cheap, jumps_only)
+        places = np.array([each.x for each in known])
+        found = search.found(x, y, places)
+        return _told_apart(search, found, places) if found.low.size else ()
+
+
+def _told_apart(search: Search, found: Suspects, known: Array) -> tuple[SpecialPoint, ...]:
+    """What each interval holds; those that were only steep are left out."""
+    x = np.array([simplest(low, high) for low, high in zip(found.low, found.high, strict=True)])
+    order = np.lexsort((found.high - found.low, x))
+    x, found = x[order], found.where(order)
+    width = found.high - found.low
+    single = np.ones(x.size, bool)
+    single[1:] = x[1:] - x[:-1] > np.maximum(width[1:], width[:-1]) + 4 * np.spacing(np.abs(x[1:]))
+    if known.size:
+        single &= np.abs(x[:, None] - known).min(axis=1) > EVEN * search.cell
+    x, found, width = x[single], found.where(single), width[single]
+    if not x.size:
+        return ()
+    here, below, above = _approached(search, x, width)
+    crowded = np.searchsorted(x, x + search.cell) - np.searchsorted(x, x - search.cell) > CROWD
+    named, scale = kinds(here, below, above, search.rise, search.visible, crowded)
+    special = []
+    for i, kind in enumerate(named):
+        place, doubt = float(x[i]), float(width[i])
+        if kind == "kink":
+            place, doubt = crossing(place, doubt, below, above, i, int(scale[i]))
+        elif kind == "cusp" and not np.isfinite(here[i]):
+            ends = np.array([found.low[i], found.high[i]])
+            place = float(ends[np.isfinite(search.forward(ends)).argmax()])
+        if kind:
+            special.append(SpecialPoint(kind, place, place - doubt, place + doubt))
+    return tuple(special)
+
+
+def _approached(search: Search, x: Array, width: Array) -> tuple[Array, Side, Side]:
+    """The values at the places, and on their two sides."""
+    apart = np.diff(x, prepend=-np.inf, append=np.inf)
+    reach = np.minimum(REACH * search.cell, SHARE * np.minimum(apart[:-1], apart[1:]))
+    distance = reach * SHRINKING
+    points = np.stack((x - distance, x + distance))
+    values = search.values(np.concatenate((x[None], *points)))
+    here, sides = values[0], values[1:].reshape(points.shape)
+    last_place = np.spacing(np.abs(x)) * (search.precision / EPSILON)
+    fine = distance > np.maximum(PLACES * last_place, 2 * width)
+    drift = np.fmax(*np.abs(sides[:, 0] - sides[:, 1])) / reach
+
+    def side(points: Array, values: Array) -> Side:
+        nearest = np.abs(values).min(axis=0, initial=np.inf, where=fine)
+        return Side(points, values, fine, search.precision * (nearest + drift * np.abs(x)))
+
+    return here, side(points[0], sides[0]), side(points[1], sides[1])

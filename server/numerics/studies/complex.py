@@ -1,0 +1,153 @@
+"""The complex lens: whether backward returns the gradient that torch defines for complex numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.section import Section
+from ..curve.curve import inside
+from ..differentiation.finite_differences import BOUNDS, Kind, Slopes, differentiate
+from ..differentiation.noise import EPSILON, Array, largest
+from ..differentiation.recheck import looked_at_again
+from ..sampling.grid import Grid
+
+Answer = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
+Mask = NDArray[np.bool_]
+
+# Points along each line, and of sections that need a call for each.
+POINTS, POINTS_ONE_BY_ONE = 41, 3
+# How far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares of
+# the range, and at most so much.
+ASIDE, CROSSING, TALL, MOST = 0.23, 0.38, 0.5, 2.0
+# Last places do not count here: a conjugate is there or not.
+RTOL = 1e-6
+PLACES = 64
+WIDE = 0.1
+ENOUGH = 0.5
+
+Part = Literal["real", "imag"]
+Line = Literal["along", "across"]
+PARTS: tuple[Part, ...] = ("real", "imag")
+LINES: tuple[Line, ...] = ("along", "across")
+# The sign that each derivative has: as it should be, with f′ for conj(f′), and where all is conjugated.
+SIGNS: dict[Answer, dict[tuple[Part, Line], int]] = {
+    "matches": dict.fromkeys(product(PARTS, LINES), 1),
+    "conjugate missing": {
+        ("real", "along"): 1,
+        ("real", "across"): -1,
+        ("imag", "along"): -1,
+        ("imag", "across"): 1,
+    },
+    "conjugated": {(part, line): 1 if line == "along" else -1 for part, line in product(PARTS, LINES)},
+}
+
+
+@dataclass(frozen=True)
+class ComplexLook:
+    """What backward does with complex numbers, and the error where the Function does not take them."""
+
+    answer: Answer
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """One part of the output along one line through the complex plane: two derivatives of a real function."""
+
+    analytical: Array
+    numerical: Array
+    allowed: Array
+    judged: Mask
+    height: float
+
+    def near(self, sign: int, slack: float = 0.0) -> Mask:
+        return np.abs(self.analytical - sign * self.numerical) <= self.allowed + slack
+
+    def agrees(self, sign: int, slack: float) -> bool:
+        return bool(self.near(sign, slack)[self.judged].all())
+
+
+@np.errstate(all="ignore")
+def complex_look(section: Section, grid: Grid) -> ComplexLook:
+    """Compare backward with differences of forward along and across the real axis.
+
+    torch calls ∂L/∂Re z + i ∂L/∂Im z the gradient of a real L: for a holomorphic f that is grad_output·conj(f′).
+    Taken for L the real and the imaginary part of the output, each is a derivative of a real function of a real
+    number, and is measured as such. All inputs are complex together. ``section`` is stacked if it can be.
+    Source: PyTorch documentation, Autograd mechanics, on complex numbers.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the imaginary part is dropped is seen
+        try:
+            slices = {(part, line): _slice(section, grid, part, line) for part, line in product(PARTS, LINES)}
+        except FunctionFailed as error:
+            return ComplexLook("not supported", error.failure)
+    judged = np.concatenate([each.judged for each in slices.values()])
+    if judged.mean() < ENOUGH:
+        return ComplexLook("undecided")
+    # A small part of a large number has lost places that the large part has not.
+    slack = {line: PLACES * EPSILON * max(slices[part, line].height for part in PARTS) for line in LINES}
+    for answer, signs in SIGNS.items():
+        if all(each.agrees(signs[key], slack[key[1]]) for key, each in slices.items()):
+            return ComplexLook(answer)
+    return ComplexLook("differs")
+
+
+def _slice(section: Section, grid: Grid, part: Part, line: Line) -> _Slice:
+    count = POINTS if section.stacked else POINTS_ONE_BY_ONE
+    if line == "along":
+        t, aside = np.linspace(grid.start, grid.stop, count), min(ASIDE * grid.span, MOST)
+    else:
+        tall = min(TALL * grid.span, MOST)
+        t, aside = np.linspace(-tall, tall, count), grid.start + CROSSING * grid.span
+    cut = replace(section, call=partial(_through, section.call, aside, part, line), dtype=torch.float64, device="cpu")
+    returned = cut.backward(t, 1.0)
+    analytical = np.zeros(count) if returned.grad_input is None else returned.grad_input
+    forward, span = inside(cut, t), float(t[-1] - t[0])
+    slopes = differentiate(forward, t, returned.values, span)
+    seen = _compared(analytical, slopes, largest(returned.values), span)
+    doubted = np.flatnonzero(seen.judged & ~seen.near(1))
+    if doubted.size:
+        # What moves faster than the steps is seen by the finer ladder only.
+        slopes = looked_at_again(forward, t, returned.values, slopes, doubted)
+        seen = _compared(analytical, slopes, largest(returned.values), span)
+    return seen
+
+
+def _compared(analytical: Array, slopes: Slopes, height: float, span: float) -> _Slice:
+    band = BOUNDS * slopes.error
+    # A constant has no slope to measure the band by, but it has a height.
+    scale = np.abs(slopes.value) + largest(slopes.value) + height / span
+    judged = (slopes.kind == Kind.SMOOTH) & (band <= WIDE * scale) & np.isfinite(analytical)
+    return _Slice(analytical, slopes.value, RTOL * scale + band, judged, height)
+
+
+def _through(call: Callable[..., Any], aside: float, part: Part, line: Line, *arguments: Any) -> Any:
+    """The real function of real numbers that lies inside a function of complex ones."""
+
+    def turned(argument: Any) -> Any:
+        if not isinstance(argument, torch.Tensor):
+            return argument
+        # Times 1, that what comes back is no lazy conjugate, which NumPy cannot read.
+        argument, other = 1 * argument, torch.full_like(argument, aside)
+        return torch.complex(argument, other) if line == "along" else torch.complex(other, argument)
+
+    def taken(output: Any) -> Any:
+        if not isinstance(output, torch.Tensor):
+            return output
+        if not output.is_complex():
+            return output if part == "real" else 0 * output
+        return output.real if part == "real" else output.imag.resolve_neg()
+
+    outputs = call(*map(turned, arguments))
+    return tuple(map(taken, outputs)) if isinstance(outputs, tuple) else taken(outputs)

@@ -1,0 +1,235 @@
+"""The dtype and device lens: one section in every precision a machine has, side by side with double precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...runtime.batching import arranged
+from ...runtime.devices import DTYPES, Device, devices
+from ...runtime.failure import NOT_HELD, Failure, FunctionFailed
+from ...runtime.returned import Returned
+from ...runtime.section import Section
+from ..differentiation.noise import Array, relative_precision
+from ..sampling.grid import Grid
+from .complex import ComplexLook, complex_look
+from .ulps import Places, no_places, places
+
+# Points of a section that needs a call for each.
+ONE_BY_ONE = 17
+# The parts in which an interval is searched in one call, and with a call for each.
+PARTS, PARTS_ONE_BY_ONE = 64, 4
+# Beyond so many rounds an interval ends at 0, where numbers never end.
+ROUNDS = 32
+# The significant bits of what a wider dtype may hide.
+BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
+
+
+@dataclass(frozen=True)
+class Precision:
+    """One dtype on one device.
+
+    ``failure`` says why the dtype is not supported, in forward or in backward alone; None where it is. ``forward`` and
+    ``gradient`` are the errors of the values and of ``grad_input`` in units in the last place, against double
+    precision given the same rounded numbers: against the row marked ``yardstick``, whose own are not known.
+    ``overflow`` are the first x to the left and to the right from which on, to the end of the range, forward is
+    no finite number although double precision has one or is infinite; None where the range ends before.
+    ``nan_gradients`` and ``infinite_gradients`` count the points with such a gradient where forward is finite;
+    the former lie within ``nan_between``. ``forward_in`` and ``backward_in`` name the narrower dtype in which
+    float64 values were computed.
+    """
+
+    dtype: str
+    device: str
+    failure: Failure | None
+    forward: Places
+    gradient: Places
+    overflow: tuple[float | None, float | None] = (None, None)
+    nan_gradients: int = 0
+    nan_between: tuple[float, float] | None = None
+    infinite_gradients: int = 0
+    forward_in: str | None = None
+    backward_in: str | None = None
+    yardstick: bool = False
+
+    @property
+    def supported(self) -> bool:
+        """Whether the Function bears the dtype on the device."""
+        return self.failure is None
+
+    @property
+    def message(self) -> str:
+        """Why it does not, in a line."""
+        if self.failure is None:
+            return ""
+        return self.failure.first
+
+    @property
+    def computes_in(self) -> str | None:
+        """The narrower dtype in which forward or backward computes."""
+        return self.forward_in or self.backward_in
+
+
+@dataclass(frozen=True)
+class Lens:
+    """``rows`` for every dtype on every device, over the points ``x``, and what complex numbers show.
+
+    Each dtype is asked at the numbers nearest to ``x`` that it holds. ``complex`` is None for a parameter.
+    """
+
+    x: Array
+    rows: tuple[Precision, ...]
+    complex: ComplexLook | None
+
+
+@np.errstate(all="ignore")  # what overflows is counted
+def lens(section: Section, grid: Grid, grad_output: float = 1.0, at: tuple[Device, ...] | None = None) -> Lens:
+    """Look at ``section`` on ``grid`` in every dtype of the devices ``at``, by default all there are.
+
+    What a Function refuses is a row with its error. Sections that need a call for each point are asked at
+    17 of them.
+    """
+    x = grid.points()
+    if not section.stacked:
+        section = arranged(section, np.unique(section.snap(x)), grad_output)
+    if not section.stacked:
+        x = x[np.linspace(0, x.size - 1, min(ONE_BY_ONE, x.size)).round().astype(np.intp)]
+    return Lens(
+        x,
+        tuple(_row(section, x, grad_output, dtype, device) for device in at or devices() for dtype in DTYPES),
+        None if section.sweeps_parameter else complex_look(section, grid),
+    )
+
+
+def _row(section: Section, x: Array, grad_output: float, name: str, device: Device) -> Precision:
+    nothing = no_places(x)
+    refused = _out_of_range(name, x, grad_output) if name in device.dtypes else f"{device.name} has no {name}"
+    if refused:
+        return Precision(name, device.kind, Failure("forward", NOT_HELD, refused), nothing, nothing)
+    cut = section.at(DTYPES[name], device.kind)
+    reach = torch.finfo(cut.dtype).max
+    t = cut.snap(np.clip(x, -reach, reach))
+    found, failure = _asked(cut, t, grad_output)
+    if found is None:
+        return Precision(name, device.kind, failure, nothing, nothing)
+    yardstick, true = _yardstick(cut, t, grad_output, found)
+    return Precision(
+        name,
+        device.kind,
+        failure,
+        nothing if yardstick or true is None else places(found.values, true.values, x, cut.dtype),
+        nothing if yardstick or true is None else _of_gradients(found, true, x, cut.dtype),
+        overflow=_overflow(cut, t, found, true),
+        yardstick=yardstick,
+        **_missing(x, found),
+        **(_computes_in(cut, t, found, grad_output) if name == "float64" else {}),
+    )
+
+
+def _yardstick(cut: Section, t: Array, grad_output: float, found: Returned) -> tuple[bool, Returned | None]:
+    """Whether ``cut`` is in double precision on the CPU, and what that says; None where the Function refuses it.
+
+    It is given the rounded numbers: what rounding them does is not the Function's error.
+    """
+    held = tuple((name, tuple(cut.snap(np.array(values)).tolist())) for name, values in cut.inputs)
+    exact = replace(cut.at(torch.float64, "cpu"), inputs=held)
+    if exact == cut:
+        return True, found
+    return False, _asked(exact, t, float(cut.snap(np.array([grad_output]))[0]))[0]
+
+
+def _of_gradients(found: Returned, true: Returned, x: Array, dtype: torch.dtype) -> Places:
+    if found.grad_input is None or true.grad_input is None:
+        return no_places(x)
+    return places(found.grad_input, true.grad_input, x, dtype)
+
+
+def _missing(x: Array, found: Returned) -> dict[str, Any]:
+    """The gradients that are no numbers where forward is one."""
+    if found.grad_input is None:
+        return {}
+    finite = np.isfinite(found.values)
+    nan = x[np.isnan(found.grad_input) & finite]
+    return {
+        "nan_gradients": nan.size,
+        "nan_between": (float(nan[0]), float(nan[-1])) if nan.size else None,
+        "infinite_gradients": int((np.isinf(found.grad_input) & finite).sum()),
+    }
+
+
+def _out_of_range(name: str, x: Array, grad_output: float) -> str:
+    """What keeps numbers from being asked in the dtype; empty where nothing does."""
+    most = torch.finfo(DTYPES[name]).max
+    if abs(grad_output) > most:
+        return f"grad_output {grad_output:g} is more than {name} holds, whose largest number is {most:.5g}"
+    if np.abs(x).min() > most:
+        return f"the range begins beyond the largest number of {name}, {most:.5g}"
+    return ""
+
+
+def _asked(section: Section, x: Array, grad_output: float) -> tuple[Returned | None, Failure | None]:
+    """What backward returned, what forward did where that fails, and None where both do, with the first failure."""
+    try:
+        return section.backward(x, grad_output), None
+    except FunctionFailed as error:
+        failure = error.failure
+    try:
+        return Returned(section.forward(x), None, False), failure
+    except FunctionFailed as error:
+        return None, error.failure
+
+
+def _overflow(section: Section, x: Array, found: Returned, true: Returned | None) -> tuple[float | None, float | None]:
+    finite = np.isfinite(found.values)
+    # In double precision NaN is where the domain ends.
+    beyond = np.isinf(found.values) if true is None else ~finite & ~np.isnan(true.values)
+    inner = np.flatnonzero(finite)
+    if not inner.size or finite.all():
+        return None, None
+    first, last = int(inner[0]), int(inner[-1])
+    return (
+        _where_it_ends(section, x[first], x[first - 1]) if first > 0 and beyond[:first].all() else None,
+        _where_it_ends(section, x[last], x[last + 1]) if last + 1 < x.size and beyond[last + 1 :].all() else None,
+    )
+
+
+def _where_it_ends(section: Section, inner: float, outer: float) -> float:
+    """The number nearest to ``inner`` at which forward is not finite, as at ``outer``."""
+    parts = PARTS if section.stacked else PARTS_ONE_BY_ONE
+    try:
+        for _ in range(ROUNDS):
+            between = section.snap(np.linspace(inner, outer, parts + 2)[1:-1])
+            between = between[(between != inner) & (between != outer)]
+            if not between.size:
+                break
+            broken = np.append(~np.isfinite(section.forward(between)), True)
+            first = int(broken.argmax())
+            inner, outer = (np.concatenate(([inner], between, [outer])))[[first, first + 1]].tolist()
+    except FunctionFailed:
+        return float(outer)
+    return float(outer)
+
+
+def _computes_in(section: Section, x: Array, found: Returned, grad_output: float) -> dict[str, Any]:
+    """The narrower dtypes whose few bits the values and the gradients for grad_output 1 carry."""
+
+    def gradient(t: Array) -> Array:
+        returned = section.backward(t, 1.0).grad_input
+        return np.zeros(t.size) if returned is None else returned
+
+    def narrow(function: Callable[[Array], Array], values: Array) -> str | None:
+        try:
+            bits = -math.log2(relative_precision(function, x, values))
+        except FunctionFailed:
+            return None
+        return next((name for name, most in BITS.items() if bits <= most), None)
+
+    named = {"forward_in": narrow(section.forward, found.values)}
+    if found.grad_input is not None:
+        named["backward_in"] = narrow(gradient, found.grad_input if grad_output == 1 else gradient(x))
+    return named

@@ -1,0 +1,59 @@
+"""What backward returns for many ``grad_output`` at once, per unit of each: one colour a column where it is linear."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.noise import Array
+
+# Values of grad_output, 0 and both signs of each other one.
+COUNT = 81
+# How far they reach at least, and beyond the one that is asked for.
+REACH, BEYOND = 3.0, 1.5
+ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+def axis(grad_output: float) -> Array:
+    """81 values of ``grad_output``, increasing and symmetric about 0, the one asked for among them."""
+    size = abs(grad_output)
+    half = np.linspace(0.0, _rounded(max(REACH, BEYOND * size)), COUNT // 2 + 1)
+    if size:
+        half[max(1, int(np.abs(half - size).argmin()))] = size
+    return np.concatenate((-half[:0:-1], half))
+
+
+def _rounded(reach: float) -> float:
+    """The next number with hardly more than one digit."""
+    if reach > sys.float_info.max / ROUND[-1]:
+        return sys.float_info.max
+    power = 10.0 ** math.floor(math.log10(reach))
+    return next(each * power for each in ROUND if each * power >= reach * (1 - sys.float_info.epsilon))
+
+
+@np.errstate(all="ignore")
+def gradient_map(section: Section, x: Array, grad_outputs: Array) -> Array:
+    """``grad_input / grad_output``, a row for each of the ``grad_outputs`` and a column for each ``x``.
+
+    All points of a row have the same grad_output, as in a call of their own. NaN where that is 0, and where
+    forward or what is returned is not finite; so is a row whose grad_output backward fails for. Raises
+    ``FunctionFailed`` where forward fails.
+    """
+    ratio = np.full((grad_outputs.size, x.size), np.nan)
+    for row, grad_output in zip(ratio, section.snap(grad_outputs).tolist(), strict=True):
+        if not grad_output:
+            continue
+        try:
+            returned = section.backward(x, grad_output)
+        except FunctionFailed as error:
+            if error.failure.phase == "forward":
+                raise
+            continue
+        if returned.grad_input is not None:
+            row[:] = np.where(np.isfinite(returned.values), returned.grad_input / grad_output, np.nan)
+    ratio[~np.isfinite(ratio)] = np.nan
+    return ratio

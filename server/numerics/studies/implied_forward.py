@@ -1,0 +1,63 @@
+"""The implied forward: the function of which backward returns the exact gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..curve.evaluation import Evaluation
+from ..differentiation.noise import Array
+from ..status import Status
+from ..verdict.intervals import longest_run
+from ..verdict.verdict import Verdict, judged_by
+
+AGREEING = (Status.AGREES, Status.SUBGRADIENT)
+
+
+def implied(evaluation: Evaluation, verdict: Verdict) -> Array | None:
+    """The antiderivative of ``grad_input / grad_output``, one value a row; NaN where nothing can be integrated.
+
+    A derivative says nothing of the height, so every unbroken piece is laid on what backward agrees with: on
+    forward along the longest stretch where it is forward's derivative, else on the surrogate if it is that one's,
+    else so that it lies above forward as often as below. None where backward returned nothing.
+    """
+    area = evaluation.area
+    if area is None:
+        return None
+    slope = area.area / evaluation.grad_output
+    known = np.isfinite(slope)
+    heights = np.concatenate(([0.0], np.cumsum(np.where(known, slope, 0.0))))
+    found = np.interp(evaluation.rows.x, evaluation.rows.x[area.ends], heights)
+    inside = np.ones(found.size, bool)
+    for cell in np.flatnonzero(~known):
+        inside[area.ends[cell] + 1 : area.ends[cell + 1]] = False
+    pieces = np.searchsorted(area.ends[:-1][~known], np.arange(found.size), side="left")
+    forward, status = evaluation.numerical.values, verdict.forward.status
+    for piece in np.unique(pieces):
+        rows = np.flatnonzero((pieces == piece) & inside)
+        if rows.size < 2:
+            inside[rows] = False
+            continue
+        found[rows] += _shift(found[rows], forward[rows], status[rows], _other(evaluation, verdict, rows))
+    return np.where(inside, found, np.nan)
+
+
+def _other(evaluation: Evaluation, verdict: Verdict, rows: NDArray[np.intp]) -> Array | None:
+    """The surrogate's values, if backward is its gradient."""
+    return judged_by(evaluation, verdict).values[rows] if verdict.word == "matches its surrogate" else None
+
+
+def _shift(found: Array, forward: Array, status: NDArray[np.int8], surrogate: Array | None) -> float:
+    """What has to be added to a piece."""
+    if surrogate is not None:
+        return _middle(surrogate - found)
+    agrees = np.isin(status, AGREEING) & np.isfinite(forward)
+    if agrees.any():
+        first, last = longest_run(agrees)
+        return _middle((forward - found)[first : last + 1])
+    return _middle(forward - found)
+
+
+def _middle(distance: Array) -> float:
+    finite = distance[np.isfinite(distance)]
+    return float(finite.mean()) if finite.size else 0.0

@@ -1,0 +1,249 @@
+"""The step microscope: at one x, the error of differences against their step, and what is left of Taylor's line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ..differentiation import finite_differences as ladder
+from ..differentiation.convergence_order import Law, fitted
+from ..differentiation.finite_differences import FINE_LEVELS, FINE_RATIO, FINE_WIDEST, LADDER, Kind, Slopes
+from ..differentiation.noise import EPSILON, Array, Forward, largest_nearby
+from ..differentiation.recheck import looked_at_again
+from ..differentiation.richardson import extrapolate, tableau
+
+Seen = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
+
+# Each fourth step is an eighth, as in the finer ladder: 65 of them lead from 0.3 of the range to 1e-15 of it.
+WIDEST, EVERY, COUNT = 0.3, 4, 65
+SHRINKING = FINE_RATIO ** (-np.arange(COUNT) / EVERY)
+# The places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
+AROUND = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
+HERE = 4
+# So many of the smallest steps show nothing but rounding.
+TAIL = 8
+# The height of a jump stays the same but for this share.
+RESTLESS = 0.1
+# A pole gains as much from each of these steps to the next as it did before; nothing bounded does.
+DEEPER = np.array([12, 24, 36, 48])
+GAIN, SOME = 0.5, 1e-6
+# In the order of ``Kind``.
+KINDS: tuple[Seen, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A slope and the bound of its error: NaN and infinite where there is none."""
+
+    value: float
+    error: float
+
+
+NONE = Slope(math.nan, math.inf)
+
+
+@dataclass(frozen=True)
+class Microscope:
+    """What differences say of the slope at ``x``, step by step. Arrays have one element a step, widest first.
+
+    ``best`` is the ladder's slope, from the steps ``chosen``; ``left`` and ``right`` are the one-sided slopes.
+    ``central``, ``behind`` and ``ahead`` are the errors of central and one-sided differences: against ``best``,
+    and where that is none against the slope of their side; never less than the bound of what they are held
+    against, and NaN where that is none. ``rounding`` is ε·|forward|/step, or what is seen where that is more;
+    ``truncation`` follows ``law``, and is NaN where none is seen. ``least`` is the step at which the central
+    difference errs least, and by how much.
+
+    ``taylor`` is the larger of |f(x ± h) − f(x) ∓ h·derivative|, never less than the rounding in it. It falls
+    with h² where ``derivative`` is right and with h where it is wrong: ``taylor_order``, None where nothing but
+    rounding is left and where forward is not smooth. No slope is multiplied by grad_output.
+    """
+
+    x: float
+    kind: Seen
+    best: Slope
+    left: Slope
+    right: Slope
+    derivative: float | None
+    chosen: tuple[float, ...]
+    steps: Array
+    central: Array
+    behind: Array
+    ahead: Array
+    rounding: Array
+    law: Law | None
+    truncation: Array
+    least: tuple[float, float] | None
+    taylor: Array
+    taylor_order: float | None
+
+    @property
+    def order(self) -> float | None:
+        """The power of the step with which the truncation error of central differences falls."""
+        return self.law.order if self.law else None
+
+
+@np.errstate(all="ignore")  # what has no value is NaN in the picture
+def microscope(
+    forward: Forward,
+    x: float,
+    span: float,
+    derivative: float | None = None,
+    precision: float = EPSILON,
+    step: float | None = None,
+) -> Microscope:
+    """The differences of ``forward`` at ``x``, in a picture ``span`` wide.
+
+    ``derivative`` is what backward returned there for grad_output 1, ``precision`` half a unit in the last place
+    of what forward computes in, ``step`` the widest step of the ladder, chosen if None. Some 230 forwards in
+    four calls; ``forward`` is asked up to half a ``span`` away and is to say NaN where it has no value.
+    Source: M. T. Heath, Scientific Computing, ch. 1, for the V; the remainder is the Taylor test.
+    """
+    steps = WIDEST * span * SHRINKING
+    points = np.stack((x + steps, x - steps))
+    values = forward(np.append(points.ravel(), x))
+    y, (above, below) = float(values[-1]), values[:-1].reshape(points.shape)
+    # The steps that were really taken, which are none where x is too large for them.
+    runs = np.abs(points - x)
+    runs[runs == 0] = np.nan
+    run_ahead, run_behind = runs
+    central = (above - below) / (run_ahead + run_behind)
+    ahead, behind = (above - y) / run_ahead, (y - below) / run_behind
+    height = np.fmax(np.fmax(np.abs(above), np.abs(below)), abs(y))
+
+    slopes = _ladder(forward, x, span, step, precision)
+    kind = _seen(slopes, above, below)
+    best, left, right = _three(slopes, kind, steps, behind, ahead, precision * height / steps)
+    off = np.abs(central - best.value)
+    rounding = np.fmax(precision * height, _tail(off * steps)) / steps
+    law = fitted(steps, off, np.fmax(rounding, best.error))
+    error = _at_least(off, best.error)
+
+    remainder = np.full(COUNT, np.nan)
+    if derivative is not None and math.isfinite(y):
+        remainder = np.fmax(np.abs(above - y - run_ahead * derivative), np.abs(y - below - run_behind * derivative))
+    places = 2 * precision * (height + np.abs(steps * (derivative or 0.0)))
+    fall = fitted(steps, remainder, np.fmax(places, _tail(remainder))) if kind == "smooth" else None
+    return Microscope(
+        x=x,
+        kind=kind,
+        best=best,
+        left=left,
+        right=right,
+        derivative=derivative,
+        chosen=_chosen(slopes),
+        steps=steps,
+        central=error,
+        behind=_at_least(np.abs(behind - left.value), left.error),
+        ahead=_at_least(np.abs(ahead - right.value), right.error),
+        rounding=rounding,
+        law=law,
+        truncation=law.at(steps) if law else np.full(COUNT, np.nan),
+        least=_least(steps, error, rounding),
+        taylor=np.maximum(remainder, places),
+        taylor_order=fall.order if fall else None,
+    )
+
+
+def _ladder(forward: Forward, x: float, span: float, step: float | None, precision: float) -> Slopes:
+    """The slopes at ``x`` among neighbours that are ``x`` too, for bounds are shared between neighbours.
+
+    Measured twice, as the verdict does where it doubts: where the two ladders contradict, the finer has the word.
+    """
+
+    def once(t: Array) -> Array:
+        different, back = np.unique(t, return_inverse=True)
+        return forward(different)[back]
+
+    places = x + span * AROUND
+    y = once(places)
+    slopes = ladder.differentiate(once, places, y, span, step, precision)
+    if slopes.kind[HERE] != Kind.SMOOTH:
+        return slopes
+    again = looked_at_again(once, places, y, replace(slopes, noise=2 * precision * np.abs(y)), np.array([HERE]))
+    return slopes if again.value[HERE] == slopes.value[HERE] else again
+
+
+def _three(
+    slopes: Slopes, kind: Seen, steps: Array, behind: Array, ahead: Array, noise: Array
+) -> tuple[Slope, Slope, Slope]:
+    """The slope, and those of the left and of the right, each with its bound."""
+    best = Slope(float(slopes.value[HERE]), float(slopes.error[HERE]))
+    if kind == "smooth":
+        return best, best, best
+    if kind in ("pole", "no value"):
+        return NONE, NONE, NONE
+    # The levels of the finer ladder, which tells such points apart.
+    first = min(int(np.argmax(steps <= FINE_WIDEST * slopes.step)), COUNT - 1 - EVERY * (FINE_LEVELS - 1))
+    levels = first + EVERY * np.arange(FINE_LEVELS)
+    left = _of_side(behind[levels], noise[levels], float(slopes.left[HERE]), kind)
+    right = _of_side(ahead[levels], noise[levels], float(slopes.right[HERE]), kind)
+    has_best = kind in ("unresolved", "edge") and math.isfinite(best.value)
+    return best if has_best else NONE, left, right
+
+
+def _of_side(quotient: Array, noise: Array, slope: float, kind: Seen) -> Slope:
+    """A one-sided slope with the bound that its own differences give it; vertical it has none."""
+    if not np.isfinite(quotient).any() or (kind == "unresolved" and not math.isfinite(slope)):
+        return NONE
+    if not math.isfinite(slope):
+        return Slope(slope, math.inf)
+    value, error, _ = extrapolate(quotient[:, None], 2 * noise[:, None], tableau(FINE_LEVELS, FINE_RATIO, 1))
+    return Slope(slope, float(error[0] + abs(value[0] - slope)))
+
+
+def _chosen(slopes: Slopes) -> tuple[float, ...]:
+    """The steps of the ladders that the slope comes from, widest first."""
+    steps = slopes.step * LADDER.ravel()
+    # A point that the first ladder settles has one slope, the same on both sides.
+    if slopes.kind[HERE] != Kind.SMOOTH or not slopes.left[HERE] == slopes.value[HERE] == slopes.right[HERE]:
+        ratio = FINE_RATIO if slopes.precision == EPSILON else ladder.FINE_RATIO_LOW_PRECISION
+        steps = np.concatenate((steps, FINE_WIDEST * slopes.step * ratio ** -np.arange(FINE_LEVELS)))
+    return tuple(sorted(steps.tolist(), reverse=True))
+
+
+def _seen(slopes: Slopes, above: Array, below: Array) -> Seen:
+    kind = KINDS[slopes.kind[HERE]]
+    if kind == "smooth":
+        return kind
+    if _towers(above) or _towers(below):
+        return "pole"
+    if kind == "jump" and not _stands(above - below):
+        return "unresolved"
+    vertical = math.isinf(slopes.left[HERE]) or math.isinf(slopes.right[HERE])
+    return "cusp" if kind == "kink" and vertical else kind
+
+
+def _towers(values: Array) -> bool:
+    """Whether the values on one side grow without bound as the point is approached."""
+    height = np.abs(values[DEEPER])
+    gain = np.diff(height)
+    return bool(np.isinf(height[-1]) or (gain[0] > SOME * height[0] and (gain[1:] > GAIN * gain[0]).all()))
+
+
+def _stands(rise: Array) -> bool:
+    """Whether a step in the values has a height, which noise has not; where one side is missing it may."""
+    rise = rise[-2 * TAIL :]
+    return not np.ptp(rise) > RESTLESS * np.abs(rise).max()
+
+
+def _tail(values: Array) -> float:
+    """What the smallest steps show."""
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite[-TAIL:])) if finite.size else 0.0
+
+
+def _least(steps: Array, error: Array, rounding: Array) -> tuple[float, float] | None:
+    """The step of the least error and that error, passing over differences that are right by accident."""
+    finite = np.isfinite(error)
+    if not finite.any():
+        return None
+    likely = np.fmax(largest_nearby(np.where(finite, error, 0.0), 1), rounding)
+    row = int(np.where(finite, likely, np.inf).argmin())
+    return float(steps[row]), float(error[row])
+
+
+def _at_least(error: Array, bound: float) -> Array:
+    return np.maximum(error, bound if math.isfinite(bound) else math.nan)

@@ -1,0 +1,97 @@
+"""The points of a plane and what forward is there, to be asked along either axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.plane import Plane
+from ..differentiation.finite_differences import Slopes
+from ..differentiation.noise import EPSILON, Array, largest, noise_along, probe_points, relative_precision
+from .partial_derivatives import Ask, doubted, partial
+
+# Noise is probed on so many lines along each axis, or so few where points are dear.
+LINES, LINES_DEAR = 5, 2
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The points ``x`` × ``y`` of a plane with the ``values`` of its forward, flat, row by row of one y."""
+
+    plane: Plane
+    x: Array
+    y: Array
+    values: Array
+
+    @cached_property
+    def points(self) -> tuple[Array, Array]:
+        """The two coordinates of every point."""
+        s, t = np.meshgrid(self.x, self.y)
+        return s.ravel(), t.ravel()
+
+    @property
+    def heights(self) -> tuple[float, float]:
+        """The largest value for the length of each axis."""
+        most = largest(self.values)
+        return most / float(self.x[-1] - self.x[0]), most / float(self.y[-1] - self.y[0])
+
+    def axis(self, which: int) -> Array:
+        """The numbers along one axis."""
+        return (self.x, self.y)[which]
+
+    def lines(self, which: int) -> NDArray[np.intp]:
+        """The places of the points, one row for each line along an axis."""
+        places = np.arange(self.values.size).reshape(self.y.size, self.x.size)
+        return places if which == 0 else places.T
+
+    def ask(self, which: int) -> Ask:
+        """What asks forward along an axis; NaN where it takes nothing beyond the ends of that."""
+        s, t = self.points
+        low, high = self.axis(which)[[0, -1]]
+
+        def forward(moved: Array, rows: NDArray[np.intp]) -> Array:
+            there = (moved, t[rows]) if which == 0 else (s[rows], moved)
+            try:
+                return self.plane.forward(*there)
+            except FunctionFailed:
+                within, values = (moved >= low) & (moved <= high), np.full(moved.size, np.nan)
+                if within.any():
+                    values[within] = self.plane.forward(there[0][within], there[1][within])
+                return values
+
+        return forward
+
+    def slopes(self, which: int, expected: Array | None, step: float | None = None) -> Slopes:
+        """The slopes along an axis, measured again where they are not as ``expected``; raises ``FunctionFailed``."""
+        ask, at, ends = self.ask(which), self.points[which], self.axis(which)
+        noise, precision, span = *self._noise(which), float(ends[-1] - ends[0])
+        slopes = partial(ask, at, self.values, noise, span, step, precision)
+        return doubted(ask, at, self.values, span, slopes, expected)
+
+    def _noise(self, which: int) -> tuple[Array, float]:
+        """How noisy forward is at every point along an axis, and half a unit in the last place of what it carries.
+
+        Heard on some of the lines, and taken for the others from the louder neighbour among these.
+        """
+        lines, x, ask = self.lines(which), self.axis(which), self.ask(which)
+        count = min(LINES_DEAR if self.plane.dear else LINES, len(lines))
+        some = np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
+        finite, span = self.values[np.isfinite(self.values)], float(x[-1] - x[0])
+        rise = float(np.ptp(finite)) if finite.size else 0.0
+        heard, precision = [], EPSILON
+        for line in some:
+
+            def forward(points: Array, row: int = int(lines[line, 0])) -> Array:
+                return ask(points, np.full(points.size, row))
+
+            precision = max(precision, relative_precision(forward, x, self.values[lines[line]]))
+            heard.append(noise_along(forward, forward(probe_points(x, span)), x, span, rise))
+        noise, known = np.zeros(self.values.size), np.array(heard)
+        if precision == EPSILON:
+            after = np.minimum(np.searchsorted(some, np.arange(len(lines))), some.size - 1)
+            noise[lines] = np.maximum(known[np.maximum(after - 1, 0)], known[after])
+        return noise, precision

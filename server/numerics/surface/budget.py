@@ -1,0 +1,58 @@
+"""How much of a plane there is time for: of points, of cells of the potential test, and of pairs of elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...runtime.laps import quickest
+from ...runtime.plane import Plane
+from ..differentiation.noise import Array
+
+# Seconds that the points may take, and all together.
+POINTS, ALL = 3.0, 4.5
+# Points a side and cells a side of which as many are taken as there is time for, where each has calls of its own.
+SIDES, CELLS = (17, 9, 5, 3), (8, 4, 2)
+# So many calls take what is probed at first, a point, a cell, and the test of two other elements; …
+FIXED, POINT, CELL, PAIR = 250, 28, 60, 1000
+# … this many lines; and where all share a call, these are all there are, or those of each pair.
+LINE, SHARED, SHARED_PAIR = 60, 70, 25
+
+
+@dataclass(frozen=True)
+class Plan:
+    """So many ``points`` a side, 0 if no number is few enough, and ``cells`` of the potential test a side.
+
+    No ``cells``: none is tested, and None: as many as usual. ``pairs`` says whether other pairs of elements are tested,
+    ``seconds`` is what a call takes.
+    """
+
+    points: int
+    cells: int | None
+    pairs: bool
+    seconds: float
+
+
+def planned(plane: Plane, how: str, x: Array, y: Array, most: int, pairs: int) -> Plan:
+    """What there is time for, of at most ``most`` points a side and of so many ``pairs``; ``how`` is its structure.
+
+    Raises ``FunctionFailed``.
+    """
+    one = replace(plane, stacked=())
+
+    def each(side: int) -> float:
+        return POINT * side * side if how == "one by one" else LINE * side
+
+    together = SHARED + SHARED_PAIR * pairs
+    everything = FIXED + each(most) + CELL * CELLS[0] ** 2 + PAIR * pairs
+    enough = ALL / together if how == "together" else min(POINTS / (FIXED + each(most)), ALL / everything)
+    taken = quickest(lambda: one.forward(x[:1], y[:1]), enough)
+    if how == "together":
+        return Plan(most, None, together * taken <= ALL, taken)
+    sides = [most, *(side for side in SIDES if side < most)]
+    points = next((side for side in sides if (FIXED + each(side)) * taken <= POINTS), 0)
+    if not points:
+        # The fewest are worth a wait.
+        points = sides[-1] if (FIXED + each(sides[-1])) * taken <= ALL else 0
+    left = ALL / taken - FIXED - each(points)
+    cells = next((count for count in CELLS if CELL * count * count <= left), 0)
+    return Plan(points, cells, CELL * cells * cells + PAIR * pairs <= left, taken)

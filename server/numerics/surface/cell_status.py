@@ -1,0 +1,52 @@
+"""What backward returned against the differences of forward, at every point of a plane."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
+from ..differentiation.noise import BUT_THE_STEEPEST, Array, largest
+from ..status import Status
+from ..tolerance import Tolerance, chosen
+from ..verdict.cell_judge import Statuses
+from ..verdict.point_judge import WIDE, at_kinks
+
+
+def tolerance_of(slopes: Slopes, grad_output: float, dtype: torch.dtype) -> Tolerance:
+    """Some last places of the dtype, of a slope itself and of the largest in sight but for those beside poles."""
+    share = BUT_THE_STEEPEST if (slopes.kind == Kind.NONFINITE).any() else 1.0
+    return chosen(abs(grad_output) * largest(slopes.value, share), dtype)
+
+
+@np.errstate(all="ignore")
+def judged(
+    returned: Array, slopes: Slopes, grad_output: float, tolerance: Tolerance, lost: Array, height: float
+) -> Statuses:
+    """A status a point, as for curves: ``returned`` against ``grad_output`` times the slopes of a forward.
+
+    ``lost`` is what a short dtype has lost of what backward returns, ``height`` the largest value of forward for the
+    length of the axis: a constant has no slope to measure bounds by.
+    """
+    kind, scale = slopes.kind, abs(grad_output)
+    expected, off = scale * np.abs(slopes.value), np.abs(returned - grad_output * slopes.value)
+    allowed, band = tolerance.atol + tolerance.rtol * expected, BOUNDS * scale * slopes.error + lost
+    near = off <= allowed + band
+    vague = band > allowed + WIDE * (expected + scale * (largest(slopes.value) + height))
+    status = np.full(kind.shape, Status.GAP, np.int8)
+    smooth, edge, kink = kind == Kind.SMOOTH, kind == Kind.EDGE, kind == Kind.KINK
+    status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
+    status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
+    if kink.any():
+        status[kink] = at_kinks(grad_output, returned, slopes, tolerance)[kink]
+    status[kind == Kind.UNRESOLVED] = Status.UNDECIDED
+    status[kind == Kind.JUMP] = Status.JUMP
+    status[(smooth | kink) & ~np.isfinite(returned)] = Status.DIFFERS
+    return status
+
+
+def allowed_of(slopes: Slopes, grad_output: float, tolerance: Tolerance, lost: Array) -> Array:
+    """How far what is returned may lie from what differences say before it counts."""
+    with np.errstate(all="ignore"):
+        scale = abs(grad_output)
+        return tolerance.atol + tolerance.rtol * scale * np.abs(slopes.value) + BOUNDS * scale * slopes.error + lost

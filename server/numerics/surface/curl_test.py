@@ -1,0 +1,128 @@
+"""The potential test: a field that is the gradient of a function has no circulation anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..differentiation.noise import EPSILON, Array, relative_precision
+from .circulation import ACROSS, Cells, Field, Mask, around, lattice, parts, turning
+
+# So many cells in each direction, or so few where points are dear.
+CELLS, CELLS_DEAR = 48, 8
+# Of the cells that seem to turn so many are looked at closer, or one where there are fewer cells than these a side.
+CELLS_FEW = 4
+MOST, MOST_DEAR = 192, 4
+# The cells begin so far inside the plane, so that none of their edges lies on a line that means something.
+OFF = (0.0382, 0.0295)
+# Cells in which the field is too steep for their nodes are cut into so many parts in each direction, up to so many.
+STEEP, PARTS = 96, 6
+# A cell whose rounding hides more than this share of what the field is along its edges tells nothing.
+WIDE = 1e-2
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The cell with the most circulation: its four sides and what the field turns there."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    circulation: float
+    curl: float
+
+
+@dataclass(frozen=True)
+class Potential:
+    """Whether a field is the gradient of a function: ``holds`` is None where nothing could be judged.
+
+    ``judged`` is the share of the plane that could be, ``turning`` the share in which there is a curl.
+    """
+
+    holds: bool | None
+    judged: float
+    turning: float
+    worst: Worst | None
+
+
+NOTHING = Potential(None, 0.0, 0.0, None)
+
+
+@np.errstate(all="ignore")
+def potential(field: Field, x: Array, y: Array, dear: bool, count: int | None = None) -> Potential:
+    """The circulation of ``field`` over the plane from end to end of ``x`` and ``y``, around ``count``² cells.
+
+    ``dear`` says that few points should be asked for. Only the field is asked, never forward. Raises
+    ``FunctionFailed``. Source: the theorem of G. Green (1828).
+    """
+    count = count or (CELLS_DEAR if dear else CELLS)
+    across, up = (np.linspace(*_inside(ends, off), count + 1) for ends, off in zip((x, y), OFF, strict=True))
+    precision = carried(field, across, up)
+    cells = lattice(field, across, up, precision)
+    whole = cells.area.sum()
+    if not dear:
+        steep = np.isfinite(cells.circulation) & ~_known(cells)
+        some = np.flatnonzero(steep)[np.argsort(-cells.strength[steep], kind="stable")[:STEEP]]
+        if some.size:
+            cells = cells.without(some).joined(around(field, *parts(cells, some, PARTS), precision))
+    known = _known(cells)
+    suspect = known & (np.abs(cells.circulation) > cells.allowed)
+    most = MOST_DEAR if dear else MOST
+    some = _chosen(cells, np.flatnonzero(suspect), most if count >= CELLS_FEW else 1)
+    real = some[turning(field, cells, some, precision, dear)] if some.size else some
+    judged = float(cells.area[known].sum() / whole)
+    if not judged:
+        return NOTHING
+    accused = cells.area[real].sum() / cells.area[some].sum() * cells.area[suspect].sum() if real.size else 0.0
+    return Potential(not real.size, judged, float(accused / whole), _worst(cells, real))
+
+
+def _known(cells: Cells) -> Mask:
+    """Which cells say something: what they may turn by rounding is little beside the field, or there is no field."""
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(cells.circulation) & (cells.allowed <= WIDE * cells.strength)
+
+
+def _inside(ends: Array, off: float) -> tuple[float, float]:
+    span = float(ends[-1] - ends[0])
+    return float(ends[0]) + off * span / ACROSS, float(ends[-1]) - off * span / (ACROSS + 1)
+
+
+def carried(field: Field, x: Array, y: Array) -> float:
+    """Half a unit in the last place of what the field carries along a line in either direction."""
+    precision = EPSILON
+    for row in (0, 1):
+        along, held = (x, float(y[y.size // 2])) if row == 0 else (y, float(x[x.size // 2]))
+        for component in (0, 1):
+            ask = _line(field, row, held, component)
+            precision = max(precision, relative_precision(ask, along, ask(along)))
+    return precision
+
+
+def _line(field: Field, row: int, held: float, component: int) -> Callable[[Array], Array]:
+    def ask(points: Array) -> Array:
+        there = np.full(points.size, held)
+        return field(points, there)[component] if row == 0 else field(there, points)[component]
+
+    return ask
+
+
+def _chosen(cells: Cells, suspects: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Those with the most circulation, and as many others from all over."""
+    if suspects.size <= most:
+        return suspects
+    worst = suspects[np.argsort(-np.abs(cells.circulation[suspects]), kind="stable")[: most // 2]]
+    spread = suspects[np.linspace(0, suspects.size - 1, most - worst.size).astype(np.intp)]
+    return np.unique(np.concatenate((worst, spread)))
+
+
+def _worst(cells: Cells, real: NDArray[np.intp]) -> Worst | None:
+    if not real.size:
+        return None
+    row = int(real[np.abs(cells.circulation[real]).argmax()])
+    x0, x1, y0, y1 = (float(each[row]) for each in (cells.x0, cells.x1, cells.y0, cells.y1))
+    return Worst(x0, x1, y0, y1, float(cells.circulation[row]), float(cells.density[row]))

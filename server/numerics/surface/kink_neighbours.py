@@ -1,0 +1,51 @@
+"""Points beside a ridge: there the gradient of a plane is not one, and a component may be any of those around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
+from ..differentiation.noise import Array
+from ..status import Status
+from ..verdict.cell_judge import Statuses
+from .axes import Ground
+
+Pick = Callable[[NDArray[np.generic], NDArray[np.generic]], NDArray[np.generic]]
+
+
+@np.errstate(all="ignore")
+def forgiven(
+    ground: Ground, status: Statuses, returned: Array, slopes: Slopes, across: Slopes, grad_output: float
+) -> Statuses:
+    """The statuses of one component with a subgradient where forward bends at the point or next to it.
+
+    Right is all that lies between the slopes of the points around it; along its own axis alone such a point may seem
+    smooth, as the corner where two ridges meet. ``across`` are the slopes in the other direction.
+    """
+    shape = ground.lines(0).shape
+    bent = (slopes.kind == Kind.KINK) | (across.kind == Kind.KINK)
+    rows = np.flatnonzero((status == Status.DIFFERS) & _around(bent, np.logical_or, shape))
+    if not rows.size:
+        return status
+    # One side of a jump is as steep as can be, and allows nothing.
+    scale = np.where(slopes.kind == Kind.JUMP, np.nan, grad_output)
+    sides = [scale * each for each in (slopes.value, slopes.left, slopes.right)]
+    low = np.asarray(_around(reduce(np.fmin, sides), np.fmin, shape), np.float64)
+    high = np.asarray(_around(reduce(np.fmax, sides), np.fmax, shape), np.float64)
+    error = np.where(np.isfinite(slopes.error), slopes.error, 0.0)
+    slack = abs(grad_output) * BOUNDS * error + ONE_SIDED * (high - low + np.abs(returned))
+    fine = (returned >= low - slack) & (returned <= high + slack)
+    found = status.copy()
+    found[rows[fine[rows]]] = Status.SUBGRADIENT
+    return found
+
+
+def _around(values: NDArray[np.generic], pick: Pick, shape: tuple[int, ...]) -> NDArray[np.generic]:
+    """What is picked of each value and its eight neighbours."""
+    rows, columns = shape
+    padded = np.pad(values.reshape(shape), 1, mode="edge")
+    return reduce(pick, [padded[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]).ravel()

@@ -1,0 +1,66 @@
+"""The cells of an area check: what each says of backward, alone and together with its neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..curve.integral_check import Area
+from ..differentiation.noise import Array
+from ..status import Status
+from ..tolerance import Tolerance
+
+Statuses = NDArray[np.int8]
+
+# Cells are judged one by one, and in runs of so many: what is wrong by little everywhere stands out from the
+# rounding of the two ends of a run.
+RUNS = (1, 4, 16, 64)
+# What is allowed says nothing if it is more than this share of the steepest slope over the cell.
+WIDE = 0.1
+
+
+def judged_cells(area: Area, tolerance: Tolerance, share: Array, in_sight: float, crooked: Array) -> Statuses:
+    """A status a cell: whether forward rises by the area under what backward returned.
+
+    ``in_sight`` is the largest ``grad_input`` that is called for and returned, ``share`` how much of the tolerance
+    holds at each end of a cell, ``crooked`` how far a slope is off there because ``x`` and the gradient are rounded.
+    """
+    with np.errstate(all="ignore"):
+        width = area.right - area.left
+        off, held = area.residual, tolerance.atol * np.maximum(share[:-1], share[1:])
+        slack = width * (held + np.maximum(crooked[:-1], crooked[1:])) + tolerance.rtol * np.abs(area.area)
+        slack += area.unsure
+        known = np.isfinite(off)
+        status = np.full(off.shape, Status.GAP, np.int8)
+        status[known] = Status.UNDECIDED
+        status[known & area.leaps] = Status.JUMP
+        fit = known & ~area.leaps
+        for length in RUNS:
+            _judge_runs(status, fit, off, slack, area.noise, width * in_sight, length)
+    return status
+
+
+def allowed_of(area: Area, tolerance: Tolerance) -> Array:
+    """How large the residual of each cell may be before it counts."""
+    slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * np.abs(area.area)
+    return slack + area.unsure + area.noise[:-1] + area.noise[1:]
+
+
+def _judge_runs(
+    status: Statuses, fit: NDArray[np.bool_], off: Array, slack: Array, noise: Array, steepest: Array, length: int
+) -> None:
+    """Judge all runs of ``length`` cells with no gap and no culprit in them; the verdict holds for all its cells."""
+    count = off.size // length
+    if not count:
+        return
+    shape = (count, length)
+    runs = slice(0, count * length)
+    view = status[runs].reshape(shape)
+    whole = (fit[runs].reshape(shape) & (view != Status.DIFFERS)).all(axis=1)
+    residual = np.abs(np.where(fit, off, 0.0)[runs].reshape(shape).sum(axis=1))
+    ends = noise[: count * length : length] + noise[length : count * length + 1 : length]
+    allowed = slack[runs].reshape(shape).sum(axis=1) + ends
+    clear = allowed <= WIDE * steepest[runs].reshape(shape).sum(axis=1)
+    view[whole & (residual > allowed)] = Status.DIFFERS
+    agrees = whole & (residual <= allowed) & clear
+    view[agrees[:, None] & (view == Status.UNDECIDED)] = Status.AGREES

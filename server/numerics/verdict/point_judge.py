@@ -1,0 +1,238 @@
+"""backward against the slopes of one function: a status for every point, and where the two differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..curve.curve import Curve
+from ..curve.evaluation import Evaluation
+from ..curve.integral_check import Area
+from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
+from ..differentiation.noise import Array, largest
+from ..status import Status
+from ..tolerance import Tolerance
+from .cell_judge import Statuses, judged_cells
+from .intervals import longest_run, runs
+
+Interval = tuple[float, float]
+Mask = NDArray[np.bool_]
+NOTHING: Statuses = np.empty(0, np.int8)
+
+# A band wider than this share of the slopes in sight decides nothing.
+WIDE = 0.1
+# Two intervals no farther apart than so many cells are one if nothing between them speaks for backward.
+BRIDGED = 2.0
+# What is off by so nearly the most is off by the most.
+TIE = 0.999
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A status a row and a cell between rows, where backward differs, and the row where it differs most.
+
+    ``cells`` is empty where backward returned nothing. Where only cells differ, ``worst`` is None and ``worst_cell``
+    the one with the steepest residual.
+    """
+
+    status: Statuses
+    cells: Statuses
+    intervals: tuple[Interval, ...]
+    worst: int | None
+    worst_cell: int | None
+
+    def count(self, *statuses: Status) -> int:
+        """How many rows have one of these statuses."""
+        return sum(self._counts[status] for status in statuses)
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        counts: list[int] = np.bincount(self.status, minlength=len(Status)).tolist()
+        return counts
+
+
+def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: Array) -> Comparison:
+    """What backward returned against the slopes of ``curve`` at the rows, and against its rise between them.
+
+    ``share`` (one a row) is how much of ``tolerance.atol`` holds there.
+    """
+    analytical, slopes = evaluation.analytical, curve.slopes
+    if analytical is None:
+        return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), NOTHING, (), None, None)
+    with np.errstate(all="ignore"):
+        off = np.abs(analytical - evaluation.grad_output * slopes.value)
+        rounded = conditioning(evaluation, slopes)
+        status = _statuses(evaluation, analytical, off, slopes, tolerance, share, rounded)
+        area = evaluation.area_under(curve)
+        cells = NOTHING if area is None else _cells(evaluation, analytical, area, tolerance, share, rounded)
+        if cells.size == status.size - 1:
+            status[(status == Status.DIFFERS) & _unseen(evaluation, analytical, off, slopes, cells)] = Status.UNDECIDED
+        differs = status == Status.DIFFERS
+        smooth = differs & (slopes.kind == Kind.SMOOTH)
+        worst = _worst(off, smooth if smooth.any() else differs)
+        intervals = _joined(_intervals(evaluation.rows.x, status), _of_cells(area, cells))
+        intervals = _bridged(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
+        return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
+
+
+def _unseen(evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, cells: Statuses) -> Mask:
+    """Where forward moves too finely for any difference, and the cells on both sides were not understood either.
+
+    Steps between which it is flat look like a slope, and a wave that is faster than the rows like none.
+    """
+    steps = np.concatenate(([True], cells == Status.JUMP, [True]))
+    vague = np.concatenate(([True], np.isin(cells, (Status.JUMP, Status.UNDECIDED)), [True]))
+    gross = off > WIDE * np.abs(evaluation.grad_output * slopes.value)
+    cell = evaluation.grid.span / evaluation.rows.x.size
+    values = evaluation.numerical.values[np.isfinite(evaluation.numerical.values)]
+    fast = np.abs(analytical) * cell > 2 * np.abs(evaluation.grad_output) * (np.ptp(values) if values.size else 0.0)
+    unseen = steps[:-1] & steps[1:] & gross | vague[:-1] & vague[1:] & fast
+    return unseen & (slopes.kind == Kind.SMOOTH) & np.isfinite(analytical)
+
+
+def _cells(
+    evaluation: Evaluation,
+    analytical: Array,
+    area: Area,
+    tolerance: Tolerance,
+    share: Array,
+    rounded: Array,
+) -> Statuses:
+    crooked = abs(evaluation.grad_output) * rounded + evaluation.lost
+    seen = min(evaluation.in_sight, largest(analytical))
+    return judged_cells(area, tolerance, share[area.ends], seen, crooked[area.ends])
+
+
+def _statuses(
+    evaluation: Evaluation,
+    analytical: Array,
+    off: Array,
+    slopes: Slopes,
+    tolerance: Tolerance,
+    share: Array,
+    rounded: Array,
+) -> Statuses:
+    scale, kind = abs(evaluation.grad_output), slopes.kind
+    expected = scale * np.abs(slopes.value)
+    allowed = tolerance.atol * share + tolerance.rtol * expected
+    band = BOUNDS * scale * (slopes.error + rounded) + evaluation.lost
+    # A constant has no slope to measure the band by, but it has a height.
+    height = scale * largest(evaluation.numerical.values) / evaluation.grid.span
+    near = off <= allowed + band
+    vague = band > allowed + WIDE * (expected + evaluation.in_sight + height)
+    # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
+    vague |= (band > WIDE * np.abs(analytical)) & (np.abs(analytical) > np.maximum(allowed, tolerance.atol))
+    drawn = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
+
+    status = np.full(kind.shape, Status.GAP, np.int8)
+    smooth = kind == Kind.SMOOTH
+    status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
+    edge = kind == Kind.EDGE
+    status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
+    kink = kind == Kind.KINK
+    if kink.any():
+        status[kink] = at_kinks(evaluation.grad_output, analytical, slopes, tolerance)[kink]
+    status[kind == Kind.UNRESOLVED] = Status.UNDECIDED
+    status[~drawn] = Status.GAP
+    status[kind == Kind.JUMP] = Status.JUMP
+    status[smooth & drawn & ~np.isfinite(analytical)] = Status.DIFFERS
+    status[((kind == Kind.UNRESOLVED) | kink) & drawn & np.isnan(analytical)] = Status.DIFFERS
+    return status
+
+
+def _overflows(evaluation: Evaluation, analytical: Array, slopes: Slopes) -> Mask:
+    """Where the gradient is more than the dtype can hold, and backward returned the infinity of its sign."""
+    expected = evaluation.grad_output * slopes.value
+    unsure = BOUNDS * np.abs(evaluation.grad_output) * slopes.error
+    beyond = np.abs(expected) + unsure > torch.finfo(evaluation.dtype).max
+    return np.isinf(analytical) & beyond & (np.sign(analytical) == np.sign(expected))
+
+
+def at_kinks(grad_output: float, analytical: Array, slopes: Slopes, tolerance: Tolerance) -> NDArray[np.int8]:
+    """Any slope from the one-sided one on the left to that on the right is a subgradient."""
+    left, right = grad_output * slopes.left, grad_output * slopes.right
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    slack = tolerance.atol + (tolerance.rtol + ONE_SIDED) * (np.abs(analytical) + np.abs(high - low))
+    between = (analytical >= low - slack) & (analytical <= high + slack)
+    unknown = ~(np.isfinite(low) & np.isfinite(high) | np.isnan(analytical))
+    return np.where(unknown, Status.UNDECIDED, np.where(between, Status.SUBGRADIENT, Status.DIFFERS)).astype(np.int8)
+
+
+def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
+    """How far a slope moves when ``x`` does by half a last place of the dtype: no backward can do better."""
+    x = evaluation.rows.x
+    turn = np.abs(np.diff(slopes.value) / np.diff(x))
+    turn[~np.isfinite(turn)] = 0.0
+    steepest = np.zeros_like(x)
+    steepest[1:] = turn
+    np.maximum(steepest[:-1], turn, out=steepest[:-1])
+    return torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * steepest
+
+
+def _worst(off: Array, differs: Mask) -> int | None:
+    """The row that is furthest off; of a whole stretch that is equally so, the one in its middle."""
+    if not differs.any():
+        return None
+    off = np.where(differs, np.where(np.isfinite(off), off, np.inf), -1.0)
+    first, last = longest_run(off >= TIE * off.max())
+    return (first + last + 1) // 2
+
+
+def _intervals(x: Array, status: NDArray[np.int8]) -> tuple[Interval, ...]:
+    """Where neighbouring rows differ, out to the kink or jump that ends each run."""
+    found: list[Interval] = []
+    for first, last in runs(status == Status.DIFFERS):
+        low, high = float(x[_reach(status, first, -1)]), float(x[_reach(status, last, 1)])
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], high)
+        else:
+            found.append((low, high))
+    return tuple(found)
+
+
+def _reach(status: NDArray[np.int8], row: int, towards: int) -> int:
+    """The row that ends a run: the special point next to ``row``, else the last row beside an edge, else itself."""
+    beside, last = row + towards, row
+    while 0 <= beside < status.size and status[beside] in (Status.EDGE, Status.GAP):
+        last = beside if status[beside] == Status.EDGE else last
+        beside += towards
+    if 0 <= beside < status.size and status[beside] in (Status.SUBGRADIENT, Status.JUMP, Status.UNDECIDED):
+        return beside
+    return last
+
+
+def _of_cells(area: Area | None, cells: Statuses) -> tuple[Interval, ...]:
+    """Where neighbouring cells differ."""
+    if area is None:
+        return ()
+    return tuple((float(area.left[first]), float(area.right[last])) for first, last in runs(cells == Status.DIFFERS))
+
+
+def _joined(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    """The union of intervals; of others only those that touch none of some, whose ends are known better."""
+    alone = [each for each in others if not any(low <= each[1] and high >= each[0] for low, high in some)]
+    return tuple(sorted((*some, *alone)))
+
+
+def _bridged(some: tuple[Interval, ...], x: Array, status: Statuses, cell: float) -> tuple[Interval, ...]:
+    """The intervals, taken together where no point between two of them is right, and few are there."""
+    found: list[Interval] = []
+    for low, high in some:
+        if found and low - found[-1][1] <= BRIDGED * cell:
+            between = status[(x > found[-1][1]) & (x < low)]
+            if not np.isin(between, (Status.AGREES, Status.SUBGRADIENT)).any():
+                found[-1] = (found[-1][0], max(high, found[-1][1]))
+                continue
+        found.append((low, high))
+    return tuple(found)
+
+
+def _worst_cell(area: Area | None, cells: Statuses) -> int | None:
+    differs = cells == Status.DIFFERS
+    if area is None or not differs.any():
+        return None
+    return int(np.where(differs, np.abs(area.residual) / (area.right - area.left), -1.0).argmax())

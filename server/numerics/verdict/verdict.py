@@ -1,0 +1,109 @@
+"""Whether backward and forward tell one story: the verdict on a section."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..curve.curve import Curve
+from ..curve.evaluation import Evaluation
+from ..linearity.violation import Law
+from ..status import Status
+from ..tolerance import Tolerance, chosen
+from .point_judge import Comparison, compare
+
+Word = Literal[
+    "matches", "matches its surrogate", "matches here", "differs", "undecided", "no gradient", "unsupported", "failed"
+]
+
+LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
+# A surrogate that depends on the sign of grad_output is the derivative of another function for either sign …
+LAWS_BUT_THE_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
+# … and one that depends on its size, for every size.
+LAWS_BUT_THE_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``word`` sums up; ``against`` is the comparison it rests on, ``forward`` the one with forward itself."""
+
+    word: Word
+    forward: Comparison
+    against: Comparison
+    tolerance: Tolerance
+
+
+def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None = None) -> Verdict:
+    """The verdict on a section; tolerances are chosen if None."""
+    usual = chosen(evaluation.in_sight, evaluation.dtype)
+    tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
+    share = evaluation.share if atol is None else np.ones_like(evaluation.share)
+    forward = compare(evaluation, evaluation.numerical, tolerance, share)
+    if evaluation.failure:
+        return Verdict("failed", forward, forward, tolerance)
+    if evaluation.analytical is None:
+        return Verdict("no gradient" if evaluation.order == 1 else "unsupported", forward, forward, tolerance)
+    if not evaluation.steady:
+        return Verdict("undecided", forward, forward, tolerance)
+    word = _word(forward)
+    # Where it is not linear in grad_output, it is the derivative of forward by chance of this one.
+    right = word == "matches" and not (evaluation.follows_sign and evaluation.linearity.breaks("odd", "scales"))
+    # What an op claims, it claims of its first derivative: a second one that differs is not excused.
+    if right or evaluation.surrogate is None or evaluation.order == 2:
+        return Verdict(_kept(word, evaluation, tolerance), forward, forward, tolerance)
+    surrogate = compare(evaluation, evaluation.surrogate, tolerance, share)
+    word = _word(surrogate)
+    word = "matches its surrogate" if word == "matches" else word
+    return Verdict(_kept(word, evaluation, tolerance), forward, surrogate, tolerance)
+
+
+def judged_by(evaluation: Evaluation, verdict: Verdict) -> Curve:
+    """The curve whose slopes the verdict rests on: the forward's, or the surrogate's."""
+    if verdict.against is verdict.forward or evaluation.surrogate is None:
+        return evaluation.numerical
+    return evaluation.surrogate
+
+
+def _kept(word: Word, evaluation: Evaluation, tolerance: Tolerance) -> Word:
+    """The word, unless it holds for this ``grad_output`` only, or for this range only."""
+    if not word.startswith("matches"):
+        return word
+    if evaluation.linearity.breaks(*_laws(evaluation)):
+        return "differs"
+    return "matches here" if _differs_beyond(evaluation, tolerance) else word
+
+
+def _laws(evaluation: Evaluation) -> tuple[Law, ...]:
+    """The laws that nothing which the op says of itself excuses it from."""
+    if not evaluation.follows_sign:
+        return LAWS
+    return LAWS_BUT_THE_SIZE if evaluation.foretold else LAWS_BUT_THE_SIGN
+
+
+def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
+    """Whether backward differs somewhere between the outermost numbers, by more than is tolerated."""
+    wide = evaluation.wide
+    if wide is None or not wide.intervals:
+        return False
+    off = np.abs(wide.analytical - wide.numerical)
+    tolerated = off <= tolerance.atol + tolerance.rtol * np.abs(wide.numerical)
+    return bool((~tolerated & (wide.status == Status.DIFFERS)).any())
+
+
+def _word(comparison: Comparison) -> Word:
+    if comparison.intervals:
+        return "differs"
+    return "matches" if _mostly_judged(comparison) else "undecided"
+
+
+def _mostly_judged(comparison: Comparison) -> bool:
+    """Whether most of the points say that backward is right, or most of the cells between them."""
+    judged = comparison.count(Status.AGREES, Status.SUBGRADIENT)
+    if judged and comparison.count(Status.UNDECIDED, Status.JUMP, Status.EDGE) <= judged:
+        return True
+    if not judged:  # between its steps a forward may well rise by what backward returns, and have no slope anywhere
+        return False
+    agree = np.count_nonzero(comparison.cells == Status.AGREES)
+    return bool(agree > np.count_nonzero(np.isin(comparison.cells, (Status.UNDECIDED, Status.JUMP))))

@@ -1,0 +1,166 @@
+"""The wide look: backward against forward over all numbers that the dtype can hold, for faults out of sight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.noise import Array
+from ..sampling.bisection import begins
+from ..sampling.grid import Grid
+from ..status import Status
+from .domain_reach import Reach, reach_of
+from .judge import Mask, Seen, judgement, no_number, said_alone, seen_at
+from .relative_steps import proportional, within
+
+Interval = tuple[float, float]
+Statuses = NDArray[np.int8]
+
+# A difference that is followed to where it begins is this share, seen by one difference of this share of |x|.
+BEGINS, STEP = 1e-4, 1e-5
+# What cancels out within forward is rounded too, by some last places of what the slopes around amount to.
+CANCELLED = 2e4
+
+
+@dataclass(frozen=True)
+class Wide:
+    """What was seen of a section between the outermost numbers of its dtype.
+
+    The arrays have one element for each of some 300 points, increasing in ``x``; gradients are ``grad_input``,
+    ``numerical`` is NaN where no difference can be trusted. ``status`` holds codes of ``Status``. ``intervals`` are
+    where backward differs, ``reach`` is how far was looked, ``finite`` reaches from the first to the last x at which
+    forward is finite (NaN if it never is). ``ends`` says of either side why no farther: nothing where the dtype ends,
+    ``slow``, or the kind of the exception.
+    """
+
+    x: Array
+    forward: Array
+    analytical: Array
+    numerical: Array
+    error: Array
+    status: Statuses
+    intervals: tuple[Interval, ...]
+    reach: Interval
+    finite: Interval
+    ends: tuple[str, str] = ("", "")
+
+
+@np.errstate(all="ignore")
+def wide_look(
+    section: Section, reference: Section, grad_output: float, in_sight: float, surrogate: Section | None = None
+) -> Wide:
+    """Look at ``section`` from 0 outwards in both directions, as far as it can be called in bounded time.
+
+    ``reference`` is the section in double precision, ``in_sight`` the largest ``grad_input`` in the visible range;
+    a gradient is right too where it is the ``surrogate``'s. Backward is accused where it contradicts forward on every
+    scale, by more than can be the fault of rounding, and says the same when asked alone. Never raises
+    ``FunctionFailed``.
+    """
+    reach = Reach(0.0, 0.0, ("", ""), 0.0)
+    try:
+        reach = reach_of(section, reference, grad_output)
+        seen = seen_at(section, reference, grad_output, reach, in_sight)
+        return _nothing(reach) if seen is None else _judged(seen, surrogate)
+    except FunctionFailed as failed:
+        return _nothing(replace(reach, low=0.0, high=0.0, ends=(failed.failure.kind, failed.failure.kind)))
+
+
+def beyond(wide: Wide, grid: Grid) -> tuple[Interval, ...]:
+    """The parts of the intervals in which backward differs that lie outside the visible range."""
+    parts = [(low, min(high, grid.start)) for low, high in wide.intervals if low < grid.start]
+    parts += [(max(low, grid.stop), high) for low, high in wide.intervals if high > grid.stop]
+    out = wide.x[(wide.status == Status.DIFFERS) & ((wide.x < grid.start) | (wide.x > grid.stop))]
+    return tuple((low, high) for low, high in parts if ((out >= low) & (out <= high)).any())
+
+
+def _nothing(reach: Reach) -> Wide:
+    none, nowhere = np.empty(0), (math.nan, math.nan)
+    return Wide(none, none, none, none, none, np.empty(0, np.int8), (), (reach.low, reach.high), nowhere, reach.ends)
+
+
+def _judged(seen: Seen, surrogate: Section | None) -> Wide:
+    found = judgement(seen)
+    agrees, differs = found.agrees, found.differs
+    if surrogate is not None and not agrees.all():
+        measured = proportional(surrogate, seen.reach, seen.x)
+        meant = judgement(replace(seen, reference=surrogate, measured=measured))
+        agrees, differs = agrees | meant.agrees, differs & meant.differs
+    differs |= no_number(seen)
+    if differs.any() and not said_alone(seen, differs):
+        differs = np.zeros_like(differs)
+    status = np.where(seen.drawn, np.where(agrees, Status.AGREES, Status.UNDECIDED), Status.GAP).astype(np.int8)
+    status[differs] = Status.DIFFERS
+    scale = abs(seen.grad_output)
+    return Wide(
+        x=seen.x,
+        forward=seen.values,
+        analytical=seen.analytical,
+        numerical=seen.grad_output * found.slope,
+        error=scale * found.error + CANCELLED * seen.measured.precision * seen.scale,
+        status=status,
+        intervals=_intervals(seen, status, [seen.reference, *([surrogate] if surrogate else [])]),
+        reach=(seen.reach.low, seen.reach.high),
+        finite=_finite(seen),
+        ends=seen.reach.ends,
+    )
+
+
+def _intervals(seen: Seen, status: Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
+    """Where backward differs, from where it agrees no more; what is undecided between two such points is included."""
+    known = np.flatnonzero((status == Status.DIFFERS) | (status == Status.AGREES))
+    differs = np.concatenate(([False], status[known] == Status.DIFFERS, [False]))
+    starts, ends = np.flatnonzero(~differs[:-1] & differs[1:]), np.flatnonzero(differs[:-1] & ~differs[1:]) - 1
+    return tuple(
+        (_ends(seen, status, right, int(first), -1), _ends(seen, status, right, int(last), 1))
+        for first, last in zip(known[starts], known[ends], strict=True)
+    )
+
+
+def _ends(seen: Seen, status: Statuses, right: Sequence[Section], row: int, side: int) -> float:
+    """Where on this side of an accused row backward begins to differ from all that is right, or all numbers end."""
+    beside = row + side
+    if not 0 <= beside < status.size:
+        return seen.reach.high if side > 0 else seen.reach.low
+    if status[beside] == Status.GAP:
+        return _between(lambda t: np.isfinite(seen.section.forward(t)), seen, beside, row)
+    if status[beside] != Status.AGREES:
+        return float(seen.x[row])
+
+    def differs(t: Array) -> Mask:
+        returned = seen.section.backward(t, seen.grad_output).grad_input
+        ahead, behind = t * (1 + STEP), t * (1 - STEP)
+        off = np.full(t.size, True)
+        for each in right:
+            above, below = within(each, seen.reach)(np.concatenate((ahead, behind))).reshape(2, -1)
+            slope = seen.grad_output * (above - below) / (ahead - behind)
+            allowed = BEGINS * (np.abs(slope) + seen.scale[row]) + seen.allowed[row]
+            off &= ~(np.abs((0.0 if returned is None else returned) - slope) <= allowed)
+        return off
+
+    return _between(differs, seen, beside, row)
+
+
+def _finite(seen: Seen) -> Interval:
+    """The first and the last x at which forward is finite."""
+    rows = np.flatnonzero(np.isfinite(seen.values))
+    if not rows.size:
+        return (math.nan, math.nan)
+    low, high = int(rows[0]), int(rows[-1])
+
+    def finite(t: Array) -> Mask:
+        return np.isfinite(seen.section.forward(t))
+
+    return (
+        _between(finite, seen, low - 1, low) if low > 0 else seen.reach.low,
+        _between(finite, seen, high + 1, high) if high < seen.x.size - 1 else seen.reach.high,
+    )
+
+
+def _between(holds: Callable[[Array], Mask], seen: Seen, without: int, with_it: int) -> float:
+    return begins(holds, seen.section.snap, float(seen.x[without]), float(seen.x[with_it]))

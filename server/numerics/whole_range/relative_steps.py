@@ -1,0 +1,74 @@
+"""Slopes of a forward over many orders of magnitude, by differences whose steps are in proportion to |x|."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ...runtime.section import Section
+from ..differentiation.noise import Array, Forward, mantissa_bits
+from ..differentiation.richardson import extrapolate, tableau
+from .domain_reach import Reach
+
+LEVELS, RATIO = 4, 3.0
+# The widest step, as a share of |x|.
+WIDEST, WIDEST_LOW_PRECISION = 2e-3, 0.05
+# The significant bits of what a wider dtype may hide.
+SHORT = (24, 11, 8, 4, 3)
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Proportional:
+    """Values of a forward and slopes, with an error bound, of which ``noise`` is the share of rounding.
+
+    ``precision`` is half a unit in the last place of what the forward computes in.
+    """
+
+    y: Array
+    slope: Array
+    error: Array
+    noise: Array
+    precision: float
+
+
+def proportional(section: Section, reach: Reach, x: Array) -> Proportional:
+    """The slope of ``section`` at every ``x`` (1-D), from central differences at steps from 0.2 % of |x| down.
+
+    Nine forwards a point, none beyond ``reach``. The bound is that of one scale: a forward that moves in finer steps
+    shows in it only where its steps are not much finer. Raises ``FunctionFailed``.
+    """
+    unit = torch.finfo(section.dtype).eps / 2
+    ladder = (WIDEST if section.dtype == torch.float64 else WIDEST_LOW_PRECISION) * RATIO ** -np.arange(LEVELS)[:, None]
+    steps = np.abs(x) * ladder
+    points = np.empty((2 * LEVELS + 1, x.size))
+    points[0], points[1 : LEVELS + 1], points[LEVELS + 1 :] = x, x + steps, x - steps
+    points = section.snap(points.ravel()).reshape(points.shape)
+    values = within(section, reach)(points.ravel()).reshape(points.shape)
+    bits = mantissa_bits(values.ravel())
+    precision = max(unit, 2.0**-bits if bits in SHORT else 0.0)
+    above, below = values[1 : LEVELS + 1], values[LEVELS + 1 :]
+    gaps = points[1 : LEVELS + 1] - points[LEVELS + 1 :]
+    central = (above - below) / gaps
+    size = np.maximum(np.abs(above), np.abs(below))
+    rounding = np.where(size > 0, 2 * precision * size + TINY, 0.0)
+    scatter = (rounding + unit * np.abs(x * central[-1])) / gaps
+    slope, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2), wary=False)
+    slope[~np.isfinite(error)] = np.nan
+    return Proportional(values[0], slope, error, noise, precision)
+
+
+def within(section: Section, reach: Reach) -> Forward:
+    """The section's forward, NaN beyond ``reach``."""
+
+    def forward(t: Array) -> Array:
+        inside = (t >= reach.low) & (t <= reach.high)
+        if inside.all():
+            return section.forward(t)
+        y = np.full(t.shape, np.nan)
+        y[inside] = section.forward(t[inside])
+        return y
+
+    return forward

@@ -1,8 +1,0 @@
-"""The picture of a section, drawn on the server: inside a page, on a sheet of its own, and in pixels."""
-
-from .png import SIZE as PREVIEW
-from .png import png, preview
-from .still import shared, still
-from .svg import SIZE, svg
-
-__all__ = ["PREVIEW", "SIZE", "png", "preview", "shared", "still", "svg"]

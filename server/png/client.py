@@ -1,0 +1,96 @@
+"""Pictures in pixels, drawn in a process of their own: it starts with the first, and one that ends is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
+
+from ..paths import PACKAGE
+from ..protocol.errors import EngineBusy, EngineFault
+from ..protocol.python_command import python
+from .process import PREFIX
+
+QUEUE = 8  # pictures that are drawn one after the other; the largest take a second
+DEADLINE = 10.0  # seconds for one of them
+TRIES = 2
+
+
+class Rasterizer:
+    """Holds one process at most. Everything is awaited in one event loop."""
+
+    def __init__(self, deadline: float = DEADLINE) -> None:
+        self.deadline = deadline
+        self._child: Process | None = None
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+        self._coming: dict[str, asyncio.Task[bytes]] = {}
+
+    async def png(self, svg: str) -> bytes:
+        """The pixels of a picture, drawn once for all who ask for it at the same time.
+
+        Raises ``EngineBusy`` when too many wait, or this one takes too long, and ``EngineFault`` where it cannot be
+        drawn.
+        """
+        if svg not in self._coming:
+            task = self._coming[svg] = asyncio.create_task(self._queued(svg))
+            task.add_done_callback(lambda done: self._coming.pop(svg) and (done.cancelled() or done.exception()))
+        return await asyncio.shield(self._coming[svg])
+
+    async def _queued(self, svg: str) -> bytes:
+        if self._waiting >= QUEUE:
+            raise EngineBusy
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await self._drawn(svg.encode())
+        except asyncio.CancelledError:  # the server is ending, and its time to finish is over
+            raise EngineBusy from None
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        """End the process now."""
+        child, self._child = self._child, None
+        if child is not None:
+            with suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+
+    async def _drawn(self, svg: bytes) -> bytes:
+        for _ in range(TRIES):
+            try:
+                async with asyncio.timeout(self.deadline):
+                    drawn = await self._exchange(svg)
+            except TimeoutError:
+                raise EngineBusy(f"The picture was not drawn within {self.deadline:g} s; ask again.") from None
+            except (OSError, asyncio.IncompleteReadError):  # something has ended it, perhaps not this picture
+                continue
+            if drawn:
+                return drawn
+            raise EngineFault("a picture could not be drawn")
+        raise EngineFault(f"the process that draws pictures ended {TRIES} times")
+
+    async def _exchange(self, svg: bytes) -> bytes:
+        if self._child is None or self._child.returncode is not None:
+            self._child = await _start()
+        incoming, outgoing = self._child.stdout, self._child.stdin
+        assert incoming is not None
+        assert outgoing is not None
+        try:
+            outgoing.write(PREFIX.pack(len(svg)) + svg)
+            await outgoing.drain()
+            (length,) = PREFIX.unpack(await incoming.readexactly(PREFIX.size))
+            return await incoming.readexactly(length)
+        except BaseException:  # a late answer must not be taken for that of the next picture
+            await self.close()
+            raise
+
+
+async def _start() -> Process:
+    # In a session of its own, so that Ctrl-C in the terminal reaches only the server.
+    command = [*python(), "-m", f"{PACKAGE}.server.png.process"]
+    try:
+        return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+    except OSError as problem:
+        raise EngineBusy(f"No process that draws pictures can be started ({problem}); ask again.") from None

@@ -1,0 +1,38 @@
+"""The engines of earlier loads: each answers those who have asked it, and ends."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from ..supervisor.engine import Engine
+
+
+class Retired:
+    """Closes engines as soon as nothing is asked of them any more."""
+
+    def __init__(self) -> None:
+        self._leaving: dict[asyncio.Task[None], Engine] = {}
+
+    def add(self, engine: Engine) -> None:
+        """Let this one go, at once if it never came to answer; nobody may ask it anything from now on."""
+        leaving = asyncio.create_task(_leave(engine))
+        self._leaving[leaving] = engine
+        leaving.add_done_callback(self._leaving.pop)
+
+    async def close(self) -> None:
+        """Close all of them now."""
+        left = dict(self._leaving)
+        for leaving in left:
+            leaving.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        for engine in left.values():
+            await engine.close()
+
+
+async def _leave(engine: Engine) -> None:
+    if not engine.starting and not engine.broken:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(engine.work.deadline * (engine.waiting + 1)):
+                await engine.idle()
+    await engine.close()

@@ -1,0 +1,140 @@
+"""Watches files for what they hold: an editor's way to save is not seen, only what is saved in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from watchfiles import awatch
+
+from .file_state import GONE, Stamp, empty, looks, stamp
+
+STEP = 20  # ms between two looks at what the system has reported
+TICK = 1.0  # seconds between two looks of our own: over a network, or from another system, nothing is reported
+POLL = 0.3  # the same where nothing can be watched
+SETTLED = 0.015  # seconds that the files stay as they are, after as long a rest, before they are believed
+HOLLOW = 0.15  # the same for a file with nothing in it: most are about to be written
+AWAY = 0.5  # and for one that is not there
+
+
+class Watcher:
+    """Follows some ``files``, and, where that is wanted, every module that lies or appears beside them.
+
+    ``stirs`` counts how often something was reported of them, or found.
+    """
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self.files = frozenset(files)
+        self._wide = False
+        self._known = stamp(self.files, self._wide)
+        self._stirred, self._anew = asyncio.Event(), asyncio.Event()
+        self._blind = False
+        self.stirs = 0
+
+    def follow(self, files: Iterable[Path], wide: bool) -> None:
+        """Watch these from now on; what is new among them is taken as it is."""
+        before = self._folders()
+        self.files, self._wide = frozenset(files), wide
+        now = stamp(self.files, wide)
+        self._known = now | {path: self._known[path] for path in now.keys() & self._known.keys()}
+        if self._folders() != before:
+            self._anew.set()
+
+    def add(self, files: Iterable[Path]) -> None:
+        """Watch these, too."""
+        self.follow(self.files.union(files), self._wide)
+
+    async def saves(self) -> AsyncGenerator[list[Path], None]:
+        """Yields, whenever the files hold something else than before and have settled, those that have gone."""
+        async with self._watching():
+            seen = await asyncio.to_thread(looks, self.files, self._wide)
+            while True:
+                gone = await self._settled()
+                if gone is not None:
+                    yield gone
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stirred.wait(), POLL if self._blind else TICK)
+                now = await asyncio.to_thread(looks, self.files, self._wide)
+                if now != seen and not self._stirred.is_set():  # what was watched has been replaced
+                    self._anew.set()
+                    self.stirs += 1
+                seen = now
+                self._stirred.clear()
+
+    async def _settled(self) -> list[Path] | None:
+        """The files that have gone, once all are as they stay; None if they hold what they held."""
+        loop = asyncio.get_running_loop()
+        now, since = await self._stamp(), loop.time()
+        while now != self._known:
+            await asyncio.sleep(SETTLED)
+            then, now = now, await self._stamp()
+            if then != now:
+                since = loop.time()
+                continue
+            changed = {path for path in now if now[path] != self._known.get(path)}
+            gone = [path for path in changed if now[path] == GONE]
+            patience = AWAY if gone else HOLLOW if any(empty(now[path]) for path in changed) else 0.0
+            if loop.time() - since >= patience:
+                self._known = now
+                return sorted(gone)
+        return None
+
+    async def _stamp(self) -> Stamp:
+        return await asyncio.to_thread(stamp, self.files, self._wide)
+
+    def _folders(self) -> set[Path]:
+        """Where the files lie, and where the links among them lead."""
+        return {Path(each).parent for path in self.files for each in (path, os.path.realpath(path))}
+
+    def _matters(self, _: object, path: str) -> bool:
+        name = Path(path).name
+        return any(name == each.name for each in self.files) or (self._wide and _importable(name))
+
+    @asynccontextmanager
+    async def _watching(self) -> AsyncIterator[None]:
+        """Note what the system reports, of other folders whenever they have become others."""
+        ended = asyncio.Event()
+        watching = asyncio.create_task(self._watch(ended))
+        try:
+            yield
+        finally:
+            ended.set()
+            self._anew.set()
+            await watching
+
+    async def _watch(self, ended: asyncio.Event) -> None:
+        while not ended.is_set():
+            self._anew.clear()
+            folders = [folder for folder in self._folders() if folder.is_dir()]
+            self._blind = not folders
+            try:
+                if folders:
+                    await self._hear(folders)
+            # Gone meanwhile, more than the system wants to watch, or something in them has a name that is no text.
+            except (OSError, RuntimeError, ExceptionGroup) as problem:
+                logging.getLogger("uvicorn.error").info("looked at, not watched: %s", problem)
+                self._blind = True
+            await self._anew.wait()
+
+    async def _hear(self, folders: list[Path]) -> None:
+        """Note what is reported of these folders, until there are others to watch."""
+        reported = awatch(
+            *folders,
+            watch_filter=self._matters,
+            step=STEP,
+            debounce=STEP,
+            recursive=False,
+            stop_event=self._anew,
+        )
+        async for _ in reported:
+            self.stirs += 1
+            self._stirred.set()
+
+
+def _importable(name: str) -> bool:
+    """Whether that may be a module, or a package."""
+    return name.endswith(".py") or (name.isidentifier() and not name.startswith("__"))

@@ -1,0 +1,35 @@
+"""The trouble that is no fault of the code: a file that is not there, a process that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..config.target import BadTarget, target_of
+from ..protocol.load_error import trouble
+
+
+def files_of(targets: Iterable[str]) -> frozenset[Path]:
+    """The files among the targets of a command line."""
+    found = set()
+    for target in targets:
+        with suppress(BadTarget):  # which is said when it is loaded
+            found.add(target_of(target).path)
+    return frozenset(Path(path) for path in found if path)
+
+
+def absence(files: Sequence[Path], shown: bool) -> dict[str, Any]:
+    """The trouble with files that were deleted; ``shown`` says whether there are curves from before."""
+    names = ", ".join(path.name for path in files)
+    many = len(files) > 1
+    put = f"put {'them' if many else 'it'} back"
+    stay = f"the last curves stay, {put}" if shown else put
+    sentence = f"{names} {'were' if many else 'was'} deleted or moved; {stay}."
+    return trouble(sentence, "FileNotFoundError", files[0].name)
+
+
+def unstarted(problem: OSError) -> dict[str, Any]:
+    """The trouble of a system that starts no process."""
+    return trouble(f"No process can be started to load what was saved ({problem}); save again.", "OSError")

@@ -1,0 +1,39 @@
+"""What ``--allow`` says: which Functions may differ, and which of the checks may fail of which Function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .result import DIFFERING, VERDICT, Checked
+
+MOST_NAMED = 20
+
+
+class NothingToAllow(Exception):
+    """A name that is that of no Function, or of no check of it; the message says which there are."""
+
+
+def allowances(given: Iterable[str], names: list[str]) -> Mapping[str, frozenset[str]]:
+    """The ids of what is no fault, by the name of the Function; raises ``NothingToAllow``.
+
+    ``Name`` allows it to differ: the verdict, and those checks that say the same in other words. ``Name:ID`` forgives
+    the check of that id, or the verdict alone where it is ``gradient``.
+    """
+    allowed = dict.fromkeys(names, frozenset[str]())
+    for each in given:
+        name, _, id_ = each.partition(":")
+        if name not in allowed:
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            there = ", ".join(names[:MOST_NAMED]) + more
+            raise NothingToAllow(f"--allow {each} names no Function that was found; there are {there}.")
+        allowed[name] |= {id_} if id_ else {VERDICT} | DIFFERING
+    return allowed
+
+
+def check_ids(found: Checked, allowed: frozenset[str]) -> None:
+    """Raise ``NothingToAllow`` for an id that is none of the checks that were made."""
+    ids = dict.fromkeys([VERDICT, *(each.id for each in found.findings)])
+    strangers = sorted(allowed - {VERDICT} - DIFFERING - ids.keys())
+    if strangers and found.findings:
+        culprit = f"--allow {found.name}:{strangers[0]}"
+        raise NothingToAllow(f"{culprit} names no check of {found.name}; there are {', '.join(ids)}.")

@@ -1,0 +1,126 @@
+"""What a report asks of one Function: its curves at their usual place, by its other inputs, and the contract X-ray."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Any, Protocol
+
+from ..protocol.elements import named
+from ..protocol.errors import BadQuestion, EngineFault, Unsolved
+from ..protocol.frames import Frame
+from ..protocol.question import Element, Question
+from ..url.address import Address, default
+from ..url.elements import element, shapes, sweepable
+from .report_data import Found
+from .summarize import checked, uncalled
+
+# A Function is asked by so many of its other inputs, however long that takes: no verdict depends on the clock.
+OTHERS = 7
+SAY = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
+HELD = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
+
+
+class Door(Protocol):
+    """What answers: an ``Engine``, or the process of a notebook itself."""
+
+    async def stub(self, name: str) -> dict[str, Any]:
+        """What is known of an op without calling it."""
+        ...
+
+    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+        """What is known of it whole."""
+        ...
+
+    async def answer(self, question: Question) -> Frame:
+        """One view of one of its sections."""
+        ...
+
+
+async def asked(
+    engine: Door,
+    name: str,
+    allowed: Collection[str] = (),
+    chosen: Callable[[dict[str, Any]], Address] | None = None,
+) -> Found:
+    """What is found of the op of that name; what goes wrong with it is a result. Raises ``EngineBroken``.
+
+    ``allowed`` are the ids of what is no fault of it. ``chosen`` makes of its description the address to look at, and
+    only there; it may raise ``BadQuestion``.
+    """
+    stub = await engine.stub(name)
+    try:
+        op = stub | await engine.op(name)
+    except Unsolved as unsolved:
+        told = stub | unsolved.told
+        return Found(uncalled(told, f"{told['sentence']} {SAY}" if told.get("sayable") else told["sentence"]), told)
+    except (BadQuestion, EngineFault) as problem:
+        return Found(uncalled(stub, str(problem)), stub)
+    try:
+        address = chosen(op) if chosen else default(op)
+    except BadQuestion as problem:
+        return Found(uncalled(op, str(problem)), op)
+    try:
+        return await _looked_at(engine, op, address, allowed, chosen is None)
+    except (BadQuestion, EngineFault) as problem:
+        return Found(uncalled(op, str(problem), "failed"), op)
+
+
+async def _looked_at(
+    engine: Door, op: dict[str, Any], address: Address, allowed: Collection[str], others: bool
+) -> Found:
+    usual = address.question
+    curves = await engine.answer(usual)
+    headers, names = [curves.header], list[str]()
+    if _lost(curves):  # and would be again
+        return Found(checked(op, headers, None, allowed), op, curves)
+    contract = await engine.answer(replace(usual, view="contract"))
+    if others and not curves.header["failure"]:
+        names = _others(op, usual, contract.header)
+        async for other in _by(engine, op, () if _lost(contract) else names[:OTHERS]):
+            headers.append(other.header)
+    left_out = names[len(headers) - 1 :]
+    return Found(checked(op, headers, contract.header, allowed, left_out), op, curves, contract.header)
+
+
+def _others(op: dict[str, Any], usual: Question, contract: Mapping[str, Any]) -> list[str]:
+    """All inputs but the usual one and those that are held, first what the contract says something wrong of."""
+    held = set(HELD.findall(op["usual_recipe"])) | {usual.wrt.name}
+    names = [each["name"] for each in op["inputs"] if each["values"] and each["name"] not in held]
+    accused = {each["element"].partition("[")[0] for each in contract["checks"] if each["level"] == "error"}
+    return sorted(names, key=lambda name: name not in accused)
+
+
+async def _by(engine: Door, op: dict[str, Any], names: Sequence[str]) -> AsyncIterator[Frame]:
+    """The curves by these inputs, each of the output that it moves most; none after one that a worker was lost by."""
+    for name in names:
+        question = default(op, _first(op, name)).question
+        pair = _most(await engine.answer(replace(question, view="jacobian")), op)
+        answer = await engine.answer(replace(default(op, pair[0]).question, of=pair[1]) if pair else question)
+        yield answer
+        if _lost(answer):
+            return
+
+
+def _first(op: dict[str, Any], name: str) -> Element:
+    shape = sweepable(op)[name]
+    return Element(name, (0,) * len(shape))
+
+
+def _most(jacobian: Frame, op: dict[str, Any]) -> tuple[Element, Element] | None:
+    """The input and the output of the cell in which differences are largest; None where none is known."""
+    header, columns = jacobian.header, jacobian.columns
+    known = [(abs(each), row) for row, each in enumerate(columns.get("numerical", ())) if isfinite(each)]
+    if header["failure"] or not known:
+        return None
+    row = max(known, key=lambda each: (each[0], -each[1]))[1]
+    (of,) = named(header["rows"]["name"], header["rows"]["shape"], [columns["row"][row]])
+    (wrt,) = named(header["across"]["name"], header["across"]["shape"], [columns["column"][row]])
+    return element("wrt", wrt, sweepable(op)), element("of", of, shapes(op["outputs"]))
+
+
+def _lost(answer: Frame) -> bool:
+    failure = answer.header["failure"]
+    return failure is not None and failure["phase"] == "worker"

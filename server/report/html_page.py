@@ -1,0 +1,124 @@
+"""The report as one page that needs no other file and no script, in the light and in the dark, on paper too."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ... import __version__
+from ..documents.summary import coded
+from ..documents.typography import number, powers
+from ..documents.typography import prose as typeset
+from ..figure import svg
+from ..html.highlight import painted
+from ..html.prose import prose
+from ..html.style_sheets import style_sheet
+from ..paths import TEMPLATES
+from ..url.address import default
+from .report_data import Found, Report
+from .result import Checked, Finding
+
+WIDE, NARROW = (920, 620), (280, 380)  # pixels of the pictures
+HIDDEN = ("title", "verdict")  # parts of a picture that stand beside it
+NAMED = {"lost": "failed", "unsolved": "undecided"}  # words that have no mark of their own
+
+
+@dataclass(frozen=True)
+class Card:
+    """One Function as the page shows it: its pictures as data, and which lines of its source something is said of."""
+
+    found: Found
+    place: str
+    pictures: tuple[str, str] | None
+    lines: tuple[Markup, ...]
+    marked: dict[int, str]
+    first: int
+
+    @property
+    def checked(self) -> Checked:
+        """What was found of it."""
+        return self.found.checked
+
+    @property
+    def grave(self) -> list[Finding]:
+        """Its errors and warnings."""
+        return [each for each in self.checked.findings if each.level in ("error", "warning")]
+
+    @property
+    def notes(self) -> list[Finding]:
+        """What is good to know."""
+        return [each for each in self.checked.findings if each.level == "note"]
+
+    @property
+    def fine(self) -> int:
+        """How many checks found nothing."""
+        return sum(each.level == "fine" for each in self.checked.findings)
+
+
+def page(report: Report) -> bytes:
+    """The HTML of a report."""
+    cards = [_card(each, place) for place, each in enumerate(report.found, 1)]
+    count = Counter(each.checked.word for each in report.found)
+    style = Markup(style_sheet("report").decode())  # noqa: S704 - our own files
+    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; base-uri 'none'"
+    told = {
+        "report": report,
+        "cards": cards,
+        "counted": count.most_common(),
+        "policy": f"{policy}; form-action 'none'",
+        "style": style,
+        "version": __version__,
+    }
+    return _environment().get_template("files/report.html").render(told).encode("utf-8", "replace")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, auto_reload=False
+    )
+    environment.globals |= {
+        "coded": coded,
+        "prose": prose,
+        "typeset": lambda text: powers(typeset(text)),
+        "number": number,
+        "mark": _mark,
+    }
+    return environment
+
+
+def _card(found: Found, place: int) -> Card:
+    op, checked = found.op, found.checked
+    source = op.get("source", "")
+    warned = {each.line: "pointed" for each in checked.findings if each.line and each.level == "warning"}
+    marked = warned | {fault.line: "failed" for fault in checked.faults if fault.line}
+    lines = tuple(Markup(line) for line in painted(source)) if source else ()  # noqa: S704 - pygments has escaped it
+    return Card(found, f"f{place}", _pictures(found), lines, marked, int(op.get("first_line") or 1))
+
+
+def _pictures(found: Found) -> tuple[str, str] | None:
+    """The picture for wide windows and for narrow ones, None where nothing could be drawn."""
+    if found.curves is None or not found.curves.columns:
+        return None
+    address = replace(default(found.op), hide=HIDDEN)
+    wide, narrow = (svg(found.curves, replace(address, width=width, height=height)) for width, height in (WIDE, NARROW))
+    return _data(wide), _data(narrow)
+
+
+def _mark(word: str) -> str:
+    return NAMED.get(word, word).replace(" ", "-")
+
+
+def _data(picture: bytes) -> str:
+    return f"data:image/svg+xml;base64,{b64encode(picture).decode()}"
+
+
+def _hash(text: Any) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"

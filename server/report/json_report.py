@@ -1,0 +1,64 @@
+"""The report as JSON: a document of a shape that stays.
+
+``schema`` counts what changes the meaning of a member; members are only added within one. Numbers that are none, such
+as the gradient at a pole, are null.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from ... import __version__
+from .report_data import Found, Report
+from .result import Checked
+
+SCHEMA = 1
+
+
+def document(report: Report) -> bytes:
+    """The JSON text of a report.
+
+    ``schema``, ``ok``, ``exit_code``, ``targets``, ``versions`` (gradloupe, python, torch), ``device``, ``seconds``;
+    ``trouble``, null or why a target could not be loaded (sentence, kind, file, line, excerpt, traceback), and
+    ``troubles``, all of these; ``notes`` on what the files do when they are loaded; ``functions``, of each what
+    ``Checked`` says of itself and its sweeps and findings, with ``ok`` and the ``faults`` (id, sentence, file, line)
+    that make it fail; and of one that could not be called what was ``tried``.
+    """
+    told = {
+        "schema": SCHEMA,
+        "ok": report.code == 0,
+        "exit_code": report.code,
+        "targets": list(report.targets),
+        "versions": {"gradloupe": __version__, "python": platform.python_version(), "torch": report.torch or None},
+        "device": report.device or None,
+        "seconds": round(report.seconds, 3),
+        "trouble": report.troubles[0] if report.troubles else None,
+        "troubles": list(report.troubles),
+        "notes": list(report.notes),
+        "functions": [_function(each) for each in report.found],
+    }
+    return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _function(found: Found) -> dict[str, Any]:
+    checked, contract = found.checked, found.contract
+    told = asdict(checked)
+    return {
+        **{name: told.pop(name) for name in ("name", "target", "file", "line", "claim", "declared", "allowed")},
+        "ok": checked.ok,
+        **told,
+        "worst": asdict(checked.worst) if checked.worst else None,
+        "intervals": checked.intervals,
+        "faults": [_fault(checked, each) for each in checked.faults],
+        "xray": contract["sentence"] if contract else None,
+        "badges": contract["badges"] if contract else [],
+        "tried": found.op.get("tried", []),
+    }
+
+
+def _fault(checked: Checked, fault: Any) -> dict[str, Any]:
+    return {**asdict(fault), "file": checked.file}

@@ -1,0 +1,51 @@
+"""All that a report is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..protocol.frames import Frame
+from .result import Checked
+
+
+@dataclass(frozen=True)
+class Found:
+    """One Function: what was found of it, its description, and the curves and the X-ray as they were answered.
+
+    ``op`` is what is known without calling it where no call was found; ``curves`` and ``contract`` are None then.
+    """
+
+    checked: Checked
+    op: dict[str, Any]
+    curves: Frame | None = None
+    contract: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found of all Functions of ``targets``, in the order of their files.
+
+    ``troubles`` say of each target that could not be loaded why: sentence, kind, file, line, excerpt and traceback.
+    ``seconds`` is how long it took; ``torch`` and ``device`` are empty where it was not loaded. ``left`` is how many
+    Functions nobody waited for; ``notes`` are remarks on what the files do when they are loaded.
+    """
+
+    targets: tuple[str, ...]
+    found: tuple[Found, ...] = ()
+    troubles: tuple[dict[str, Any], ...] = ()
+    torch: str = ""
+    device: str = ""
+    seconds: float = 0.0
+    left: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def faulty(self) -> tuple[Found, ...]:
+        """Those that make the check fail."""
+        return tuple(each for each in self.found if not each.checked.ok)
+
+    @property
+    def code(self) -> int:
+        """The exit code: 0 where all is well, 1 where something is wrong, 2 where a target could not be loaded."""
+        return 2 if self.troubles else 1 if self.faulty else 0

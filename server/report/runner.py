@@ -1,0 +1,120 @@
+"""All Functions of some targets, in workers of their own: a crash costs only the one that did."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..protocol.errors import EngineBroken
+from ..protocol.job import Work
+from ..protocol.load_error import trouble
+from ..supervisor.engine import Engine
+from ..supervisor.worker_process import WorkerProcess
+from .allowlist import allowances, check_ids
+from .examine import asked
+from .report_data import Found, Report
+
+# One worker more for every so many Functions, as long as there is a core and so much memory for it.
+SHARE, MOST, ROOM = 8, 4, 2**30
+Tell = Callable[[int, int, str], None]
+
+
+async def examined(
+    process: WorkerProcess,
+    allowed: Collection[str],
+    tell: Tell,
+    drawn: bool = True,
+    found: dict[int, Found] | None = None,
+) -> Report:
+    """The report on the Functions that ``process`` imports; ``tell`` hears how many are done, of how many, and which is
+    next. Their curves are kept only if they are to be ``drawn``. ``found`` is filled, for who does not wait for the
+    end. Raises ``NothingToAllow``.
+    """
+    began, targets, found = time.monotonic(), process.work.targets, {} if found is None else found
+    engine = Engine(process)
+    await engine.connect()
+    try:
+        names = list(await engine.catalogue())
+        queue = Queue(deque(enumerate(names)), allowances(allowed, names), tell, drawn, found)
+        await _by_all(engine, queue, helpers(len(names)))
+        device = await engine.device()
+        seconds = time.monotonic() - began
+        kind = next(each["name"] for each in device["devices"] if each["kind"] == device["auto"])
+        notes = tuple(engine.notes)
+        return Report(targets, in_order(found), (), device["torch"], kind, seconds, notes=notes)
+    except EngineBroken as broken:
+        why = engine.trouble or trouble(str(broken))
+        return Report(targets, in_order(found), (why,), seconds=time.monotonic() - began)
+    finally:
+        await engine.close()
+
+
+@dataclass
+class Queue:
+    """The Functions that wait, each with its place, and what was found of the others."""
+
+    waiting: deque[tuple[int, str]]
+    allowed: Mapping[str, frozenset[str]]
+    tell: Tell
+    drawn: bool
+    found: dict[int, Found]
+
+    async def serve(self, engine: Engine) -> None:
+        """Examine one after the other until none waits; raises ``EngineBroken`` and ``NothingToAllow``."""
+        while self.waiting:
+            number, name = self.waiting.popleft()
+            self.tell(len(self.found), len(self.allowed), name)
+            try:
+                found = await asked(engine, name, self.allowed[name])
+            except BaseException:
+                self.waiting.appendleft((number, name))
+                raise
+            check_ids(found.checked, self.allowed[name])
+            self.found[number] = found if self.drawn else replace(found, curves=None)
+
+
+async def _by_all(engine: Engine, queue: Queue, more: int) -> None:
+    """Have an engine and ``more`` like it examine what waits."""
+    catalogue = await engine.catalogue()
+    tasks = [asyncio.create_task(_helped(engine.work, catalogue, queue)) for _ in range(more)]
+    try:
+        await queue.serve(engine)
+        await asyncio.gather(*tasks)
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    await queue.serve(engine)  # what a helper has left behind
+
+
+async def _helped(work: Work, catalogue: dict[str, Any], queue: Queue) -> None:
+    """Help as long as that goes well, and there is the same to examine: the file may have been changed meanwhile."""
+    with suppress(OSError, EngineBroken):
+        engine = Engine.spawn(work)
+        await engine.connect()
+        try:
+            if await engine.catalogue() == catalogue:
+                await queue.serve(engine)
+        finally:
+            await engine.close()
+
+
+def in_order(found: Mapping[int, Found]) -> tuple[Found, ...]:
+    """What was found, in the order of the files."""
+    return tuple(found[number] for number in sorted(found))
+
+
+def helpers(count: int) -> int:
+    """How many workers are worth their while for so many Functions, beside the first."""
+    if count <= SHARE:
+        return 0
+    import psutil  # not for a few
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(0, min(cores, MOST, -(-count // SHARE), psutil.virtual_memory().available // ROOM) - 1)

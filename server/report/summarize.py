@@ -1,0 +1,85 @@
+"""What the answers about one Function amount to: a ``Checked``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ..protocol.source_lines import source_lines
+from .result import FAULTY, VERDICT, Checked, Finding, Swept, Worst, accusing, gravest
+
+
+def checked(
+    op: Mapping[str, Any],
+    curves: Sequence[Mapping[str, Any]],
+    contract: Mapping[str, Any] | None,
+    allowed: Collection[str] = (),
+    unswept: Sequence[str] = (),
+) -> Checked:
+    """What the headers of ``curves``, the usual one first, and of the ``contract`` say of an op that is described.
+
+    ``allowed`` are the ids of what is no fault: ``gradient``, and checks of the X-ray. ``unswept`` are the inputs that
+    have no curves and should have.
+    """
+    sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
+    told = gravest(sweeps)
+    assert told is not None
+    findings = tuple(_finding(op, each) for each in contract["checks"]) if contract else ()
+    accused = accusing(sweeps, findings, op["claim"])
+    word, sentence = ("differs", _accusation(accused)) if accused else (told.word, told.sentence)
+    assumed = tuple((name, because) for name, because in op["assumed"])
+    recipe = op["recipe"] or op["usual_recipe"]
+    forgiven = tuple(sorted({*allowed} - {VERDICT}))
+    place = (op["group"], op["file"], op["first_line"], op["claim"], op["declared"])
+    said = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
+    return Checked(*said, *place, VERDICT in allowed, forgiven, tuple(unswept))
+
+
+def uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> Checked:
+    """What there is to say of a Function that could not be called; ``told`` is what is known without calling it."""
+    known = {name: told.get(name, "") for name in ("name", "group", "file")}
+    recipe = "" if word == "unsolved" else told.get("recipe", "")  # what is told then is only where to start from
+    line = int(told.get("line") or told.get("first_line") or 0)
+    return Checked(known["name"], word, sentence, recipe, (), (), (), known["group"], known["file"], line)
+
+
+def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swept:
+    verdict, failure = header["verdict"], header["failure"]
+    word = "lost" if failure and failure["phase"] == "worker" else verdict["word"]
+    explanation, worst, wide = verdict["explanation"], verdict["worst"], header.get("wide")
+    return Swept(
+        wrt=header["wrt"],
+        of=header["of"],
+        start=header["start"],
+        stop=header["stop"],
+        word=word,
+        sentence=failure["sentence"] if failure else verdict["sentence"],
+        explanation=explanation["sentence"] if explanation else "",
+        intervals=tuple((low, high) for low, high in verdict["intervals"]),
+        worst=Worst(**worst) if worst else None,
+        line=_line(op, failure["line"] if failure else _backward(op["source"])),
+        fault=word in FAULTY and not (number and word == "differs" and op["claim"] == "surrogate"),
+        beyond=wide["sentence"] if wide else "",
+    )
+
+
+def _accusation(finding: Finding) -> str:
+    name = finding.element.partition("[")[0]
+    where = f" in {name}" if name else ""
+    return f"backward differs from the derivative of forward{where}: {finding.seen[:1].lower()}{finding.seen[1:]}"
+
+
+def _finding(op: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
+    told = {name: row[name] for name in ("id", "family", "level", "title", "seen", "torch", "advice", "element")}
+    return Finding(**told, line=_line(op, row["line"]))
+
+
+def _backward(source: str) -> int | None:
+    """The line of the source at which backward begins."""
+    lines = enumerate(source_lines(source), 1)
+    return next((i for i, line in lines if line.split("(")[0].strip() == "def backward"), None)
+
+
+def _line(op: Mapping[str, Any], line: int | None) -> int | None:
+    """A line of the source as one of the file."""
+    return op["first_line"] + line - 1 if line and op["first_line"] else None

@@ -1,0 +1,199 @@
+"""The report in the terminal: a table of all Functions, and below it what is to be said of those not plainly right."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import IO, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from ..documents.typography import apart, number, powers, prose
+from .report_data import Report
+from .result import FAULTY, VERDICT, Checked, Fault, Finding, counted
+
+NARROWEST, WIDEST = 100, 160  # columns where the width is not that of a terminal; more only for the table
+COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
+COLOURS |= {"unsolved": "red", "error": "red", "warning": "yellow", "note": "dim"}
+OPEN = ("undecided", "no gradient", "unsupported")  # words that are no fault, and not right either
+HINT = (
+    "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
+    "op = Op(..., surrogate=...), or pass --allow NAME."
+)
+FORGIVE = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
+
+
+def console(stream: IO[str]) -> Console:
+    """What writes to ``stream``: in colours, and as wide as the window, only if that is a terminal."""
+    if stream.isatty():
+        return Console(file=stream, highlight=False)
+    given = os.environ.get("COLUMNS", "")
+    wide = max(NARROWEST, int(given) if given.isascii() and given.isdigit() else 0)
+    return Console(file=stream, highlight=False, width=wide, no_color=True, force_terminal=False, legacy_windows=False)
+
+
+def write(report: Report, out: Console) -> None:
+    """Write the report; outside a terminal without spaces at the ends of lines."""
+    if out.is_terminal:
+        _write(report, out)
+        return
+    with out.capture() as captured:
+        _write(report, out)
+    text = "\n".join(line.rstrip() for line in captured.get().splitlines())
+    out.file.write(f"{text}\n")
+    out.file.flush()
+
+
+def _write(report: Report, out: Console) -> None:
+    for trouble in report.troubles:
+        out.print(_trouble(trouble, out.is_terminal))
+    if report.troubles and not report.found:
+        return
+    if report.troubles:
+        out.print()
+    table = _table(report, out.is_terminal)
+    natural = Measurement.get(out, out.options.update(width=WIDEST), table).maximum
+    wide = out.width
+    out.width = wide if out.is_terminal else max(wide, natural)
+    out.print(table)
+    out.width = wide
+    out.print()
+    for each in report.found:
+        if said := _below(each.checked):
+            out.print(Group(Text(each.checked.name, "bold"), *said, Text("")))
+    if report.notes:
+        out.print(Group(*(_paragraph("note", each, COLOURS["note"]) for each in report.notes), Text("")))
+    out.print(_summary(report))
+
+
+def _table(report: Report, framed: bool) -> Table:
+    table = Table(box=SIMPLE_HEAD if framed else None, padding=(0, 1), pad_edge=framed, header_style="bold")
+    table.add_column("Function", overflow="fold", min_width=12)
+    table.add_column("called with", overflow="fold", style="dim")
+    table.add_column("verdict", min_width=10)
+    table.add_column("where", min_width=16)
+    table.add_column("X-ray", no_wrap=True)
+    for each in report.found:
+        found = each.checked
+        table.add_row(escape(found.name), _called(found), _verdict(found), escape(_where(found)), _xray(found))
+    return table
+
+
+def _called(found: Checked) -> str:
+    return escape(found.recipe) or ("as declared" if found.declared else "")
+
+
+def _verdict(found: Checked) -> Text:
+    said = Text(found.word, COLOURS.get(found.word, ""))
+    if found.word in FAULTY and found.ok:
+        said.append(", a specimen" if found.claim == "broken" else ", allowed", "dim")
+    return said
+
+
+def _where(found: Checked) -> str:
+    swept = found.swept
+    if found.accused:
+        return f"{found.accused.element or 'gradients'}, by the X-ray"
+    if swept is None:
+        return ""
+    worst = swept.worst if swept.word == "differs" else None
+    if worst is None:
+        return f"{swept.of} by {swept.wrt}"
+    at = f"{swept.wrt} = {number(worst.x)}"
+    backward, slope = apart(worst.analytical, worst.numerical), apart(worst.numerical, worst.analytical)
+    return f"{at}: backward {backward}, slope {slope}"
+
+
+def _xray(found: Checked) -> Text:
+    grave = [each for each in found.findings if each.level in ("error", "warning")]
+    said = Text("\n").join(_id(found, each) for each in grave)
+    return said if grave else Text(counted(found.findings) or "-" * (not found.findings), COLOURS["note"])
+
+
+def _id(found: Checked, finding: Finding) -> Text:
+    said = Text(finding.id, COLOURS[finding.level])
+    return said.append(", allowed", "dim") if finding.level == "error" and found.forgives(finding) else said
+
+
+def _below(found: Checked) -> list[RenderableType]:
+    """The sentences about one Function, each under what the table calls it; faults with the place where to look."""
+    said: list[RenderableType] = []
+    for fault in _once(found):
+        colour = "red" if fault.id != VERDICT else COLOURS.get(found.word, "")
+        said.append(_paragraph(fault.id, fault.sentence, colour))
+        if found.file:
+            said.append(Padding(Text(found.place(fault.line), "dim"), (0, 0, 0, 2)))
+    if found.word in OPEN:
+        said.append(_paragraph(found.word, found.sentence))
+    said += [_paragraph("matches here", each) for each in found.beyond]
+    said += [_paragraph("not swept", found.left_out)] * bool(found.left_out)
+    if found.claim != "broken":
+        remarks = [each for each in found.findings if each.level == "warning"]
+        said += [_paragraph(each.id, f"{each.title}: {each.said}", COLOURS["warning"]) for each in remarks]
+    return said
+
+
+def _once(found: Checked) -> list[Fault]:
+    """The faults but for those of the X-ray that the verdict says already: GRADIENT, and what has decided it."""
+    told = {"GRADIENT", found.accused.id if found.accused else ""} if _is_of_verdict(found) else set[str]()
+    return [each for each in found.faults if each.id not in told]
+
+
+def _paragraph(head: str, sentence: str, colour: str = "") -> RenderableType:
+    return Padding(Text(f"{head}  ", colour).append(_sentence(sentence), "default"), (0, 0, 0, 2))
+
+
+def _summary(report: Report) -> Text:
+    count = Counter(each.checked.word for each in report.found)
+    words = ", ".join(f"{word} {many}" for word, many in count.most_common())
+    total = len(report.found)
+    said = Text(f"{total} Function{'s' * (total != 1)}: {words}. ")
+    wrong = len(report.faulty)
+    open_ = [f"{report.left} not looked at: it was interrupted."] * bool(report.left)
+    open_ += [f"{len(report.troubles)} of {len(report.targets)} targets not loaded."] * bool(report.troubles)
+    told = [f"{wrong} to look at."] if wrong else [] if open_ else ["All is well."]
+    said.append(" ".join([*told, *open_]), "bold red" if wrong or open_ else "bold green")
+    said.append(f" torch {report.torch}, {report.seconds:.1f} s." * bool(report.torch), "dim")
+    if any(_may_be_meant(each.checked) for each in report.faulty):
+        said.append(f"\n{HINT}")
+    alone = next((each.checked for each in report.faulty if _is_of_checks(each.checked)), None)
+    if alone:
+        said.append(f"\n{FORGIVE.format(alone.name, alone.faults[0].id)}")
+    return said
+
+
+def _may_be_meant(found: Checked) -> bool:
+    return found.word == "differs" and not found.declared
+
+
+def _is_of_checks(found: Checked) -> bool:
+    return not _is_of_verdict(found)
+
+
+def _is_of_verdict(found: Checked) -> bool:
+    return any(each.id == VERDICT for each in found.faults)
+
+
+def _trouble(trouble: dict[str, Any], framed: bool) -> RenderableType:
+    """Why a target could not be loaded, with the lines around it."""
+    said: list[RenderableType] = [Text(_sentence(trouble["sentence"]), "bold red")]
+    if trouble["excerpt"]:
+        at = f"{trouble['file']}:{trouble['line']}"
+        said.append(Rule(at, style="dim", align="left") if framed else Text(at))
+        said += [_excerpt(line, text, line == trouble["line"]) for line, text in trouble["excerpt"]]
+    return Group(*said)
+
+
+def _excerpt(line: int, text: str, culprit: bool) -> Text:
+    return Text(f"{'>' if culprit else ' '} {line:>4}  {text}", "red" if culprit else "dim", no_wrap=True)
+
+
+def _sentence(text: str) -> str:
+    return powers(prose(text)).replace("\N{NO-BREAK SPACE}", " ")

@@ -1,0 +1,98 @@
+"""The routes of a pair: its page, its numbers, and the page on which two ops are chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Request, Response
+
+from ..cache.answer_cache import present
+from ..compare.chooser import choice
+from ..compare.page import Both, page
+from ..compare.pair_query import SIDES, Words, named, read_pair, split
+from ..http.responses import fingerprint, kept, passing, reply, reply_large
+from ..url.numbers import BadQuery
+from .context import Site
+
+PATIENCE = 1.0  # seconds that the page waits for its figures, before it is sent without
+
+router = APIRouter()
+
+
+@router.get("/compare", include_in_schema=False)
+async def compare(request: Request) -> Response:
+    """Two ops side by side, or the choice of them; while torch is loading, a page that says so."""
+    site = Site.serving(request)
+    if site.engine.starting:
+        return passing(request, site.pages.waiting("Compare", "/healthz?wait=1"), "text/html")
+    ops, given, base = await site.engine.catalogue(), _given(request), site.base(request)
+    if not all(given.get(side) for side in SIDES):
+        body = site.pages.choice(choice(ops, given, base))
+        return reply(request, body, "text/html", fingerprint(body))
+    both, device = await _asked(site, given), await site.engine.device()
+    mark = _mark(site, both, device, f"page {base} {site.assets.digest}")
+    known = kept(request, mark, "text/html")
+    if known is not None:
+        return known
+    left, right = await asyncio.gather(
+        *(
+            site.answers.soon(op, device, each.question, PATIENCE)
+            for op, each in zip(both.ops, both.pair.both, strict=True)
+        )
+    )
+    if left is not None and right is not None:
+        both = replace(both, answers=(left, right))
+    body = site.pages.pair(page(both, device, base))
+    return reply(request, body, "text/html", mark) if await _lasts(site, both) else passing(request, body, "text/html")
+
+
+@router.get("/compare.json", include_in_schema=False)
+async def numbers(request: Request) -> Response:
+    """What the page of a pair shows, for its own script: both answers, and what differs."""
+    site = Site.serving(request)
+    both, device = await _asked(site, _given(request)), await site.engine.device()
+    mark = _mark(site, both, device, "json")
+    known = kept(request, mark, "application/json")
+    if known is not None:
+        return known
+    left, right = await asyncio.gather(
+        *(
+            site.answers.of(op, device, each.question, request.is_disconnected)
+            for op, each in zip(both.ops, both.pair.both, strict=True)
+        )
+    )
+    both = replace(both, answers=(left, right))
+    body = orjson.dumps(both.document())
+    if await _lasts(site, both):
+        return await reply_large(request, body, "application/json", mark)
+    return passing(request, body, "application/json")
+
+
+def _given(request: Request) -> Words:
+    query: bytes = request.scope["query_string"]
+    return split(query.decode("latin-1"))
+
+
+async def _asked(site: Site, given: Words) -> Both:
+    ops, device = await site.engine.catalogue(), await site.engine.device()
+    chosen = {side: await site.op(op["name"]) for side, op in named(ops, given).items()}
+    for side in SIDES:
+        if side not in chosen:
+            raise BadQuery(f"{side} is missing; name an op there, such as {side}={next(iter(ops))}.")
+    left, right = chosen["left"], chosen["right"]
+    return Both((left, right), read_pair(left, right, device, given), None)
+
+
+async def _lasts(site: Site, both: Both) -> bool:
+    """Whether the answers are there, nothing failed that may go better, and no other code was loaded meanwhile."""
+    if both.answers is None or any(answer.header["failure"] for answer in both.answers):
+        return False
+    return all([await present(site.engine, op["name"]) == op["digest"] for op in both.ops])
+
+
+def _mark(site: Site, both: Both, device: dict[str, Any], kind: str) -> str:
+    digests = (op["digest"] for op in both.ops)
+    return fingerprint(site.build, *digests, both.address, repr(device), f"compare {kind}")

@@ -1,0 +1,84 @@
+"""What all routes share: the door, the pages, the files, and the fingerprint of the code that writes the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import HTTPException, Request
+
+from ... import __version__
+from ..cache.answer_cache import Answers
+from ..cache.thumbnails import OWN, Thumbnails
+from ..config.settings import Settings
+from ..html.assets import Assets
+from ..html.pages import Pages
+from ..http.responses import fingerprint
+from ..http.security_headers import AT_HOME
+from ..paths import SERVER, TEMPLATES
+from ..png.client import Rasterizer
+from ..protocol.errors import NoOp
+from ..protocol.suggest import meant
+from ..reload.composite_engine import Door
+from ..standalone.export import Exports
+from ..url.numbers import shown
+
+
+@dataclass(frozen=True)
+class Site:
+    """One running server."""
+
+    engine: Door
+    answers: Answers
+    exports: Exports
+    assets: Assets
+    pages: Pages
+    thumbnails: Thumbnails
+    own_thumbnails: Thumbnails
+    rasterizer: Rasterizer
+    build: str
+    settings: Settings
+
+    @classmethod
+    def of(cls, engine: Door, settings: Settings) -> Site:
+        """Everything that stands on this engine."""
+        assets = Assets()
+        files = (*Path(SERVER).rglob("*.py"), *Path(TEMPLATES).rglob("*.html"))
+        sources = [path.read_bytes() for path in sorted(files)]
+        build = fingerprint(__version__, *sources)
+        answers = Answers(engine)
+        own = bool(settings.targets)
+        pages = Pages(assets, own, not own or settings.frame_ancestors not in AT_HOME)
+        exports = Exports(answers, pages, assets)
+        drawers = Thumbnails(engine), Thumbnails(engine, altogether=OWN)
+        return cls(engine, answers, exports, assets, pages, *drawers, Rasterizer(), build, settings)
+
+    def base(self, request: Request) -> str:
+        """Where this site is, without a slash at the end, as whoever asks sees it."""
+        return self.settings.url or f"{request.url.scheme}://{request.url.netloc}"
+
+    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+        """The op of that name, whole; a name that there is not is a 404. Raises what ``Engine.op`` raises."""
+        try:
+            return await self.engine.op(name, recipe)
+        except NoOp:
+            raise HTTPException(404, missing(name, await self.engine.catalogue())) from None
+
+    @classmethod
+    def serving(cls, request: Request) -> Site:
+        """The one that answers this request."""
+        site: Site = request.app.state.site
+        return site
+
+
+def missing(name: str, ops: Collection[str]) -> str:
+    """The sentence about an op that there is not: what is near it, and where all of them are."""
+    stem, _, ending = name.rpartition(".")
+    if stem in ops:
+        allowed = ".json, .csv, .svg, .png, .html and .py"
+        return f"There is no format {shown(ending)!r}; allowed are {allowed} after /ops/{stem}."
+    close = meant(name, ops)
+    hint = f"did you mean {close}? The gallery at / shows them all." if close else "the gallery at / shows them all."
+    return f"There is no op {shown(name)!r}; {hint}"

@@ -1,0 +1,78 @@
+"""What the pages are told while they are open, and what they may ask for: ``GET /events`` and ``POST /reload``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.responses import StreamingResponse
+from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+
+from ..http.responses import NO_STORE, passing
+from ..reload.composite_engine import Library
+from ..reload.reloader import Loads
+from .context import Site
+
+QUIET = 15.0  # seconds after which something is sent, lest a proxy takes the silence for the end
+RETRY = 1000  # ms until a browser asks again, once the stream has broken
+MEDIA_TYPE = "text/event-stream"
+# Whoever stands between may not wait for more before it passes on what there is.
+HEADERS = {"Cache-Control": f"{NO_STORE}, no-transform", "X-Accel-Buffering": "no"}
+NONE = "This server follows no file; started as gradloupe my_ops.py it tells here when that is saved."
+
+router = APIRouter()
+
+
+@router.get("/events", include_in_schema=False)
+async def events(request: Request) -> Response:
+    """The state of the visitor's own Functions, now and whenever it is another, as server-sent events."""
+    loads = _loads(request)
+    if request.scope.get("asked") == "HEAD":
+        return Response(media_type=MEDIA_TYPE, headers=HEADERS)
+    return StreamingResponse(_told(loads), media_type=MEDIA_TYPE, headers=HEADERS)
+
+
+@router.post("/reload", include_in_schema=False)
+async def reload(request: Request) -> Response:
+    """Load the files as they are now; the state once that is done."""
+    loads = _loads(request)
+    await loads.reload()
+    return passing(request, json.dumps(loads.state()).encode(), "application/json")
+
+
+async def _told(loads: Loads) -> AsyncIterator[bytes]:
+    """Each state as an event, and a comment where there is none for long."""
+    async with aclosing(loads.changes()) as changes:
+        retry: int | None = RETRY
+        coming = asyncio.create_task(_next(changes))
+        try:
+            while True:
+                await asyncio.wait({coming}, timeout=QUIET)
+                if not coming.done():
+                    yield KEEPALIVE_COMMENT
+                    continue
+                state = coming.result()
+                if state is None:
+                    return
+                yield format_sse_event(data_str=json.dumps(state), retry=retry)
+                retry = None
+                coming = asyncio.create_task(_next(changes))
+        finally:
+            coming.cancel()
+            with suppress(asyncio.CancelledError):
+                await coming
+
+
+async def _next(changes: AsyncIterator[dict[str, Any]]) -> dict[str, Any] | None:
+    return await anext(changes, None)
+
+
+def _loads(request: Request) -> Loads:
+    door = Site.serving(request).engine
+    if not isinstance(door, Library):
+        raise HTTPException(404, NONE)
+    return door.own

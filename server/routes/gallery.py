@@ -1,0 +1,62 @@
+"""``/``, where all ops stand on their shelves, the visitor's own before them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from ..cache.thumbnails import MEASURING
+from ..html.social_tags import of_gallery
+from ..http.responses import fingerprint, passing, reply
+from ..protocol.load_error import trouble as trouble_of
+from ..reload.composite_engine import Door, Library
+from .context import Site
+
+WAIT = "wait=1"  # the query of what is answered when there is something to show
+IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."
+
+router = APIRouter()
+
+
+@router.get("/", include_in_schema=False)
+async def gallery(request: Request) -> Response:
+    """All ops, those that take long without curves; while torch is loading, a page that says so."""
+    site = Site.serving(request)
+    if request.url.query == WAIT:
+        await _loaded(site.engine)
+        return passing(request, b"{}", "application/json")
+    if not _known(site.engine):
+        return passing(request, site.pages.waiting("The gallery", f"/?{WAIT}"), "text/html")
+    file = ", ".join(site.settings.targets)
+    trouble, generation = _of_own(site.engine, file)  # as it is before the rest: a page that is older is loaded anew
+    ops, device = await site.engine.catalogue(), await site.engine.device()
+    social = of_gallery(site.base(request), site.settings.public)
+    mine, theirs = ({name: op for name, op in ops.items() if op["own"] is own} for own in (True, False))
+    drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
+    body = site.pages.gallery(ops, drawn, device, social, trouble, file, generation)
+    if trouble or any(each["word"] == MEASURING for each in drawn.values()):
+        return passing(request, body, "text/html")
+    return reply(request, body, "text/html", fingerprint(body))
+
+
+def _known(door: Door) -> bool:
+    """Whether the gallery can be shown; behind a visitor's own Functions it is loaded as soon as somebody asks."""
+    if not isinstance(door, Library):
+        return not door.starting
+    door.want_gallery()
+    return door.shows_gallery or not door.starting
+
+
+async def _loaded(door: Door) -> None:
+    """Return when the gallery can be shown."""
+    await (door.wait_gallery() if isinstance(door, Library) else door.wait_ready())
+
+
+def _of_own(door: Door, file: str) -> tuple[dict[str, Any] | None, int]:
+    """What there is to say of the visitor's own Functions, and the number of the load of which it is said."""
+    if not isinstance(door, Library):
+        return None, 0
+    if door.starting:
+        return trouble_of(IMPORTING.format(file)), 0
+    return door.own.trouble, door.own.generation

@@ -1,0 +1,196 @@
+"""oEmbed (version 1.0): paste the address of a figure into a page that knows it, and the figure stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from xml.etree import ElementTree
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from ..figure import PREVIEW
+from ..http.openapi import problems
+from ..http.responses import fingerprint, reply
+from ..protocol.errors import NoOp
+from ..url.address import Address, canonical, curves_only, plain
+from ..url.numbers import BadQuery, shown
+from ..url.parse import HEIGHTS, WIDTHS, read, recipe_in
+from .context import Site
+
+MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
+KEPT = 86_400  # seconds that a consumer may keep what it was told
+WIDTH = 800  # pixels, where neither the address nor the consumer says
+PORTS = {"http": 80, "https": 443}
+PLACE = re.compile(r"/(?:ops|embed)/([^/]+)")
+# How high a figure stands, in pixels, and what its parts add to that; a frame that listens is told to the pixel.
+HIGH = 470
+PARTS = {"title": 21, "verdict": 100, "controls": 100}
+PARAMETERS = 70  # more, where an op has some
+
+ASKED: dict[str, tuple[dict[str, Any], str]] = {
+    "url": ({"type": "string"}, "the address of a figure on this site: `/ops/{name}?…` or `/embed/{name}?…`, whole"),
+    "maxwidth": ({"type": "integer", "minimum": 1}, f"no wider than this, in pixels; but {WIDTHS[0]} at least"),
+    "maxheight": ({"type": "integer", "minimum": 1}, f"no higher than this, in pixels; but {HEIGHTS[0]} at least"),
+    "format": ({"type": "string", "enum": list(MEDIA_TYPES), "default": "json"}, "the notation of the answer"),
+}
+QUERY = [
+    {"name": name, "in": "query", "required": name == "url", "schema": schema, "description": text}
+    for name, (schema, text) in ASKED.items()
+]
+ANSWERS = {
+    "description": "How to embed the figure.",
+    "content": {media_type: {"schema": {"type": "object"}} for media_type in MEDIA_TYPES.values()},
+}
+
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a consumer asks for; the bounds are pixels, None where it sets none."""
+
+    url: str
+    maxwidth: int | None = None
+    maxheight: int | None = None
+    format: str = "json"
+
+
+@router.get(
+    "/oembed",
+    tags=["sharing"],
+    summary="How to embed a figure",
+    responses={200: ANSWERS, **problems(404, 414, 422, 501, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": QUERY},
+)
+async def oembed(request: Request) -> Response:
+    """The frame to put into a page for the address of a figure, as oEmbed has it: `rich`, version 1.0."""
+    site = Site.serving(request)
+    wanted = wanted_by(request.scope["query_string"].decode("latin-1"))
+    base = site.base(request)
+    name, query = place(wanted.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
+    try:
+        op = await site.engine.op(name, recipe_in(query))
+    except NoOp:
+        raise HTTPException(404, f"There is no op {shown(name)!r}; the gallery at {base}/ shows them all.") from None
+    told = rich(base, op, curves_only(read(op, await site.engine.device(), query)), wanted)
+    body = xml(told) if wanted.format == "xml" else json.dumps(told, ensure_ascii=False).encode()
+    return reply(request, body, MEDIA_TYPES[wanted.format], fingerprint(body))
+
+
+def wanted_by(query: str) -> Wanted:
+    """What this query asks for, whatever else is in it; raises ``BadQuery``, or 501 for an unknown format."""
+    given: dict[str, str] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name in ASKED and name in given:
+            raise BadQuery(f"{name} is given twice; give it once.")
+        given[name] = text
+    if not given.get("url"):
+        raise BadQuery("url is missing; give the address of a figure, as in /oembed?url=https%3A%2F%2F…%2Fops%2Fexp.")
+    form = given.get("format") or "json"
+    if form not in MEDIA_TYPES:
+        raise HTTPException(501, f"There is no oEmbed in the format {shown(form)!r}; allowed are json and xml.")
+    return Wanted(given["url"], _bound(given, "maxwidth", WIDTHS), _bound(given, "maxheight", HEIGHTS), form)
+
+
+def place(url: str, hosts: Collection[str]) -> tuple[str, str]:
+    """The name of the op and the query that this address of ours says; raises 404 for any other."""
+    culprit = f"url={shown(url)}"
+    try:
+        parts = urlsplit(url)
+        host = _host(parts)
+    except ValueError:
+        raise HTTPException(404, f"{culprit} is no address; copy the one of a figure from its page.") from None
+    if parts.scheme not in PORTS or host not in hosts:
+        raise HTTPException(404, f"{culprit} is not on this site; figures of {min(hosts)} can be embedded from here.")
+    found = PLACE.fullmatch(unquote(parts.path))
+    if found is None:
+        raise HTTPException(
+            404, f"{culprit} is no figure; give the address of one, as in {parts.scheme}://{host}/ops/exp."
+        )
+    return found[1], parts.query
+
+
+def rich(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dict[str, Any]:
+    """The answer as plain data. Its ``html`` is a bare frame with no attribute that WordPress would take away."""
+    widest = max(wanted.maxwidth or WIDTHS[1], WIDTHS[0])
+    width = min(address.width or (widest if wanted.maxwidth else WIDTH), widest)
+    room, own = max(wanted.maxheight or HEIGHTS[1], HEIGHTS[0]), address.height or natural(op, address)
+    height = min(room, own)
+    fitted = height if address.height or own > room else None  # with a height, a figure fits itself into it
+    shown_as = replace(address, width=None, height=fitted, sliders=())
+    frame = base + canonical(op, shown_as, "/embed/{name}")
+    html = (
+        f'<iframe src="{escape(frame)}" title="{escape(op["title"])}" width="{width}" height="{height}"'
+        ' frameborder="0" marginwidth="0" marginheight="0"></iframe>'
+    )
+    return {
+        "version": "1.0",
+        "type": "rich",
+        "title": op["title"],
+        "provider_name": "Gradloupe",
+        "provider_url": f"{base}/",
+        "cache_age": KEPT,
+        "html": html,
+        "width": width,
+        "height": height,
+        **thumbnail(base, op, address, wanted),
+    }
+
+
+def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dict[str, Any]:
+    """The picture of the figure, within the bounds of the consumer; nothing where no picture is that small."""
+    room = wanted.maxwidth or PREVIEW[0], wanted.maxheight or PREVIEW[1]
+    if room[0] < WIDTHS[0] or room[1] < HEIGHTS[0]:
+        return {}
+    scale = min(1.0, room[0] / PREVIEW[0], room[1] / PREVIEW[1])
+    width, height = max(int(PREVIEW[0] * scale), WIDTHS[0]), max(int(PREVIEW[1] * scale), HEIGHTS[0])
+    pictured = plain(address) if (width, height) == PREVIEW else replace(plain(address), width=width, height=height)
+    return {
+        "thumbnail_url": base + canonical(op, pictured, "/ops/{name}.png"),
+        "thumbnail_width": width,
+        "thumbnail_height": height,
+    }
+
+
+def natural(op: dict[str, Any], address: Address) -> int:
+    """About how high a figure is with the parts that it shows, in pixels."""
+    controlled = op["parameters"] and "controls" not in address.hide
+    parts = sum(height for part, height in PARTS.items() if part not in address.hide)
+    return HIGH + parts + (PARAMETERS if controlled else 0)
+
+
+def xml(told: dict[str, Any]) -> bytes:
+    """The same as XML."""
+    root = ElementTree.Element("oembed")
+    for name, value in told.items():
+        ElementTree.SubElement(root, name).text = str(value)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | None:
+    """The whole number of pixels, 1 at least; whatever lies above the most is no bound at all."""
+    text = given.get(name, "")
+    if not text:
+        return None
+    if re.fullmatch(r"[0-9]+", text, re.ASCII) is None:
+        raise BadQuery(f"{name}={shown(text)} is not a whole number of pixels.")
+    if len(text.lstrip("0")) > 9 or int(text) > bounds[1]:
+        return bounds[1]
+    if int(text) == 0:
+        raise BadQuery(f"{name}=0 leaves no room for a figure; it needs {bounds[0]} pixels at least.")
+    return int(text)
+
+
+def _host(parts: SplitResult) -> str:
+    """The host and port of an address, the port left out where it is the usual one; raises ``ValueError``."""
+    name, port = parts.hostname or "", parts.port
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("an address with a user in it")
+    name = f"[{name}]" if ":" in name else name
+    return name if port is None or port in PORTS.values() else f"{name}:{port}"

@@ -1,0 +1,51 @@
+"""What search engines are told: where they may go, and what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.etree import ElementTree
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from ..http.responses import fingerprint, reply
+from .context import Site
+
+NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+# Every section has its numbers, its table and its file, and there is no end of sections; the pictures go with links.
+ENDLESS = (
+    *("/ops/*.json", "/ops/*.csv", "/ops/*.html", "/ops/*.svg", "/ops/*.py"),
+    *("/compare.json", "/openapi.json", "/healthz", "/metrics"),
+)
+
+router = APIRouter()
+
+
+@router.get("/robots.txt", include_in_schema=False)
+async def robots(request: Request) -> Response:
+    """Nothing is for search engines, except where the site is public."""
+    site = Site.serving(request)
+    lines = ["User-agent: *", "Disallow: /"]
+    if site.settings.public:
+        lines = ["User-agent: *", *(f"Disallow: {path}" for path in ENDLESS)]
+        lines += ["", f"Sitemap: {site.base(request)}/sitemap.xml"]
+    body = "".join(f"{line}\n" for line in lines).encode()
+    return reply(request, body, "text/plain", fingerprint(body))
+
+
+@router.get("/sitemap.xml", include_in_schema=False)
+async def sitemap(request: Request) -> Response:
+    """The gallery and every op, where the site is public."""
+    site = Site.serving(request)
+    if not site.settings.public:
+        raise HTTPException(404, "This site has no map: it is not public, and search engines are asked to stay away.")
+    base = site.base(request)
+    body = listed([f"{base}/", *(f"{base}/ops/{name}" for name in await site.engine.catalogue())])
+    return reply(request, body, "application/xml", fingerprint(body))
+
+
+def listed(addresses: Iterable[str]) -> bytes:
+    """A sitemap of these addresses."""
+    root = ElementTree.Element("urlset", xmlns=NAMESPACE)
+    for address in addresses:
+        ElementTree.SubElement(ElementTree.SubElement(root, "url"), "loc").text = address
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)

@@ -1,0 +1,241 @@
+"""The addresses of one section: its page, its numbers, its table, its picture, and the frame for other pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+
+from .. import figure as picture
+from ..cache.answer_cache import present
+from ..documents.csv_table import table
+from ..documents.json_document import document
+from ..html.pages import Pages, View
+from ..http.openapi import NAME, QUERY, documents, pages, pictures, problems
+from ..http.responses import fingerprint, kept, passing, reply, reply_large
+from ..png.client import Rasterizer
+from ..protocol.errors import Unsolved
+from ..supervisor.engine import Answer
+from ..url.address import Address, canonical, curves_only, plain
+from ..url.numbers import shown
+from ..url.parse import read, recipe_in
+from .context import Site
+
+Write = Callable[[Answer, Address, str], Awaitable[bytes]]
+Render = Callable[[Pages, View], bytes]
+
+# Seconds that a page waits for its figure, before it is sent without: a frame has nothing else to show.
+PATIENCE: dict[Render, float] = {Pages.op: 1.0, Pages.embed: 4.0}
+
+# The routes take the bare request: parameters that FastAPI converts cost the first page a tenth of its time.
+router = APIRouter()
+
+
+@router.get(
+    "/ops/{name}.size.json",
+    tags=["sections"],
+    summary="How large the file of a section will be",
+    responses={200: documents("Size"), **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def size(request: Request) -> Response:
+    """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
+    site, op, device, address = await _asked(request)
+    address = replace(plain(curves_only(address)), sliders=address.sliders)  # its dress weighs next to nothing
+    mark = _mark(site, op, device, canonical(op, address), f"size {site.assets.digest}")
+    known = kept(request, mark, "application/json")
+    if known is not None:
+        return known
+    told, lasting = await site.exports.size(op, device, address, request.is_disconnected)
+    body = json.dumps(told).encode()
+    if lasting and await _stays(site, op):
+        return reply(request, body, "application/json", mark)
+    return passing(request, body, "application/json")
+
+
+@router.get(
+    "/ops/{name}.html",
+    tags=["sections"],
+    summary="A section as one file that works offline",
+    responses={200: {"content": {"text/html": {"schema": {"type": "string"}}}}, **pages(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def file(request: Request) -> Response:
+    """The figure with everything that it needs, its `sliders` live on answers that were computed beforehand."""
+    site, op, device, address = await _asked(request)
+    address = replace(curves_only(address), width=None, height=None)
+    base = site.base(request)
+    mark = _mark(site, op, device, base + canonical(op, address), f"text/html {site.assets.digest}")
+    response = kept(request, mark, "text/html")
+    if response is None:
+        body, lasting = await site.exports.file(op, device, address, base, request.is_disconnected)
+        if lasting and await _stays(site, op):
+            response = await reply_large(request, body, "text/html", mark)
+        else:
+            response = passing(request, body, "text/html")
+    response.headers["Content-Disposition"] = f'attachment; filename="{op["name"]}.html"'
+    return response
+
+
+@router.get(
+    "/ops/{name}.json",
+    tags=["sections"],
+    summary="The numbers of a section",
+    responses={
+        200: documents(
+            "Section", "Area", "Map", "Precision", "Wide", "Step", "Jacobian", "Surface", "Contract", "Node", "Descent"
+        ),
+        **problems(404, 414, 422, 503),
+    },
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def numbers(request: Request) -> Response:
+    """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict; or another view."""
+    return await _section(request, "application/json", _json, plain)
+
+
+@router.get(
+    "/ops/{name}.csv",
+    tags=["sections"],
+    summary="The table of a section",
+    responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}, **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def rows(request: Request) -> Response:
+    """The columns of the numbers, one row for each x (cell, step), after a line with their names."""
+    return await _section(request, "text/csv", _csv, plain)
+
+
+@router.get(
+    "/ops/{name}.svg",
+    tags=["sections"],
+    summary="The picture of a section",
+    responses={200: pictures("image/svg+xml"), **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def drawing(request: Request) -> Response:
+    """The curves with their title, verdict and legend: 1200 by 900, or `width` by `height`."""
+    return await _section(request, "image/svg+xml", _svg, _pictured)
+
+
+@router.get(
+    "/ops/{name}.png",
+    tags=["sections"],
+    summary="The picture of a section in pixels",
+    responses={200: pictures("image/png"), **problems(404, 414, 422, 503)},
+    response_class=Response,
+    openapi_extra={"parameters": [NAME, *QUERY]},
+)
+async def preview(request: Request) -> Response:
+    """The same picture in pixels: 1200 by 630, or `width` by `height`."""
+    return await _section(request, "image/png", partial(_png, Site.serving(request).rasterizer), _pictured)
+
+
+@router.get("/ops/{name}", include_in_schema=False)
+async def page(request: Request) -> Response:
+    """The page; while torch is loading, one that says so."""
+    return await _page(request, Pages.op)
+
+
+@router.get("/embed/{name}", include_in_schema=False)
+async def embed(request: Request) -> Response:
+    """The figure alone, for the frame of another page."""
+    return await _page(request, Pages.embed)
+
+
+async def _asked(request: Request) -> tuple[Site, dict[str, Any], dict[str, Any], Address]:
+    site = Site.serving(request)
+    op, query = await _op(site, request), _query(request)
+    device = await site.engine.device()
+    return site, op, device, read(op, device, query)
+
+
+async def _op(site: Site, request: Request) -> dict[str, Any]:
+    """The op that the path names, called as the query says."""
+    return await site.op(request.path_params["name"], recipe_in(_query(request)))
+
+
+async def _page(request: Request, render: Render) -> Response:
+    site, name, query = Site.serving(request), request.path_params["name"], _query(request)
+    if await site.engine.waits_for(name):
+        numbers_of = f"/ops/{quote(name)}.json" + (f"?{query}" if query else "")
+        return passing(request, site.pages.waiting(shown(name), numbers_of, render is Pages.embed), "text/html")
+    try:
+        op = await _op(site, request)
+    except Unsolved as unsolved:
+        return passing(request, site.pages.unsolved(unsolved.told), "text/html")
+    device = await site.engine.device()
+    address = read(op, device, query)
+    base, public = site.base(request), site.settings.public
+    kind = f"{render.__name__} {base} {public} {site.assets.digest}"
+    mark = _mark(site, op, device, canonical(op, address), kind)
+    known = kept(request, mark, "text/html")
+    if known is not None:
+        return known
+    figure = curves_only(address)
+    answer = await site.answers.soon(op, device, figure.question, PATIENCE[render])
+    body = render(site.pages, View(op, device, address, canonical(op, plain(figure)), answer, base, public))
+    # A failure may go better the next time; or the worker was replaced by one that has loaded other code.
+    passes = answer is None or answer.header["failure"] is not None or not await _stays(site, op)
+    return passing(request, body, "text/html") if passes else reply(request, body, "text/html", mark)
+
+
+async def _section(request: Request, media_type: str, write: Write, of: Callable[[Address], Address]) -> Response:
+    site, op, device, address = await _asked(request)
+    address = of(address)
+    shortest = canonical(op, address)
+    mark = _mark(site, op, device, shortest, media_type)
+    known = kept(request, mark, media_type)
+    if known is not None:
+        return known
+    answer = await site.answers.of(op, device, address.question, request.is_disconnected)
+    body = await write(answer, address, shortest)
+    # A failure may go better the next time; or other code was loaded meanwhile, and who knows which of them spoke.
+    if answer.header["failure"] is not None or not await _stays(site, op):
+        return passing(request, body, media_type)
+    return await reply_large(request, body, media_type, mark)
+
+
+async def _json(answer: Answer, _: Address, shortest: str) -> bytes:
+    return document(answer, shortest)
+
+
+async def _csv(answer: Answer, _: Address, __: str) -> bytes:
+    return table(answer)
+
+
+async def _svg(answer: Answer, address: Address, _: str) -> bytes:
+    return await asyncio.to_thread(picture.svg, answer, address)
+
+
+async def _png(rasterizer: Rasterizer, answer: Answer, address: Address, _: str) -> bytes:
+    return await rasterizer.png(await asyncio.to_thread(picture.preview, answer, address))
+
+
+def _pictured(address: Address) -> Address:
+    return replace(curves_only(address), sliders=())
+
+
+async def _stays(site: Site, op: dict[str, Any]) -> bool:
+    """Whether the worker was not replaced meanwhile by one that has loaded other code."""
+    return await present(site.engine, op["name"]) == op["digest"]
+
+
+def _mark(site: Site, op: dict[str, Any], device: dict[str, Any], address: str, media_type: str) -> str:
+    return fingerprint(site.build, op["digest"], address, repr(device), media_type)
+
+
+def _query(request: Request) -> str:
+    query: bytes = request.scope["query_string"]
+    return query.decode("latin-1")

@@ -1,0 +1,80 @@
+"""How copies of the inputs may be stacked, found by measurement: in which way, if in any."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+
+import numpy as np
+
+from ..numerics.differentiation.noise import Array, largest
+from .batching import LAST_PLACES
+from .failure import FunctionFailed
+from .pace import seconds
+from .section import Section
+from .stacked_inputs import Copies
+
+# So many copies are asked alone and together, as far from where ``wrt`` is held as these shares of the range …
+SPREAD = np.array([0.0, 1e-3, 0.03, 0.3, 1.0])
+# … but not for outputs of more elements than these, nor for calls of more seconds.
+LARGEST, SLOWEST = 1 << 20, 0.03
+
+
+def arranged(section: Section, span: float) -> Copies:
+    """The copies of ``section``, with as many stacked as the Function bears: values and gradients must be the same.
+
+    Tried are all inputs together and ``wrt`` alone, along their first dimension and along a new one. Raises
+    ``FunctionFailed`` where forward fails.
+    """
+    alone = Copies(section)
+    if section.sweeps_parameter or not 0 < alone.size <= LARGEST or seconds(alone, SLOWEST) > SLOWEST:
+        return alone
+    draw = np.random.default_rng(alone.here.size)
+    points = alone.here + span * SPREAD[:, None] * draw.standard_normal((SPREAD.size, alone.here.size))
+    points = points[np.isfinite(alone.willing(points)).any(axis=1)]
+    if len(points) < 2:
+        return alone
+    points.flags.writeable = False
+    given = draw.standard_normal((len(points), alone.size))
+    try:
+        wanted = alone.forward(points), _pulled(alone, points, given)
+    except FunctionFailed:
+        return alone
+    every = tuple(name for name, _ in section.inputs)
+    for names, above in product(dict.fromkeys((every, (section.wrt,))), (False, True)):
+        together = Copies(section, names, above)
+        if _bears(together, points, given, wanted):
+            return together
+    return alone
+
+
+def _pulled(copies: Copies, points: Array, given: Array) -> Array | None:
+    """Gradients at all points, together if they are stacked; None where there are none, or backward fails."""
+    some = [slice(None)] if copies.stacked else [slice(row, row + 1) for row in range(len(points))]
+    try:
+        parts = [copies.pulled(points[each], given[each]).gradients for each in some]
+    except FunctionFailed:
+        return None
+    found = [each for each in parts if each is not None]
+    return np.concatenate(found) if len(found) == len(parts) else None
+
+
+def _bears(together: Copies, points: Array, given: Array, wanted: tuple[Array, Array | None]) -> bool:
+    values, gradients = wanted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what was never asked for
+        try:
+            if not _alike(together, together.forward(points), values):
+                return False
+        except FunctionFailed:
+            return False
+        if gradients is None:
+            return True
+        found = _pulled(together, points, given)
+        return found is not None and _alike(together, found, gradients)
+
+
+def _alike(copies: Copies, found: Array, wanted: Array) -> bool:
+    """Equal, but for the last places of the dtype in which vectorised and scalar code may differ."""
+    tolerance = LAST_PLACES[copies.section.dtype.itemsize]
+    return np.allclose(found, wanted, rtol=tolerance, atol=tolerance * largest(wanted), equal_nan=True)

@@ -1,0 +1,233 @@
+"""A plane: the two-dimensional cut (s, t) ↦ f(x₀ with one element set to s and another to t) through any Function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from .failure import FunctionFailed, failure_of
+from .rejected_points import NOTHING, spared
+from .section import Array, Index, Section, at_once
+from .vjp import Handed, cotangent, delivered, dense
+
+# A tensor of more elements than these is large.
+LARGE = 1024
+
+
+@dataclass(frozen=True)
+class Field:
+    """What backward returned at points of a plane: the output element and its two ``grad_input``, one each a point.
+
+    ``first`` and ``second`` are None for a parameter, or where the output carries no gradient. ``none`` says of both
+    whether backward returned None, which autograd treats as the zeros that stand there.
+    """
+
+    values: Array
+    first: Array | None
+    second: Array | None
+    none: tuple[bool, bool] = (False, False)
+
+    @property
+    def both(self) -> tuple[Array | None, Array | None]:
+        """The two gradients, along the first axis and along the second."""
+        return self.first, self.second
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One output element of an op as a function of two elements (or float parameters).
+
+    ``along`` is the section that sweeps the first, ``across`` the one that sweeps the second; all else in them is the
+    same. ``stacked`` names the inputs of which copies lie in one tensor, along the first dimension or, if ``above``,
+    along a new one before it, so that many points are evaluated in one call; where it is empty, the points are
+    evaluated line by line, as the sections bear it.
+    """
+
+    along: Section
+    across: Section
+    stacked: tuple[str, ...] = ()
+    above: bool = False
+
+    @property
+    def dear(self) -> bool:
+        """Whether a point costs so much, by a call of its own or by its size, that only few should be asked for."""
+        return not self.stacked or max(math.prod(self._shape(name)) for name in self.stacked) > LARGE
+
+    def forward(self, s: Array, t: Array) -> Array:
+        """The output element at every point (s, t), both 1-D, as float64. Raises ``FunctionFailed``."""
+        if not self.stacked:
+            return self._by_lines(s, t, lambda line, x: line.forward(x))
+
+        def ask(part: slice) -> Array:
+            copies = part.stop - part.start
+            return _numpy(self.along.element(self._called(self._arguments(s[part], t[part]), copies), copies))
+
+        with torch.no_grad():
+            return np.concatenate(spared(ask, self._chunks(s.size), NOTHING))
+
+    def backward(self, s: Array, t: Array, grad_output: float) -> Field:
+        """The output element and both ``grad_input`` at every point (s, t). Raises ``FunctionFailed``."""
+        if not self.stacked:
+            return self._backward_by_lines(s, t, grad_output)
+
+        def ask(part: slice) -> Field:
+            leaves, out = self._tracked(s[part], t[part])
+            values = _numpy(self.along.element(out, part.stop - part.start))
+            if not out.requires_grad:
+                return Field(values, None, None)
+            found = list(self._pulled(leaves, out, grad_output, values.size))
+            first, second = (np.zeros(values.size) if each is None else each for each in found)
+            return Field(values, first, second, (found[0] is None, found[1] is None))
+
+        return _joined(spared(ask, self._chunks(s.size), Field(NOTHING, NOTHING, NOTHING)))
+
+    def _tracked(self, s: Array, t: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+        """The swept tensors as leaves of the graph, and the output; one that works in place is given copies of them."""
+        for copied in (False, True):
+            arguments = self._arguments(s, t)
+            leaves = {name: arguments[name].requires_grad_() for name in self._swept}
+            if copied:
+                arguments |= {name: leaf.clone() for name, leaf in leaves.items()}
+            try:
+                return leaves, self._called(arguments, s.size)
+            except FunctionFailed as error:
+                if copied or "a leaf Variable that requires grad" not in error.failure.message:
+                    raise
+        raise AssertionError  # the second round returns or raises
+
+    def _pulled(
+        self, leaves: dict[str, torch.Tensor], out: torch.Tensor, grad_output: float, copies: int
+    ) -> Iterator[Array | None]:
+        """The gradients of the two elements, None where backward returned None."""
+        hand = cotangent(out.detach(), grad_output, copies, self.along.of_index, dense)
+        try:
+            root: torch.Tensor = Handed.apply(out, hand)  # type: ignore[no-untyped-call]
+            found = dict(zip(leaves, delivered(root, leaves.values()), strict=True))
+        except Exception as error:
+            raise failure_of(error, self.along.op, "backward") from error
+        for name, place in self._places:
+            gradient = found[name]
+            yield None if gradient is None else _numpy(self._view(gradient, name)[place])
+
+    @property
+    def _swept(self) -> dict[str, None]:
+        return dict.fromkeys((self.along.wrt, self.across.wrt))
+
+    @property
+    def _places(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """The two elements: the name of the tensor, and the place in every copy of it."""
+        for name, index in ((self.along.wrt, self.along.wrt_index), (self.across.wrt, self.across.wrt_index)):
+            yield name, (slice(None), *(index or (0,) * len(self._shape(name))))
+
+    def _arguments(self, s: Array, t: Array) -> dict[str, torch.Tensor]:
+        """The inputs, those that are stacked once a point."""
+        found = {}
+        for name, values in self.along.inputs:
+            copies, shape = s.size if name in self.stacked else 1, self._shape(name)
+            flat = torch.tensor(values, dtype=self.along.dtype, device=self.along.device)
+            stack = (copies, *shape) if self.above and name in self.stacked else (copies * shape[0], *shape[1:])
+            found[name] = flat.repeat(copies).reshape(stack)
+        for (name, place), swept in zip(self._places, (s, t), strict=True):
+            self._view(found[name], name)[place] = torch.from_numpy(swept).to(self.along.device, self.along.dtype)
+        return found
+
+    def _called(self, arguments: dict[str, torch.Tensor], copies: int) -> torch.Tensor:
+        """The output, with the copies along its first dimension."""
+        section = self.along
+        try:
+            y = section.call(*arguments.values(), *(value for _, value in section.parameters))
+        except FunctionFailed:
+            raise
+        except Exception as error:
+            raise failure_of(error, section.op, "forward" if section.call is section.op else "surrogate") from error
+        out = section.output(y)
+        over = self.above and out.dim() > 1 and out.shape[0] == copies
+        return out.reshape(-1, *out.shape[2:]) if over else out
+
+    def _view(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
+        return tensor.view(-1, *self._shape(name)) if tensor.is_contiguous() else tensor.reshape(-1, *self._shape(name))
+
+    def _shape(self, name: str) -> Index:
+        """The shape of one copy of an input; a single number travels as a tensor of one element."""
+        return next(each.shape for each in self.along.op.inputs if each.name == name) or (1,)
+
+    def _chunks(self, count: int) -> Iterator[slice]:
+        size = at_once(max(math.prod(self._shape(name)) for name in self.stacked))
+        return (slice(first, min(first + size, count)) for first in range(0, count, size))
+
+    def output_size(self, s: Array, t: Array) -> int:
+        """How many elements the output has when it is evaluated for all points in one call."""
+        with torch.no_grad():
+            return self._called(self._arguments(s, t), s.size).numel()
+
+    def _backward_by_lines(self, s: Array, t: Array, grad_output: float) -> Field:
+        values, none = np.empty(s.size), [False, False]
+        gradients: list[Array | None] = [None, None]
+        lines = ((self.along, self.across, s, t), (self.across, self.along, t, s))
+        for row, (swept, held, here, there) in enumerate(lines):
+            if swept.sweeps_parameter:
+                continue
+            for value, at in _groups(there):
+                returned = _held(swept, held, value).backward(here[at], grad_output)
+                values[at], none[row] = returned.values, none[row] or returned.none
+                if returned.grad_input is not None:
+                    gradients[row] = np.zeros(s.size) if gradients[row] is None else gradients[row]
+                    cast(Array, gradients[row])[at] = returned.grad_input
+        if self.along.sweeps_parameter and self.across.sweeps_parameter:
+            values = self.forward(s, t)
+        return Field(values, gradients[0], gradients[1], (none[0], none[1]))
+
+    def _by_lines(self, s: Array, t: Array, ask: Callable[[Section, Array], Array]) -> Array:
+        """``ask`` of every line: of those along the first axis, unless only those across it are asked in one call."""
+        swept, held, here, there = self.along, self.across, s, t
+        if self.across.stacked and not self.along.stacked:
+            swept, held, here, there = self.across, self.along, t, s
+        found = np.empty(s.size)
+        for value, at in _groups(there):
+            found[at] = ask(_held(swept, held, value), here[at])
+        return found
+
+
+def _joined(parts: list[Field]) -> Field:
+    values = np.concatenate([each.values for each in parts])
+    carried = [each for each in parts if each.first is not None and each.values is not NOTHING]
+    if not carried:
+        return Field(values, None, None)
+    first, second = (
+        np.concatenate([np.zeros(each.values.size) if each.both[row] is None else each.both[row] for each in parts])
+        for row in range(2)
+    )
+    return Field(values, first, second, (any(each.none[0] for each in parts), any(each.none[1] for each in parts)))
+
+
+def _groups(values: Array) -> Iterator[tuple[float, NDArray[np.intp]]]:
+    """Every value there is, and where it is."""
+    order = np.argsort(values, kind="stable")
+    unique, first = np.unique(values[order], return_index=True)
+    yield from zip(unique.tolist(), np.split(order, first[1:]), strict=True)
+
+
+def _held(swept: Section, other: Section, value: float) -> Section:
+    """The section ``swept``, with the element that ``other`` sweeps held at a value."""
+    name = other.wrt
+    if other.sweeps_parameter:
+        parameters = tuple((each, value if each == name else old) for each, old in swept.parameters)
+        return replace(swept, parameters=parameters)
+    shape = next(each.shape for each in swept.op.inputs if each.name == name)
+    row = int(np.ravel_multi_index(other.wrt_index, shape)) if other.wrt_index else 0
+    return replace(
+        swept,
+        inputs=tuple(
+            (each, (*old[:row], value, *old[row + 1 :]) if each == name else old) for each, old in swept.inputs
+        ),
+    )
+
+
+def _numpy(tensor: torch.Tensor) -> Array:
+    return cast(Array, tensor.detach().to("cpu", torch.float64).reshape(-1).numpy(force=True))

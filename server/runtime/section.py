@@ -1,0 +1,250 @@
+"""A section: the one-dimensional cut t ↦ f(x₀ with one element set to t) through any Function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...ops import Op
+from .failure import Failure, FunctionFailed, Phase, failure_of, returned
+from .rejected_points import NOTHING, spared
+from .returned import Returned, joined
+from .rng import SEED, reseed
+from .vjp import Handed, Layout, cotangent, delivered, dense
+
+Array = NDArray[np.float64]
+Index = tuple[int, ...]
+
+# Copies of the inputs evaluated in one call: beyond some megabytes a bigger batch is a slower one, and what compares
+# each element with every other takes the square of their number.
+BATCH_ELEMENTS = 1 << 20
+BATCH_TENSORS, BATCH_NUMBERS = 1 << 10, 1 << 13
+
+
+@dataclass(frozen=True)
+class Section:
+    """One output element ``of`` of an op as a function of one input element (or float parameter) ``wrt``.
+
+    All other elements are held at ``inputs`` (flattened in row-major order), all parameters at
+    ``parameters``; both are tuples of (name, value) in the order of the op. ``stacked`` names the inputs
+    that are repeated along their first dimension so that many t are evaluated in one call; it is empty
+    where every t needs a call of its own. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2
+    where the op itself returns what a backward returned (``second.grad_input``). With ``one_draw`` all calls draw the
+    same random numbers. What lies at ``mirror`` moves with the element that is swept, and its gradient is added.
+    """
+
+    op: Op
+    call: Callable[..., Any]
+    wrt: str
+    wrt_index: Index
+    of: str
+    of_index: Index
+    inputs: tuple[tuple[str, tuple[float, ...]], ...]
+    parameters: tuple[tuple[str, float | int | bool | str], ...]
+    dtype: torch.dtype = torch.float64
+    device: str = "cpu"
+    stacked: tuple[str, ...] = ()
+    order: int = 1
+    one_draw: bool = False
+    mirror: Index = ()
+
+    @property
+    def sweeps_parameter(self) -> bool:
+        """Whether ``wrt`` is a parameter: a plain number, for which autograd returns nothing."""
+        return self.wrt in dict(self.parameters)
+
+    @property
+    def _phase(self) -> Phase:
+        return "surrogate" if self.call is not self.op else "forward"
+
+    def at(self, dtype: torch.dtype, device: str) -> Section:
+        """The same section in another dtype, on another device."""
+        return replace(self, dtype=dtype, device=device)
+
+    def snap(self, t: Array) -> Array:
+        """The numbers nearest to ``t`` that the section's dtype can hold."""
+        if self.dtype == torch.float64:
+            return t
+        return _numpy(torch.from_numpy(t).to(self.dtype))
+
+    def forward(self, t: Array) -> Array:
+        """The output element at every ``t`` (1-D): NaN where a few are refused. Raises ``FunctionFailed``."""
+        with torch.no_grad():
+            parts = spared(lambda part: _numpy(self._run(t[part])), self._chunks(len(t)), NOTHING)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Returned:
+        """The output element and its ``grad_input`` for ``grad_output``, at every ``t`` (1-D), as float64.
+
+        ``grad_output`` is one number, or one for every ``t``; all other output elements get 0. Backward is
+        handed it as a tensor that lies in memory as ``layout`` lays it. Raises ``FunctionFailed``.
+        """
+        if self.sweeps_parameter:
+            return Returned(self.forward(t), None, False)
+        hand = partial(cotangent, index=self.of_index, layout=layout)
+
+        def ask(part: slice) -> Returned:
+            leaf, out = self._tracked(t[part])
+            values = _numpy(self.element(out, len(t[part])))
+            if not out.requires_grad:
+                return Returned(values, None, False)
+            given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
+            gradient = self._pulled(leaf, out, partial(hand, grad_output=given, copies=values.size))
+            if gradient is None:
+                return Returned(values, np.zeros(values.size), True)
+            return Returned(values, self._of_wrt(gradient), False)
+
+        return joined(spared(ask, self._chunks(len(t)), Returned(NOTHING, None, False)))
+
+    def vjp(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> Array | None:
+        """All of ``grad_input``, flat, where ``grad_output`` gives a tensor for all of the output, in one call.
+
+        None for a parameter, or where the output carries no gradient. Raises ``FunctionFailed``.
+        """
+        if self.sweeps_parameter:
+            return None
+        leaf, out = self._tracked(t)
+        if not out.requires_grad:
+            return None
+        gradient = self._pulled(leaf, out, grad_output)
+        return np.zeros(leaf.numel()) if gradient is None else _numpy(gradient).reshape(-1)
+
+    def _pulled(
+        self, leaf: torch.Tensor, out: torch.Tensor, grad_output: Callable[[torch.Tensor], torch.Tensor]
+    ) -> torch.Tensor | None:
+        try:
+            root: torch.Tensor = Handed.apply(out, grad_output(out.detach()))  # type: ignore[no-untyped-call]
+            return delivered(root, (leaf,))[0]
+        except FunctionFailed:
+            raise
+        except Exception as error:
+            raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
+
+    def _of_wrt(self, gradient: torch.Tensor) -> Array:
+        pick = partial(self._pick, gradient, self._shape(self.wrt))
+        own = _numpy(pick(self.wrt_index))
+        return own + _numpy(pick(self.mirror)) if self.mirror else own
+
+    def _tracked(self, t: Array) -> tuple[torch.Tensor, torch.Tensor]:
+        """A leaf of the graph, and the output that goes back to it.
+
+        A Function that works in place refuses a leaf, and is given a copy.
+        """
+        leaf = self._swept(t).requires_grad_()
+        try:
+            return leaf, self.output(self._called(t, leaf))
+        except FunctionFailed as error:
+            if "a leaf Variable that requires grad" not in error.failure.message:
+                raise
+        leaf = self._swept(t).requires_grad_()
+        return leaf, self.output(self._called(t, leaf.clone()))
+
+    def _run(self, t: Array) -> torch.Tensor:
+        return self.element(self.output(self._called(t, None)), len(t))
+
+    def _called(self, t: Array, swept: torch.Tensor | None) -> Any:
+        arguments = list(self._arguments(t, swept))
+        if self.one_draw:
+            reseed(SEED)
+        try:
+            return self.call(*arguments)
+        except FunctionFailed:
+            raise
+        except Exception as error:
+            raise failure_of(error, self.op, self._phase) from error
+
+    def output_size(self, t: Array) -> int:
+        """How many elements the output ``of`` has when it is evaluated for all of ``t``, in one call if stacked."""
+        with torch.no_grad():
+            return sum(self.output(self._called(t[part], None)).numel() for part in self._chunks(len(t)))
+
+    @property
+    def copy_size(self) -> int:
+        """The elements of one copy of the biggest input that is stacked."""
+        return max(math.prod(self._shape(name)) for name in self.stacked)
+
+    def element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
+        """The element ``of`` of every copy, as a 1-D tensor; raises ``FunctionFailed``."""
+        shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
+        if out.numel() != copies * math.prod(shape) or not self._fits(shape):
+            raise self._wrong(f"{self._phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
+        return self._pick(out, shape, self.of_index)
+
+    def output(self, y: Any) -> torch.Tensor:
+        """The tensor ``of`` among what a call returned; raises ``FunctionFailed``."""
+        outputs = y if isinstance(y, tuple) else (y,)
+        position = self.op.outputs.index(self.of)
+        if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
+            found = returned(y, len(outputs))
+            raise self._wrong(f"{self._phase} returned {found} where a tensor {self.of!r} was declared.")
+        return outputs[position]
+
+    def _fits(self, shape: Index) -> bool:
+        if not self.of_index:
+            return math.prod(shape) == 1
+        return len(self.of_index) == len(shape) and all(i < n for i, n in zip(self.of_index, shape, strict=True))
+
+    def _wrong(self, message: str) -> FunctionFailed:
+        return FunctionFailed(Failure(self._phase, "WrongShape", message))
+
+    def _pick(self, tensor: torch.Tensor, shape: Index, index: Index) -> torch.Tensor:
+        if tensor.dim() == 1 and math.prod(shape) == 1:
+            return tensor
+        return tensor.reshape(-1, *shape)[_of_every(index)].reshape(-1)
+
+    def _arguments(self, t: Array, swept: torch.Tensor | None) -> Iterator[Any]:
+        for name, _ in self.inputs:
+            if name == self.wrt:
+                yield self._swept(t) if swept is None else swept
+            else:
+                yield self._held(name, len(t) if name in self.stacked else 1)
+        for name, value in self.parameters:
+            yield float(t[0]) if name == self.wrt else value
+
+    def _swept(self, t: Array) -> torch.Tensor:
+        shape = self._shape(self.wrt)
+        if math.prod(shape) == 1:
+            flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
+            return flat if len(shape) == 1 else flat.reshape(-1, *shape[1:])
+        tensor = self._held(self.wrt, len(t))
+        for index in filter(None, (self.wrt_index, self.mirror)):
+            tensor.view(-1, *shape)[_of_every(index)] = torch.from_numpy(t).to(self.device, self.dtype)
+        return tensor
+
+    def _held(self, name: str, copies: int) -> torch.Tensor:
+        shape = self._shape(name)
+        return self._tensors[name].repeat(copies).reshape(copies * shape[0], *shape[1:])
+
+    @cached_property
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """The held inputs, flattened; a Function is only ever given copies of them."""
+        return {name: torch.tensor(values, dtype=self.dtype, device=self.device) for name, values in self.inputs}
+
+    def _shape(self, name: str) -> Index:
+        """The shape of one copy of an input; a single number travels as a tensor of one element."""
+        return next(each.shape for each in self.op.inputs if each.name == name) or (1,)
+
+    def _chunks(self, count: int) -> Iterator[slice]:
+        size = at_once(self.copy_size) if self.stacked else 1
+        return (slice(first, min(first + size, count)) for first in range(0, count, size))
+
+
+def at_once(size: int) -> int:
+    """How many copies of so many elements are evaluated in one call."""
+    return max(1, min(BATCH_ELEMENTS // size, BATCH_TENSORS if size > 1 else BATCH_NUMBERS))
+
+
+def _of_every(index: Index) -> tuple[Any, ...]:
+    """The element at ``index`` of every copy."""
+    return (slice(None), *index)
+
+
+def _numpy(tensor: torch.Tensor) -> Array:
+    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True))

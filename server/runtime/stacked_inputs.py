@@ -1,0 +1,245 @@
+"""Many copies of the inputs of a Function, each with its own ``wrt``: evaluated together, or one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..numerics.differentiation.noise import Array
+from .failure import Failure, FunctionFailed, Phase, failure_of
+from .section import Section
+from .vjp import Handed, delivered
+
+Indices = NDArray[np.intp]
+Shape = tuple[int, ...]
+
+# Numbers of one call, two MiB of them: a bigger batch is a slower one.
+BATCH_ELEMENTS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Rows:
+    """``grad_input`` for some outputs (outputs × elements of ``wrt``).
+
+    ``gradients`` is None where nothing goes back: for a parameter, and from an output that carries no gradient.
+    ``none`` says that backward returned None, which autograd treats as the zeros that stand there.
+    """
+
+    gradients: Array | None
+    none: bool
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The Function of a section, as a map from all elements of ``wrt`` to all elements of the output ``of``.
+
+    Everything else is held. ``stacked`` names the inputs of which copies lie in one tensor, along the first dimension
+    or, if ``above``, along a new one before it; where it is empty every copy has a call of its own. Of the output only
+    the elements from the first to before the last of ``only`` are looked at, flat, if that is given.
+    """
+
+    section: Section
+    stacked: tuple[str, ...] = ()
+    above: bool = False
+    only: tuple[int, int] | None = None
+
+    @cached_property
+    def here(self) -> Array:
+        """Where ``wrt`` is held, flat in row-major order; a parameter is one number."""
+        held: dict[str, Any] = dict(self.section.inputs)
+        name = self.section.wrt
+        here = np.array(held[name] if name in held else (dict(self.section.parameters)[name],), dtype=np.float64)
+        here.flags.writeable = False
+        return here
+
+    @cached_property
+    def output(self) -> torch.Tensor:
+        """The output of one copy alone. Raises ``FunctionFailed`` where forward fails."""
+        alone = Copies(self.section) if self.stacked else self
+        with torch.no_grad():
+            return self.section.output(alone._called(self.here[None], alone._swept(self.here[None])))
+
+    @property
+    def integer(self) -> str:
+        """The dtype of an output that no gradient can come from; empty for one of real or complex numbers."""
+        dtype = self.output.dtype
+        return "" if dtype.is_floating_point or dtype.is_complex else str(dtype).removeprefix("torch.")
+
+    @cached_property
+    def size(self) -> int:
+        """How many elements the output has."""
+        return self.output.numel()
+
+    def forward(self, points: Array) -> Array:
+        """What is looked at of the output (copies × elements), for every row of ``points`` (copies × elements of wrt).
+
+        Raises ``FunctionFailed``.
+        """
+        with torch.no_grad():
+            parts = [self._flat(some, self._called(some, self._given(some))) for some in self._chunks(points)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def willing(self, points: Array) -> Array:
+        """The same where the Function may refuse some of the points: NaN there."""
+        try:
+            return self.forward(points)
+        except FunctionFailed:
+            if len(points) == 1:
+                return np.full((1, self.size), np.nan)[:, self._seen]
+        alone = Copies(self.section, only=self.only)
+        return np.concatenate([alone.willing(each[None]) for each in points])
+
+    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
+        """Some ``outputs`` of copies in each of which one of the ``elements`` of ``wrt`` is another number of ``t``.
+
+        NaN where the Function refuses it.
+        """
+        size, parts = self._at_once, []
+        for first in range(0, t.size, size):
+            now = slice(first, first + size)
+            points = self.repeated(t[now].size)
+            points[np.arange(len(points)), elements[now]] = t[now]
+            parts.append(self.willing(points)[:, outputs])
+        return np.concatenate(parts)
+
+    def rows(self, which: Indices, grad_output: float) -> Rows:
+        """``grad_input`` for ``grad_output`` at each of these outputs alone, in as few calls as can be.
+
+        Raises ``FunctionFailed``.
+        """
+        parts, size = [], self._at_once if self.stacked else 1
+        for first in range(0, which.size, size):
+            some = which[first : first + size]
+            given = np.zeros((some.size, self.size))
+            given[np.arange(some.size), some] = grad_output
+            pulled = self.pulled(self.repeated(some.size), given)
+            if pulled.gradients is None or some.size == which.size:
+                return pulled
+            parts.append(pulled)
+        return Rows(np.concatenate([each.gradients for each in parts]), any(each.none for each in parts))
+
+    def repeated(self, copies: int) -> Array:
+        """So many copies of where ``wrt`` is held."""
+        points = np.empty((copies, self.here.size))
+        points[:] = self.here
+        return points
+
+    def pulled(self, points: Array, grad_output: Array) -> Rows:
+        """``grad_input`` at every row of ``points`` for that row of ``grad_output``, in one call."""
+        if self.section.sweeps_parameter:
+            return Rows(None, False)
+        leaf = self._swept(points).requires_grad_()
+        # A leaf itself is refused by what works in place.
+        out = self.section.output(self._called(points, leaf.clone() if self._writes else leaf))
+        if not out.requires_grad:
+            return Rows(None, False)
+        if out.numel() != grad_output.size:
+            raise self.wrong(f"returned {self.section.of!r} in several shapes")
+        given = torch.from_numpy(grad_output).to(out.device, out.dtype).reshape(out.shape)
+        try:
+            root: torch.Tensor = Handed.apply(out, given)  # type: ignore[no-untyped-call]
+            gradient = delivered(root, (leaf,))[0]
+        except Exception as error:
+            raise failure_of(error, self.section.op, "backward") from error
+        if gradient is None:
+            return Rows(np.zeros(points.shape), True)
+        return Rows(_numpy(gradient).reshape(points.shape), False)
+
+    def _chunks(self, points: Array) -> Iterator[Array]:
+        size = self._at_once if self.stacked else 1
+        for first in range(0, len(points), size):
+            yield points[first : first + size]
+
+    @property
+    def _seen(self) -> slice:
+        return slice(None) if self.only is None else slice(*self.only)
+
+    @cached_property
+    def _at_once(self) -> int:
+        """How many copies make a batch."""
+        return max(1, BATCH_ELEMENTS // max(self.here.size, self.size))
+
+    def _called(self, points: Array, swept: torch.Tensor) -> Any:
+        section, arguments = self.section, list[Any]()
+        for name, _ in section.inputs:
+            if name == section.wrt:
+                arguments.append(swept)
+            else:
+                arguments.append(self._held(name, len(points)))
+        arguments += [float(points[0, 0]) if name == section.wrt else held for name, held in section.parameters]
+        try:
+            return section.call(*arguments)
+        except FunctionFailed:
+            raise
+        except Exception as error:
+            raise failure_of(error, section.op, self._phase) from error
+
+    def _swept(self, points: Array) -> torch.Tensor:
+        return self._tensor(np.array(points))
+
+    def _given(self, points: Array) -> torch.Tensor:
+        """The points themselves, if they can be handed over; copies of them if not."""
+        return self._tensor(points) if points.flags.writeable and not self._writes else self._swept(points)
+
+    def _tensor(self, points: Array) -> torch.Tensor:
+        tensor = torch.from_numpy(points).to(self.section.device, self.section.dtype)
+        return tensor if self.section.sweeps_parameter else tensor.reshape(self._laid(self.section.wrt, len(points)))
+
+    @cached_property
+    def _writes(self) -> bool:
+        """Whether forward writes to what it is given."""
+        alone, points = Copies(self.section), self.repeated(1)
+        with torch.no_grad():
+            alone._called(points, alone._tensor(points))
+        return not np.array_equal(points[0], self.here, equal_nan=True)
+
+    def _held(self, name: str, copies: int) -> torch.Tensor:
+        if name not in self.stacked:
+            return self._tensors[name].clone().reshape(self._shapes[name])
+        return self._tensors[name].repeat(copies).reshape(self._laid(name, copies))
+
+    def _laid(self, name: str, copies: int) -> Shape:
+        """The shape of the tensor in which so many copies of an input lie."""
+        shape = self._shapes[name]
+        if self.above and self.stacked:
+            return (copies, *shape)
+        return (copies * shape[0], *shape[1:])
+
+    @cached_property
+    def _shapes(self) -> dict[str, Shape]:
+        """The shapes of the inputs; a single number travels as a tensor of one element."""
+        return {each.name: each.shape or (1,) for each in self.section.op.inputs}
+
+    @cached_property
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        section = self.section
+        return {
+            name: torch.tensor(values, dtype=section.dtype, device=section.device) for name, values in section.inputs
+        }
+
+    def _flat(self, points: Array, y: Any) -> Array:
+        out, copies = self.section.output(y), len(points)
+        apart = out.dim() > 0 and out.shape[0] % copies == 0 and out.numel() == copies * self.size
+        if self.stacked and copies > 1 and not apart:
+            raise self.wrong(f"returned {self.section.of!r} of shape {list(out.shape)}")
+        if out.numel() != copies * self.size:
+            raise self.wrong(f"returned {self.section.of!r} in several shapes")
+        return _numpy(out.reshape(copies, self.size)[:, self._seen])
+
+    @property
+    def _phase(self) -> Phase:
+        return "surrogate" if self.section.call is not self.section.op else "forward"
+
+    def wrong(self, message: str) -> FunctionFailed:
+        """The failure of a forward that ``message`` says it returned what it should not."""
+        return FunctionFailed(Failure(self._phase, "WrongShape", f"{self._phase} {message}"))
+
+
+def _numpy(tensor: torch.Tensor) -> Array:
+    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True))

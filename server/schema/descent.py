@@ -1,0 +1,73 @@
+"""The shape of the JSON of ``view=descent``, for the description of the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .section import Asked, Numbers
+
+
+@dataclass(frozen=True)
+class Course:
+    """How one descent ended, after how many steps, and the loss at its start and at its end."""
+
+    ending: Literal[
+        "there",
+        "reached",
+        "stays",
+        "stuck",
+        "small",
+        "settles",
+        "falls",
+        "rises",
+        "level",
+        "oscillates",
+        "diverges",
+        "infinite",
+        "nan",
+        "bare",
+        "failed",
+    ]
+    steps: int
+    first: float | None
+    last: float | None
+    late: bool
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """Where a single number moves: forward along it, or the loss where the output has several elements.
+
+    ``returned`` and ``true`` are the heights of the two descents, step by step.
+    """
+
+    of: Literal["forward", "loss"]
+    x: list[float]
+    y: Numbers
+    returned: Numbers
+    true: Numbers
+
+
+@dataclass(frozen=True)
+class Descent(Asked):
+    """Gradient descent with what backward returns (``returned``) and with the true derivative (``true``).
+
+    The columns have one number for each step: ``step``, ``loss``, ``true_loss``, and for every element that moves
+    ``position``, ``gradient``, ``true_position`` and ``true_gradient``, followed by its index (``position_0_3``)
+    where there are several. ``shape`` is that of what moves, empty for a single number.
+    """
+
+    view: Literal["descent"]
+    sentence: str
+    shape: list[int]
+    lr: float | None
+    steps: int | None
+    goal: list[float]
+    at: float | None
+    random: bool
+    bent: bool
+    returned: Course | None
+    true: Course | None
+    landscape: Landscape | None
+    columns: dict[str, Numbers]

@@ -1,0 +1,100 @@
+"""The shape of the JSON of the surface, for the description of the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .section import Asked, Numbers
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A rectangle around which the field adds up to ``circulation``; ``curl`` is that for each unit of area."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    circulation: float
+    curl: float
+
+
+@dataclass(frozen=True)
+class PotentialTest:
+    """Whether the returned field is the gradient of a function, and of which: ``word``.
+
+    ``judged`` is the share of the plane that could be, ``turning`` the share that is turned in. ``holds`` is null where
+    nothing can be told.
+    """
+
+    word: Literal["forward", "surrogate", "another", "none", "unknown"]
+    sentence: str
+    holds: bool | None
+    judged: float
+    turning: float
+    worst: Turn | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same test for two other elements, over their domains."""
+
+    wrt: str
+    wrt2: str
+    holds: bool | None
+    worst: Turn | None
+
+
+@dataclass(frozen=True)
+class Ridges:
+    """Points at which forward bends, or jumps."""
+
+    x: list[float]
+    y: list[float]
+    jump: list[bool]
+
+
+@dataclass(frozen=True)
+class SurfaceColumns:
+    """``x`` and ``y`` are the axes; all else is row by row of one y.
+
+    ``analytical`` is null for a parameter; ``allowed`` is how far it may be from ``numerical``. ``implied`` is the line
+    integral of what was returned, where that is not the gradient of forward.
+    """
+
+    x: list[float]
+    y: list[float]
+    forward: Numbers
+    analytical_x: Numbers | None
+    numerical_x: Numbers
+    allowed_x: Numbers
+    status_x: list[int]
+    analytical_y: Numbers | None
+    numerical_y: Numbers
+    allowed_y: Numbers
+    status_y: list[int]
+    implied: Numbers | None
+
+
+@dataclass(frozen=True)
+class Surface(Asked):
+    """Two elements swept at once: forward, and both components of its gradient as returned and by differences.
+
+    ``places`` are where the two lie in their tensors, in row-major order; null for a parameter.
+    """
+
+    view: Literal["surface"]
+    wrt2: str | None
+    start2: float | None
+    stop2: float | None
+    sentence: str
+    structure: str | None
+    places: tuple[int | None, int | None]
+    shape: tuple[int, int]
+    statuses: list[str]
+    differs: int
+    potential: PotentialTest | None
+    pairs: list[Pair]
+    ridges: Ridges
+    columns: SurfaceColumns

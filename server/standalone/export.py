@@ -1,0 +1,154 @@
+"""The figure as one file that needs no server: its sliders live on answers that were computed beforehand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..cache.answer_cache import Answers, Gone
+from ..documents.compact import packed
+from ..html.assets import Assets
+from ..html.inline_bundle import Bundle
+from ..html.pages import Pages, View
+from ..protocol.errors import EngineBusy
+from ..supervisor.engine import Answer
+from ..url.address import Address, canonical
+from ..url.numbers import BadQuery
+from .page import parts, single
+from .sliders import Axis, at, axes, number, sample, sections
+from .string_pool import Pool, expected
+
+LARGEST = 32 * 2**20  # bytes of answers in one file
+SECONDS = 60.0  # for all the sections of one file, or of those that tell its size
+PAUSE = 0.1  # seconds until a question is asked again that there was no room for
+TOGETHER = 2  # files in the making
+WEIGHED = 4  # files whose size is being found out
+SAMPLES = 64  # sections from which the size of a file is told
+
+
+class Exports:
+    """Writes the files, and tells beforehand how large they will be."""
+
+    def __init__(self, answers: Answers, pages: Pages, assets: Assets, seconds: float = SECONDS) -> None:
+        self._answers, self._pages, self._assets = answers, pages, assets
+        self._bundle: Bundle | None = None
+        self._made, self._weighed = _Places(TOGETHER, seconds), _Places(WEIGHED, seconds)
+
+    async def size(
+        self, op: dict[str, Any], device: dict[str, Any], address: Address, gone: Gone
+    ) -> tuple[dict[str, int], bool]:
+        """How many ``sections`` the file of ``address`` will have and about how many ``bytes``; whether that lasts.
+
+        Raises ``BadQuery`` where there are too many of either or they take too long, ``EngineBusy`` where too many
+        sizes are asked for at once, and what ``Answers.of`` raises.
+        """
+        async with self._weighed.one(address):
+            asker, grid = _Asker(self._answers, op, device, gone), axes(op, address)
+            data = await _expected(asker, address, grid)
+            present = at(address, {})
+            view = View(op, device, address, canonical(op, present), await asker.answer(present), "")
+            bare, fixed = await asyncio.to_thread(self._weigh, view, grid)
+            return {"sections": number(grid), "bytes": bare + fixed + data}, not asker.failed
+
+    async def file(
+        self, op: dict[str, Any], device: dict[str, Any], address: Address, base: str, gone: Gone
+    ) -> tuple[bytes, bool]:
+        """The page with all its sections in it, and whether it will be the same tomorrow: no Function failed.
+
+        Raises what ``size`` raises. One question after the other is asked, so that whoever comes in between waits for
+        one of them at most.
+        """
+        async with self._made.one(address):
+            asker, grid, pool = _Asker(self._answers, op, device, gone), axes(op, address), Pool()
+            await _expected(asker, address, grid)
+            for section in sections(address, grid):
+                pool.add(await asker.document(section))
+                _check_size(pool.size)
+            present = at(address, {})
+            view = View(op, device, address, canonical(op, present), await asker.answer(present), base)
+            return await asyncio.to_thread(self._write, view, grid, pool), not asker.failed
+
+    def _whole(self) -> Bundle:
+        if self._bundle is None:
+            self._bundle = parts(self._assets)
+        return self._bundle
+
+    def _weigh(self, view: View, grid: tuple[Axis, ...]) -> tuple[int, int]:
+        """The bytes of the page without its answers: its own, and those that every page has alike."""
+        whole = {each.name: getattr(self._whole(), each.name) for each in fields(Bundle)}
+        bare = Bundle(**{name: type(text)() for name, text in whole.items()})
+        fixed = sum(len(text.encode()) for text in whole.values())
+        return len(self._write(view, grid, Pool(), bare)), fixed
+
+    def _write(self, view: View, grid: tuple[Axis, ...], pool: Pool, bare: Bundle | None = None) -> bytes:
+        return single(self._pages, view, grid, pool, bare or self._whole())
+
+
+@dataclass
+class _Places:
+    """Room for so many at once, and for each the ``seconds`` that it may take."""
+
+    free: int
+    seconds: float
+
+    @asynccontextmanager
+    async def one(self, address: Address) -> AsyncIterator[None]:
+        """Take a place; raises ``EngineBusy`` where none is free, and ``BadQuery`` when the time is over."""
+        if self.free == 0:
+            raise EngineBusy
+        self.free -= 1
+        try:
+            async with asyncio.timeout(self.seconds):
+                yield
+        except TimeoutError:
+            if not address.sliders:  # it is not what was asked for that takes so long
+                raise EngineBusy from None
+            raise BadQuery(
+                f"sliders: so many sections could not be computed in {self.seconds:g} s; give fewer values."
+            ) from None
+        finally:
+            self.free += 1
+
+
+@dataclass
+class _Asker:
+    """Asks for one section after the other, as often as it must, and remembers whether any Function ``failed``."""
+
+    answers: Answers
+    op: dict[str, Any]
+    device: dict[str, Any]
+    gone: Gone
+    failed: bool = False
+
+    async def answer(self, section: Address) -> Answer:
+        await asyncio.sleep(0)  # an answer that was kept comes at once, and others want to be served too
+        while not await self.gone():
+            try:
+                return await self.answers.of(self.op, self.device, section.question, self.gone)
+            except EngineBusy:
+                await asyncio.sleep(PAUSE)
+        raise EngineBusy
+
+    async def document(self, section: Address) -> dict[str, Any]:
+        answer = await self.answer(section)
+        self.failed |= answer.header["failure"] is not None
+        return packed(answer, canonical(self.op, section))
+
+
+async def _expected(asker: _Asker, address: Address, grid: tuple[Axis, ...]) -> int:
+    """About how many bytes of answers there will be; raises ``BadQuery`` where they are too many."""
+    found = {places: await asker.document(section) for places, section in sample(address, grid, SAMPLES).items()}
+    data = await asyncio.to_thread(expected, [len(axis.values) for axis in grid], found)
+    _check_size(data)
+    return data
+
+
+def _check_size(data: int) -> None:
+    if data > LARGEST:
+        raise BadQuery(
+            f"sliders: the file would hold about {data / 2**20:.0f} MB of answers; at most {LARGEST >> 20} MB are"
+            " allowed, so give fewer values, or lower count."
+        )

@@ -1,0 +1,103 @@
+"""What is said of a question whose worker did not survive it: a result like any other, without curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..protocol.answer_header import header
+from ..protocol.blank_columns import blank
+from ..protocol.frames import Frame
+from ..protocol.question import Question
+from ..protocol.stack_dump import MOST_COPIES, Fault, last_line
+
+SIGNALS = {
+    "SIGSEGV": "ended with a segmentation fault (SIGSEGV)",
+    "SIGBUS": "ended with a bus error (SIGBUS)",
+    "SIGFPE": "ended with an arithmetic error of the processor (SIGFPE)",
+    "SIGILL": "ended with an instruction the processor does not have (SIGILL)",
+    "SIGABRT": "was aborted by a library (SIGABRT)",
+    "SIGKILL": "was killed (SIGKILL), by somebody or because the memory of this machine ran out",
+    "SIGTERM": "was asked to end by somebody (SIGTERM)",
+    "SIGXCPU": "was ended by the system, which had allowed it less time (SIGXCPU)",
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One that a worker has met: ``kind`` is Timeout, Memory or Processes, ``name`` says how much of what it is.
+
+    ``advice`` goes on after the line that was running.
+    """
+
+    kind: str
+    name: str
+    advice: str = ""
+
+
+UNSAID = " (by a library, or because files were closed or written to that the Function had not opened)"
+COPIES = Limit(
+    "Processes",
+    f"limit of {MOST_COPIES} processes started by os.fork",
+    ", which is to wait for what it starts, or to start nothing",
+)
+
+
+class Lost(Exception):
+    """The worker has ended before it answered, by itself or at a limit of ours.
+
+    ``ended`` is what ``WorkerProcess.reap`` says of it, ``calls`` are those that were under way, innermost first. The
+    message goes on after "The worker process".
+    """
+
+    def __init__(self, ended: str, limit: Limit | None = None, calls: Sequence[Fault] = ()) -> None:
+        self.kind = limit.kind if limit else ended.rpartition(", ")[2]
+        super().__init__(f"was ended at the {limit.name}" if limit else how(ended, located=bool(calls)))
+        self.ended, self.limit, self.calls = ended, limit, tuple(calls)
+
+    @property
+    def ours(self) -> bool:
+        """Whether we ended it, so that asking again would lead to the same."""
+        return self.limit is not None
+
+    def place(self, file: str = "") -> str:
+        """The line that was running, of ``file`` if it was one of those; with what parts it from the rest before it."""
+        last = last_line(self.calls, file)
+        advice = self.limit.advice if self.limit else ""
+        return f"; last line: {last}{advice}" if last else ""
+
+
+def how(ended: str, located: bool) -> str:
+    """What ``WorkerProcess.reap`` says, in words that go on after "The worker process".
+
+    ``located`` says whether it is known where that was: whatever Python ends of itself is.
+    """
+    kind = ended.rpartition(", ")[2]
+    if kind.startswith("exit code "):
+        return f"called exit with code {kind.removeprefix('exit code ')}" if located else f"ended with {kind}{UNSAID}"
+    return SIGNALS.get(kind, f"was ended by a signal ({kind})")
+
+
+def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[str, Any]) -> Frame:
+    """The header of an answer that says how the worker ended, and at which line; no columns."""
+    place = lost.place(op["file"])
+    sentence = f"The worker process {lost} while it computed {question.op}{place}; a new one is starting."
+    kinds = {each["kind"]: each["name"] for each in device["devices"]}
+    place = device["auto"] if question.device == "auto" else question.device
+    shared = header(question, op["title"], op["claim"], {"kind": place, "name": kinds[place]})
+    failure = {
+        "phase": "worker",
+        "kind": lost.kind,
+        "message": sentence,
+        "line": _line(lost, op),
+        "sentence": sentence,
+    }
+    return Frame(shared | blank(sentence, failure, question.view))
+
+
+def _line(lost: Lost, op: dict[str, Any]) -> int | None:
+    """The last line of those shown of the op, from 1."""
+    first, number = op["first_line"], op["source"].count("\n")
+    shown = (call for call in lost.calls if call.lies_in(op["file"]) and first <= call.line < first + number)
+    return next((call.line - first + 1 for call in shown), None)

@@ -1,0 +1,248 @@
+"""The door: questions in, answers out, and behind it a worker process that may die but is always replaced."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
+from typing import Any
+
+from ..protocol.errors import OUTCOMES, BadQuestion, EngineBusy, NoOp, Unsolved
+from ..protocol.frames import Frame
+from ..protocol.job import Work
+from ..protocol.load_error import trouble
+from ..protocol.question import Question
+from .crash_report import Lost, explained
+from .supervisor import Account, Succession
+from .unsolved import unsolved
+from .worker_process import WorkerProcess
+
+QUEUE = 64
+AGAIN = 60.0  # seconds until a Function whose worker was lost is tried again
+REMEMBERED = 512  # descriptions of a visitor's Functions, each under one recipe
+
+Answer = Frame
+Catalogue = dict[str, dict[str, Any]]
+
+
+class Engine:
+    """Holds one worker process. Everything is awaited in the one event loop that called ``connect``."""
+
+    def __init__(self, process: WorkerProcess, account: Account | None = None) -> None:
+        self._workers = Succession(process, account or Account())
+        self.outcomes = self._workers.account.outcomes
+        self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
+        self._before: dict[tuple[str, str], str] = {}
+        self._waiting = 0
+        self._idle = asyncio.Event()  # nobody waits
+        self._turn = asyncio.Lock()
+
+    @classmethod
+    def spawn(cls, work: Work | None = None) -> Engine:
+        """Start the worker, by default that of the gallery; it loads torch while the caller goes on."""
+        return cls(WorkerProcess(work or Work()))
+
+    async def connect(self) -> None:
+        """Listen to the worker from now on."""
+        self._living = asyncio.create_task(self._workers.last())
+
+    async def close(self) -> None:
+        """End the worker and leave nothing behind."""
+        self._living.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._living
+        await self._workers.close()
+
+    @property
+    def work(self) -> Work:
+        """What its workers are for."""
+        return self._workers.work
+
+    @property
+    def broken(self) -> str:
+        """The sentence that says why there are no answers; empty while there are."""
+        return self._workers.broken
+
+    @property
+    def restarts(self) -> int:
+        """How many workers were replaced."""
+        return self._workers.account.restarts
+
+    @property
+    def ready(self) -> bool:
+        """Whether a worker listens and has loaded its ops."""
+        return self._workers.life.listens and not self.broken
+
+    @property
+    def starting(self) -> bool:
+        """Whether the ops are not known yet; later, while a worker is replaced, they are."""
+        return not self._workers.hello and not self.broken
+
+    @property
+    def waiting(self) -> int:
+        """How many have asked, and are not answered yet."""
+        return self._waiting
+
+    @property
+    def worker(self) -> int:
+        """The number of the process that there is now."""
+        return self._workers.life.pid
+
+    @property
+    def trouble(self) -> dict[str, Any] | None:
+        """Why the ops could not be loaded, where in the visitor's file; None while nothing is broken."""
+        if not self.broken:
+            return None
+        return trouble(self.broken) | self._workers.greeting.get("trouble", {}) | {"sentence": self.broken}
+
+    @property
+    def files(self) -> list[str]:
+        """The visitor's files that the last worker has read, as absolute paths."""
+        return list(self._workers.greeting.get("files", ()))
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on what the visitor's files do when they are loaded."""
+        return list(self._workers.hello.get("notes", ()))
+
+    async def wait_ready(self) -> None:
+        """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
+        async with self._place():
+            await self._workers.listening()
+
+    async def waits_for(self, name: str) -> bool:
+        """Whether nothing is known yet of what may be the op of that name."""
+        return self.starting
+
+    async def idle(self) -> None:
+        """Return when nobody waits for an answer."""
+        if self._waiting:
+            await self._idle.wait()
+
+    async def catalogue(self) -> Catalogue:
+        """What there is to ask about, by op name."""
+        await self._known()
+        catalogue: Catalogue = self._workers.hello["catalogue"]
+        return catalogue
+
+    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+        """One op, whole; a visitor's own as it is called by ``recipe``, or as inference finds, where that is empty.
+
+        Raises ``NoOp``, ``Unsolved``, ``BadQuestion`` for a recipe that cannot be, and what ``answer`` raises.
+        """
+        known = await self.stub(name)
+        if not known.get("own"):
+            return known
+        key = (known["digest"], name, recipe)
+        if key not in self._described:
+            told = await self._told("describe", known, recipe)
+            self._described[key] = told
+            if told.get("lost"):  # it may go better after a while
+                asyncio.get_running_loop().call_later(AGAIN, self._described.pop, key, None)
+            while len(self._described) > REMEMBERED:
+                self._described.popitem(last=False)
+        self._described.move_to_end(key)
+        told = self._described[key]
+        if "unsolved" in told:
+            raise Unsolved(told["unsolved"])
+        described: dict[str, Any] = told["op"]
+        return described
+
+    @property
+    def recipes(self) -> dict[tuple[str, str], str]:
+        """What each Function is called by, or was when that worked last, under each recipe that was asked for."""
+        told = {key: each["op"]["recipe"] for key, each in self._described.items() if "op" in each}
+        now = {(name, asked): used for (_, name, asked), used in told.items() if used}
+        return dict(list({**self._before, **now}.items())[-REMEMBERED:])
+
+    def inherit(self, recipes: dict[tuple[str, str], str]) -> None:
+        """Know what worked before the file was saved."""
+        self._before = recipes
+
+    async def test(self, name: str, recipe: str = "") -> str:
+        """The op as a test file for pytest; raises what ``op`` raises."""
+        told = await self._told("test", await self.stub(name), recipe)
+        if "unsolved" in told:
+            raise Unsolved(told["unsolved"])
+        return str(told["test"])
+
+    async def stub(self, name: str) -> dict[str, Any]:
+        """What is known of an op without calling it; raises ``NoOp``."""
+        known = (await self.catalogue()).get(name)
+        if known is None:
+            raise NoOp(name)
+        return known
+
+    async def device(self) -> dict[str, Any]:
+        """The devices of this machine and the release of torch."""
+        await self._known()
+        device: dict[str, Any] = self._workers.hello["device"]
+        return device
+
+    async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
+        """The section asked for, or the explanation that the worker did not survive the question.
+
+        ``gone`` is asked, if the question had to wait, whether its client has left. Raises ``BadQuestion``,
+        ``EngineBusy``, ``EngineBroken`` and ``EngineFault``.
+        """
+        try:
+            frame = await self._answered(question, gone)
+        except tuple(OUTCOMES) as problem:
+            self.outcomes[OUTCOMES[type(problem)]] += 1
+            raise
+        phase = (frame.header["failure"] or {"phase": ""})["phase"]
+        self.outcomes[{"": "answered", "worker": "lost"}.get(phase, "failed")] += 1
+        return frame
+
+    async def _answered(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
+        try:
+            before = self._before.get((question.op, question.recipe), "")
+            return await self._asked({"question": asdict(question) | ({"before": before} if before else {})}, gone)
+        except Lost as lost:
+            return explained(lost, question, await self.stub(question.op), await self.device())
+
+    async def _told(self, what: str, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
+        before = self._before.get((stub["name"], recipe), "")
+        try:
+            return (await self._asked({what: {"op": stub["name"], "recipe": recipe, "before": before}}, None)).header
+        except Lost as lost:
+            return {"unsolved": unsolved(lost, stub, recipe), "lost": True}
+
+    async def _asked(self, asked: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
+        """What the worker says; raises ``Lost`` where it did not survive the question."""
+        async with self._place():
+            waited = self._turn.locked()
+            async with self._turn:
+                if waited and gone is not None and await gone():
+                    raise EngineBusy
+                try:
+                    frame = await self._workers.ask(asked)
+                except Lost as lost:
+                    if lost.ours:
+                        raise
+                    # To ask twice changes nothing, and the worker may have been ended by something else.
+                    frame = await self._workers.ask(asked)
+        if "bad" in frame.header:
+            raise BadQuestion(frame.header["bad"])
+        return frame
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        if self._waiting >= QUEUE:
+            raise EngineBusy
+        self._waiting += 1
+        self._idle.clear()
+        try:
+            yield
+        except asyncio.CancelledError:  # the server is ending, and its time to finish is over
+            raise EngineBusy from None
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._idle.set()
+
+    async def _known(self) -> None:
+        if self.broken or not self._workers.hello:
+            await self.wait_ready()

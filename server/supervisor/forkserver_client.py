@@ -1,0 +1,236 @@
+"""The zygote as the server sees it: it is asked for workers, and tells of their births and of their ends."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from queue import SimpleQueue
+from typing import Any
+
+from ..paths import PACKAGE, source_files
+from ..protocol.job import Work
+from ..protocol.python_command import ONE_THREAD, python
+
+KILLED = -int(signal.SIGKILL)
+LONGEST = 4096  # bytes of what the zygote tells
+
+
+class Birth:
+    """A worker that was asked for. ``pid`` is 0 before it is born and after it has ended."""
+
+    def __init__(self, nursery: Nursery, ended: Callable[[], None]) -> None:
+        self.pid, self.number = 0, 0
+        self.code: int | None = None
+        self._nursery, self._ended = nursery, ended
+
+    def kill(self) -> None:
+        """End it and the processes of its session now, or as soon as it is born."""
+        with self._nursery.change:
+            if self.code is None:
+                self.signal(signal.SIGKILL)
+                if not self.pid:
+                    self.end(KILLED)
+        self._nursery.look_round()
+
+    def signal(self, sign: signal.Signals) -> None:
+        """Send the worker a signal; one that ends goes to the whole session."""
+        with self._nursery.change, suppress(ProcessLookupError, PermissionError):
+            if self.pid:
+                os.kill(self.pid, sign)
+                if sign == signal.SIGKILL:
+                    os.killpg(self.pid, sign)
+
+    def give_up(self) -> None:
+        """It does not end, or nobody tells: end the process that should, and all that it has forked."""
+        self._nursery.abandon()
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """Its exit code, a signal as its negative; None if it lives longer than that."""
+        with self._nursery.change:
+            self._nursery.change.wait_for(lambda: self.code is not None, seconds)
+        return self.code
+
+    def end(self, code: int) -> None:
+        """It is known how it has ended."""
+        self.pid, self.code = 0, code
+        self._nursery.change.notify_all()
+        self._ended()
+
+
+class Nursery:
+    """One zygote: started at once, while the caller goes on; raises ``OSError`` where it cannot be."""
+
+    def __init__(self) -> None:
+        self.stamp = stamp()
+        self.change = threading.Condition(threading.RLock())
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._expected: deque[Birth] = deque()
+        self._living: dict[int, Birth] = {}
+        self._proven = False  # whether it has ever forked, or was not waited for
+        self._left = False  # whether nobody will ask it again
+        self.ended = False
+        started: SimpleQueue[OSError | None] = SimpleQueue()
+        # The zygote ends with the thread that starts it. So that is one which lives as long as this process does.
+        threading.Thread(target=self._attend, args=(theirs, started), name="zygote", daemon=True).start()
+        problem = started.get()
+        if problem is not None:
+            self._socket.close()
+            raise problem
+
+    @property
+    def barren(self) -> bool:
+        """Whether it has ended before it forked anything, and not by us."""
+        return self.ended and not self._proven
+
+    def ask(self, work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birth:
+        """Have a worker made that works on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
+        surroundings = {"cwd": _here(), "environment": os.environ | ONE_THREAD}
+        request = json.dumps({"work": asdict(work), **surroundings}).encode()
+        birth = Birth(self, ended)
+        with self.change:
+            if self.ended:
+                raise ConnectionResetError("the process that workers are copies of has just ended")
+            self._expected.append(birth)
+            try:
+                socket.send_fds(self._socket, [request], [channel, notes])
+            except OSError:
+                self._expected.pop()
+                raise
+        return birth
+
+    def leave(self) -> None:
+        """Let it end, as soon as its last worker has."""
+        self._left = True
+        self.look_round()
+
+    def look_round(self) -> None:
+        """End the zygote where nobody waits for it."""
+        with self.change:
+            wanted = bool(self._living) or any(birth.code is None for birth in self._expected)
+            if self.ended or wanted:
+                return
+            if self._expected and not self._proven:  # it may never be done with loading
+                self._proven = True
+                self._zygote.kill()
+            elif self._left:
+                self.close()
+
+    def abandon(self) -> None:
+        """End it now, even where it does not listen: stopped by a signal, say."""
+        self._zygote.kill()
+
+    def close(self) -> None:
+        """Let it end now, and its workers with it."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _attend(self, theirs: socket.socket, started: SimpleQueue[OSError | None]) -> None:
+        try:
+            with theirs:
+                self._zygote = subprocess.Popen(  # noqa: S603
+                    [*python(), "-m", f"{PACKAGE}.server.worker.forkserver", str(theirs.fileno())],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    env=os.environ | ONE_THREAD,
+                    start_new_session=True,
+                )
+        except OSError as problem:
+            started.put(problem)
+            return
+        started.put(None)
+        with suppress(ConnectionResetError):
+            while said := self._socket.recv(LONGEST):
+                self._hear(json.loads(said))
+        self._bury_all(self._zygote.wait())
+
+    def _hear(self, said: dict[str, Any]) -> None:
+        with self.change:
+            if "born" in said:
+                self._proven = True
+                birth = self._expected.popleft()
+                birth.pid = birth.number = said["born"]
+                self._living[birth.pid] = birth
+                if birth.code is not None:  # nobody wants it any more
+                    birth.signal(signal.SIGKILL)
+            else:
+                birth = self._living.pop(said["ended"])
+                birth.signal(signal.SIGKILL)  # those of its session that it has left behind
+                birth.end(said["code"] if birth.code is None else birth.code)
+                with suppress(OSError):
+                    self._socket.send(json.dumps({"bury": said["ended"]}).encode())
+        self.look_round()
+
+    def _bury_all(self, code: int) -> None:
+        with self.change:
+            self.ended = True
+            self._socket.close()
+            for birth in (*self._expected, *self._living.values()):
+                if birth.code is None:
+                    birth.end(code)
+            self._expected.clear()
+            self._living.clear()
+
+
+_turn = threading.Lock()
+_nurseries: list[Nursery] = []  # the one to ask now; none, where none is there yet
+
+
+def ask(work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birth:
+    """Have a worker made by the zygote, which is started, if need be, or replaced when the code has changed.
+
+    Raises ``OSError`` where that cannot be, and once after a zygote has ended before it had made any.
+    """
+    with _turn:
+        now = _nurseries.pop() if _nurseries else None
+        if now is not None and now.barren:
+            raise ConnectionResetError("the process that workers are copies of has ended while it was loading")
+        if now is None or now.ended or now.stamp != stamp():
+            if now is not None:
+                now.leave()
+            now = Nursery()
+        _nurseries.append(now)
+        return now.ask(work, channel, notes, ended)
+
+
+def stamp() -> int:
+    """A number that differs when a file of ops/ or server/ does, or what Python itself is told."""
+    told = [python(), sorted(each for each in os.environ.items() if each[0].startswith("PYTHON"))]
+    files = []
+    for file in source_files():
+        with suppress(OSError):
+            state = os.stat(file)
+            files.append((file, state.st_mtime_ns, state.st_size))
+    return hash(repr((told, files)))
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # the folder is gone
+        return os.sep
+
+
+def _close() -> None:
+    for nursery in _nurseries:
+        nursery.close()
+
+
+def _begin_anew() -> None:
+    """In a copy of this process, where nobody listens to the zygote."""
+    global _turn
+    _turn = threading.Lock()
+    _nurseries.clear()
+
+
+atexit.register(_close)
+os.register_at_fork(after_in_child=_begin_anew)

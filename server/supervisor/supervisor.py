@@ -1,0 +1,148 @@
+"""One worker after the other: whoever ends is replaced, until it is known that none can load its ops."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..protocol.errors import EngineBroken, EngineFault
+from ..protocol.frames import Frame
+from ..protocol.job import Work
+from .connection import Life
+from .crash_report import Lost
+from .failed_start import unloaded
+from .worker_process import WorkerProcess
+
+STARTS = 3  # workers of the gallery in a row that may end while they load
+PAUSE = 1.0  # seconds until a worker that could not be started, or does not stay, is tried again
+FALLS = 3  # workers in a row that have ended before anything was asked of them
+CLOSED = "The worker that was asked has made room for a newer one, or the server is ending; ask again."
+
+
+def _to_nobody(files: list[str], since: float) -> None:
+    """Nobody follows the files."""
+
+
+@dataclass
+class Account:
+    """What is counted of workers, whichever engines they belong to, one after the other; it never goes back.
+
+    ``outcomes`` of the questions, ``restarts`` of workers. ``late`` is told of the visitor's files that were read while
+    something was asked, as paths, and when that was asked.
+    """
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    restarts: int = 0
+    late: Callable[[list[str], float], None] = _to_nobody
+
+
+class Succession:
+    """The worker there is now, and what was heard of it.
+
+    ``hello`` is the greeting of the last that could load its ops, ``greeting`` that of the last one; ``broken`` is the
+    sentence that says why there are no answers.
+    """
+
+    def __init__(self, process: WorkerProcess, account: Account) -> None:
+        self.work: Work = process.work
+        self.life = Life(process)
+        self.hello: dict[str, Any] = {}
+        self.greeting: dict[str, Any] = {}
+        self.broken = ""
+        self.account = account
+        self._change = asyncio.Condition()  # of the worker that listens, or of `broken`
+
+    async def listening(self) -> Life:
+        """The worker, as soon as it listens; raises ``EngineBroken`` when none will."""
+        async with self._change:
+            await self._change.wait_for(lambda: self.life.listens or self.broken)
+        if self.broken:
+            raise EngineBroken(self.broken)
+        return self.life
+
+    async def ask(self, asked: dict[str, Any]) -> Frame:
+        """The answer of the worker, as soon as it listens; raises ``EngineBroken``, ``EngineFault``, ``Lost``."""
+        life, since = await self.listening(), time.time()
+        frame = await life.ask(asked)
+        if late := frame.header.pop("read", None):
+            self.account.late(late, since)
+        if "fault" in frame.header:
+            raise EngineFault(frame.header["fault"])
+        return frame
+
+    async def last(self) -> None:
+        """Attend to one worker after the other, until the ops are known to be broken."""
+        try:
+            starts = falls = 0
+            while not self.broken:
+                lost = await self._attend(self.life)
+                falls = 0 if self.life.asked else falls + 1
+                starts = 0 if self.life.greeted else starts + 1
+                if starts == STARTS or (starts and self._is_to_blame(lost)):
+                    self.broken = self.broken or self._unloaded(lost)
+                if not self.broken:
+                    await asyncio.sleep(PAUSE if falls >= FALLS else 0.0)
+                    await self._replace()
+        except Exception as problem:
+            logging.getLogger("uvicorn.error").exception("no worker is attended to any more")
+            self.broken = (
+                f"A fault of Gradloupe itself ({type(problem).__name__}: {problem}); see the log, and restart it."
+            )
+        await self._tell()
+
+    async def close(self) -> None:
+        """End the worker that there is; whoever still waits for one is told that none will come."""
+        await self.life.close()
+        self.broken = self.broken or CLOSED
+        await self._tell()
+
+    async def _attend(self, life: Life) -> Lost:
+        """Greet the worker, wait for its end, and say how that came."""
+        loss: Lost | None = None
+        try:
+            hello = await life.begin()
+        except Lost as lost:
+            loss = lost
+            if lost.ours:
+                self.broken = self._unloaded(lost)
+        else:
+            self.greeting = hello
+            self.broken = hello.get("broken", "")
+            if life.greeted:
+                self.hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
+            await self._tell()
+        assert life.ended is not None
+        ended = await asyncio.shield(life.ended)  # it goes on when nobody attends to it any more
+        return loss or Lost(ended)
+
+    async def _replace(self) -> None:
+        """Start the next worker, as soon as the system lets us."""
+        while True:
+            try:
+                self.life = Life(WorkerProcess(self.work))
+                self.account.restarts += 1
+            except OSError as problem:
+                self.broken = f"No worker process can be started ({problem}); that is tried again every second."
+                await self._tell()
+                await asyncio.sleep(PAUSE)
+            else:
+                self.broken = ""
+                return
+
+    async def _tell(self) -> None:
+        async with self._change:
+            self._change.notify_all()
+
+    def _is_to_blame(self, lost: Lost) -> bool:
+        """Whether it was the visitor's file that has ended the worker, which it would do again."""
+        return bool(self.work.targets and self.life.pid and lost.kind != "SIGKILL")
+
+    def _unloaded(self, lost: Lost) -> str:
+        self.greeting = unloaded(lost, self.work)
+        broken: str = self.greeting["broken"]
+        return broken

@@ -1,0 +1,180 @@
+"""A worker process, and this side of the channel to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from ..paths import PACKAGE
+from ..protocol.job import Work
+from ..protocol.python_command import ONE_THREAD, python
+from ..protocol.stack_dump import TOO_MANY, Fault, faults
+from . import forkserver_client
+
+FORKS = sys.platform == "linux"  # elsewhere the libraries under torch do not survive it
+WHERE = signal.SIGUSR2  # asks a worker to note where it is
+LONGEST = 2**20  # bytes that are read of what it has noted
+UNTOLD = 10.0  # seconds until it is not believed any more that the end of a killed process will be told
+
+
+class WorkerProcess:
+    """A worker in a session of its own, so that Ctrl-C in the terminal reaches only the server.
+
+    It is forked from a process that has imported torch, or started by itself where that cannot be. Raises ``OSError``
+    where no process can be started.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self._notes = _nameless_file()
+        self.channel, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._child = _started(work, theirs.fileno(), self._notes, self._hang_up)
+            except OSError:
+                self._close()
+                raise
+
+    @property
+    def deadline(self) -> float:
+        """How many seconds a question may take."""
+        return self.work.deadline
+
+    @property
+    def pid(self) -> int:
+        """Its number; 0 until it is known, which may take as long as torch loads."""
+        return self._child.number
+
+    def waited(self) -> float:
+        """Seconds for which it was ready to compute and others had the processors; 0 where that is not told."""
+        try:
+            return 1e-9 * int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1])
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
+    def kill(self) -> None:
+        """End the process and whatever it has started, now."""
+        self._child.kill()
+
+    def locate(self) -> None:
+        """Have it note where it is; ``faults`` tells it soon after."""
+        self._child.signal(WHERE)
+
+    def faults(self) -> tuple[Fault, ...]:
+        """The calls under way when it ended or was located, innermost first; none if it could not say."""
+        return faults(self._noted())
+
+    @property
+    def copied(self) -> bool:
+        """Whether it has ended itself because it was copied (``os.fork``) again and again."""
+        return TOO_MANY in self._noted()
+
+    def reap(self) -> str:
+        """Wait for the end, kill what lingers after the channel has closed, and say how the end came."""
+        code = self._child.wait(1)
+        if code is None:
+            self.kill()
+            code = self._child.wait(UNTOLD)
+        if code is None:
+            self._child.give_up()
+            code = self._child.wait()
+        self._close()
+        assert code is not None
+        if code >= 0:
+            return f"exit code {code}"
+        with suppress(ValueError):
+            return f"signal {-code}, {signal.Signals(-code).name}"
+        return f"signal {-code}"
+
+    def _hang_up(self) -> None:
+        # What it has started, and is out of reach, may still hold its end of the channel.
+        with suppress(OSError):
+            self.channel.shutdown(socket.SHUT_RDWR)
+
+    def _noted(self) -> str:
+        if self._notes < 0:
+            return self._last_noted
+        with suppress(OSError):
+            return os.pread(self._notes, LONGEST, 0).decode("ascii", "replace")
+        return ""
+
+    def _close(self) -> None:
+        self._last_noted, notes = self._noted(), self._notes
+        self._notes = -1
+        self.channel.close()
+        if notes >= 0:
+            os.close(notes)
+
+
+class _Spawned:
+    """A worker that was started by itself, and loads torch by itself; as ``nursery.Birth``."""
+
+    def __init__(self, work: Work, channel: int, notes: int) -> None:
+        self._child = subprocess.Popen(  # noqa: S603
+            [*python(), "-m", f"{PACKAGE}.server.worker.main", str(channel), str(notes), json.dumps(asdict(work))],
+            pass_fds=[channel, notes],
+            stdin=subprocess.DEVNULL,
+            env=os.environ | ONE_THREAD,
+            start_new_session=True,
+        )
+        self.number = self._child.pid
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.number, signal.SIGKILL)
+
+    def give_up(self) -> None:
+        self.kill()
+
+    def signal(self, sign: signal.Signals) -> None:
+        self._child.send_signal(sign)
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(seconds)
+            self.kill()  # what it has left behind
+        return self._child.returncode
+
+
+def _started(work: Work, channel: int, notes: int, hang_up: Callable[[], None]) -> forkserver_client.Birth | _Spawned:
+    _stay()
+    if FORKS:
+        with suppress(OSError):
+            return forkserver_client.ask(work, channel, notes, hang_up)
+    return _Spawned(work, channel, notes)
+
+
+def _stay() -> None:
+    """Go back to where the server was started, if that folder was deleted or moved, and another has been put there."""
+    with suppress(OSError):
+        for path, before in list(_home.items()):
+            now = os.stat(path)
+            if os.path.samestat(os.stat("."), before) and not os.path.samestat(now, before):
+                os.chdir(path)
+                _home[path] = now
+
+
+def _where() -> dict[str, os.stat_result]:
+    with suppress(OSError):  # the folder is gone already
+        return {os.getcwd(): os.stat(".")}
+    return {}
+
+
+_home = _where()
+
+
+def _nameless_file() -> int:
+    if sys.platform == "linux":
+        return os.memfd_create("gradloupe")
+    from tempfile import TemporaryFile
+
+    with TemporaryFile() as file:
+        return os.dup(file.fileno())

@@ -1,0 +1,200 @@
+"""Addresses of sections: every control as text, and the shortest address that says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+from urllib.parse import quote
+
+from ..protocol.question import VIEWS, Element, Question, Value
+from .numbers import write
+
+LAYOUTS = ("stacked", "overlaid")
+THEMES = ("auto", "light", "dark")
+PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
+COUNT = 401
+UNBOUNDED = 3  # how far a parameter without a bound is swept from its default
+
+
+@dataclass(frozen=True)
+class Address:
+    """A question, and how what it asks for is shown.
+
+    ``hide`` are those of ``PARTS`` that are left out; ``width`` and ``height`` are pixels, None where the
+    representation chooses; ``sliders`` are the controls that stay live in a file of its own, each with its number of
+    values.
+    """
+
+    question: Question
+    layout: str = LAYOUTS[0]
+    theme: str = THEMES[0]
+    hide: tuple[str, ...] = ()
+    width: int | None = None
+    height: int | None = None
+    sliders: tuple[tuple[str, int], ...] = ()
+
+
+def curves_only(address: Address) -> Address:
+    """The address of the main figure, whatever is looked at more closely below it."""
+    return replace(
+        address,
+        question=replace(
+            address.question,
+            view=VIEWS[0],
+            at=None,
+            compile=False,
+            lr=None,
+            steps=None,
+            goal=None,
+            wrt2=None,
+            start2=None,
+            stop2=None,
+        ),
+    )
+
+
+def plain(address: Address) -> Address:
+    """What is shown, whatever it is dressed in."""
+    return replace(address, theme=THEMES[0], hide=(), width=None, height=None, sliders=())
+
+
+def ranged(address: Address, span: tuple[float, float]) -> Address:
+    """The same between other ends."""
+    return replace(address, question=replace(address.question, start=span[0], stop=span[1]))
+
+
+def bounds(parameter: dict[str, Any]) -> tuple[float, float]:
+    """What a numeric parameter may be, infinities included."""
+    low, high = parameter["minimum"], parameter["maximum"]
+    return (float("-inf") if low is None else low, float("inf") if high is None else high)
+
+
+def extents(op: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """By name the interval to look at first: an input's domain, and what a numeric parameter has for bounds."""
+    domains = {each["name"]: (each["domain"][0], each["domain"][1]) for each in op["inputs"]}
+    return domains | {each["name"]: _around(each) for each in op["parameters"] if each["kind"] in ("float", "int")}
+
+
+def _around(parameter: dict[str, Any]) -> tuple[float, float]:
+    low, middle, high = parameter["minimum"], parameter["default"], parameter["maximum"]
+    return (middle - UNBOUNDED if low is None else low, middle + UNBOUNDED if high is None else high)
+
+
+def default(op: dict[str, Any], wrt: Element | None = None) -> Address:
+    """The address of an op without a query, or with nothing but ``wrt`` in it."""
+    wrt = wrt or Element(op["wrt"]["name"], tuple(op["wrt"]["index"]))
+    start, stop = extents(op)[wrt.name]
+    return Address(
+        Question(
+            op=op["name"],
+            wrt=wrt,
+            of=Element(op["of"]["name"], tuple(op["of"]["index"])),
+            start=start,
+            stop=stop,
+            count=COUNT,
+            parameters={each["name"]: each["default"] for each in op["parameters"]},
+            inputs={each["name"]: tuple(map(float, each["values"])) for each in op["inputs"]},
+            dtype=op["dtype"],
+            recipe=op["usual_recipe"],
+        )
+    )
+
+
+def beside(op: dict[str, Any], wrt: Element) -> Element | None:
+    """What a surface sweeps beside ``wrt`` where nothing is said; None where there is no other number to sweep.
+
+    The same element of the next input, where the outputs are as large as both; else the next element of its tensor,
+    the next input, or a float parameter.
+    """
+    inputs = {each["name"]: each["shape"] for each in op["inputs"]}
+    names, shape = list(inputs), inputs.get(wrt.name, [])
+    others = names[names.index(wrt.name) + 1 :] + names[: names.index(wrt.name)] if wrt.name in names else names
+    size = prod(shape)
+    if wrt.name in names and all(prod(out["shape"]) == size for out in op["outputs"]):
+        for name in others:
+            if inputs[name] == shape:
+                return Element(name, wrt.index)
+    if wrt.name in names and size > 1:
+        return Element(wrt.name, _next(wrt.index, shape))
+    numbers = [each["name"] for each in op["parameters"] if each["kind"] == "float" and each["name"] != wrt.name]
+    first = [Element(name, (0,) * len(inputs[name]) if prod(inputs[name]) > 1 else ()) for name in others]
+    return next(iter([*(each for each in first if prod(inputs[each.name])), *map(Element, numbers)]), None)
+
+
+def _next(index: tuple[int, ...], shape: list[int]) -> tuple[int, ...]:
+    """The element after this one in row-major order, the first one after the last."""
+    found, carry = [], 1
+    for i, n in zip(reversed(index), reversed(shape), strict=True):
+        carry, here = divmod(i + carry, n)
+        found.append(here)
+    return tuple(reversed(found))
+
+
+def texts(address: Address) -> dict[str, str]:
+    """The text of every control by its name in the address; empty where the numerics shall choose."""
+    asked = address.question
+    numbers = {"step": asked.step, "atol": asked.atol, "rtol": asked.rtol}
+    return {
+        **{name: spelled(value) for name, value in asked.parameters.items()},
+        **{name: ",".join(map(write, values)) for name, values in asked.inputs.items()},
+        "wrt": str(asked.wrt),
+        "of": str(asked.of),
+        "start": write(asked.start),
+        "stop": write(asked.stop),
+        "count": write(asked.count),
+        "grad_output": write(asked.grad_output),
+        "order": str(asked.order),
+        "dtype": asked.dtype,
+        "device": asked.device,
+        **{name: "" if value is None else write(value) for name, value in numbers.items()},
+        "layout": address.layout,
+        "theme": address.theme,
+        "hide": ",".join(address.hide),
+        "width": _size(address.width),
+        "height": _size(address.height),
+        "sliders": ",".join(f"{name}:{values}" if values else name for name, values in address.sliders),
+        "view": asked.view,
+        "at": "" if asked.at is None else write(asked.at),
+        "compile": spelled(asked.compile),
+        "lr": "" if asked.lr is None else write(asked.lr),
+        "steps": "" if asked.steps is None else write(asked.steps),
+        "goal": "" if asked.goal is None else ",".join(map(write, asked.goal)),
+        "wrt2": "" if asked.wrt2 is None else str(asked.wrt2),
+        "start2": "" if asked.start2 is None else write(asked.start2),
+        "stop2": "" if asked.stop2 is None else write(asked.stop2),
+        "recipe": asked.recipe,
+    }
+
+
+def defaults(op: dict[str, Any], wrt: Element) -> dict[str, str]:
+    """What the address may leave out, by name in the declared order; ``start`` and ``stop`` are those of ``wrt``."""
+    return texts(default(op, wrt)) | {"wrt": texts(default(op))["wrt"]}
+
+
+def canonical(op: dict[str, Any], address: Address, place: str = "/ops/{name}") -> str:
+    """The shortest path and query of this section: declared order, defaults left out; ``place`` is the path."""
+    usual = defaults(op, address.question.wrt) | _defaults_beside(op, address.question)
+    differing = [(name, text) for name, text in texts(address).items() if text != usual[name]]
+    query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in differing)
+    return place.format(name=op["name"]) + (f"?{query}" if query else "")
+
+
+def _defaults_beside(op: dict[str, Any], asked: Question) -> dict[str, str]:
+    """What the address of a surface may leave out of its second element."""
+    if asked.wrt2 is None:
+        return {}
+    low, high = extents(op)[asked.wrt2.name]
+    return {"wrt2": str(beside(op, asked.wrt)), "start2": write(low), "stop2": write(high)}
+
+
+def _size(pixels: int | None) -> str:
+    return "" if pixels is None else str(pixels)
+
+
+def spelled(value: Value, number: Callable[[float], str] = write) -> str:
+    """The word for the value of a parameter, numbers as ``number`` writes them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else number(value)

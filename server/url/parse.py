@@ -1,0 +1,242 @@
+"""The grammar of the address: a query string in, a question out, or one sentence about what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from ..protocol.question import VIEWS, Question, Value
+from .address import LAYOUTS, PARTS, THEMES, Address, bounds, default
+from .elements import element, second, shapes, suggestion, sweepable
+from .numbers import LARGEST, BadQuery, read_float, read_int, shown
+
+LONGEST = 16_384  # bytes of a query string
+COUNTS = (2, 5001)
+DTYPES = {
+    "float64": LARGEST,
+    "float32": 3.4e38,
+    "bfloat16": 3.3e38,
+    "float16": 65504.0,
+}  # how large their numbers may be
+NAMES = (
+    *("wrt", "of", "start", "stop", "count", "grad_output", "order", "dtype", "device"),
+    *(
+        "step",
+        "atol",
+        "rtol",
+        "layout",
+        "view",
+        "at",
+        "compile",
+        "lr",
+        "steps",
+        "goal",
+        "wrt2",
+        "start2",
+        "stop2",
+        "theme",
+        "hide",
+        "width",
+        "height",
+        "sliders",
+        "recipe",
+    ),
+)
+ORDERS = ("1", "2")
+STEPS = (1, 500)  # of a descent
+WIDTHS, HEIGHTS = (200, 2400), (150, 2400)  # pixels
+VALUES = (2, 41)  # of one slider
+# What newsletters and social sites append to links that pass through them.
+TRACKER = re.compile(r"utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid", re.ASCII)
+
+
+class LongQuery(BadQuery):
+    """The query string is longer than any question needs."""
+
+
+def recipe_in(query: str) -> str:
+    """How the query says that a visitor's own Function is called, empty where it says nothing; raises ``BadQuery``."""
+    _check_length(query)
+    return dict(parse_qsl(query)).get("recipe", "")
+
+
+def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
+    """What the query string asks of ``op``; raises ``BadQuery``."""
+    given = _pairs(op, query)
+    if given.get("recipe") and not op["own"]:
+        raise BadQuery(f"recipe is for Functions of your own; {op['name']} declares how it is called, so leave it out.")
+    wrt = element("wrt", given["wrt"], sweepable(op)) if "wrt" in given else None
+    usual = default(op, wrt)
+    asked = usual.question
+    question = replace(
+        asked,
+        of=element("of", given["of"], shapes(op["outputs"])) if "of" in given else asked.of,
+        start=read_float("start", given["start"]) if given.get("start") else asked.start,
+        stop=read_float("stop", given["stop"]) if given.get("stop") else asked.stop,
+        count=read_int("count", given["count"], *COUNTS) if "count" in given else asked.count,
+        grad_output=read_float("grad_output", given["grad_output"]) if "grad_output" in given else asked.grad_output,
+        order=int(_choice("order", given.get("order", str(asked.order)), ORDERS)),
+        dtype=_choice("dtype", given.get("dtype", asked.dtype), list(DTYPES)),
+        device=_choice("device", given.get("device", "auto"), ["auto", *(d["kind"] for d in device["devices"])]),
+        step=read_float("step", given["step"], math.ulp(0.0)) if given.get("step") else None,
+        atol=read_float("atol", given["atol"], 0.0) if given.get("atol") else None,
+        rtol=read_float("rtol", given["rtol"], 0.0) if given.get("rtol") else None,
+        parameters=asked.parameters | {p["name"]: _value(p, given[p["name"]]) for p in _named(op["parameters"], given)},
+        inputs=asked.inputs | {i["name"]: _values(i, given[i["name"]]) for i in _named(op["inputs"], given)},
+        view=_choice("view", given.get("view", asked.view), VIEWS),
+        at=read_float("at", given["at"]) if given.get("at") else None,
+        compile=_choice("compile", given.get("compile", "false"), ("true", "false")) == "true",
+        lr=_rate(given["lr"]) if given.get("lr") else None,
+        steps=read_int("steps", given["steps"], *STEPS) if given.get("steps") else None,
+        recipe=op["recipe"],
+        goal=tuple(read_float("goal", each) for each in _texts(given["goal"])) if given.get("goal") else None,
+    )
+    if any(given.get(name) for name in ("wrt2", "start2", "stop2")) or question.view == "surface":
+        wrt2, start2, stop2 = second(op, question.wrt, given)
+        if question.view == "surface":
+            question = replace(question, wrt2=wrt2, start2=start2, stop2=stop2)
+    _check_dtype(device, question)
+    _check_size(question)
+    _check_goal(op, question)
+    _check_range(op, question)
+    return Address(
+        question,
+        layout=_choice("layout", given.get("layout", usual.layout), LAYOUTS),
+        theme=_choice("theme", given.get("theme", usual.theme), THEMES),
+        hide=tuple(part for part in PARTS if part in _hidden(given.get("hide", ""))),
+        width=read_int("width", given["width"], *WIDTHS) if given.get("width") else None,
+        height=read_int("height", given["height"], *HEIGHTS) if given.get("height") else None,
+        sliders=_sliders(op, given["sliders"]) if given.get("sliders") else (),
+    )
+
+
+def _named(declared: Iterable[dict[str, Any]], given: dict[str, str]) -> list[dict[str, Any]]:
+    return [each for each in declared if each["name"] in given]
+
+
+def _pairs(op: dict[str, Any], query: str) -> dict[str, str]:
+    _check_length(query)
+    names = [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(NAMES)
+    given: dict[str, str] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if TRACKER.fullmatch(name):
+            continue
+        if name not in names:
+            raise BadQuery(f"{shown(name)!r} is no name of this address{suggestion(name, names)}")
+        if name in given:
+            raise BadQuery(f"{name} is given twice; give it once.")
+        given[name] = text
+    return given
+
+
+def _check_length(query: str) -> None:
+    if len(query) > LONGEST:
+        raise LongQuery(f"The query has {len(query)} bytes; at most {LONGEST} are allowed, so leave defaults out.")
+
+
+def _choice(name: str, text: str, choices: Sequence[str]) -> str:
+    if text not in choices:
+        raise BadQuery(f"{name}={shown(text)} is not one of its words{suggestion(text, choices)}")
+    return text
+
+
+def _value(parameter: dict[str, Any], text: str) -> Value:
+    name, kind = parameter["name"], parameter["kind"]
+    if kind == "switch":
+        return _choice(name, text, ("true", "false")) == "true"
+    if kind == "choice":
+        return _choice(name, text, parameter["choices"])
+    low, high = bounds(parameter)
+    read_number = read_int if kind == "int" else read_float
+    return read_number(name, text, max(low, -LARGEST), min(high, LARGEST))
+
+
+def _values(declared: dict[str, Any], text: str) -> tuple[float, ...]:
+    name, wanted = declared["name"], math.prod(declared["shape"])
+    texts = _texts(text) if wanted or text.strip() else []
+    if len(texts) != wanted:
+        shape = " of shape [" + ",".join(map(str, declared["shape"])) + "]" if declared["shape"] else ""
+        raise BadQuery(
+            f"{name}={shown(text)} holds {len(texts)} values; {name}{shape} needs {wanted}, separated by commas."
+        )
+    return tuple(read_float(name, each) for each in texts)
+
+
+def _texts(text: str) -> list[str]:
+    return re.split(r"[,;]|\r?\n", text.strip())
+
+
+def _hidden(text: str) -> list[str]:
+    return [_choice("hide", part, PARTS) for part in text.split(",") if part]
+
+
+def _sliders(op: dict[str, Any], text: str) -> tuple[tuple[str, int], ...]:
+    """Each control by its name, with how many values it has; a switch or a choice has all of its own (0)."""
+    kinds = {"grad_output": "float"} | {each["name"]: each["kind"] for each in op["parameters"]}
+    found: dict[str, int] = {}
+    for each in text.split(","):
+        name, _, values = each.partition(":")
+        if name not in kinds:
+            raise BadQuery(f"sliders={shown(text)} names {shown(name)!r}, no control{suggestion(name, list(kinds))}")
+        if name in found:
+            raise BadQuery(f"sliders={shown(text)} names {name} twice; name it once.")
+        numeric = kinds[name] in ("float", "int")
+        if bool(values) != numeric:
+            hint = f"say how many, {name}:9" if numeric else f"it has all of its values, so write {name} alone"
+            raise BadQuery(f"sliders={shown(text)} is wrong for {name}; {hint}.")
+        found[name] = read_int(f"sliders: {name}", values, *VALUES) if numeric else 0
+    return tuple(found.items())
+
+
+def _check_range(op: dict[str, Any], asked: Question) -> None:
+    low, high = next((bounds(p) for p in op["parameters"] if p["name"] == asked.wrt.name), (-LARGEST, LARGEST))
+    for name, value in (("start", asked.start), ("stop", asked.stop), ("at", asked.place)):
+        if not low <= value <= high:
+            read_float(name, repr(value), low, high)
+    culprit = f"The range from start={asked.start:g} to stop={asked.stop:g}"
+    if asked.start == asked.stop:
+        raise BadQuery(f"{culprit} is empty; start must be below stop.")
+    if asked.start > asked.stop:
+        raise BadQuery(f"{culprit} is reversed; start must be below stop.")
+    finest = 4 * math.ulp(max(abs(asked.start), abs(asked.stop)))
+    if (asked.stop - asked.start) / (asked.count - 1) < finest:
+        raise BadQuery(f"{culprit} is too narrow for {asked.count} different points; widen it or lower count.")
+
+
+def _check_dtype(device: dict[str, Any], asked: Question) -> None:
+    for there in device["devices"]:
+        if there["kind"] == asked.device and asked.dtype not in there["dtypes"]:
+            allowed = ", ".join(there["dtypes"])
+            raise BadQuery(f"dtype={asked.dtype} does not exist on {there['name']}; allowed are {allowed}.")
+
+
+def _rate(text: str) -> float:
+    rate = read_float("lr", text)
+    if rate <= 0:
+        raise BadQuery(f"lr={shown(text)} leads nowhere, or uphill; give a number above 0, such as 0.1.")
+    return rate
+
+
+def _check_goal(op: dict[str, Any], asked: Question) -> None:
+    shape = next(each["shape"] for each in op["outputs"] if each["name"] == asked.of.name)
+    if asked.goal is not None and len(asked.goal) not in (1, math.prod(shape)):
+        wanted = "1" if math.prod(shape) == 1 else f"1, or {math.prod(shape)} separated by commas"
+        raise BadQuery(f"goal holds {len(asked.goal)} values; what {asked.of.name} is to reach needs {wanted}.")
+
+
+def _check_size(asked: Question) -> None:
+    largest = DTYPES[asked.dtype]
+    numbers = [("start", asked.start), ("stop", asked.stop), ("at", asked.place), ("grad_output", asked.grad_output)]
+    numbers += [(name, value) for name, values in asked.inputs.items() for value in values]
+    numbers += [("start2", asked.start2 or 0.0), ("stop2", asked.stop2 or 0.0)]
+    numbers += [("lr", asked.lr or 0.0), *(("goal", each) for each in asked.goal or ())]
+    for name, value in numbers:
+        if abs(value) > largest:
+            raise BadQuery(
+                f"{name}={value:g} is too large for {asked.dtype}; give a number of at most {largest:g} in size,"
+                " or choose dtype=float64."
+            )

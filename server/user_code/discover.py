@@ -1,0 +1,141 @@
+"""Which Functions a target holds, in the order in which they were written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from torch import nn
+from torch.autograd import Function
+
+from ...ops import Op
+from .abstract import inherited
+from .definition_lines import NOWHERE, File, Lines
+from .not_found import NoFunction, of_an_unknown_name, of_another_thing, of_nothing
+
+TORCHS = ("torch.autograd.function", "torch._C")  # where the bases of all Functions are defined
+
+
+@dataclass(frozen=True)
+class Held:
+    """A Function, or a plain function of tensors: ``title`` is its name, ``bound`` the one that its module knows it by.
+
+    ``op`` is what its author declares of it, if she does; ``file`` and ``lines`` say where it is written.
+    """
+
+    title: str
+    bound: str
+    function: Any
+    op: Op | None
+    file: str
+    lines: Lines
+    source: str
+
+
+def held(module: ModuleType, attribute: str, name: str) -> list[Held]:
+    """The Functions of a module, or the one of that attribute; ``name`` is what the target is called.
+
+    Raises ``NoFunction``, whose sentence says what there is instead.
+    """
+    chosen = _picked(module, attribute, name) if attribute else _all(module, name)
+    files: dict[str, File] = {}
+    found = [_placed(title, thing, files) for title, thing in chosen]
+    order = {file: place for place, file in enumerate(files)}
+    return sorted(found, key=lambda each: (order.get(each.file, 0), each.lines.line))
+
+
+def _all(module: ModuleType, name: str) -> list[tuple[str, Any]]:
+    here: list[tuple[str, Any]] = []
+    there: list[tuple[str, Any]] = []
+    for each in _modules(module):
+        for title, thing in _within(vars(each), each.__name__):
+            (here if _belongs(thing, module) else there).append((title, thing))
+    found = list({id(thing): (title, thing) for title, thing in here or there}.values())
+    declared = {id(thing.function) for _, thing in found if isinstance(thing, Op)}
+    chosen = [each for each in found if id(each[1]) not in declared and not _abstract(each[1], found)]
+    if not chosen:
+        raise NoFunction(of_nothing(module, name))
+    return chosen
+
+
+def _modules(module: ModuleType) -> Iterator[ModuleType]:
+    """The module, and of a package also what was imported of its inside."""
+    yield module
+    if hasattr(module, "__path__"):
+        inside = [each for name, each in list(sys.modules.items()) if name.startswith(f"{module.__name__}.")]
+        yield from (each for each in inside if isinstance(each, ModuleType))
+
+
+def _within(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any]]:
+    """The Functions and declared ops among these names, and in the classes among them."""
+    for name, thing in list(names.items()):
+        kind = type(thing)  # not what it says it is: that may be written by anybody, and raise
+        if kind is Op:
+            yield name, thing
+        elif issubclass(kind, type):
+            nested = thing.__module__ == module and thing.__qualname__ == outer + name
+            if is_function(thing):
+                yield (outer + name if "<locals>" in thing.__qualname__ else thing.__qualname__), thing
+            if nested:
+                yield from _within(vars(thing), module, f"{outer}{name}.")
+
+
+def is_function(thing: Any) -> bool:
+    """Whether it is a Function that somebody wrote: not one of the classes of torch that are there to be inherited."""
+    return isinstance(thing, type) and issubclass(thing, Function) and not str(thing.__module__).startswith(TORCHS)
+
+
+def _belongs(thing: Any, module: ModuleType) -> bool:
+    """Whether it was made in the module, or in the package."""
+    return isinstance(thing, Op) or f"{thing.__module__}.".startswith(f"{module.__name__}.")
+
+
+def _abstract(thing: Any, found: list[tuple[str, Any]]) -> bool:
+    return not isinstance(thing, Op) and inherited(thing, [each for _, each in found])
+
+
+def _picked(module: ModuleType, attribute: str, name: str) -> list[tuple[str, Any]]:
+    thing: Any = module
+    for part in attribute.split("."):
+        try:
+            thing = getattr(thing, part)
+        except AttributeError:
+            raise NoFunction(of_an_unknown_name(module, thing, part, name)) from None
+    if isinstance(thing, ModuleType):
+        return _all(thing, f"{name}:{attribute}")
+    if getattr(thing, "__name__", "") == "apply" and is_function(getattr(thing, "__self__", None)):
+        thing = thing.__self__  # swish = Swish.apply
+    declared = declaration_of(thing, module) if is_function(thing) else None
+    if declared:
+        return [declared]
+    if isinstance(thing, Op) or is_function(thing):
+        return [(getattr(thing, "__qualname__", attribute), thing)]
+    nested = list(_within(vars(thing), thing.__module__, f"{thing.__qualname__}.")) if isinstance(thing, type) else []
+    if nested:
+        return nested
+    if isinstance(thing, (type, nn.Module)) or not callable(thing):
+        raise NoFunction(of_another_thing(thing, attribute, name))
+    return [(attribute, thing)]
+
+
+def declaration_of(function: Any, *modules: ModuleType) -> tuple[str, Op] | None:
+    """The op that declares a Function in one of these modules or in its own, and its name there."""
+    own = sys.modules.get(getattr(function, "__module__", None) or "")
+    names = [pair for module in (*modules, own) if module for pair in list(vars(module).items())]
+    return next(((name, each) for name, each in names if type(each) is Op and each.function is function), None)
+
+
+def _placed(title: str, thing: Any, files: dict[str, File]) -> Held:
+    op = thing if isinstance(thing, Op) else None
+    function: type | Callable[..., Any] = op.function if op else thing
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    path = (getattr(module, "__file__", None) or "") if hasattr(function, "__qualname__") else ""
+    if not path.endswith(".py"):
+        return Held(title, title, function, op, path, NOWHERE, "")
+    file = files.get(path) or files.setdefault(path, File(path))
+    lines = file.place(function)
+    name = function.__qualname__ if op and isinstance(function, type) else title
+    return Held(name, title, function, op, path, lines, file.text(lines))

@@ -1,0 +1,135 @@
+"""What a visitor says of a call herself: a ``Gradloupe:`` line in a docstring, or ``example_inputs`` in the module."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..inference.recipe.grammar import FLOATS, MENU, MOST_ARGUMENTS, MOST_ELEMENTS, parse, plain
+from ..inference.recipe.recipe import OBJECT, BadRecipe, Constant, Recipe, TensorArgument
+
+LINE = re.compile(r"^[ \t]*Gradloupe:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+EXAMPLES = "example_inputs"
+
+
+@dataclass(frozen=True)
+class Override:
+    """The ``recipe`` that was given, where, and the tensors and objects themselves, by the names of the arguments."""
+
+    recipe: Recipe
+    where: str
+    given: dict[str, torch.Tensor] = field(default_factory=dict)
+    objects: dict[str, Any] = field(default_factory=dict)
+
+
+def override(
+    function: Callable[..., Any], names: Sequence[str], namespace: Mapping[str, Any], alone: bool = False
+) -> Override | None:
+    """What is said of how a Function is called; None if nothing is.
+
+    ``names`` are those of the arguments of ``forward``, ``namespace`` is what its module defines. ``alone`` says that
+    it is the only Function there, of which ``example_inputs`` need not say the name. Raises ``BadRecipe``.
+    """
+    line = LINE.search(inspect.cleandoc(getattr(function, "__doc__", None) or ""))
+    examples = _examples(function, namespace, alone)
+    if line is None and examples is None:
+        return None
+    if line is None:
+        return _from_examples(examples, names)
+    beside = {} if examples is None else _from_examples(examples, names).objects
+    try:
+        return Override(parse(line[1], names, beside), "the docstring says so", objects=beside)
+    except BadRecipe as problem:
+        raise BadRecipe(f"The line “Gradloupe: …” in the docstring cannot be used. {problem}") from problem
+
+
+def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone: bool) -> Any:
+    """What ``example_inputs`` says of this Function; None if nothing."""
+    said = namespace.get(EXAMPLES)
+    if not isinstance(said, Mapping):
+        return said if alone and isinstance(said, torch.Tensor | tuple | list | str) else None
+    for key, value in said.items():
+        if key is function or (
+            isinstance(key, str) and key in (getattr(function, "__qualname__", ""), getattr(function, "__name__", ""))
+        ):
+            return value
+    return None
+
+
+def _from_examples(said: Any, names: Sequence[str]) -> Override:
+    try:
+        if isinstance(said, str):
+            return Override(parse(said, names), f"{EXAMPLES} says so")
+        return _of_values(_named(said, names))
+    except BadRecipe as problem:
+        raise BadRecipe(f"{EXAMPLES} cannot be used. {problem}") from problem
+
+
+def _named(said: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The arguments by name, in the order of ``forward``."""
+    order = [name for name in names if not name.startswith("*")]
+    takes = ", ".join(names)
+    if isinstance(said, Mapping):
+        unknown = [name for name in said if name not in order]
+        behind = max((order.index(name) for name in said if name in order), default=-1)
+        missing = [name for name in order[: behind + 1] if name not in said]
+        if unknown or missing:
+            culprit = f"{unknown[0]!r} is no argument of forward" if unknown else f"It leaves out {missing[0]!r}"
+            raise BadRecipe(f"{culprit}, which takes {takes}; give a tuple of them in this order.")
+        return {name: said[name] for name in order if name in said}
+    values = tuple(said) if isinstance(said, tuple | list) else (said,)
+    order += [f"{name[1:]}{i}" for name in names if name.startswith("*") for i in range(MOST_ARGUMENTS)]
+    if len(values) > min(len(order), MOST_ARGUMENTS):
+        raise BadRecipe(f"It gives {len(values)} arguments, and forward takes {takes}; give a tuple of those.")
+    return dict(zip(order, values, strict=False))
+
+
+def _of_values(values: dict[str, Any]) -> Override:
+    tracked = any(isinstance(value, torch.Tensor) and value.requires_grad for value in values.values())
+    given = {name: value.detach().cpu().clone() for name, value in values.items() if _is_held(value)}
+    arguments = tuple(
+        _tensor(name, given[name], value.requires_grad or not tracked) if name in given else constant(name, value)
+        for name, value in values.items()
+    )
+    if not any(isinstance(each, TensorArgument) and each.grad for each in arguments):
+        raise BadRecipe(
+            "It gives no floating tensor that can be swept, and needs one; give for example torch.randn(7)."
+        )
+    objects = {each.name: each.value for each in arguments if isinstance(each, Constant) and each.text == OBJECT}
+    return Override(Recipe(arguments), f"{EXAMPLES} says so", given, objects)
+
+
+def _is_held(value: object) -> bool:
+    """Whether a value is a tensor that a recipe can describe; any other is an object like others."""
+    return (
+        isinstance(value, torch.Tensor)
+        and value.layout == torch.strided
+        and not value.is_complex()
+        and not value.is_quantized
+        and not value.is_meta
+    )
+
+
+def _tensor(name: str, value: torch.Tensor, grad: bool) -> TensorArgument:
+    if value.numel() > MOST_ELEMENTS:
+        raise BadRecipe(
+            f"{name!r} has {value.numel()} elements, and at most {MOST_ELEMENTS} can be looked at; give a smaller one."
+        )
+    dtype = str(value.dtype).removeprefix("torch.")
+    below = int(value.max()) + 1 if "int" in dtype and value.numel() else 2
+    return TensorArgument(name, tuple(value.shape), dtype, "normal", max(1, below), grad and dtype in FLOATS)
+
+
+def constant(name: str, value: Any) -> Constant:
+    """The argument of a recipe that holds a value of any kind."""
+    if hasattr(value, "item") and not isinstance(value, torch.Tensor) and getattr(value, "ndim", None) == 0:
+        value = value.item()  # a number of NumPy's
+    if plain(value):
+        return Constant(name, value)
+    text = next((text for text, one in MENU.items() if one is value), OBJECT)
+    return Constant(name, value, text)

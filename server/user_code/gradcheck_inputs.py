@@ -1,0 +1,143 @@
+"""Numbers for gradcheck, several at once where the Function bears them, off the kinks; and what it says of them now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from ...ops import Op
+from ..catalogue.op_description import first_looked_at
+from ..catalogue.output_shapes import shapes
+from ..contract.examination.call import Call, reseed
+from ..contract.examination.points import runs
+from ..inference.search.attempt import aside
+from ..numerics.curve.evaluate import evaluate
+from ..numerics.sampling.grid import Grid
+from ..numerics.verdict.verdict import judge
+from ..runtime.section import Section
+
+# The step of a difference on either side, how much two such slopes may differ on a smooth curve, and how far a number
+# is moved off a kink, so often.
+STEP, BENT, ASIDE, MOVES = 1e-4, 0.02, 0.07, 4
+# Beyond so many elements the kinks of a tensor are not looked for, and gradcheck is asked in its fast mode.
+MANY = 64
+COUNT = 401
+
+Says = Literal["passes", "fails", "raises"]
+
+
+@dataclass(frozen=True)
+class Concrete:
+    """The ``tensors`` an op is checked with, by name. ``in_place`` says that the Function refuses a leaf."""
+
+    call: Call
+    tensors: dict[str, torch.Tensor]
+    in_place: bool
+
+    @property
+    def fast(self) -> bool:
+        """Whether there are too many elements to ask gradcheck for all of them."""
+        return sum(each.numel() for each in self.tensors.values()) > MANY
+
+    @cached_property
+    def says(self) -> Says:
+        """What gradcheck says now."""
+        single = any(each.dtype == torch.float32 for each in self.tensors.values())
+        loose: dict[str, Any] = {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2} if single else {}
+        leaves = [each.clone().requires_grad_() for each in self.tensors.values()]
+        parameters = tuple(self.call.parameters.values())
+
+        def called(*tensors: torch.Tensor) -> Any:
+            given = [each.clone() for each in tensors] if self.in_place else tensors
+            return self.call.op(*given, *parameters)
+
+        with aside():
+            reseed()
+            try:
+                right = torch.autograd.gradcheck(called, leaves, raise_exception=False, fast_mode=self.fast, **loose)
+            except Exception:  # noqa: BLE001 a result
+                return "raises"
+        return "passes" if right else "fails"
+
+
+def concrete(op: Op) -> Concrete:
+    """The numbers for an op. Raises nothing a Function raises."""
+    with aside():
+        section = section_of(op)
+        call = Call.of(section)
+        call = call.holding({name: _short(tensor) for name, tensor in call.tensors.items()})
+        if op.dtype == "float32":
+            call = call.holding({name: tensor.float() for name, tensor in call.tensors.items()})
+        call = _smooth(call) if runs(call) else Call.plain(section)
+        return Concrete(call, call.tensors, _refuses_leaves(call))
+
+
+def word_of(op: Op) -> str:
+    """The verdict on what the page of an op shows first; ``failed`` where the Function does."""
+    section = section_of(op)
+    low, high = next((each.domain for each in op.inputs if each.name == section.wrt), (-3.0, 3.0))
+    with aside(), np.errstate(all="ignore"):
+        return judge(evaluate(section, Grid(low, high, COUNT))).word
+
+
+def section_of(op: Op) -> Section:
+    """The section that the page of an op shows first."""
+    wrt, of = first_looked_at(op, shapes(op))
+    inputs = tuple((each.name, each.values) for each in op.inputs)
+    parameters = tuple((each.name, each.default) for each in op.parameters)
+    dtype = torch.float32 if op.dtype == "float32" else torch.float64
+    return Section(op, op, wrt.name, wrt.index, of.name, of.index, inputs, parameters, dtype)
+
+
+def _short(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers with three figures, which are read more easily."""
+    short = [float(f"{number:.3g}") for number in tensor.reshape(-1).tolist()]
+    return torch.tensor(short, dtype=tensor.dtype).reshape(tensor.shape)
+
+
+def _smooth(call: Call) -> Call:
+    """The call with numbers moved aside where the slopes of forward on their two sides differ."""
+    for name, tensor in call.tensors.items():
+        if tensor.numel() > MANY:
+            continue
+        for element in range(tensor.numel()):
+            for _ in range(MOVES):
+                if not _bent(call, name, element):
+                    break
+                call = _moved(call, name, element, ASIDE)
+    return call
+
+
+def _moved(call: Call, name: str, element: int, by: float) -> Call:
+    moved = call.tensors[name].clone()
+    moved.view(-1)[element] += by
+    return call.holding({name: _short(moved) if by == ASIDE else moved})
+
+
+def _bent(call: Call, name: str, element: int) -> bool:
+    """Whether forward has a kink or a jump at one element of a tensor."""
+    try:
+        below, here, above = (_values(_moved(call, name, element, by)) for by in (-STEP, 0.0, STEP))
+    except Exception:  # noqa: BLE001 it is refused there
+        return True
+    left, right = (here - below) / STEP, (above - here) / STEP
+    return not bool(((left - right).abs() <= BENT * (1 + left.abs())).all())
+
+
+def _values(call: Call) -> torch.Tensor:
+    outputs = call.value().values()
+    return torch.cat([out.reshape(-1).double() for out in outputs if out.is_floating_point()])
+
+
+def _refuses_leaves(call: Call) -> bool:
+    """Whether the Function works in place on what it is given."""
+    leaves = [each.clone().requires_grad_() for each in call.tensors.values()]
+    try:
+        call.op(*leaves, *call.parameters.values())
+    except Exception as error:  # noqa: BLE001 any other failure is a result of the test
+        return "a leaf Variable that requires grad" in str(error)
+    return False

@@ -1,0 +1,205 @@
+"""Why a visitor's file could not be loaded: one sentence, the place, and the traceback through her own files."""
+
+from __future__ import annotations
+
+import codecs
+import linecache
+import os
+import sys
+import tokenize
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from traceback import FrameSummary, StackSummary, TracebackException
+from typing import Any
+
+from ..config.target import BadTarget
+from ..paths import SERVER
+from ..protocol import load_error
+from ..protocol.source_lines import source_lines
+from .not_found import NoFunction
+from .source_loader import Reading
+
+LONGEST, MOST_TRACEBACK, MOST_COLUMNS = 400, 8000, 200
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# What is imported under another name than it is installed by.
+DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
+DISTRIBUTIONS |= {"yaml": "pyyaml", "Crypto": "pycryptodome", "git": "gitpython", "einops_exts": "einops-exts"}
+
+Place = tuple[str, int | None]  # a file, and a line in it
+
+
+def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
+    """What the page says of the exception that an import raised: the ``trouble`` of a greeting, plain data.
+
+    ``line`` is that of the deepest frame in the visitor's files, or of the mistake in their syntax.
+    """
+    if isinstance(error, (BadTarget, NoFunction)):
+        return _told(str(error), error, ("", None), [], "")
+    told = TracebackException.from_exception(error)
+    file, line = _place(error, told, reading)
+    name = shown(file, cwd)
+    data = reading.read[file] if file in reading.read else "".join(linecache.getlines(file)).encode()
+    excerpt = load_error.around(_lines(data), line) if line else []
+    sentence = _sentence(error, name, line, data, reading, Path(file).parent)
+    return _told(sentence, error, (name, line), excerpt, _traceback(told, reading, cwd))
+
+
+def _told(
+    sentence: str, error: BaseException, place: Place, excerpt: load_error.Excerpt, traceback: str
+) -> dict[str, Any]:
+    near = [[n, plain(text)] for n, text in excerpt]
+    return load_error.trouble(plain(sentence), type(error).__name__, plain(place[0]), place[1], near, plain(traceback))
+
+
+def plain(text: str) -> str:
+    """The text with a question mark for what no encoding knows, such as half of a surrogate pair."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _place(error: BaseException, told: TracebackException, reading: Reading) -> Place:
+    if isinstance(error, SyntaxError):
+        file = error.filename or next(reversed(reading.read), "")
+        line = _unreadable(reading.read.get(file, b""))[0] or (error.lineno or 1 if error.filename == file else 0)
+        if line and file in reading.read:
+            return file, line
+    frames = [frame for frame in told.stack if reading.owns(frame.filename)]
+    for frame in reversed(frames or [frame for frame in told.stack if _of_a_module(frame)]):
+        return frame.filename, frame.lineno
+    return next(reversed(reading.read), ""), None
+
+
+def _of_a_module(frame: FrameSummary) -> bool:
+    """Whether it is of somebody's file: neither of the machinery of imports nor of Gradloupe."""
+    return not frame.filename.startswith(("<", os.path.realpath(SERVER))) and "importlib" not in frame.filename
+
+
+def _sentence(error: BaseException, file: str, line: int | None, data: bytes, reading: Reading, folder: Path) -> str:
+    where = f"{file}, line {line}," if line else file or "It"
+    if isinstance(error, SyntaxError):
+        return f"{where} {_unreadable(data)[1] or _syntax(error)}"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"{where} imports {error.name}, {_missing(error.name, reading, folder)}"
+    said = said_of(error)
+    if isinstance(error, ImportError):
+        if "partially initialized module" in said:
+            return f"{where} imports in a circle: {_outside(said)}; let one of the two files import inside a function."
+        return f"{where} cannot import what it asks for: {_not_in(error.name or '', said, reading)}"
+    if isinstance(error, SystemExit):
+        guard = 'if __name__ == "__main__":'
+        return f"{where} ends the program when it is imported (sys.exit); put a line {guard} above that, and indent it."
+    if isinstance(error, EOFError) and "reading a line" in said:
+        return f"{where} waits for input when it is imported, and nobody is there; remove that, or give the value."
+    raised = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return f"{where} raised {raised.rstrip('.')} when it was imported; mend that line and save."
+
+
+def _not_in(module: str, said: str, reading: Reading) -> str:
+    """What was not found in a module that is there, and what to do."""
+    if _is_own(module, reading):
+        return f"{_outside(said)}; define it there, or mend that line and save."
+    return f"{said}; install or build it for this environment."
+
+
+def _is_own(name: str, reading: Reading) -> bool:
+    """Whether a module, or the package it would be in, is the visitor's."""
+    top = sys.modules.get(name.partition(".")[0])
+    places = [getattr(top, "__file__", None) or "", *getattr(top, "__path__", ())]
+    return any(place and reading.owns(place) for place in places)
+
+
+def _outside(said: str) -> str:
+    """What is said outside of the brackets at the end."""
+    return said.partition(" (")[0]
+
+
+def said_of(error: BaseException) -> str:
+    """What an exception says, on one line of bounded length, even where its ``__str__`` is broken."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 the visitor's class may do anything
+        return ""
+    return said if len(said) <= LONGEST else f"{said[:LONGEST]} …"
+
+
+def _syntax(error: SyntaxError) -> str:
+    said = (error.msg or "invalid syntax").rstrip(".")
+    return f"cannot be read as Python: {said}; mend that line and save."
+
+
+def _missing(name: str, reading: Reading, folder: Path) -> str:
+    top = name.partition(".")[0]
+    if _is_own(name, reading):
+        return "and there is no such file; write it, or mend that line and save."
+    if (folder / "__init__.py").is_file() and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
+        # What a stranger has registered under that name is another module.
+        return f"which stands beside it in a package; write from . import {top}, or from .{name} import ..., there."
+    if top in sys.modules:
+        return f"and the {top} that is installed here has no such module; install the release of {top} that has it."
+    wanted = DISTRIBUTIONS.get(top, top)
+    return f"which is not installed here; install it in this environment: {sys.executable} -m pip install {wanted}"
+
+
+def _unreadable(data: bytes) -> tuple[int, str]:
+    """The line at which the bytes are no text, from 1, and what is wrong with it; 0 where they are."""
+    if data.startswith(UTF_16):
+        return 1, "is the beginning of a text in UTF-16, which Python does not read; save the file as UTF-8."
+    try:
+        encoding = tokenize.detect_encoding(BytesIO(data).readline)[0]
+    except SyntaxError as problem:
+        if "invalid or missing" not in str(problem):  # which is said of bytes that are not UTF-8
+            return 1, f"names no encoding that can be: {said_of(problem)}; name another, or none and save it as UTF-8."
+        encoding = "utf-8"
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as problem:
+        return _bad_byte(problem)
+    if b"\0" in data:
+        return data.count(b"\n", 0, data.index(b"\0")) + 1, "holds a null byte; remove it, and save the file as UTF-8."
+    return 0, ""
+
+
+def _bad_byte(problem: UnicodeDecodeError) -> tuple[int, str]:
+    line = problem.object.count(b"\n", 0, problem.start) + 1
+    encoding = problem.encoding.upper()
+    return line, (
+        f"is not {encoding}: it has the byte 0x{problem.object[problem.start]:02X}; save the file as UTF-8, "
+        "or name its encoding in a first line such as # coding: latin-1 there."
+    )
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, str]]:
+    for n, text in enumerate(source_lines(data.decode("utf-8-sig", "replace")), 1):
+        yield n, text[:MOST_COLUMNS]
+
+
+def shown(file: str, cwd: str) -> str:
+    """A path as the visitor would write it."""
+    installed = file.rpartition(f"{os.sep}site-packages{os.sep}")[2]
+    inside = file.startswith(os.path.join(cwd, ""))
+    return os.path.relpath(file, cwd) if inside and installed == file else installed
+
+
+def _traceback(told: TracebackException, reading: Reading, cwd: str) -> str:
+    _keep(told, reading.owns, cwd, set())
+    text = "".join(told.format())
+    return text if len(text) <= MOST_TRACEBACK else f"…{text[1 - MOST_TRACEBACK :]}"
+
+
+def _keep(told: TracebackException, owns: Callable[[str], bool], cwd: str, seen: set[int]) -> None:
+    """Leave the visitor's frames in a traceback, and in those of what caused it."""
+    seen.add(id(told))
+    frames = [frame for frame in told.stack if owns(frame.filename)]
+    for frame in frames:
+        _rename(frame, cwd)
+    told.stack = StackSummary.from_list(frames)
+    if isinstance(getattr(told, "filename", None), str):
+        told.filename = shown(told.filename, cwd)
+    for other in (told.__cause__, told.__context__, *(getattr(told, "exceptions", None) or ())):
+        if other is not None and id(other) not in seen:
+            _keep(other, owns, cwd, seen)
+
+
+def _rename(frame: FrameSummary, cwd: str) -> None:
+    _ = frame.line  # read before the name is another
+    frame.filename = shown(frame.filename, cwd)

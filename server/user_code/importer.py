@@ -1,0 +1,166 @@
+"""A target, imported as the visitor would import it: relative imports work, and her names are hers."""
+
+from __future__ import annotations
+
+import importlib
+import keyword
+import os
+import re
+import sys
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+
+from ..config.target import BadTarget, Target
+from ..paths import ROOT
+from ..protocol.suggest import meant
+from .source_loader import Reading
+from .torch_state import settled
+
+PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+DEEPEST = 4  # folders above a file in which is looked for what it imports
+
+
+def imported(target: Target, reading: Reading) -> tuple[ModuleType, list[str]]:
+    """The module of a target, and sentences on what of its settings was put back.
+
+    Raises ``BadTarget`` where there is no such module, and whatever the import raises.
+    """
+    sys.argv = [target.path or target.module]
+    process, notes = os.getpid(), list[str]()
+    with settled(target.name, notes):
+        module = _module(target) if target.module else _file(Path(target.path), reading)
+    if os.getpid() != process:  # the file has forked, and its child came back here
+        os._exit(0)
+    return module, notes
+
+
+def _module(target: Target) -> ModuleType:
+    _put_first(target.cwd)
+    try:
+        return importlib.import_module(target.module)
+    except ModuleNotFoundError as problem:
+        if problem.name and f"{target.module}.".startswith(f"{problem.name}."):
+            raise BadTarget(_of_a_missing_module(target, problem.name)) from None
+        raise
+
+
+def _of_a_missing_module(target: Target, missing: str) -> str:
+    above, _, last = missing.rpartition(".")
+    parent = sys.modules.get(above)
+    if parent is None:
+        return f"There is no module {missing}; name a file, such as my_ops.py, or a module that is installed here."
+    if hasattr(parent, last):
+        inner = target.module[len(above) + 1 :]
+        return f"{above} has no module {last}, but something else of that name; write {above}:{inner}."
+    inside = [each.name for each in iter_modules(getattr(parent, "__path__", ()))]
+    close = meant(last, inside)
+    hint = f"did you mean {above}.{close}?" if close else f"it has {', '.join(inside[:5]) or 'none at all'}."
+    return f"{above} has no module {last}; {hint}"
+
+
+def _file(path: Path, reading: Reading) -> ModuleType:
+    """The module of a file: as part of its package if it has one, or else alone, with its folder first on the path.
+
+    What it asks for and does not find is looked for once more: relative imports as module of the folders above it,
+    absolute ones in those folders.
+    """
+    known, above = set(sys.modules), _packages(path)
+    while True:
+        try:
+            return _alone(path, reading) if not above else _within(path, above, reading)
+        except ImportError as problem:
+            beside = _lies_in(problem.name or "", path)
+            if "attempted relative import" in str(problem) and above < min(DEEPEST, len(path.parents) - 1):
+                above += 1
+            elif beside and beside not in sys.path:
+                sys.path.insert(1, beside)
+            else:
+                raise
+            _forget(known, problem.name or "", reading)
+
+
+def _packages(path: Path) -> int:
+    """How many of the folders above a file are packages, one in the other."""
+    return next(n for n, folder in enumerate(path.parents) if not (folder / "__init__.py").is_file())
+
+
+def _alone(path: Path, reading: Reading) -> ModuleType:
+    loaded = sys.modules.get(path.stem)
+    if getattr(loaded, "__file__", None) == str(path):  # another target has asked for it
+        return sys.modules[path.stem]
+    _put_first(str(path.parent))
+    name = free(path.stem)
+    reading.placed[name] = path
+    return importlib.import_module(name)
+
+
+def _within(path: Path, above: int, reading: Reading) -> ModuleType:
+    """The module of a file in a package, which begins ``above`` folders over it."""
+    top = path.parents[above - 1]
+    inner = path.relative_to(top).with_suffix("").parts
+    rest = [part for part in inner if part != "__init__"]
+    house = Path(ROOT).resolve()
+    if house in (top, *top.parents):  # an op of the gallery, perhaps changed since it was loaded
+        name = ".".join((__name__.partition(".")[0], *path.relative_to(house).with_suffix("").parts))
+        sys.modules.pop(name, None)
+        return importlib.import_module(name)
+    _put_first(str(top.parent))
+    name = _loaded(top)
+    if not name:
+        own = (top / "__init__.py").is_file() and top.name == free(top.name)
+        name = top.name if own else _as_package(top, reading)
+    return importlib.import_module(".".join((name, *rest)))
+
+
+def _loaded(folder: Path) -> str:
+    """The name of the package that was made of a folder, if there is one."""
+    packages = ((name, getattr(module, "__path__", ())) for name, module in list(sys.modules.items()))
+    return next((name for name, path in packages if "." not in name and list(path) == [str(folder)]), "")
+
+
+def _as_package(folder: Path, reading: Reading) -> str:
+    """The name under which a folder is a package from now on, though Python would not find it under its own."""
+    name, written = free(folder.name), folder / "__init__.py"
+    reading.placed[name] = written if written.is_file() else folder
+    return name
+
+
+def free(name: str) -> str:
+    """A name for a module that is nobody else's: that of the file, or as near to it as can be."""
+    name = re.sub(r"\W", "_", name)
+    name = f"_{name}" if not name.isidentifier() else name
+    while name in sys.modules or name in sys.stdlib_module_names or keyword.iskeyword(name):
+        name += "_"
+    return name
+
+
+def _lies_in(module: str, path: Path) -> str:
+    """The folder above the file, or its ``src``, in which there is a module of that name; nothing without one."""
+    if not module:
+        return ""
+    real = [path.resolve().parent] if path.is_symlink() else []  # where Python looks, too
+    for folder in (*real, *path.parents[:DEEPEST]):
+        for place in (folder, folder / "src"):
+            there = place.joinpath(*module.split("."))
+            if there.with_suffix(".py").is_file() or any(there.glob("*.py")):
+                return str(place)
+        if any((folder / mark).exists() for mark in PROJECT):
+            break
+    return ""
+
+
+def _put_first(folder: str) -> None:
+    if folder in sys.path:
+        sys.path.remove(folder)
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+
+
+def _forget(known: set[str], missing: str, reading: Reading) -> None:
+    """Let what the failed import has loaded of the visitor's be loaded again."""
+    top = missing.partition(".")[0]
+    for name in set(sys.modules) - known:
+        file = getattr(sys.modules[name], "__file__", None)
+        if name.partition(".")[0] == top or (file and reading.owns(file)):
+            del sys.modules[name]

@@ -1,0 +1,128 @@
+"""What a target holds where it holds no Function, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from pkgutil import iter_modules
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from torch import nn
+from torch.autograd import Function
+
+from ..config.search_path import defining
+from ..protocol.suggest import meant
+from .definition_lines import File
+
+MOST = 5  # names in a sentence
+ELSEWHERE = "name the file that has it, or file.py:name for a function of tensors."
+
+
+class NoFunction(Exception):
+    """There is nothing to look at; the message says what there is instead."""
+
+
+def of_nothing(module: ModuleType, name: str) -> str:
+    """What a module without Functions defines."""
+    classes, functions = _defined(module, type), _defined(module, FunctionType)
+    said = f"{name} defines no torch.autograd.Function"
+    hidden = _in_functions(module)
+    if hidden:
+        return f"{said} that can be reached: one is inside {hidden[0]}; move it out, or name a function of tensors."
+    alike = [each for each in classes if {"forward", "backward"} <= vars(getattr(module, each)).keys()]
+    if alike:
+        return f"{said}; {alike[0]} has a forward and a backward, so let it inherit from torch.autograd.Function."
+    inner = _module_inside(module)
+    if inner:
+        return f"{said}; {inner} does, so name that."
+    there = [_named("class", "classes", classes), _named("function", "functions", functions)]
+    if not any(there):
+        return f"{said}; {_of_the_inside(module) or ELSEWHERE}"
+    hint = f"; to look at a function of tensors write {name}:{functions[0]}." if functions else "."
+    return f"{said}; it defines {' and '.join(filter(None, there))}{hint}"
+
+
+def of_a_base(base: str, method: str, name: str) -> str:
+    """What to name instead of a base that is there to be inherited."""
+    return (
+        f"{method} of {base} in {name} only raises NotImplementedError, so there is nothing to look at; name a class "
+        "that derives from it, or write that method."
+    )
+
+
+def of_an_unknown_name(module: ModuleType, inside: Any, part: str, name: str) -> str:
+    """What was perhaps meant by the ``part`` of an attribute that ``inside`` has not."""
+    every = [each for each in vars(inside) if not each.startswith("__")] if hasattr(inside, "__dict__") else []
+    names = [each for each in every if inside is not module or _is_of(module, vars(inside)[each])] or every
+    outer = "" if inside is module else f"{getattr(inside, '__qualname__', part)}."
+    close = meant(part, names)
+    if close:
+        return f"{name} has no {outer}{part}; did you mean {name}:{outer}{close}?"
+    there = [each for each in names if _can_be_looked_at(vars(inside)[each])]
+    known = f"it has {', '.join(there[:MOST])}." if there else "nothing in it can be looked at."
+    return f"{name} has no {outer}{part}; {known}"
+
+
+def _is_of(module: ModuleType, thing: Any) -> bool:
+    """Whether it was made in the module, or in the package; what is called of a Function is as that one."""
+    home = getattr(getattr(thing, "__self__", thing), "__module__", None)
+    made = type | FunctionType | MethodType | BuiltinMethodType
+    return isinstance(thing, made) and f"{home}.".startswith(f"{module.__name__}.")
+
+
+def _can_be_looked_at(thing: Any) -> bool:
+    return isinstance(thing, FunctionType) or (isinstance(thing, type) and issubclass(thing, Function))
+
+
+def of_another_thing(thing: Any, attribute: str, name: str) -> str:
+    """What is to be named instead of a class that is no Function, a module of a network, or a value."""
+    if isinstance(thing, nn.Module) or (isinstance(thing, type) and issubclass(thing, nn.Module)):
+        kind = "an nn.Module"
+    else:
+        kind = "a class, but no torch.autograd.Function" if isinstance(thing, type) else f"a {type(thing).__name__}"
+    return f"{name}:{attribute} is {kind}; name a Function, or a function of tensors that uses it."
+
+
+def _defined(module: ModuleType, kind: type) -> list[str]:
+    names = list(vars(module).items())
+    return [key for key, each in names if issubclass(type(each), kind) and each.__module__ == module.__name__]
+
+
+def _named(one: str, more: str, names: list[str]) -> str:
+    if not names:
+        return ""
+    rest = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return f"the {one if len(names) == 1 else more} {', '.join(names[:MOST])}{rest}"
+
+
+def _in_functions(module: ModuleType) -> list[str]:
+    """The functions inside of which a Function seems to be defined."""
+    path = getattr(module, "__file__", None) or ""
+    if not path.endswith(".py"):
+        return []
+    file = File(path)
+    local = [(name, file.text(places[0])) for name, places in file.definitions.items() if "<locals>" in name]
+    return [name.partition(".<locals>")[0] for name, text in local if _looks_like_one(text)]
+
+
+def _looks_like_one(text: str) -> bool:
+    head = next((line for line in text.splitlines() if line.lstrip().startswith("class ")), "")
+    return "Function)" in head
+
+
+def _of_the_inside(module: ModuleType) -> str:
+    """What to name of a package that imports none of its modules."""
+    inside = [each.name for each in iter_modules(getattr(module, "__path__", ()))]
+    if not inside:
+        return ""
+    return f"it imports none of its modules; name one of them, such as {module.__name__}.{inside[0]}."
+
+
+def _module_inside(module: ModuleType) -> str:
+    """The first module of a package that defines a Function."""
+    for folder in list(getattr(module, "__path__", ())):
+        found = defining(Path(folder))
+        if found:
+            inner = found.relative_to(folder).with_suffix("").parts
+            return ".".join((module.__name__, *inner)).removesuffix(".__init__")
+    return ""

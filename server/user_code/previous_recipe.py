@@ -1,0 +1,46 @@
+"""A Function that no recipe was found for any more, called as it was before the file was saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..inference.recipe.grammar import parse
+from ..inference.recipe.recipe import BadRecipe, NotInferred, Recipe
+from ..inference.search.failure import raised
+from ..inference.search.trial import tried, untouched
+from ..inference.source.signature import signature_of
+
+
+def as_before(function: Any, before: str, problem: NotInferred) -> Recipe:
+    """The recipe of ``before``, if forward still works with it: that backward fails is to be seen beside its curve.
+
+    Raises ``NotInferred``: the ``problem``, or what is raised now where it was not.
+    """
+    recipe = _recalled(function, before)
+    if recipe is None:
+        raise problem
+    with untouched():
+        outcome = tried(signature_of(function).call, recipe)
+    if outcome.error is None or outcome.forward:
+        return recipe
+    if problem.error is not None:
+        raise problem
+    raise since(outcome.error, before) from None
+
+
+def since(error: BaseException, before: str) -> NotInferred:
+    """What is said of an ``error`` that a call raises which worked before."""
+    said = f"forward {raised(error)}, called with {before} as before the save; mend it."
+    return NotInferred(said, recipe=before, error=error)
+
+
+def _recalled(function: Any, before: str) -> Recipe | None:
+    """The recipe, if it still names what the Function takes."""
+    try:
+        signature = signature_of(function)
+        recipe = parse(before, signature.names) if before else None
+    except (NotInferred, BadRecipe):
+        return None
+    given = {each.name for each in recipe.arguments} if recipe else set()
+    missing = any(each.required and each.name not in given for each in signature.arguments)
+    return None if missing else recipe

@@ -1,0 +1,49 @@
+"""The numbers of a declared op that its Function takes as tensors without a dimension."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from ...ops import Op
+from ..inference.search.attempt import aside
+from ..runtime.arguments import Bound, Taken
+
+
+def with_numbers(op: Op) -> Op:
+    """The op, with such numbers given as it is meant.
+
+    Many numbers travel in one tensor of one dimension where that is borne. A number beside tensors that have
+    dimensions is one without; so are those of which backward returns a gradient for nothing else. What is declared to
+    be broken stays as it is. Raises nothing.
+    """
+    numbers = tuple(each.name for each in op.inputs if not each.shape)
+    if op.broken:
+        return op
+    if len(numbers) == len(op.inputs):
+        ways = dict.fromkeys(((), *((name,) for name in numbers), numbers))
+        with aside():
+            numbers = next((way for way in ways if _bears(op, way)), ())
+    if not numbers:
+        return op
+    inputs = tuple(Taken(place, each.name in numbers) for place, each in enumerate(op.inputs))
+    parameters = tuple(Taken(len(inputs) + place) for place in range(len(op.parameters)))
+    return replace(op, call=Bound(op.call or op.function, (*inputs, *parameters)))
+
+
+def _bears(op: Op, numbers: tuple[str, ...]) -> bool:
+    """Whether forward and backward run with these as tensors without a dimension."""
+    leaves = [
+        torch.tensor(each.values, dtype=getattr(torch, op.dtype))
+        .reshape(() if each.name in numbers else each.shape or (1,))
+        .requires_grad_()
+        for each in op.inputs
+    ]
+    try:
+        y = op(*(leaf * 1 for leaf in leaves), *(each.default for each in op.parameters))
+        outputs = [each for each in (y if isinstance(y, tuple) else (y,)) if getattr(each, "requires_grad", False)]
+        torch.autograd.grad(outputs, leaves, [torch.ones_like(each) for each in outputs], allow_unused=True)
+    except (Exception, SystemExit):  # noqa: BLE001 what fails in every way is told where it is looked at
+        return False
+    return True

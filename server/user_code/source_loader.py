@@ -1,0 +1,102 @@
+"""The visitor's files, read as they are now: past Python's cache of bytecode, and with a record of what was read."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import decode_source, spec_from_file_location
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from ..paths import OPS, SERVER
+from ..protocol.source_lines import source_lines
+
+OURS = (Path(OPS).resolve(), Path(SERVER).resolve())
+INSTALLED = frozenset(("site-packages", "dist-packages"))
+STANDARD = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+
+Read = dict[str, bytes]
+
+
+def of_the_visitor(path: str) -> bool:
+    """Whether a file is neither installed nor part of Python or of Gradloupe."""
+    if path.startswith("<"):
+        return False
+    real = Path(os.path.realpath(path))
+    return INSTALLED.isdisjoint(real.parts) and not any(map(real.is_relative_to, (*OURS, *STANDARD)))
+
+
+class Fresh(SourceFileLoader):
+    """Compiles what the file says now. A cached bytecode can be that of a file saved earlier in the same second."""
+
+    def __init__(self, name: str, path: str, read: Read) -> None:
+        super().__init__(name, path)
+        self._read = read
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the module, from its source; nothing is written beside it."""
+        path = self.get_filename(fullname)
+        data = self._read[path] = self.get_data(path)
+        _remember(path, data)
+        code: CodeType = self.source_to_code(data, path)
+        return code
+
+
+class Reading(MetaPathFinder):
+    """Finds what the other finders find, and has the visitor's files loaded by ``Fresh``; ``read`` is their content."""
+
+    def __init__(self) -> None:
+        self.read: Read = {}
+        self.placed: dict[str, Path] = {}  # modules by name which are to be loaded from elsewhere than Python would
+        self.named: set[str] = set()  # the targets, which are the visitor's wherever they lie
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What the next of the finders says, its loader replaced where the file is the visitor's."""
+        if fullname in self.placed:
+            return self._placed(fullname, self.placed[fullname])
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None:
+                if type(spec.loader) is SourceFileLoader and spec.origin and self.owns(spec.origin):
+                    spec.loader = Fresh(fullname, spec.origin, self.read)
+                return spec
+        return None
+
+    def _placed(self, name: str, path: Path) -> ModuleSpec | None:
+        if path.is_dir():
+            spec = ModuleSpec(name, None, is_package=True)
+            spec.submodule_search_locations = [str(path)]
+            return spec
+        inside = [str(path.parent)] if path.name == "__init__.py" else None
+        loader = Fresh(name, str(path), self.read)
+        return spec_from_file_location(name, path, loader=loader, submodule_search_locations=inside)
+
+    def name_of(self, module: str) -> str:
+        """The name under which anybody else imports a module."""
+        first, dot, rest = module.partition(".")
+        place = self.placed.get(first)
+        if place is not None:
+            first = place.parent.name if place.name == "__init__.py" else place.stem
+        return first + dot + rest
+
+    def owns(self, path: str) -> bool:
+        """Whether the file is the visitor's."""
+        return path in self.named or of_the_visitor(path)
+
+
+def _remember(path: str, data: bytes) -> None:
+    """Tracebacks and listings show the source that was loaded, whatever becomes of the file."""
+    try:
+        text = decode_source(data)
+    except (UnicodeDecodeError, SyntaxError, LookupError):  # which is said when it is compiled
+        return
+    linecache.cache[path] = (len(data), None, [f"{line}\n" for line in source_lines(text)], path)

@@ -1,0 +1,116 @@
+"""Values spelled as Python, so that what is copied from a page can be run."""
+
+from __future__ import annotations
+
+import math
+import re
+from pprint import pformat
+from typing import Any
+
+import torch
+
+from ..inference.recipe.grammar import identity
+from ..inference.recipe.recipe import OBJECT, Constant, Recipe, TensorArgument
+from ..runtime.arguments import Bound, Held, Taken
+
+WIDE = 96
+# Of more numbers than these a tensor is drawn from a fixed seed instead of written out.
+LONG = 96
+IDENTITY = "(lambda x: x)"
+
+
+class NotSpelled(Exception):
+    """A value that only exists in the visitor's program; the message is the name of its argument."""
+
+
+def constant(each: Constant) -> str:
+    """What a recipe says of an argument that is no tensor, as Python. Raises ``NotSpelled``."""
+    if each.text == OBJECT:
+        raise NotSpelled(each.name)
+    if each.value is identity:
+        return IDENTITY[1:-1]
+    return number(each.value) if isinstance(each.value, float) else re.sub(r"\bidentity\b", IDENTITY, each.written)
+
+
+def number(value: object) -> str:
+    """A number, string or bool as Python."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def quoted(text: str) -> str:
+    """A string as Python, in double quotes if that needs no more backslashes."""
+    plain = repr(text)
+    return f'"{plain[1:-1]}"' if plain[0] == "'" and '"' not in text else plain
+
+
+def tensor(value: torch.Tensor, *words: str, seed: int = 0) -> str:
+    """A tensor as Python, on one line or several. ``words`` are what else ``torch.tensor`` is told."""
+    if value.numel() > LONG and value.is_floating_point():
+        return _drawn(value, *words, seed=seed)
+    numbers = [_short(each) for each in value.reshape(-1).tolist()]
+    said = (_listed(numbers, tuple(value.shape)), *words)
+    one = f"torch.tensor({', '.join(said)})"
+    if len(one) <= WIDE and "\n" not in one:
+        return one
+    return "torch.tensor(\n" + "".join(f"    {lines(each, 4)},\n" for each in said) + ")"
+
+
+def dtype(value: torch.Tensor) -> tuple[str, ...]:
+    """What has to be said of the dtype of a tensor beside its numbers."""
+    return () if value.dtype in (torch.int64, torch.bool) else (f"dtype={value.dtype}",)
+
+
+def _drawn(value: torch.Tensor, *words: str, seed: int) -> str:
+    shape, drawn = tuple(value.shape), f"generator=torch.Generator().manual_seed({seed})"
+    positive = bool((value > 0).all())
+    return f"torch.{'rand' if positive else 'randn'}({', '.join((str(shape), drawn, *words))})" + " + 0.5" * positive
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def _listed(numbers: list[Any], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return repr(numbers[0])
+    for size in reversed(shape[1:]):
+        numbers = [numbers[i : i + size] for i in range(0, len(numbers), size)] if size else []
+    return pformat(numbers, width=WIDE, compact=True)
+
+
+def lines(text: str, indent: int) -> str:
+    """A text of several lines, all but the first indented."""
+    return text.replace("\n", "\n" + " " * indent)
+
+
+def plan(call: object, count: int) -> tuple[Taken | Held, ...]:
+    """Where every argument of a call comes from; ``count`` is how many an op is called with."""
+    return call.arguments if isinstance(call, Bound) else tuple(Taken(place) for place in range(count))
+
+
+def held(recipe: Recipe, arguments: tuple[Taken | Held, ...], like: str = "") -> dict[str, str]:
+    """The tensors that are always the same, by name, as Python; on the device of the tensor ``like``."""
+    found = {}
+    for each, argument in zip(recipe.arguments, arguments, strict=True):
+        if isinstance(argument, Held) and isinstance(argument.value, torch.Tensor):
+            words = (f"dtype={like}.dtype",) if like and argument.follows else dtype(argument.value)
+            found[each.name] = tensor(argument.value, *words, *((f"device={like}.device",) if like else ()))
+    return found
+
+
+def passed(recipe: Recipe, arguments: tuple[Taken | Held, ...], given: list[str], scalars: bool = True) -> list[str]:
+    """What stands between the brackets of the call, argument by argument; ``given`` is what an op is called with.
+
+    ``scalars`` says that what is given for a tensor of no dimension has one. Raises ``NotSpelled``.
+    """
+    return [_passed(each, argument, given, scalars) for each, argument in zip(recipe.arguments, arguments, strict=True)]
+
+
+def _passed(each: TensorArgument | Constant, argument: Taken | Held, given: list[str], scalars: bool) -> str:
+    if isinstance(argument, Held):
+        return constant(each) if isinstance(each, Constant) else each.name
+    text = given[argument.place]
+    text += ".reshape(())" if argument.scalar and scalars else ""
+    return text if argument.dtype is None else f"{text}.to({argument.dtype})"

@@ -1,0 +1,52 @@
+"""The map: what backward returns at every x for many grad_output, per unit of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..numerics.linearity.laws import examine
+from ..numerics.studies.gradient_map import axis, gradient_map
+from ..protocol.question import Question
+from ..runtime.batching import arranged
+from ..runtime.section import Section
+from .columns import Columns
+from .common import grid
+from .findings import findings
+
+# Points, where they share a call and where each needs its own.
+MOST, MOST_ALONE = 201, 17
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """``ratio`` is ``grad_input / grad_output``, row by row of one ``grad_output``. Raises ``FunctionFailed``."""
+    x, notes = np.unique(section.snap(grid(question, MOST).points())), []
+    section = arranged(section, x, question.grad_output)
+    if not section.stacked and x.size > MOST_ALONE:
+        x = np.unique(section.snap(grid(question, MOST_ALONE).points()))
+        notes = [f"Every point needs calls of its own, so only {x.size} of them are on the map."]
+    returned = section.backward(x, question.grad_output)
+    if returned.grad_input is None:
+        nothing = f"There is no map: backward returns no gradient for {question.wrt}."
+        return {"sentence": nothing, "shape": [0, 0], "findings": [], "failure": None}, {}
+    grad_outputs = axis(question.grad_output)
+    ratio = gradient_map(section, x, grad_outputs)
+    broken = findings(examine(section, x, question.grad_output, returned), str(question.wrt))
+    return {
+        "notes": notes,
+        "sentence": _sentence(broken, section.op.follows_sign),
+        "shape": list(ratio.shape),
+        "findings": broken,
+        "failure": None,
+    }, {"x": x, "grad_output": grad_outputs, "ratio": ratio.ravel()}
+
+
+def _sentence(broken: list[dict[str, Any]], meant: bool) -> str:
+    if not broken:
+        return "backward is linear in grad_output, as it has to be: from bottom to top every column has one colour."
+    # Sums tell nothing new where anything else does.
+    said = [each["sentence"] for each in broken if each["law"] != "adds"] or [each["sentence"] for each in broken]
+    if meant and any(each["law"] == "odd" for each in broken):
+        said.append("It is meant to: for either sign it has another surrogate.")
+    return " ".join(said)

@@ -1,0 +1,63 @@
+"""The node, opened: the graph around one call, and what stands on either side of its backward."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from ..contract.examination.call import reseed
+from ..graph_view.functions import Opened, opened
+from ..graph_view.picture import pictured
+from ..graph_view.text import sentence
+from ..graph_view.trace import Traced, traced
+from ..numerics.diagnosis.unused_saved import tried_saved
+from ..numerics.jacobian.jacobian import held
+from ..protocol.question import Question
+from ..runtime.rng import undisturbed
+from ..runtime.section import Section
+from .columns import Columns
+from .common import grid
+
+# Seconds that a call may take if what it has saved is to be tried, for which there are many, or if it is made again.
+QUICK, SLOW = 0.02, 1.0
+# Of the arguments, outputs and saved tensors of a Function so many are listed.
+LISTED, LISTS = 24, ("arguments", "outputs", "saved")
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """The graph of one call at ``question.at``, or where ``wrt`` is held. Raises ``FunctionFailed``."""
+    asked = held(section) if question.at is None else question.at
+    place = float(section.snap(np.array([asked]))[0])
+    with undisturbed():
+        call, spent = _traced(section, place, question.grad_output)
+        if QUICK <= spent < SLOW:
+            call, spent = _traced(section, place, question.grad_output)  # without what is loaded for the first
+        quick = spent < QUICK
+        functions = opened(call, tried_saved(section, grid(question).points()) if quick else ())
+    picture = pictured(call)
+    return {
+        "sentence": sentence(call, functions),
+        "at": place,
+        "vertices": [asdict(each) for each in picture.vertices],
+        "edges": [asdict(each) for each in picture.edges],
+        "more": picture.more,
+        "functions": [_listed(each) for each in functions],
+        "failure": asdict(call.failure) if call.failure else None,
+    }, {}
+
+
+def _listed(one: Opened) -> dict[str, Any]:
+    """A Function with the first of its lists, and how many there are more."""
+    whole = {name: getattr(one, name) for name in LISTS}
+    first = replace(one, **{name: found[:LISTED] for name, found in whole.items()})
+    return asdict(first) | {"more": {name: max(0, len(found) - LISTED) for name, found in whole.items()}}
+
+
+def _traced(section: Section, place: float, grad_output: float) -> tuple[Traced, float]:
+    """The call, and how many seconds it took."""
+    reseed()
+    begun = time.perf_counter()
+    return traced(section, place, grad_output), time.perf_counter() - begun

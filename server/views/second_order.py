@@ -1,0 +1,121 @@
+"""The second order: the views put on what backward returns, in the place of forward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from ..numerics.curve.evaluation import Evaluation
+from ..numerics.differentiation.finite_differences import Kind
+from ..numerics.differentiation.noise import Array
+from ..numerics.second_order.grad_input import derived
+from ..numerics.second_order.gradgradcheck import gradgradcheck
+from ..numerics.second_order.text import told, why
+from ..numerics.second_order.words import further
+from ..numerics.verdict.verdict import Verdict
+from ..protocol.blank_columns import blank
+from ..protocol.question import Element, Question
+from ..runtime.failure import FunctionFailed
+from ..runtime.section import Section
+from . import curves
+from .columns import Columns
+from .common import looked, names
+
+Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
+
+# The views that look at any function and its derivative, and those that look at all of the Function.
+FURTHER = ("curves", "area", "wide", "step")
+WHOLE = ("contract", "node")
+_FIRST = "Shown for the first derivative, whatever the order of the curves."
+_OF_THE_DECORATOR = "That is all that can be said of a backward with this decorator."
+_UNSUPPORTED = "There is nothing to compare: with @once_differentiable the second derivative is declared unsupported."
+# Where gradgradcheck is run, as shares of the points that bear it; and how far from a special one, as one of the range.
+CHECKED, NEAR = np.array([0.17, 0.5, 0.83]), 1e-3
+
+
+def look(view: Look, section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """What ``view`` shows one derivative further on, said in the words of that. Raises ``FunctionFailed``.
+
+    A view that has no second order shows the first, and says so, unless it has no order at all.
+    """
+    if question.view in WHOLE:
+        return view(section, question)
+    if question.view not in FURTHER:
+        found, drawn = view(section, question)
+        return found | {"sentence": f"{_FIRST} {found.get('sentence', '')}".rstrip()}, drawn
+    if nothing := _nothing(section, question):
+        return nothing, {}
+    name = Element(f"grad_{question.wrt.name}", question.wrt.index)
+    cut, asked = derived(section, question.grad_output), replace(question, of=name, grad_output=1.0)
+    if question.view == "curves":
+        return _curves(section, question, cut, asked)
+    found, drawn = view(cut, asked)
+    if question.view != "step" and _refused(cut, question):
+        return found | {"sentence": _UNSUPPORTED}, drawn
+    return found | {"sentence": further(found["sentence"], str(name))}, drawn
+
+
+def _nothing(section: Section, question: Question) -> dict[str, Any] | None:
+    """The header where backward returns nothing to differentiate."""
+    try:
+        returned = None
+        if not section.sweeps_parameter:
+            returned = section.backward(np.array([question.place]), question.grad_output).grad_input
+    except FunctionFailed:
+        return None  # which is said where all points are asked
+    if returned is not None:
+        return None
+    why = "autograd sees a plain number there" if section.sweeps_parameter else f"{question.of} is cut off from it"
+    said = f"There is no second derivative: backward returns no gradient for {question.wrt}, for {why}."
+    header = blank(said, None, question.view)
+    if question.view == "curves":
+        header["verdict"] = header["verdict"] | {"word": "no gradient"}
+    return header
+
+
+def _refused(cut: Section, question: Question) -> bool:
+    """Whether backward says that it must not be differentiated."""
+    try:
+        return cut.backward(np.array([question.place]), 1.0).grad_input is None
+    except FunctionFailed:
+        return False
+
+
+def _curves(section: Section, question: Question, cut: Section, asked: Question) -> tuple[dict[str, Any], Columns]:
+    evaluation, verdict = looked(cut, asked)
+    called = names(cut, asked)
+    first = "unsupported" if verdict.word == "unsupported" else looked(section, question)[1].word
+    said = told(evaluation, verdict, called, first) + _easily(question)
+    words = curves.Words(said, why(cut, section, evaluation, verdict, called))
+    found, drawn = curves.told(cut, asked, evaluation, verdict, words)
+    opinion = gradgradcheck(section, _checked(evaluation, verdict), str(question.wrt), evaluation.grid.span)
+    if verdict.word == "unsupported" and opinion.passed is False:
+        opinion = replace(opinion, sentence=f"{opinion.sentence} {_OF_THE_DECORATOR}")
+    return _said_further(found, called.of) | {"gradgradcheck": asdict(opinion)}, drawn
+
+
+def _said_further(found: dict[str, Any], grad_input: str) -> dict[str, Any]:
+    """The header with what else it says in the words of the second order."""
+    findings = [each | {"sentence": further(each["sentence"], grad_input)} for each in found["linearity"]["findings"]]
+    wide = found["wide"]
+    return found | {
+        "linearity": found["linearity"] | {"findings": findings},
+        "wide": wide and wide | {"sentence": further(wide["sentence"], grad_input)},
+    }
+
+
+def _easily(question: Question) -> str:
+    return "" if question.grad_output else " That is easily said: with grad_output 0 every gradient is 0."
+
+
+def _checked(evaluation: Evaluation, verdict: Verdict) -> Array:
+    """A few of the points at which what backward returns is smooth."""
+    at = evaluation.rows
+    good = (evaluation.numerical.slopes.kind == Kind.SMOOTH) & np.isfinite(evaluation.forward)
+    for each in evaluation.special:
+        good &= np.abs(at.x - each.x) > NEAR * evaluation.grid.span
+    rows = np.flatnonzero(good)
+    return at.x[rows[(CHECKED * rows.size).astype(np.intp)]] if rows.size else np.empty(0)

@@ -1,0 +1,133 @@
+"""The step microscope: the differences of forward at one x, with steps of every size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from ..numerics.curve.curve import inside
+from ..numerics.differentiation.finite_differences import ONE_SIDED
+from ..numerics.differentiation.noise import relative_precision
+from ..numerics.differentiation.reference import reference_of
+from ..numerics.formatting.numbers import number
+from ..numerics.studies.step_size import Microscope, Slope, microscope
+from ..protocol.question import Question
+from ..runtime.batching import arranged
+from ..runtime.failure import Failure, FunctionFailed
+from ..runtime.section import Section
+from .columns import Columns, finite
+from .common import grid
+
+# Between the orders 1 and 2, above which a line is a tangent.
+SQUARE = 1.5
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """One row a step, the widest first; measured in double precision, as the numerical gradient is.
+
+    Slopes are those of forward, not multiplied by ``grad_output``; backward's is divided by it. Raises
+    ``FunctionFailed``.
+    """
+    asked = grid(question)
+    x = np.unique(section.snap(asked.points()))
+    reference = reference_of(arranged(section, x, question.grad_output), x, question.grad_output)
+    precision = relative_precision(inside(reference, x), x, reference.forward(x))
+    place = float(reference.snap(np.array([question.place]))[0])
+    derivative, failure = _derivative(reference, place, question.grad_output or 1.0)
+    # A Function may refuse what lies beyond the range; what lies within, or is asked for, it has to take.
+    forward = inside(reference, np.array([min(x[0], place), max(x[-1], place)]))
+    seen = microscope(forward, place, asked.span, derivative, precision, question.step)
+    return {
+        "sentence": _sentence(seen, str(question.wrt), asked.span),
+        "at": place,
+        "kind": seen.kind,
+        "best": {"value": finite(seen.best.value), "error": finite(seen.best.error)},
+        "analytical": None if derivative is None else finite(derivative),
+        "left": finite(seen.left.value),
+        "right": finite(seen.right.value),
+        "central_order": seen.law.order if seen.law else None,
+        "rounding": precision,
+        "chosen": list(seen.chosen),
+        "least": {"step": seen.least[0], "error": finite(seen.least[1])} if seen.least else None,
+        "taylor_order": seen.taylor_order,
+        "failure": asdict(failure) if failure else None,
+    }, {
+        "step": seen.steps,
+        "central": seen.central,
+        "left": seen.behind,
+        "right": seen.ahead,
+        "truncation": seen.truncation,
+        "rounding": seen.rounding,
+        "taylor": seen.taylor,
+    }
+
+
+def _derivative(section: Section, x: float, grad_output: float) -> tuple[float | None, Failure | None]:
+    """What backward returned at ``x`` for each unit of ``grad_output``."""
+    try:
+        returned = section.backward(np.array([x]), grad_output).grad_input
+    except FunctionFailed as error:
+        if error.failure.phase == "forward":
+            raise
+        return None, error.failure
+    return (None if returned is None else float(returned[0]) / grad_output), None
+
+
+def _sentence(seen: Microscope, wrt: str, span: float) -> str:
+    """What the picture shows: how the error falls and rises again, or why no step helps; and Taylor on backward."""
+    said = _SAY[seen.kind].format(slope=_value(seen.best), left=_value(seen.left), right=_value(seen.right))
+    parts = [f"At {wrt} = {number(seen.x, span)} {said}", *_least(seen), *_taylor(seen), *_at_a_kink(seen)]
+    return " ".join(parts)
+
+
+_SAY = {
+    "smooth": "forward has slope {slope}.",
+    "kink": "forward has a kink: its slope is {left} on the left and {right} on the right.",
+    "cusp": "forward has a cusp: its slope is {left} on the left and {right} on the right.",
+    "jump": "forward jumps, and has no slope: the finer the step, the larger every difference.",
+    "pole": "forward grows without bound, and has no slope.",
+    "edge": "forward can be followed on one side only: its slope is {left} on the left and {right} on the right.",
+    "unresolved": "no step gives a slope to rely on: the differences do not settle.",
+    "no value": "forward has no finite value, and so no slope.",
+}
+
+
+def _least(seen: Microscope) -> list[str]:
+    if seen.kind != "smooth" or seen.least is None:
+        return []
+    step, error = map(number, seen.least)
+    if seen.law is None:
+        return [f"A central difference is off by {error} with step {step}; finer ones lose to rounding."]
+    return [
+        f"A central difference does best with step {step}, where it is off by {error}:"
+        " wider ones cut off what is curved, finer ones lose to rounding."
+    ]
+
+
+def _taylor(seen: Microscope) -> list[str]:
+    """Whether forward departs from the line that has backward's slope as it does from its tangent."""
+    if seen.derivative is None or seen.taylor_order is None:
+        return []
+    departs = f"From the line with backward's slope, {number(seen.derivative)}, forward departs"
+    if seen.taylor_order > SQUARE:
+        return [f"{departs} with the square of the step: that line is its tangent."]
+    return [f"{departs} in proportion to the step: that line is not its tangent."]
+
+
+def _at_a_kink(seen: Microscope) -> list[str]:
+    if seen.kind != "kink" or seen.derivative is None:
+        return []
+    low, high = sorted((seen.left.value, seen.right.value))
+    slack = ONE_SIDED * max(high - low, abs(seen.derivative))
+    which = "one of those between, all of which are" if low - slack <= seen.derivative <= high + slack else "neither is"
+    return [f"Central differences find the mean of the two. backward returns {number(seen.derivative)}, {which} right."]
+
+
+def _value(slope: Slope) -> str:
+    """A slope in words; one that cannot be told from 0 is 0."""
+    if math.isnan(slope.value):
+        return "unknown"
+    return number(0.0 if abs(slope.value) < slope.error < math.inf else slope.value)

@@ -1,0 +1,71 @@
+"""The whole range: backward against forward over all numbers that the dtype can hold."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from ..numerics.curve.evaluation import Evaluation
+from ..numerics.sentences.places import Names
+from ..numerics.status import Status
+from ..numerics.whole_range.check import Wide
+from ..numerics.whole_range.sentence import said
+from ..protocol.question import Question
+from ..runtime.section import Section
+from .columns import Columns
+from .common import looked, names
+
+
+def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    """One row a point, ever farther apart away from 0; gradients are ``grad_input``. Raises ``FunctionFailed``."""
+    evaluation, _ = looked(section, question)
+    wide = evaluation.wide
+    found = summary(evaluation, names(section, question))
+    return {
+        "sentence": (found and found["sentence"]) or _nothing(evaluation, str(question.wrt)),
+        "statuses": [each.name.lower() for each in Status],
+        "reach": found and found["reach"],
+        "finite": found and found["finite"],
+        "intervals": found["intervals"] if found else [],
+        "failure": asdict(evaluation.failure) if evaluation.failure else None,
+    }, _columns(wide) if wide else {}
+
+
+def summary(evaluation: Evaluation, names: Names) -> dict[str, Any] | None:
+    """How far was looked, and where backward differs; None where it returned nothing."""
+    wide = evaluation.wide
+    if wide is None:
+        return None
+    return {
+        "reach": list(wide.reach),
+        "finite": list(wide.finite) if np.isfinite(wide.finite).all() else None,
+        "judged": int(np.isin(wide.status, (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)).sum()),
+        "intervals": [list(each) for each in wide.intervals],
+        "sentence": " ".join(said(wide, evaluation.grid, names)),
+    }
+
+
+def _columns(wide: Wide) -> Columns:
+    return {
+        "x": wide.x,
+        "forward": wide.forward,
+        "analytical": wide.analytical,
+        "numerical": wide.numerical,
+        "error": wide.error,
+        "status": wide.status.astype(np.uint8),
+    }
+
+
+def _nothing(evaluation: Evaluation, wrt: str) -> str:
+    """Why there is nothing to compare."""
+    if evaluation.failure:
+        return f"There is nothing to compare: {evaluation.failure.brief}."
+    if evaluation.analytical is None:
+        return f"There is nothing to compare: backward returns no gradient for {wrt}."
+    if evaluation.grad_output == 0:
+        return "There is nothing to compare: with grad_output 0 every gradient is 0."
+    if evaluation.wide is None:
+        return "There is nothing to compare: asked twice, the Function answers differently."
+    return f"There is nothing to compare: the Function cannot be called near {wrt} = 0, where the look begins."

@@ -1,0 +1,131 @@
+"""Behind the door: a question in, what the numerics found of it out, as plain data and columns."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...ops import Input, Op
+from ..numerics.curve.evaluate import evaluate
+from ..numerics.sampling.grid import Grid
+from ..numerics.verdict.verdict import judge
+from ..protocol.answer_header import header
+from ..protocol.blank_columns import blank
+from ..protocol.errors import BadQuestion
+from ..protocol.question import Question
+from ..runtime.devices import DTYPES, Device, devices
+from ..runtime.failure import Failure, FunctionFailed
+from ..runtime.section import Section
+from ..views import VIEWS, second_order
+from ..views.columns import Columns, columns
+
+torch.set_num_threads(1)
+
+
+def device() -> dict[str, Any]:
+    """The torch version, the devices at hand and the one ``auto`` takes."""
+    found = devices()
+    return {"torch": torch.__version__, "devices": [asdict(each) for each in found], "auto": found[0].kind}
+
+
+@np.errstate(all="ignore")  # what overflows is no accident but a gap with its reason
+def answer(question: Question, op: Op) -> tuple[dict[str, Any], Columns]:
+    """What one view of a section of ``op`` shows: the header, and its columns of float64 (status: uint8).
+
+    Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer.
+    """
+    place, notes = place_for(question, devices())
+    _check_grad_output(question)
+    _check_range(question)
+    question = _complete(question, op)
+    asked = header(question, op.title, op.claim, {"kind": place.kind, "name": place.name}, notes)
+    try:
+        found, drawn = _look(_section(op, question, place), question)
+    except FunctionFailed as error:
+        return asked | _nothing(error.failure, question.view), {}
+    return asked | found | {"notes": notes + found.get("notes", [])}, drawn
+
+
+def _look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+    view = VIEWS[question.view]
+    return view(section, question) if question.order == 1 else second_order.look(view, section, question)
+
+
+def warm_up() -> None:
+    """One look at a harmless function, so that the first user does not pay for what torch loads lazily."""
+    op = Op(torch.autograd.Function, "warm-up", "", "", "", (Input("x"),), call=torch.relu)
+    section = Section(op, op, "x", (), "y", (), (("x", (1.0,)),), ())
+    evaluation = evaluate(section, Grid(-1.0, 1.0, 401))
+    columns(evaluation, judge(evaluation))
+
+
+def place_for(question: Question, found: tuple[Device, ...]) -> tuple[Device, list[str]]:
+    """The one of the devices ``found`` to use, and what there is to say about the choice.
+
+    Raises ``BadQuestion`` where the device asked for is not there, or has not the dtype.
+    """
+    if question.device == "auto":
+        chosen = next(each for each in found if question.dtype in each.dtypes)
+        if chosen is not found[0]:
+            return chosen, [f"{found[0].name} has no {question.dtype}, so {chosen.name} was used instead."]
+        return chosen, []
+    named = [each for each in found if each.kind == question.device]
+    if not named:
+        there = ", ".join(each.kind for each in found)
+        raise BadQuestion(f"device: there is no {question.device} on this machine; choose auto or one of {there}.")
+    if question.dtype not in named[0].dtypes:
+        raise BadQuestion(
+            f"dtype: {named[0].name} ({named[0].kind}) has no {question.dtype}; "
+            f"choose one of {', '.join(named[0].dtypes)}, or device=cpu."
+        )
+    return named[0], []
+
+
+def _check_grad_output(question: Question) -> None:
+    most = torch.finfo(DTYPES[question.dtype]).max
+    if abs(question.grad_output) > most:
+        raise BadQuestion(
+            f"grad_output: {question.dtype} holds numbers up to {most:.4g}, and {question.grad_output:.4g} is more; "
+            "choose a smaller one, or dtype=float64."
+        )
+
+
+def _check_range(question: Question) -> None:
+    start, stop = torch.tensor([question.start, question.stop], dtype=torch.float64).to(DTYPES[question.dtype])
+    if start == stop:
+        raise BadQuestion(
+            f"start: {question.dtype} cannot tell {question.start:g} from {question.stop:g}; "
+            "widen the range, or choose dtype=float64."
+        )
+
+
+def _complete(question: Question, op: Op) -> Question:
+    """The question with every value that the op declares, given or default."""
+    return replace(
+        question,
+        inputs={each.name: tuple(question.inputs.get(each.name, each.values)) for each in op.inputs},
+        parameters={each.name: question.parameters.get(each.name, each.default) for each in op.parameters},
+    )
+
+
+def _section(op: Op, question: Question, place: Device) -> Section:
+    return Section(
+        op=op,
+        call=op,
+        wrt=question.wrt.name,
+        wrt_index=question.wrt.index,
+        of=question.of.name,
+        of_index=question.of.index,
+        inputs=tuple(question.inputs.items()),
+        parameters=tuple(question.parameters.items()),
+        dtype=DTYPES[question.dtype],
+        device=place.kind,
+    )
+
+
+def _nothing(failure: Failure, view: str) -> dict[str, Any]:
+    """The rest of the header where forward itself failed."""
+    return blank(failure.first, asdict(failure), view)

@@ -1,0 +1,114 @@
+"""What a worker arranges for itself before anybody's code runs in it."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from ..paths import SERVER
+from ..protocol.stack_dump import TOO_MANY, Fault, written
+from .child_processes import CAME_BACK, end_children
+from .fork_limit import Copies
+
+# What Linux calls them: the signal a process gets when its parent ends, and that orphans below it become its children.
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+WHERE = signal.SIGUSR2  # asks a worker to write down where it is
+_disable = faulthandler.disable
+
+
+class Confinement:
+    """Nothing of this process is printed, dumped or survives its parent; where it ends is written to ``notes``.
+
+    ``notes`` is a descriptor of a file that the server reads when this process is gone.
+    """
+
+    def __init__(self, notes: int) -> None:
+        end_with_the_parent()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with suppress(OSError):  # should memory run out all the same, let it cost the worker, where Linux can be told
+            Path("/proc/self/oom_score_adj").write_text("1000")
+        self._notes, self._born, self._exit = notes, os.getpid(), os._exit
+        os.set_inheritable(notes, False)
+        faulthandler.enable(notes)
+        faulthandler.register(WHERE, notes)
+        # Somebody's code may ask for what there is already, but what is written goes to the server.
+        faulthandler.enable, faulthandler.disable = (lambda *_, **__: None), (lambda: None)
+        os.register_at_fork(after_in_child=_not_further)
+        Copies(self._too_many)
+        os._exit = self._noted
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Do the work; where somebody's code asks for the end of the process, it ends at once."""
+        try:
+            work()
+        except SystemExit as end:
+            self._leave(end)
+
+    def _leave(self, end: SystemExit) -> NoReturn:
+        self._note(traceback.extract_tb(end.__traceback__))
+        self._exit((end.code & 0xFF) if isinstance(end.code, int) else int(end.code is not None))
+
+    def _too_many(self, frame: FrameType) -> NoReturn:
+        """What is done in place of one copy of this process too many."""
+        with suppress(ValueError):  # in another thread, which no alarm interrupts
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        if os.getpid() == self._born:
+            self._note(traceback.extract_stack(frame), TOO_MANY)
+        end_children()
+        self._exit(1)
+
+    def _note(self, calls: Iterable[traceback.FrameSummary], why: str = "") -> None:
+        note = why + written(Fault(call.filename, call.lineno or 0, call.name) for call in reversed([*calls]))
+        with suppress(OSError):
+            os.write(self._notes, note.encode("ascii", "backslashreplace"))
+
+    def _noted(self, status: int) -> NoReturn:
+        """What ``os._exit`` does in this process."""
+        if os.getpid() == self._born:
+            faulthandler.dump_traceback(self._notes, all_threads=False)
+        self._exit(status)
+
+
+def _not_further() -> None:
+    """In a copy of the worker that somebody's code has made: let it end when it comes back from that code."""
+    _disable()
+    inner = sys._getframe(1)
+    if _is_ours(inner):
+        return
+    while inner.f_back is not None and not _is_ours(inner.f_back):
+        inner = inner.f_back
+
+    def returns(frame: FrameType, event: str, _: object) -> None:
+        if frame is inner and event == "return":
+            os._exit(CAME_BACK)
+
+    sys.setprofile(returns)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(SERVER)
+
+
+def end_with_the_parent() -> None:
+    """Let this process end when the thread that has started it does, where the system can be asked for that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def adopt() -> None:
+    """Let whatever is started below this process stay below it, where the system can be asked for that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
