@@ -45,6 +45,7 @@ class Cut:
     where: str = ""
 
 
+NOISY = "/ops/noisy_backward"
 FILE = r"\.html|look"  # what stands alone, with the sheets and modules written into it
 CUTS = (
     Cut(r"(?m)^(date|content-length|x-request-id): .*\n", "", "the clock, chance, and the coding of what is below"),
@@ -60,7 +61,7 @@ CUTS = (
     ),
     Cut(r"sha256-[\w+/=]+", "sha256-…", "the same, in the policy of such a file", FILE),
     Cut(r'"bytes": ?\d+', '"bytes": 0', "the size of such a file", r"\.size\.json"),
-    Cut(r"\n\s*\n", "\n", "the empty lines that are left of what was cut"),
+    Cut(r"\n\s*\n", "\n", "the empty lines that are left of what was cut", r"^(?!.*\.(json|csv|py)\b)"),
     Cut(r'"seconds": [\d.]+', '"seconds": 0', "the clock", "--format json"),
     Cut(r'\btime="[\d.]+"', 'time="0"', "the clock", "--format junit"),
     Cut(r",\s+[\d.]+ s\.", ", 0 s.", "the clock", "--check$"),
@@ -68,6 +69,9 @@ CUTS = (
         r'(?s)(id="card-noisy_backward".*?)<path class="line.*?</svg>',
         *(r"\1</svg>", "chance: the one op that answers differently each time", "GET /($| )"),
     ),
+    Cut(r"(?s)<svg.*</svg>", "", "the same, drawn", NOISY + r"\.svg"),
+    Cut(r"(?s)<svg.*?</svg>", "", "the same, drawn on a page", NOISY),
+    Cut(r"[−-]?\d[\d.]*(e-?\d+)?(·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?", "0", "the same; words are compared, numbers are not", NOISY),
     Cut(r"(?m) [\d.e+-]+$", "", "the clock; names and labels are compared", "GET /metrics"),
     Cut(r"/[\w/.-]+/bin/python[\d.]*", "PYTHON", "each checkout has an environment of its own"),
     Cut(r"\s+", " ", "with the length of that path, lines end elsewhere", r"unimportable\.py --check$"),
