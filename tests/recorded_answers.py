@@ -50,7 +50,7 @@ FILE = r"\.html|look"  # what stands alone, with the sheets and modules written 
 CUTS = (
     Cut(r"(?m)^(date|content-length|x-request-id): .*\n", "", "the clock, chance, and the coding of what is below"),
     Cut(r'(?m)^etag: "[0-9a-f]+', 'etag: "DIGEST', "it changes with every file of the house"),
-    Cut(r"\b(data-digests?=)('[^']*'|\"[^\"]*\")", r"\1DIGEST", "the same"),
+    Cut(r"\b(data-(?:digests?|form)=)('[^']*'|\"[^\"]*\")", r"\1DIGEST", "the same"),
     Cut(r"/static/[0-9a-f]+/(?:[\w-]+/)*", "/static/", "a file may move to another folder, under another digest"),
     Cut(r"(?s)<link rel=\"(?:stylesheet|modulepreload)\"[^>]*>", "", "sheets and modules may be merged"),
     Cut(r"(?s)<script[^>]* src=[^>]*></script>", "", "the same"),
