@@ -180,6 +180,20 @@ class Many(torch.autograd.Function):
     def backward(ctx, grad_output):
         return (grad_output,) * 10
 '''
+SCALED = '''
+class Scaled(torch.autograd.Function):
+    """Backward forgets the scale, which is not seen where the scale is 1."""
+
+    @staticmethod
+    def forward(ctx, x, scale=0.5):
+        ctx.save_for_backward(x)
+        return (scale * x * x).mean()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 2 * x / x.numel(), None
+'''
 NAMES = ["Cube", "Through", "Product", "Crash", "Riddle"]
 BOXES = re.compile("[\u2500-\u257f\x1b]")
 
@@ -192,6 +206,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "fine.py").write_text(f"import torch\n\n{GOOD}\n{STRAIGHT}")
     (folder / "here.py").write_text(f"import torch\n\n{HERE}")
     (folder / "open.py").write_text(f"import torch\n\n{OPEN}")
+    (folder / "scaled.py").write_text(f"import torch\n\n{SCALED}")
     (folder / "whole.py").write_text(f"import torch\n\n{WHOLE}")
     many = "\n".join(GOOD.replace("Cube", f"Cube{number}") for number in range(20))
     (folder / "many.py").write_text(f"import os\nimport torch\n\n{many}\n{BAD}")
@@ -265,6 +280,13 @@ def test_a_difference_is_told_once_in_the_terminal_and_every_badge_is_explained(
     assert re.search(r"^Late\n  LATE-READ  ", below, re.MULTILINE)
     assert re.search(r"^Chance\n  undecided  forward draws random numbers", below, re.MULTILINE)
     assert "All is well." in below
+
+
+def test_a_function_that_is_wrong_at_its_declared_default_is_found(folder: Path) -> None:
+    process = ran(folder, "scaled.py --check")
+    assert process.returncode == 1
+    assert re.search(r"^Scaled +x: float64\[7\]; scale = 0\.5 +differs ", process.stdout, re.MULTILINE)
+    assert "a factor scale is missing" in process.stdout
 
 
 def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_bar(said: Ran) -> None:

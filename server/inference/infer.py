@@ -39,9 +39,9 @@ def infer(function: Callable[..., Any], budget: float = BUDGET) -> Guess:
     """A recipe that ``function``, a Function class or a plain function of tensors, can be called with.
 
     Forward has to give finite floating numbers that require grad, and backward a gradient for them (or gradients that
-    torch refuses, such as one too few: ``trouble``); of several recipes one is preferred where backward says what
-    differences of forward say. ``budget`` is in seconds. The state of torch
-    and of the random numbers is left as it was. Raises ``NotInferred``, whatever the Function raises.
+    torch refuses, such as one too few: ``trouble``); of several recipes one is preferred that keeps the declared
+    defaults, and of those one where backward says what differences of forward say. ``budget`` is in seconds. The state
+    of torch and of the random numbers is left as it was. Raises ``NotInferred``, whatever the Function raises.
     """
     begun = timing.now()
     with untouched():

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from ..recipe.recipe import Constant, Fill, Recipe, TensorArgument, literal
 from ..source import name_hints
 from ..source.collect import Gathered
-from ..source.signature import MISSING
+from ..source.signature import LEFT_OUT, MISSING
 from .blame import Blame
 from .cheapest import cheapest
-from .choices import PAST, Choice, choices, constant
+from .choices import PAST, Choice, choices, constant, writable
 from .filling import asked, filling
 from .shapes import Form, forms
 
@@ -95,6 +95,25 @@ class Ladder:
         arguments = self.gathered.arguments
         least = max((place + 1 for place, each in enumerate(arguments) if each.default is MISSING), default=0)
         return range(max(1, least), len(arguments) + 1)
+
+    def departures(self, recipe: Recipe) -> int:
+        """How many arguments with a declared default are given something else than what is thought of first.
+
+        That is the default, unless the source says that nothing is seen with it.
+        """
+        return sum(self._departs(recipe, place) for place in range(len(self.gathered.arguments)))
+
+    def _departs(self, recipe: Recipe, place: int) -> bool:
+        default = self.gathered.arguments[place].default
+        if default is MISSING or default is LEFT_OUT:
+            return False
+        passed = place < len(recipe.arguments)
+        if not writable(default):
+            return passed
+        first, given = self._options[place][0], recipe.arguments[place] if passed else None
+        if first.is_tensor or isinstance(given, TensorArgument):
+            return not (first.is_tensor and isinstance(given, TensorArgument))
+        return literal(given.value if given else default) != literal(first.value)
 
     def next(self) -> Step | None:
         """The likeliest step that is left; None if there is none."""

@@ -1,4 +1,9 @@
-"""The search for a recipe: step after step of the ladder is tried, and each failure tells which to try next."""
+"""The search for a recipe: step after step of the ladder is tried, and each failure tells which to try next.
+
+Agreement of backward with forward helps to find what the author left unsaid, such as a shape. It never speaks against
+what the author wrote: a declared default is left only where the call fails with it, where forward is not finite, or
+where nothing is done.
+"""
 
 from __future__ import annotations
 
@@ -86,8 +91,10 @@ class Search:
         return timing.now() - self._begun
 
     def _enough(self, step: Step) -> bool:
-        """Whether what was found will not be bettered: it agrees, or more of the kind have been tried."""
-        if self.found is None or (self.found[2].full and self.found[2].shows) or self._settled:
+        """Whether what was found will not be bettered: it agrees and keeps the defaults, or more have been tried."""
+        if self.found is None or self._settled:
+            return True
+        if self.found[2].full and self.found[2].shows and not self._ladder.departures(self.found[0].recipe):
             return True
         trials, seconds = self.trials - self._since[0], self._seconds - self._since[1]
         return trials > MORE_TRIALS or seconds > MORE_SECONDS or step.cost > self.found[0].cost + AGAIN
@@ -168,9 +175,7 @@ class Search:
             self._since = (self.trials, self._seconds)
             # Of a Function that takes each number by itself, no other shape shows more.
             self._settled = outcome.finite and outcome.some and not found.idle and elementwise(call, step.recipe)
-        better = self.found is None or _rank(outcome, found) > _rank(self.found[1], self.found[2])
-        # What comes later is not taken because it agrees by chance.
-        if better and (self.found is None or not found.full or sure(call, step.recipe)):
+        if self._better(step, outcome, found):
             self.found = (step, replace(outcome, given=()), found)
         if not outcome.finite or not found.moves:
             arguments = tuple(
@@ -178,6 +183,15 @@ class Search:
                 for each in step.recipe.arguments
             )
             self._ladder.push(Step(step.cost + 0.2, Recipe(arguments), step.because))
+
+    def _better(self, step: Step, outcome: Outcome, found: Agreement) -> bool:
+        """Whether a step that works is better than what was found: that it agrees counts last."""
+        if self.found is None:
+            return True
+        left, before = (self._ladder.departures(each.recipe) for each in (step, self.found[0]))
+        new, old = _rank(outcome, found, left), _rank(self.found[1], self.found[2], before)
+        # What comes later is not taken because it agrees by chance.
+        return new > old and (left < before or not found.full or sure(self.signature.call, step.recipe))
 
     def _held(self, step: Step, outcome: Outcome) -> tuple[Step, Outcome]:
         """Inputs that got no gradient, of which backward does not say in so many words that they get one, are held."""
@@ -197,6 +211,8 @@ def missing(blamed: Blame) -> bool:
     return bool(MISSING_HERE.search(blamed.message))
 
 
-def _rank(outcome: Outcome, found: Agreement) -> tuple[bool, ...]:
+def _rank(outcome: Outcome, found: Agreement, departures: int) -> tuple[float, ...]:
+    """How good a step is that works: it does something, then it keeps the defaults, and only then do they agree."""
     finite = outcome.finite
-    return (finite and found.shows, finite and found.full, finite and found.moves, finite and outcome.some)
+    kept = (outcome.valued and not found.idle, -departures)
+    return (*kept, finite and found.shows, finite and found.full, finite and found.moves, finite and outcome.some)

@@ -32,8 +32,8 @@ class Unfit(Exception):
 class Outcome:
     """What a trial came to: an ``error`` with the arguments that were ``given``, or None.
 
-    ``finite`` says that every output and every gradient is, ``some`` that a gradient is not zero.
-    ``forward`` says that forward went through; the inputs ``without`` got no gradient.
+    ``finite`` says that every output and every gradient is, ``valued`` that every output is, ``some`` that a gradient
+    is not zero. ``forward`` says that forward went through; the inputs ``without`` got no gradient.
     """
 
     recipe: Recipe
@@ -41,6 +41,7 @@ class Outcome:
     error: BaseException | None = None
     forward: bool = False
     finite: bool = False
+    valued: bool = False
     some: bool = False
     without: tuple[str, ...] = ()
 
@@ -78,10 +79,11 @@ def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             gradients = [each for each in found if each is not None]
             if not gradients:
                 raise Unfit("backward gave no gradient for any argument")
-            finite = all(bool(torch.isfinite(each).all()) for each in (*outputs, *gradients))
+            valued = all(bool(torch.isfinite(each).all()) for each in outputs)
+            finite = valued and all(bool(torch.isfinite(each).all()) for each in gradients)
             some = any(bool(each.count_nonzero()) for each in gradients)
             without = tuple(each.name for each, one in zip(recipe.inputs, found, strict=True) if one is None)
-            return Outcome(recipe, given, None, True, finite, some, without)
+            return Outcome(recipe, given, None, True, finite, valued, some, without)
     except BaseException as error:  # noqa: BLE001 whatever a stranger's Function raises, SystemExit too, is an outcome
         return Outcome(recipe, given, error, forward)
     finally:
