@@ -8,7 +8,7 @@ from gradloupe.server.html.assets import BUNDLES, LIGHT
 
 READY = "/healthz?wait=1"  # answers when torch is loaded
 WITHOUT = (
-    "import sys; from pathlib import Path; from gradloupe.server import assets; assets.LIGHT = Path('nowhere');"
+    "import sys; from pathlib import Path; from gradloupe.server.html import assets; assets.LIGHT = Path('nowhere');"
     "from gradloupe.server.cli import main; main()"
 )
 
