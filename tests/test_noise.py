@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from gradloupe.server.numerics.differentiation.noise import (
-    EPSILON,
-    mantissa_bits,
-    noise_along,
-    probe_points,
-    relative_precision,
-)
+from gradloupe.server.numerics.differentiation.noise import mantissa_bits, noise_along, probe_points, relative_precision
+from gradloupe.server.runtime.arrays import EPSILON
 
 X = np.linspace(-3, 3, 401)
 

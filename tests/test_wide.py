@@ -11,9 +11,9 @@ from test_judge import RIGHT
 from gradloupe.server.numerics.differentiation.reference import reference_of
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.sentences.places import Names
+from gradloupe.server.numerics.sentences.whole_range import said
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.whole_range.check import beyond, wide_look
-from gradloupe.server.numerics.whole_range.sentence import said
 from gradloupe.server.runtime.batching import arranged
 
 F, S = torch.nn.functional, torch.special

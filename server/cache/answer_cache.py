@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..http.responses import fingerprint
 from ..protocol.errors import EngineBusy, NoOp
+from ..protocol.fingerprint import fingerprint
 from ..protocol.question import Question
 from ..reload.composite_engine import Door
 from ..supervisor.engine import Answer

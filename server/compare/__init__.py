@@ -1,5 +1,1 @@
 """Two ops side by side: their address, their controls, what differs between them, and both sources."""
-
-from ..routes.compare import router
-
-__all__ = ["router"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from ..numerics.diagnosis.unused_saved import leaf_of
 from ..runtime.failure import Failure, FunctionFailed, failure_of
 from ..runtime.failure import returned as in_words
+from ..runtime.graph import leaf_of
 from ..runtime.section import Section
 from ..runtime.vjp import Handed, cotangent, dense
 from .profiler import Witness

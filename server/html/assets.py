@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import sys
 from collections.abc import Callable
@@ -11,10 +10,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from fastapi import Request, Response
-
-from ..http.compression import written_once
-from ..http.responses import IMMUTABLE, NO_STORE, coding, etag, not_modified
 from ..paths import STATIC
 from .style_sheets import SHEETS, style_sheet
 
@@ -44,12 +39,6 @@ class Asset:
     read: Callable[[], bytes]
     ready: Path | None = None
 
-    def written(self, coding: str) -> bytes:
-        """The bytes in a coding."""
-        if coding == "br" and self.ready is not None:
-            return self.ready.read_bytes()
-        return written_once(self.read(), coding)
-
 
 class Assets:
     """Every static file by its path: read when asked for, compressed once."""
@@ -68,13 +57,16 @@ class Assets:
         self._assets = {name: _asset(path) for name, path in files.items()}
         for page in SHEETS:
             self._assets[f"pages/{page}.css"] = Asset(MEDIA_TYPES[".css"], partial(style_sheet, page))
-        self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
 
     def address(self, name: str) -> str:
         """Where a file is served; raises ``KeyError`` for one that is not there, so that no page names it."""
         if name not in self._assets:
             raise KeyError(f"there is no static file {name}")
         return f"/static/{self.digest}/{name}"
+
+    def find(self, name: str) -> Asset | None:
+        """The file of this name, None when there is none."""
+        return self._assets.get(name)
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
@@ -88,29 +80,6 @@ class Assets:
         """Where the plotly.js is that draws "curves" or "maps": a light one if it is there, else the full one."""
         return self.address(BUNDLES[kind] if BUNDLES[kind] in self._assets else FULL)
 
-    async def serve(self, request: Request, digest: str, name: str) -> Response | None:
-        """The file, to be kept for ever; under another digest the way to the present one; None when there is none."""
-        asset = self._assets.get(name)
-        if asset is None:
-            return None
-        if digest != self.digest:  # of a page from before a change
-            return Response(status_code=307, headers={"Location": self.address(name), "Cache-Control": NO_STORE})
-        known = not_modified(request, digest, IMMUTABLE)
-        if known is not None:
-            return known
-        wanted = coding(request)
-        if (name, wanted) not in self._written:
-            self._written[name, wanted] = asyncio.create_task(asyncio.to_thread(asset.written, wanted))
-        try:
-            body = await asyncio.shield(self._written[name, wanted])
-        except OSError:
-            self._written.pop((name, wanted), None)
-            raise
-        headers = {"Cache-Control": IMMUTABLE, "ETag": etag(request, digest), "Vary": "Accept-Encoding"}
-        if wanted:
-            headers["Content-Encoding"] = wanted
-        return Response(body, headers=headers, media_type=asset.media_type)
-
 
 def _asset(path: Path) -> Asset:
     ready = path.with_name(f"{path.name}.br")
@@ -123,3 +92,6 @@ def _inside(package: str, path: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError(f"the package {package} is not installed; pip install {package.replace('_', '-')}")
     return Path(spec.submodule_search_locations[0]) / path
+
+
+EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # plotly.js fills it through the CSSOM

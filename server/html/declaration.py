@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..http.responses import fingerprint
+from ..protocol.fingerprint import fingerprint
 
 # What is told of an op beside its controls, and may be another after every save.
 TOLD = {

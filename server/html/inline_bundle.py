@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import orjson
 from markupsafe import Markup
 
-from ..http.security_headers import EMPTY_STYLE
-from .assets import Assets
+from .assets import EMPTY_STYLE, Assets
 from .js_modules import bare, needed
 
 UNPACK = """async function unpacked(text) {

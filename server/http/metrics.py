@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..routes.context import Site
+from ..cache.answer_cache import Answers
+from ..reload.composite_engine import Door
 from .body_cache import Bodies
 from .connection_limits import Visitors
 
@@ -61,7 +62,8 @@ class Collector:
     """Reads the numbers where they are, when they are asked for."""
 
     metrics: Metrics
-    site: Site
+    engine: Door
+    answers: Answers
     bodies: Bodies
     visitors: Visitors | None
 
@@ -92,7 +94,7 @@ class Collector:
     def _questions(self) -> Iterator[Metric]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        engine = self.site.engine
+        engine = self.engine
         questions = CounterMetricFamily("gradloupe_questions", "Questions to the worker.", labels=("outcome",))
         for outcome, number in engine.outcomes.items():
             questions.add_metric((outcome,), number)
@@ -106,7 +108,7 @@ class Collector:
 
         hits = CounterMetricFamily("gradloupe_cache_hits", "Answers that were there already.", labels=("cache",))
         held = GaugeMetricFamily("gradloupe_cache_bytes", "Bytes that are kept.", labels=("cache",))
-        for name, cache in (("answers", self.site.answers), ("bodies", self.bodies)):
+        for name, cache in (("answers", self.answers), ("bodies", self.bodies)):
             hits.add_metric((name,), cache.hits)
             held.add_metric((name,), cache.size)
         yield hits
@@ -116,7 +118,7 @@ class Collector:
         from prometheus_client.core import GaugeMetricFamily
 
         resident = GaugeMetricFamily("gradloupe_resident_bytes", "Memory in use.", labels=("process",))
-        for name, pid in (("server", os.getpid()), ("worker", self.site.engine.worker)):
+        for name, pid in (("server", os.getpid()), ("worker", self.engine.worker)):
             found = _resident(pid)
             if found is not None:
                 resident.add_metric((name,), found)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..protocol.question import VIEWS
-from ..url.address import COUNT, LAYOUTS, PARTS, THEMES
+from ..protocol.question import COUNT, VIEWS
+from ..url.address import LAYOUTS, PARTS, THEMES
 from ..url.numbers import LARGEST
 from ..url.parse import COUNTS, DTYPES, HEIGHTS, ORDERS, STEPS, WIDTHS
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 
 from fastapi import Request, Response
 
@@ -18,16 +17,6 @@ NO_STORE = "no-store"
 LARGE = 131_072  # bytes; what takes longer than 5 ms to be compressed is, in a thread
 WORTH_COMPRESSING = 1024  # bytes; below, the gain is lost in the headers
 COMPRESSED = ("image/png",)  # in themselves
-
-
-def fingerprint(*parts: str | bytes) -> str:
-    """Text that differs when any of the parts does."""
-    digest = hashlib.blake2b(digest_size=12)
-    for part in parts:
-        data = part if isinstance(part, bytes) else part.encode(errors="replace")
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
-    return digest.hexdigest()
 
 
 def not_modified(request: Request, mark: str, cache: str = SHARED) -> Response | None:

@@ -7,7 +7,8 @@ import re
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # plotly.js fills it through the CSSOM
+from ..html.assets import EMPTY_STYLE
+
 SOURCES = "; ".join(
     (
         "default-src 'none'",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 VIEWS = ("curves", "area", "map", "precision", "wide", "step", "jacobian", "surface", "contract", "node", "descent")
-
 Value = float | int | bool | str
 
 
@@ -65,3 +64,6 @@ class Question:
     def place(self) -> float:
         """The x that is looked at more closely than the others."""
         return self.start + (self.stop - self.start) / 2 if self.at is None else self.at
+
+
+COUNT = 401

@@ -13,7 +13,8 @@ from ..cache.answer_cache import present
 from ..compare.chooser import choice
 from ..compare.page import Both, page
 from ..compare.pair_query import SIDES, Words, named, read_pair, split
-from ..http.responses import fingerprint, kept, passing, reply, reply_large
+from ..http.responses import kept, passing, reply, reply_large
+from ..protocol.fingerprint import fingerprint
 from ..url.numbers import BadQuery
 from .context import Site
 

@@ -15,11 +15,11 @@ from ..cache.thumbnails import OWN, Thumbnails
 from ..config.settings import Settings
 from ..html.assets import Assets
 from ..html.pages import Pages
-from ..http.responses import fingerprint
 from ..http.security_headers import AT_HOME
 from ..paths import SERVER, TEMPLATES
 from ..png.client import Rasterizer
 from ..protocol.errors import NoOp
+from ..protocol.fingerprint import fingerprint
 from ..protocol.suggest import meant
 from ..reload.composite_engine import Door
 from ..standalone.export import Exports

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Request, Response
 
 from ..cache.thumbnails import MEASURING
 from ..html.social_tags import of_gallery
-from ..http.responses import fingerprint, passing, reply
+from ..http.responses import passing, reply
+from ..protocol.fingerprint import fingerprint
 from ..protocol.load_error import trouble as trouble_of
 from ..reload.composite_engine import Door, Library
 from .context import Site

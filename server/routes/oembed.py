@@ -15,8 +15,9 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..figure import PREVIEW
 from ..http.openapi import problems
-from ..http.responses import fingerprint, reply
+from ..http.responses import reply
 from ..protocol.errors import NoOp
+from ..protocol.fingerprint import fingerprint
 from ..url.address import Address, canonical, curves_only, plain
 from ..url.numbers import BadQuery, shown
 from ..url.parse import HEIGHTS, WIDTHS, read, recipe_in

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request, Response
 
 from ..cache.answer_cache import present
 from ..http.openapi import NAME, QUERY, problems
-from ..http.responses import fingerprint, kept, passing, reply
+from ..http.responses import kept, passing, reply
+from ..protocol.fingerprint import fingerprint
 from ..url.parse import recipe_in
 from .context import Site
 

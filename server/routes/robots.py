@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from ..http.responses import fingerprint, reply
+from ..http.responses import reply
+from ..protocol.fingerprint import fingerprint
 from .context import Site
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"

@@ -18,9 +18,10 @@ from ..documents.csv_table import table
 from ..documents.json_document import document
 from ..html.pages import Pages, View
 from ..http.openapi import NAME, QUERY, documents, pages, pictures, problems
-from ..http.responses import fingerprint, kept, passing, reply, reply_large
+from ..http.responses import kept, passing, reply, reply_large
 from ..png.client import Rasterizer
 from ..protocol.errors import Unsolved
+from ..protocol.fingerprint import fingerprint
 from ..supervisor.engine import Answer
 from ..url.address import Address, canonical, curves_only, plain
 from ..url.numbers import shown

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 
 from ...ops import Op
-from ..inference.recipe.menu import fresh
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,18 @@ def flattened(returned: Any) -> Any:
     if isinstance(returned, dict):
         return tuple(returned.values())
     return tuple(returned) if isinstance(returned, list) else returned
+
+
+def flat(returned: Any) -> tuple[Any, ...]:
+    """What a Function returned, one after another."""
+    return tuple(returned) if isinstance(returned, tuple | list) else (returned,)
+
+
+def tensors_of(returned: Any) -> list[torch.Tensor]:
+    """The tensors among what a Function returned: it may return None or a number beside them."""
+    return [each for each in flat(returned) if isinstance(each, torch.Tensor)]
+
+
+def fresh(value: Any) -> Any:
+    """What a call is given for a value: a copy of what it may write into."""
+    return copy.copy(value) if isinstance(value, list | dict | SimpleNamespace) else value

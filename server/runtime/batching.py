@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.differentiation.noise import largest
 from . import timing
+from .arrays import Array, largest
 from .failure import FunctionFailed
-from .section import Array, Section
+from .section import Section
 
 # The points that are asked alone what they say, as shares of all: not symmetric, not at the ends. Of a tensor there
 # are more: where elements are masked or cut off, some are right by chance.

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from ..numerics.differentiation.noise import Array, largest
+from .arrays import Array, largest
 from .batching import LAST_PLACES
 from .failure import FunctionFailed
 from .pace import seconds

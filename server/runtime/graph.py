@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.autograd.function import BackwardCFunction
+
+from .arguments import shape_of
+from .section import Section
+from .vjp import delivered
 
 
 def nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
@@ -20,3 +25,41 @@ def nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
             left.extend(before for before, _ in node.next_functions)
             if isinstance(node, BackwardCFunction):
                 yield node
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All inputs of a section as leaves, what the op was given in their place, and its outputs."""
+
+    leaves: list[torch.Tensor]
+    given: dict[str, torch.Tensor]
+    outputs: dict[str, torch.Tensor]
+
+    @classmethod
+    def of(cls, section: Section, t: float) -> Graph:
+        """The graph with the swept element at ``t``. Raises whatever forward raises."""
+        leaves = [leaf_of(section, name, values, t) for name, values in section.inputs]
+        # A Function that works in place refuses a leaf.
+        given = [leaf.clone() for leaf in leaves]
+        y = section.call(*given, *(value for _, value in section.parameters))
+        outputs = dict(zip(section.op.outputs, y if isinstance(y, tuple) else (y,), strict=False))
+        return cls(leaves, dict(zip(dict(section.inputs), given, strict=True)), outputs)
+
+    def nodes(self) -> Iterator[Any]:
+        """The nodes of Functions written in Python, nearest to the outputs first."""
+        return nodes(self.outputs.values())
+
+    def gradients(self) -> list[torch.Tensor | None]:
+        """The gradients of all inputs for an irregular ``grad_output`` of every output. Raises what backward raises."""
+        moved = [out for out in self.outputs.values() if out.requires_grad]
+        weights = [torch.cos(torch.arange(1.0, 1 + out.numel(), dtype=out.dtype, device=out.device)) for out in moved]
+        total: Any = sum(torch.dot(out.reshape(-1), w) for out, w in zip(moved, weights, strict=True))
+        return delivered(total, self.leaves)
+
+
+def leaf_of(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:
+    """An input as it is held, with the swept element at ``t``, as a leaf of a graph."""
+    leaf = torch.tensor(values, dtype=section.dtype, device=section.device).reshape(shape_of(section.op, name))
+    if name == section.wrt:
+        leaf[section.wrt_index or ...] = t
+    return leaf.requires_grad_()

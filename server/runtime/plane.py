@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from .arrays import Array
 from .failure import FunctionFailed, failure_of
 from .rejected_points import NOTHING, spared
-from .section import Array, Index, Section, at_once
+from .section import Index, Section, at_once
 from .vjp import Handed, cotangent, delivered, dense
 
 # A tensor of more elements than these is large.

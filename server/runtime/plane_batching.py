@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.differentiation.noise import largest
+from .arrays import Array, largest
 from .batching import COPIES, GOLDEN, LAST_PLACES, arranged, witnesses_of
 from .failure import FunctionFailed
 from .plane import Plane
-from .section import Array, Section
+from .section import Section
 
 
 def plane_of(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:

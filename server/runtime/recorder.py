@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from ..contract.examination.call import flat
+from .arguments import flat
 from .call_record import Backward, Forward, Kept, Record
 
 Function = type[torch.autograd.Function]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..numerics.differentiation.noise import Array
+from .arrays import Array
 from .failure import REFUSED, FunctionFailed
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..numerics.differentiation.noise import Array
+from .arrays import Array
 
 
 @dataclass(frozen=True)

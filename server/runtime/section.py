@@ -10,16 +10,15 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ...ops import Op
+from .arrays import Array
 from .failure import Failure, FunctionFailed, Phase, failure_of, returned
 from .rejected_points import NOTHING, spared
 from .returned import Returned, joined
 from .rng import SEED, reseed
 from .vjp import Handed, Layout, cotangent, delivered, dense
 
-Array = NDArray[np.float64]
 Index = tuple[int, ...]
 
 # Copies of the inputs evaluated in one call: beyond some megabytes a bigger batch is a slower one, and what compares

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..numerics.differentiation.noise import Array
+from .arrays import Array
 from .failure import Failure, FunctionFailed, Phase, failure_of
 from .section import Section
 from .vjp import Handed, delivered

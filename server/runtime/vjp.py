@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..numerics.differentiation.noise import Array
+from .arrays import Array
 
 Layout = Callable[[torch.Tensor], torch.Tensor]
 

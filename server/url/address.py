@@ -8,13 +8,12 @@ from math import prod
 from typing import Any
 from urllib.parse import quote
 
-from ..protocol.question import VIEWS, Element, Question, Value
+from ..protocol.question import COUNT, VIEWS, Element, Question, Value
 from .numbers import write
 
 LAYOUTS = ("stacked", "overlaid")
 THEMES = ("auto", "light", "dark")
 PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
-COUNT = 401
 UNBOUNDED = 3  # how far a parameter without a bound is swept from its default
 
 

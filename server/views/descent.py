@@ -15,8 +15,8 @@ from ..numerics.descent.optimizer import Run
 from ..numerics.descent.outcome import ending
 from ..numerics.descent.plan import Asked
 from ..numerics.descent.text import Moving, sentence
-from ..numerics.differentiation.noise import Array
 from ..protocol.question import Question
+from ..runtime.arrays import Array
 from ..runtime.section import Section
 from .columns import Columns, finite
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.differentiation.finite_differences import Kind
-from ..numerics.differentiation.noise import Array
 from ..numerics.second_order.grad_input import derived
 from ..numerics.second_order.gradgradcheck import gradgradcheck
 from ..numerics.second_order.text import told, why
@@ -18,6 +17,7 @@ from ..numerics.second_order.words import further
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.blank_columns import blank
 from ..protocol.question import Element, Question
+from ..runtime.arrays import Array
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
 from . import curves

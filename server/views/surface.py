@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.differentiation.noise import Array
 from ..numerics.formatting.numbers import number
 from ..numerics.sampling.grid import Grid
 from ..numerics.status import Status
@@ -20,10 +19,10 @@ from ..numerics.surface.potential_function import implied
 from ..numerics.surface.surface import Gradient, Surface, pair, surface
 from ..numerics.surface.text import potential_said, said, whose
 from ..protocol.blank_columns import blank
-from ..protocol.question import Element, Question
+from ..protocol.question import COUNT, Element, Question
+from ..runtime.arrays import Array
 from ..runtime.plane_batching import plane_of, structure
 from ..runtime.section import Section
-from ..url.address import COUNT
 from .columns import Columns
 
 # Points along each axis where they share a call, and the most that can be asked for.

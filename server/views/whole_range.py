@@ -9,9 +9,9 @@ import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.sentences.places import Names
+from ..numerics.sentences.whole_range import said
 from ..numerics.status import Status
 from ..numerics.whole_range.check import Wide
-from ..numerics.whole_range.sentence import said
 from ..protocol.question import Question
 from ..runtime.section import Section
 from .columns import Columns

@@ -18,11 +18,11 @@ from looks import op_of, section
 from report import Report, Table, Target
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.numerics.differentiation.noise import EPSILON, Array
 from gradloupe.server.numerics.jacobian.cell_status import judged
 from gradloupe.server.numerics.jacobian.cells import Ground, slopes
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.jacobian.scan import batches, differences, scan
+from gradloupe.server.runtime.arrays import EPSILON, Array
 from gradloupe.server.runtime.block_batching import arranged
 from gradloupe.server.runtime.stacked_inputs import Copies
 

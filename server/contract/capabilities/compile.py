@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from ..examination.call import Call, reseed, tensors_of
+from ...runtime.arguments import tensors_of
+from ..examination.call import Call, reseed
 from .capability import Badge, State, raised
 
 # Seconds; most of them go into what torch loads when it compiles for the first time. A question has ten.

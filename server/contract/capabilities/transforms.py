@@ -10,8 +10,9 @@ import torch
 from torch.autograd import forward_ad
 
 from ...numerics.differentiation.finite_differences import BOUNDS, Kind, differentiate
-from ...numerics.differentiation.noise import Array
-from ..examination.call import Call, flat, irregular, reseed, tensors_of
+from ...runtime.arguments import flat, tensors_of
+from ...runtime.arrays import Array
+from ..examination.call import Call, irregular, reseed
 from .capability import Badge, raised
 
 # Copies that vmap is given, and by how much its numbers, and gradients, may differ from those of plain calls.

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from ...numerics.differentiation.finite_differences import BOUNDS, Kind, differentiate
-from ...numerics.differentiation.noise import Array
 from ...numerics.formatting.numbers import number
+from ...runtime.arrays import Array
 from ..examination.call import Call, Tensors, irregular
 from ..examination.probe import Found, Probe
 from ..examination.references import GRADCHECK

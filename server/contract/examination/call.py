@@ -11,7 +11,7 @@ import torch
 
 from ....ops import Op
 from ...runtime import rng
-from ...runtime.arguments import shape_of
+from ...runtime.arguments import shape_of, tensors_of
 from ...runtime.section import Section
 from ...runtime.timeouts import begun
 from ...runtime.vjp import delivered
@@ -157,16 +157,6 @@ class Call:
 
 def _tensor(section: Section, name: str, values: tuple[float, ...]) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64).reshape(shape_of(section.op, name))
-
-
-def flat(returned: Any) -> tuple[Any, ...]:
-    """What a Function returned, one after another."""
-    return tuple(returned) if isinstance(returned, tuple | list) else (returned,)
-
-
-def tensors_of(returned: Any) -> list[torch.Tensor]:
-    """The tensors among what a Function returned: it may return None or a number beside them."""
-    return [each for each in flat(returned) if isinstance(each, torch.Tensor)]
 
 
 def irregular(like: torch.Tensor, seed: int = 5) -> torch.Tensor:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..search.attempt import Attempt
 from .swept_element import Pair
 
-Array = NDArray[np.float64]
 Interval = tuple[float, float]
 
 USUAL = (-3.0, 3.0)

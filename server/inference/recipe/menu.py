@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,11 +34,6 @@ def word(value: Any) -> str:
     named = callable(value) or isinstance(value, torch.dtype)
     found = next((text for text, known in MENU.items() if named and value is known), "")
     return found or (str(value) if isinstance(value, torch.dtype) else "")
-
-
-def fresh(value: Any) -> Any:
-    """What a call is given for a value: a copy of what it may write into."""
-    return copy.copy(value) if isinstance(value, list | dict | SimpleNamespace) else value
 
 
 def attributes(value: Any) -> dict[str, Any] | None:

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import torch
 
-from .menu import ATTRIBUTES, attributes, fresh, word
+from ...runtime.arguments import fresh
+from .menu import ATTRIBUTES, attributes, word
 from .values import filled
 
 Fill = Literal["normal", "positive", "negative", "signs", "rising", "tiny", "spd", "index", "shuffled", "mask"]

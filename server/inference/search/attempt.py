@@ -11,12 +11,11 @@ from typing import Any
 import torch
 
 from ...runtime import timing
-from ...runtime.arguments import applied, flattened
+from ...runtime.arguments import applied, flattened, fresh
 from ...runtime.deadline import Clock
 from ...runtime.isolation import silenced
 from ...runtime.rng import reseed, undisturbed
 from ...runtime.vjp import Handed, delivered
-from ..recipe.menu import fresh
 from ..recipe.recipe import Recipe, TensorArgument
 
 SEED = 1234

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...runtime.arrays import EPSILON, Array, Forward
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.finite_differences import BOUNDS, Kind, Slopes, differentiate
-from ..differentiation.noise import EPSILON, Array, Forward
 from ..differentiation.recheck import looked_at_again
 from ..sampling.grid import Rows
 

@@ -8,13 +8,14 @@ from functools import partial
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, largest
 from ...runtime.batching import arranged, structure
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.rejected_points import refused
 from ...runtime.returned import Returned
 from ...runtime.section import Section
 from ..differentiation.finite_differences import Kind
-from ..differentiation.noise import BUT_THE_STEEPEST, Array, largest, largest_nearby, relative_precision
+from ..differentiation.noise import BUT_THE_STEEPEST, largest_nearby, relative_precision
 from ..differentiation.reference import one_draw, reference_of, steady
 from ..linearity.laws import Linearity, examine
 from ..linearity.second_order_laws import heard

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
+from ...runtime.arrays import Array
 from ...runtime.failure import Failure
-from ..differentiation.noise import Array
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, Rows
 from ..singularities.special_points import SpecialPoint

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, Forward, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.noise import Array, Forward
 from ..differentiation.quadrature import quadrature, rounding
 from ..sampling.grid import Rows
 from ..tolerance import Tolerance
-
-Mask = NDArray[np.bool_]
 
 # Where each point costs a call of its own, cells reach over so many rows.
 EVERY = 5

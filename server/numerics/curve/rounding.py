@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, largest
 from ..differentiation.finite_differences import Kind
-from ..differentiation.noise import Array, largest, largest_nearby
+from ..differentiation.noise import largest_nearby
 from .curve import Curve
 
 # Forward's noise is so many times the bound that a few samples give …

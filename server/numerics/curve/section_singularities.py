@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, Forward, largest
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.noise import Array, Forward, largest, noise_along, probe_points
+from ..differentiation.noise import noise_along, probe_points
 from ..sampling.grid import Grid
 from ..singularities.special_points import SpecialPoint, special_points
 from .curve import inside

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...runtime.arrays import Array
 from ...runtime.batching import WITNESSES, arranged
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Index, Section
-from ..differentiation.noise import Array
 
 # It is tried beside where the matrix is held, for elsewhere it may be none that forward takes.
 BESIDE = 1e-2

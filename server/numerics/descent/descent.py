@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime import timing
+from ...runtime.arrays import EPSILON, Array
 from ...runtime.section import Section
-from ..differentiation.noise import EPSILON, Array
 from .downhill import downhill
 from .landscape import Landscape, landscape
 from .loss import Loss, Pulled, flat, output, placed, seed, size_of

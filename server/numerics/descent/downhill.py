@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...runtime.arrays import Array
 from ..differentiation.finite_differences import Kind, Slopes
-from ..differentiation.noise import Array
 
 BENT = (Kind.KINK, Kind.JUMP)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..differentiation.noise import Array, Forward
+from ...runtime.arrays import Array, Forward
 from .loss import Loss
 from .true_gradient import Truth
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array
 from ...runtime.failure import Failure, FunctionFailed, failure_of
 from ...runtime.section import Section
-from ..differentiation.noise import Array
 
 
 @dataclass(frozen=True)

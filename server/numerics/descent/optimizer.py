@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from ...runtime import timing
+from ...runtime.arrays import Array
 from ...runtime.failure import Failure, FunctionFailed
-from ..differentiation.noise import Array
 from .loss import Pulled, flat, seed
 
 # What asks for a gradient: at a position, in a step.

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....ops import Descent
+from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.noise import Array
 from .loss import Loss, backward, flat, output, placed, seed, size_of
 from .true_gradient import Truth
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import GOLDEN, arranged
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section, at_once
 from ..differentiation.finite_differences import FINE_WIDEST, WIDEST, WIDEST_LOW_PRECISION, Kind, Slopes, settle
-from ..differentiation.noise import EPSILON, Array, relative_precision
+from ..differentiation.noise import relative_precision
 from ..differentiation.reference import reference_of
 from .loss import flat, output, placed, seed, size_of
 

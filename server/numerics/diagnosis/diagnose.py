@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...runtime.arrays import Array, largest
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
-from ..differentiation.noise import Array, largest
 from ..formatting.numbers import number
 from ..sentences.places import intervals
 from ..verdict.verdict import Verdict, judged_by

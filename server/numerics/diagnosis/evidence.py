@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, Mask, largest
 from ...runtime.section import Section
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind
-from ..differentiation.noise import BUT_THE_STEEPEST, Array, largest
+from ..differentiation.noise import BUT_THE_STEEPEST
 from ..sentences.places import Names
-from ..sentences.stretches import Mask, names_of, where
+from ..sentences.stretches import names_of, where
 from ..status import Status
 from ..tolerance import chosen
 from ..verdict.point_judge import Comparison, conditioning

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import largest
+from ...runtime.arrays import Mask, largest
 from ..formatting.constants import figure
 from ..formatting.numbers import number
 from ..sentences.places import listed
-from ..sentences.stretches import MOST_PLACES, Mask, stretches
+from ..sentences.stretches import MOST_PLACES, stretches
 from .evidence import EXCEPTIONS, SURE, Evidence, Story, passes
 from .unused_saved import unused_saved
 

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
+from ...runtime.arrays import Array, Mask, largest
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import BOUNDS
-from ..differentiation.noise import Array, largest
 from ..formatting.constants import PLAIN, figure
 from ..formatting.numbers import number
 from ..linearity.violation import Law, sentence
 from ..sentences.places import listed, place
-from ..sentences.stretches import MOST_PLACES, Mask, names_of, stretches, where
+from ..sentences.stretches import MOST_PLACES, names_of, stretches, where
 from ..tolerance import chosen
 from ..verdict.verdict import Verdict
 from .evidence import JUDGED, Story, times

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ..differentiation.noise import Array, largest, mantissa_bits
+from ...runtime.arrays import Array, largest
+from ..differentiation.noise import mantissa_bits
 from ..formatting.constants import figure
 from ..tolerance import PLACES
 from .evidence import Evidence, Story

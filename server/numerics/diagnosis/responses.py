@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, Mask, largest
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import BOUNDS
-from ..differentiation.noise import Array, largest
 from ..sentences.places import Names
-from ..sentences.stretches import Mask, names_of
+from ..sentences.stretches import names_of
 from ..tolerance import chosen
 
 # How much larger and smaller grad_output is made, by the size of the dtype, and the last places two answers may differ.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..differentiation.noise import Array
+from ...runtime.arrays import Array
 from ..formatting.constants import figure, name
 from ..formatting.numbers import number
 from ..formatting.simplest import simplest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..differentiation.noise import EPSILON, Array, largest
+from ...runtime.arrays import EPSILON, Array, largest
 from ..formatting.constants import figure
 from ..sentences.stretches import MOST_PLACES, stretches
 from .evidence import Evidence, Story, passes

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...runtime.arrays import EPSILON, Array, largest
 from ...runtime.batching import arranged
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.finite_differences import BOUNDS, LADDER, LEVELS, RATIO
-from ..differentiation.noise import EPSILON, Array, largest
 from ..differentiation.reference import reference_of
 from ..differentiation.richardson import extrapolate, tableau
 from .evidence import EXCEPTIONS, SURE, WIDE, Evidence, Story

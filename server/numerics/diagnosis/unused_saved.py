@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
 
-from ...runtime.arguments import shape_of
-from ...runtime.graph import nodes
+from ...runtime.arrays import Array
+from ...runtime.graph import Graph
 from ...runtime.section import Section
-from ...runtime.vjp import delivered
-from ..differentiation.noise import Array
 
 # The points at which it is tried, as shares of all: on both sides of most masks.
 WITNESSES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
@@ -46,44 +41,6 @@ def tried_saved(section: Section, x: Array) -> tuple[tuple[str, bool | None], ..
     return tuple(
         (name, not _unnoticed(section, witnesses, place) if name else None) for place, name in enumerate(names)
     )
-
-
-@dataclass(frozen=True)
-class Graph:
-    """All inputs of a section as leaves, what the op was given in their place, and its outputs."""
-
-    leaves: list[torch.Tensor]
-    given: dict[str, torch.Tensor]
-    outputs: dict[str, torch.Tensor]
-
-    @classmethod
-    def of(cls, section: Section, t: float) -> Graph:
-        """The graph with the swept element at ``t``. Raises whatever forward raises."""
-        leaves = [leaf_of(section, name, values, t) for name, values in section.inputs]
-        # A Function that works in place refuses a leaf.
-        given = [leaf.clone() for leaf in leaves]
-        y = section.call(*given, *(value for _, value in section.parameters))
-        outputs = dict(zip(section.op.outputs, y if isinstance(y, tuple) else (y,), strict=False))
-        return cls(leaves, dict(zip(dict(section.inputs), given, strict=True)), outputs)
-
-    def nodes(self) -> Iterator[Any]:
-        """The nodes of Functions written in Python, nearest to the outputs first."""
-        return nodes(self.outputs.values())
-
-    def gradients(self) -> list[torch.Tensor | None]:
-        """The gradients of all inputs for an irregular ``grad_output`` of every output. Raises what backward raises."""
-        moved = [out for out in self.outputs.values() if out.requires_grad]
-        weights = [torch.cos(torch.arange(1.0, 1 + out.numel(), dtype=out.dtype, device=out.device)) for out in moved]
-        total: Any = sum(torch.dot(out.reshape(-1), w) for out, w in zip(moved, weights, strict=True))
-        return delivered(total, self.leaves)
-
-
-def leaf_of(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:
-    """An input as it is held, with the swept element at ``t``, as a leaf of a graph."""
-    leaf = torch.tensor(values, dtype=section.dtype, device=section.device).reshape(shape_of(section.op, name))
-    if name == section.wrt:
-        leaf[section.wrt_index or ...] = t
-    return leaf.requires_grad_()
 
 
 def _saved(graph: Graph) -> list[str]:

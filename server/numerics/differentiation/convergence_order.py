@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .noise import Array
+from ...runtime.arrays import Array
 
 # The steps over which a law is fitted, and how far they stand above what hides it.
 RUN, CLEAR = 8, 30.0

@@ -8,7 +8,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from .noise import ASKED_AGAIN, EPSILON, Array, Forward, largest_nearby, noise_along, probe_points
+from ...runtime.arrays import EPSILON, Array, Forward
+from .noise import ASKED_AGAIN, largest_nearby, noise_along, probe_points
 from .richardson import extrapolate, tableau
 
 LEVELS, RATIO = 4, 3.0

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Forward = Callable[[Array], Array]
+from ...runtime.arrays import EPSILON, Array, Forward
 
-EPSILON = 2.0**-53
 PLACES = 24
 # How far apart the probed points are, as shares of the visible range, and how many there are on either side.
 NEAR, FAR = 2e-10, 1e-6
@@ -151,15 +148,6 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
         return EPSILON
     crooked = forward(x + CROOKED * (x[-1] - x[0]) / x.size)
     return math.ldexp(1.0, -mantissa_bits(crooked)) if _looks_rounded(crooked) else EPSILON
-
-
-def largest(values: Array, share: float = 1.0) -> float:
-    """The largest finite magnitude among this share of the values, the smallest ones."""
-    magnitude = np.abs(values)
-    magnitude = magnitude[np.isfinite(magnitude)]
-    if not magnitude.size:
-        return 0.0
-    return float(magnitude.max() if share == 1 else np.quantile(magnitude, share))
 
 
 def _looks_rounded(y: Array) -> bool:

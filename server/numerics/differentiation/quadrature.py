@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, Forward
 from ...runtime.section import Section
-from .noise import Array, Forward
 
 # Three Gauss–Legendre nodes integrate a polynomial of degree 5 exactly.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, Forward
 from .finite_differences import BOUNDS, FINE_WIDEST, LADDER, LEVELS, RATIO, Kind, Slopes, settle
-from .noise import Array, Forward
 from .richardson import extrapolate, tableau
 
 # Other steps, in between those of the first ladder.

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, largest
 from ...runtime.batching import arranged
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from .noise import Array, largest
 
 # Asked twice, a forward that is no game of chance answers the same: to the last place on a CPU, else to this share.
 STEADY = {"cpu": 1e-14}

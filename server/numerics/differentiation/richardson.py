@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ...runtime.arrays import Array
 
 # The next change is guessed to shrink as the last one did. Ten times that guess is taken for the
 # truncation error, and never more than the last change itself.

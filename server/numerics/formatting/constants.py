@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..differentiation.noise import EPSILON
+from ...runtime.arrays import EPSILON
 from .simplest import simplest
 
 # A number that takes more digits than these was not meant as a decimal.

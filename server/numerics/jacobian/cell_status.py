@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, largest
 from ...runtime.stacked_inputs import Indices
 from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
-from ..differentiation.noise import Array, largest
 from ..differentiation.recheck import looked_at_again
 from ..status import Status
 from ..tolerance import Tolerance, chosen

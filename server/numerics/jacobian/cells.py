@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ...runtime.arrays import EPSILON, Array, Forward, largest
 from ...runtime.stacked_inputs import Indices
 from ..differentiation.finite_differences import (
     FINE_WIDEST,
@@ -22,20 +23,7 @@ from ..differentiation.finite_differences import (
     bends,
     settle,
 )
-from ..differentiation.noise import (
-    EPSILON,
-    FAR,
-    NEAR,
-    PERFECT,
-    ROUNDED,
-    SIX,
-    THREE,
-    Array,
-    Forward,
-    heard,
-    largest,
-    relative_precision,
-)
+from ..differentiation.noise import FAR, NEAR, PERFECT, ROUNDED, SIX, THREE, heard, relative_precision
 from ..differentiation.richardson import extrapolate, tableau
 
 # Noise is probed along so many random lines through all elements of ``wrt``.

@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, largest
 from ...runtime.failure import FunctionFailed, failure_of
 from ...runtime.section import Index, Section
 from ...runtime.vjp import Handed, delivered
 from ..differentiation.finite_differences import BOUNDS, Kind
-from ..differentiation.noise import Array, largest
 from .cells import Ground, slopes
 from .every_input import Every, numbers
 

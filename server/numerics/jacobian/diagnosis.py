@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...runtime.arrays import Array, Mask, largest
 from ...runtime.block_batching import arranged
 from ...runtime.failure import FunctionFailed
 from ..differentiation.finite_differences import BOUNDS, Kind
-from ..differentiation.noise import Array, largest
 from ..formatting.constants import figure
 from ..sentences.places import listed
 from ..status import Status
 from .cells import Ground, slopes
 from .jacobian import Jacobian
-from .sparsity import Mask, moves, places
+from .sparsity import moves, places
 
 # What is looked for has to be there to this share of the largest slope.
 ALIKE = 1e-6

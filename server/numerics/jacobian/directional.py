@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array
 from ...runtime.stacked_inputs import Indices
 from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
-from ..differentiation.noise import Array
 from .cells import Ground, drawn, slopes
 
 Ask = Callable[[Array], Array]

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from ...runtime import timing
+from ...runtime.arrays import EPSILON, Array
 from ...runtime.failure import Failure, FunctionFailed, failure_of, returned
 from ...runtime.section import Section
-from ..differentiation.noise import EPSILON, Array
 from ..tolerance import chosen
 from .directional import Line
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...runtime.arrays import EPSILON, Array
 from ...runtime.block_batching import arranged
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.pace import seconds
 from ...runtime.section import Index, Section
 from ...runtime.stacked_inputs import Copies, Indices, Rows
-from ..differentiation.noise import EPSILON, Array
 from ..differentiation.reference import rounded
 from .cell_status import Judged, judged
 from .cells import Ground, slopes

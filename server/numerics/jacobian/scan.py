@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...runtime.arrays import EPSILON, Array, largest
 from ...runtime.failure import FunctionFailed
 from ...runtime.pace import seconds
 from ...runtime.stacked_inputs import BATCH_ELEMENTS, Copies, Indices
 from ..differentiation.finite_differences import BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO
-from ..differentiation.noise import EPSILON, Array, largest
 from ..differentiation.richardson import extrapolate, tableau
 from ..status import Status
 from ..tolerance import chosen

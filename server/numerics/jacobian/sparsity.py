@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Mask
 from ..differentiation.finite_differences import Kind
 from .jacobian import Jacobian, Side
-
-Mask = NDArray[np.bool_]
 
 # Below this share of the largest slope, or within so many of its error bounds, a slope counts as none.
 NOTHING, BOUNDS = 1e-9, 10.0

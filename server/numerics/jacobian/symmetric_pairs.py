@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, Mask
 from ...runtime.section import Section
 from ..curve.symmetric_inputs import across, shape_of
 from ..differentiation.finite_differences import BOUNDS, Kind
-from ..differentiation.noise import Array
 from ..status import Status
 from .cell_status import Judged
 
 Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 def shared(section: Section, columns: Indices, returned: Array, judged: Judged) -> Judged:

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, largest
 from ...runtime.failure import FunctionFailed
 from ...runtime.vjp import Layout, Watched, dense
-from ..differentiation.noise import Array, largest
 from .violation import Finding, Law
 
 G = TypeVar("G")

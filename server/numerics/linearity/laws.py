@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array
 from ...runtime.batching import arranged
 from ...runtime.failure import FunctionFailed
 from ...runtime.returned import Returned
 from ...runtime.section import Section
 from ...runtime.vjp import Watched
-from ..differentiation.noise import Array
 from .check import raised
 from .pointwise import at_each_point
 from .tensorwise import over_all

@@ -10,11 +10,12 @@ from functools import lru_cache
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array
 from ...runtime.cotangents import even, on_a_sheet
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, Watched, dense, expanded, strided, transposed
-from ..differentiation.noise import Array, mantissa_bits
+from ..differentiation.noise import mantissa_bits
 from .check import ROUNDED, SUMS, Question, Trial, touched
 from .violation import Finding
 

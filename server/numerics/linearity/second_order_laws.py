@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...runtime.arrays import largest
 from ...runtime.returned import Returned
 from ...runtime.section import Section
-from ..differentiation.noise import largest
 from .check import ROUNDED
 from .laws import Linearity
 from .violation import Finding

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array
 from ...runtime.batching import WITNESSES
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.noise import Array
 from .laws import Linearity
 
 # Both are asked for grad_outputs so many times smaller and larger, of either sign.

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, Watched, dense, expanded, strided, transposed
-from ..differentiation.noise import Array
 from .check import ROUNDED, SUMS, Question, Trial, touched
 from .violation import Finding
 

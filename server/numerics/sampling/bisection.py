@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import Array
+from ...runtime.arrays import Array
 
 # So many rounds of so many points.
 ROUNDS, BETWEEN = 2, 66

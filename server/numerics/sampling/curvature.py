@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..differentiation.noise import Array
+from ...runtime.arrays import Array, Mask
 from ..singularities.special_points import SpecialPoint
 from .grid import Rows
-
-Mask = NDArray[np.bool_]
 
 # The picture is so many pixels wide and high, and no line may be further off than this.
 PIXELS, ALLOWED = 1000.0, 0.25

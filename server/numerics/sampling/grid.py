@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import Array
+from ...runtime.arrays import Array
 from ..singularities.special_points import SpecialPoint
 
 # Relative to the distance of two points: what is nearer than this is the same point.

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...runtime.arrays import EPSILON, Array, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.noise import EPSILON, Array
 from ..singularities.special_points import SpecialPoint
-from .curvature import PIXELS, Mask, allowed_of, doubted, next_to, slopes_near
+from .curvature import PIXELS, allowed_of, doubted, next_to, slopes_near
 from .grid import Rows
 
 Look = Callable[[Array], Array]

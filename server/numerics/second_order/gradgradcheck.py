@@ -13,8 +13,8 @@ import torch
 from torch.autograd.gradcheck import GradcheckError
 
 from ...runtime import timing
+from ...runtime.arrays import Array
 from ...runtime.section import Section
-from ..differentiation.noise import Array
 from ..formatting.numbers import number
 from ..sentences.places import listed
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from ...runtime.graph import Graph
 from ...runtime.section import Section
-from ..diagnosis.unused_saved import Graph
 
 SAVED = "a saved tensor"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array
 from ...runtime.batching import arranged
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Section
 from ..curve.curve import inside
 from ..differentiation.finite_differences import Kind, differentiate
-from ..differentiation.noise import Array
 from ..differentiation.reference import reference_of
 from .grad_input import derived
 

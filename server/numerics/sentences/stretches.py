@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...runtime.arrays import Mask
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..formatting.simplest import simplest
 from ..verdict.intervals import runs
 from .places import Names, intervals
-
-Mask = NDArray[np.bool_]
 
 # More stretches than these are not named one by one.
 MOST_PLACES = 3

@@ -11,8 +11,8 @@ from ..formatting.numbers import apart, number
 from ..linearity.violation import sentence as law
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_by
-from ..whole_range.sentence import said as beyond
 from .places import Names, everywhere, intervals, listed, place, reach
+from .whole_range import said as beyond
 
 # If fewer of the points are judged, the sentence says how many.
 MOST = 0.9

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import Array
-
-Mask = NDArray[np.bool_]
+from ...runtime.arrays import Array, Mask
 
 # A node is suspect when the slope turns there this much more than three cells further on either side.
 OUTSTANDING = 4.0

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import Array
+from ...runtime.arrays import Array, Mask
 from ..formatting.simplest import simplest
-from .candidates import UNSEEN_JUMP, UNSEEN_TURN, Mask
+from .candidates import UNSEEN_JUMP, UNSEEN_TURN
 from .one_sided_limits import Side
 
 Kind = Literal["kink", "cusp", "jump", "pole"]

@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import Array, Forward
-from .candidates import Mask, Suspects, suspects, unresolved
+from ...runtime.arrays import Array, Forward, Mask
+from .candidates import Suspects, suspects, unresolved
 
 # More are no special points but the texture of noise.
 MOST, MOST_IF_DEAR = 256, 64

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import Array
-from .candidates import Mask
+from ...runtime.arrays import Array, Mask
 
 # The approach: distances that shrink fourfold, over twelve decades.
 RATIO, SCALES = 4.0, 21

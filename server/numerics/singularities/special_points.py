@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..differentiation.noise import EPSILON, Array, Forward
+from ...runtime.arrays import EPSILON, Array, Forward
 from ..formatting.simplest import simplest
 from .candidates import EVEN, Suspects
 from .classification import Kind, crossing, kinds

@@ -11,18 +11,16 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from ...runtime.arrays import EPSILON, Array, Mask, largest
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Section
 from ..curve.curve import inside
 from ..differentiation.finite_differences import BOUNDS, Kind, Slopes, differentiate
-from ..differentiation.noise import EPSILON, Array, largest
 from ..differentiation.recheck import looked_at_again
 from ..sampling.grid import Grid
 
 Answer = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
-Mask = NDArray[np.bool_]
 
 # Points along each line, and of sections that need a call for each.
 POINTS, POINTS_ONE_BY_ONE = 41, 3

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array
 from ...runtime.batching import arranged
 from ...runtime.devices import DTYPES, Device, devices
 from ...runtime.failure import NOT_HELD, Failure, FunctionFailed
 from ...runtime.returned import Returned
 from ...runtime.section import Section
-from ..differentiation.noise import Array, relative_precision
+from ..differentiation.noise import relative_precision
 from ..sampling.grid import Grid
 from .complex import ComplexLook, complex_look
 from .ulps import Places, no_places, places

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 
+from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.noise import Array
 
 # Values of grad_output, 0 and both signs of each other one.
 COUNT = 81

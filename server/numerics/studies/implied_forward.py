@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array
 from ..curve.evaluation import Evaluation
-from ..differentiation.noise import Array
 from ..status import Status
 from ..verdict.intervals import longest_run
 from ..verdict.verdict import Verdict, judged_by

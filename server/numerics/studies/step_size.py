@@ -8,10 +8,11 @@ from typing import Literal
 
 import numpy as np
 
+from ...runtime.arrays import EPSILON, Array, Forward
 from ..differentiation import finite_differences as ladder
 from ..differentiation.convergence_order import Law, fitted
 from ..differentiation.finite_differences import FINE_LEVELS, FINE_RATIO, FINE_WIDEST, LADDER, Kind, Slopes
-from ..differentiation.noise import EPSILON, Array, Forward, largest_nearby
+from ..differentiation.noise import largest_nearby
 from ..differentiation.recheck import looked_at_again
 from ..differentiation.richardson import extrapolate, tableau
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ..differentiation.noise import Array
+from ...runtime.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import EPSILON, Array, largest
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ..differentiation.finite_differences import Slopes
-from ..differentiation.noise import EPSILON, Array, largest, noise_along, probe_points, relative_precision
+from ..differentiation.noise import noise_along, probe_points, relative_precision
 from .partial_derivatives import Ask, doubted, partial
 
 # Noise is probed on so many lines along each axis, or so few where points are dear.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...runtime.arrays import Array
 from ...runtime.laps import quickest
 from ...runtime.plane import Plane
-from ..differentiation.noise import Array
 
 # Seconds that the points may take, and all together.
 POINTS, ALL = 3.0, 4.5

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, largest
 from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
-from ..differentiation.noise import BUT_THE_STEEPEST, Array, largest
+from ..differentiation.noise import BUT_THE_STEEPEST
 from ..status import Status
 from ..tolerance import Tolerance, chosen
 from ..verdict.cell_judge import Statuses

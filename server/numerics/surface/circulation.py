@@ -8,13 +8,12 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import EPSILON, Array, Mask
 from ..curve.integral_check import TRUNCATION
-from ..differentiation.noise import EPSILON, Array
 from ..differentiation.quadrature import NODES, WEIGHTS
 
 # The two components of a field at points (s, t).
 Field = Callable[[Array, Array], tuple[Array, Array]]
-Mask = NDArray[np.bool_]
 
 # What a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
 PLACES = {True: 256.0, False: 16.0}

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import EPSILON, Array, relative_precision
-from .circulation import ACROSS, Cells, Field, Mask, around, lattice, parts, turning
+from ...runtime.arrays import EPSILON, Array, Mask
+from ..differentiation.noise import relative_precision
+from .circulation import ACROSS, Cells, Field, around, lattice, parts, turning
 
 # So many cells in each direction, or so few where points are dear.
 CELLS, CELLS_DEAR = 48, 8

@@ -8,8 +8,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array
 from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
-from ..differentiation.noise import Array
 from ..status import Status
 from ..verdict.cell_judge import Statuses
 from .axes import Ground

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import EPSILON, Array
 from ..differentiation.finite_differences import (
     BOUNDS,
     FINE_WIDEST,
@@ -22,7 +23,6 @@ from ..differentiation.finite_differences import (
     bends,
     settle,
 )
-from ..differentiation.noise import EPSILON, Array
 from ..differentiation.recheck import looked_at_again
 from ..differentiation.richardson import extrapolate, tableau
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..differentiation.noise import Array
+from ...runtime.arrays import Array
 from ..differentiation.quadrature import NODES, WEIGHTS
 from .circulation import Field
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, Mask, largest
 from ..differentiation.finite_differences import Kind, Slopes
-from ..differentiation.noise import Array, largest
 from .axes import Ground
-
-Mask = NDArray[np.bool_]
 
 # A slope turns at a ridge so many times as much as on either side of it, and by this share of the largest slope.
 TURNS, SEEN = 8.0, 1e-3

@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, largest
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.plane import Field, Plane
 from ...runtime.plane_batching import plane_of, structure
 from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
-from ..differentiation.noise import Array, largest
 from ..differentiation.reference import ELSEWHERE, STEADY, reference_of
 from ..status import Status
 from ..verdict.cell_judge import Statuses

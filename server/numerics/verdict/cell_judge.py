@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array
 from ..curve.integral_check import Area
-from ..differentiation.noise import Array
 from ..status import Status
 from ..tolerance import Tolerance
 

@@ -9,18 +9,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, Mask, largest
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..curve.integral_check import Area
 from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
-from ..differentiation.noise import Array, largest
 from ..status import Status
 from ..tolerance import Tolerance
 from .cell_judge import Statuses, judged_cells
 from .intervals import longest_run, runs
 
 Interval = tuple[float, float]
-Mask = NDArray[np.bool_]
 NOTHING: Statuses = np.empty(0, np.int8)
 
 # A band wider than this share of the slopes in sight decides nothing.

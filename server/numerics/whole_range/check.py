@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.noise import Array
 from ..sampling.bisection import begins
 from ..sampling.grid import Grid
 from ..status import Status
 from .domain_reach import Reach, reach_of
-from .judge import Mask, Seen, judgement, no_number, said_alone, seen_at
+from .judge import Seen, judgement, no_number, said_alone, seen_at
 from .relative_steps import proportional, within
 
 Interval = tuple[float, float]

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from ...runtime.arrays import Array, Mask
 from ...runtime.section import Section
-from ..differentiation.noise import Array, largest_nearby
+from ..differentiation.noise import largest_nearby
 from .domain_reach import Reach
 from .log_grid import decades, largest_further_in, outwards
 from .multiscale import on_all_scales
 from .relative_steps import Proportional, proportional, within
-
-Mask = NDArray[np.bool_]
 
 # Where each point costs calls of its own there are many, or few if one call takes more than so many seconds.
 FEW_ALONE, MOST_ALONE, SECONDS = 12, 36, 2e-3

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..differentiation.noise import Array
+from ...runtime.arrays import Array
 from .domain_reach import Reach
 
 # How many points there are from one power of ten to another; a few lie beyond. None is round, for kinks lie there.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..differentiation.noise import EPSILON, Array, Forward
+from ...runtime.arrays import EPSILON, Array, Forward
 
 # Steps from this share of |x|, or from this where x is small, down to the last places.
 STEPS, WIDEST, WIDEST_NEAR_0, LAST_PLACES = 22, 0.1, 1e-3, 16.0

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from ...runtime.arrays import Array, Forward
 from ...runtime.section import Section
-from ..differentiation.noise import Array, Forward, mantissa_bits
+from ..differentiation.noise import mantissa_bits
 from ..differentiation.richardson import extrapolate, tableau
 from .domain_reach import Reach
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..formatting.numbers import apart, number
 from ..sampling.grid import Grid
-from ..sentences.places import Names, listed
 from ..status import Status
-from .check import Interval, Wide, beyond
+from ..whole_range.check import Interval, Wide, beyond
+from .places import Names, listed
 
 MOST = 3
 

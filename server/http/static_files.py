@@ -1,0 +1,50 @@
+"""Serves the static files: compressed once, and kept by browsers for ever."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import Request, Response
+
+from ..html.assets import Asset, Assets
+from .compression import written_once
+from .responses import IMMUTABLE, NO_STORE, coding, etag, not_modified
+
+
+class StaticFiles:
+    """The files of ``assets`` in each content coding that was asked for so far."""
+
+    def __init__(self, assets: Assets) -> None:
+        self._assets = assets
+        self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
+
+    async def serve(self, request: Request, digest: str, name: str) -> Response | None:
+        """The file, to be kept for ever; under another digest the way to the present one; None when there is none."""
+        asset = self._assets.find(name)
+        if asset is None:
+            return None
+        if digest != self._assets.digest:  # of a page from before a change
+            headers = {"Location": self._assets.address(name), "Cache-Control": NO_STORE}
+            return Response(status_code=307, headers=headers)
+        known = not_modified(request, digest, IMMUTABLE)
+        if known is not None:
+            return known
+        wanted = coding(request)
+        if (name, wanted) not in self._written:
+            self._written[name, wanted] = asyncio.create_task(asyncio.to_thread(_encoded, asset, wanted))
+        try:
+            body = await asyncio.shield(self._written[name, wanted])
+        except OSError:
+            self._written.pop((name, wanted), None)
+            raise
+        headers = {"Cache-Control": IMMUTABLE, "ETag": etag(request, digest), "Vary": "Accept-Encoding"}
+        if wanted:
+            headers["Content-Encoding"] = wanted
+        return Response(body, headers=headers, media_type=asset.media_type)
+
+
+def _encoded(asset: Asset, wanted: str) -> bytes:
+    """The bytes in a coding."""
+    if wanted == "br" and asset.ready is not None:
+        return asset.ready.read_bytes()
+    return written_once(asset.read(), wanted)

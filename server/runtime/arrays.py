@@ -1,0 +1,22 @@
+"""The array types that all of the numerics share, and the rounding of a float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Forward = Callable[[Array], Array]
+EPSILON = 2.0**-53
+
+
+def largest(values: Array, share: float = 1.0) -> float:
+    """The largest finite magnitude among this share of the values, the smallest ones."""
+    magnitude = np.abs(values)
+    magnitude = magnitude[np.isfinite(magnitude)]
+    if not magnitude.size:
+        return 0.0
+    return float(magnitude.max() if share == 1 else np.quantile(magnitude, share))
