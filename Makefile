@@ -2,7 +2,7 @@
 # make test   set everything up, lint, and pass every test, browser included
 # make quick  lint, and pass the tests that need neither a browser nor patience
 # make bench  measure, and print the tables of the README
-# make lint   ruff and mypy alone
+# make lint   ruff, mypy and the direction of imports alone
 # make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
 # make light  fetch smaller bundles of plotly.js with npm; without them the one of the plotly wheel is served
 # make screenshot   take the picture of the README again
@@ -33,6 +33,7 @@ quick: lint $(VENV)/light
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	PYTHONPATH=$(VENV)/src $(BIN)/lint-imports
 	MYPYPATH=$(VENV)/src $(BIN)/mypy -p gradloupe.ops -p gradloupe.server -p gradloupe.__main__
 
 bench: $(VENV)/bench $(VENV)/browser $(VENV)/light

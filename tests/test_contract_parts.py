@@ -19,8 +19,7 @@ from looks import op_of, section
 
 from gradloupe.ops import Input, Op
 from gradloupe.server.contract.examination.call import Call
-from gradloupe.server.contract.examination.check import Check
-from gradloupe.server.contract.examination.probe import Probe
+from gradloupe.server.contract.examination.probe import Check, Probe
 from gradloupe.server.contract.examination.session import Examined
 from gradloupe.server.contract.examination.slopes import of_function
 from gradloupe.server.contract.registry import SLOW, _found

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..runtime.recorder import dtype_of
-from .examination.check import Raw
-from .examination.probe import shape_of
+from .examination.probe import Raw, shape_of
 from .examination.session import Examined
 
 

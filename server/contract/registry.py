@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..runtime import timing
+from ..runtime.failure import said
 from ..runtime.timeouts import TookTooLong, within
 from .checks.cotangent import HANDED
 from .checks.ctx import KEPT, NAMES
@@ -21,8 +22,7 @@ from .checks.second_order import SECOND
 from .checks.silent_corrections import RETURNED
 from .checks.state import REPEATABLE
 from .checks.unused_outputs import SILENT
-from .examination.check import Check, Level
-from .examination.probe import Found, Probe, said
+from .examination.probe import Check, Found, Level, Probe
 from .examination.session import Examined
 
 FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (

@@ -17,9 +17,8 @@ from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, within
 from .capabilities import badged
 from .capabilities.registry import Badge, badges
-from .examination.call import Call
-from .examination.check import Check, Raw
-from .examination.points import COPIES, runs
+from .examination.call import COPIES, Call, runs
+from .examination.probe import Check, Raw
 from .examination.session import Examined
 from .loaded import load
 from .raw import raw

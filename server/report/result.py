@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
+
+from markupsafe import Markup
+
+from ..documents.summary import coded
+from ..documents.typography import number, prose
 
 LEVELS = ("error", "warning", "note", "fine")
 # Of a verdict: what makes a check fail. "matches here", "undecided" and "no gradient" are said, and are no fault.
@@ -183,13 +189,9 @@ class Checked:
         return f"{self.file}:{line or self.line}" if self.file else ""
 
     def __repr__(self) -> str:
-        from .result_text import lines
-
         return "\n".join(lines(self))
 
     def _repr_html_(self) -> str:
-        from .result_html import card
-
         return card(self)
 
 
@@ -211,3 +213,78 @@ def counted(findings: Sequence[Finding]) -> str:
     count = Counter(each.level for each in findings)
     told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in LEVELS[:-1] if count[level]]
     return ", ".join(told)
+
+
+WIDE = 96  # columns
+
+
+def lines(found: Checked) -> Iterator[str]:
+    """The word, the sentence, how it was called, where it was looked at, and what the X-ray found."""
+    yield f"{found.name}: {', but '.join([found.word, *_beside(found)])}"
+    yield from _said("", prose(found.sentence))
+    if found.swept and found.swept.explanation:
+        yield from _said("", prose(found.swept.explanation))
+    for sentence in found.elsewhere:
+        yield from _said("", prose(sentence))
+    if found.recipe:
+        yield from _said("called as", found.recipe)
+    for each in found.sweeps:
+        beside = "" if each.word == found.word else f": {each.word}"
+        yield from _said("swept", prose(f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}{beside}"))
+    if found.left_out:
+        yield from _said("not swept", found.left_out)
+    if found.file:
+        yield from _said("written in", found.place(found.line))
+    if found.findings:
+        yield from _said("X-ray", counted(found.findings) or f"{len(found.findings)} checks found right")
+    for finding in found.findings:
+        if finding.level in LEVELS[:2]:
+            yield from _said(finding.level, prose(f"{finding.id}: {finding.said}"), 4)
+
+
+def _beside(found: Checked) -> list[str]:
+    """What is wrong where the verdict is not, or why it is not wrong where the verdict is."""
+    ids = dict.fromkeys(each.id for each in found.faults if each.id != "gradient")
+    if found.word in FAULTY:
+        return [] if not found.ok else ["a specimen"] if found.claim == "broken" else ["allowed"]
+    return [", ".join(ids)] if ids else []
+
+
+def _said(label: str, text: str, indent: int = 2) -> list[str]:
+    head = " " * indent + (f"{label:<12}" if label else "")
+    return wrap(text, WIDE, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
+
+
+WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # seen on light and dark
+ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td style="{0}">{2}</td></tr>')
+CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
+
+
+def card(found: Checked) -> str:
+    """The word, the sentence, how it was called, where it was looked at, and what the X-ray found."""
+    colour = RIGHT_COLOUR if found.ok else WRONG_COLOUR
+    head = Markup('<p style="margin:.2em 0"><b>{}</b>: <b style="color:{}">{}</b>. {}</p>').format(
+        found.name, colour, found.word, coded(found.sentence)
+    )
+    rows = Markup("").join(ROW.format(CELL, label, said) for label, said in _rows(found))
+    table = Markup('<table style="margin:.4em 0;border:0">{}</table>').format(rows) if rows else Markup("")
+    return str(Markup('<div class="gradloupe">{}{}</div>').format(head, table))
+
+
+def _rows(found: Checked) -> Iterator[tuple[str, Markup]]:
+    for sentence in found.elsewhere:
+        yield "out of sight", coded(sentence)
+    if found.recipe:
+        yield "called as", Markup("<code>{}</code>").format(found.recipe)
+    for each in found.sweeps:
+        word = f": {each.word}" if each.word != found.word and each.word in FAULTY else ""
+        said = Markup("<code>{}</code> by <code>{}</code> from {} to {}{}")
+        yield "swept", said.format(each.of, each.wrt, number(each.start), number(each.stop), word)
+    if found.left_out:
+        yield "not swept", coded(found.left_out)
+    for finding in found.findings:
+        if finding.level in LEVELS[:2]:
+            yield finding.level, Markup("<code>{}</code> {}").format(finding.id, coded(finding.said))
+    if found.findings:
+        rest = counted(found.findings) or f"{len(found.findings)} checks found right"
+        yield "X-ray", Markup("{}").format(rest)

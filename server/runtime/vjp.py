@@ -12,7 +12,6 @@ import torch
 from .arrays import Array
 
 Layout = Callable[[torch.Tensor], torch.Tensor]
-
 # What lies between and behind the numbers handed over: a backward that reads it returns this many times as much.
 ASTRAY = -3.0
 
@@ -118,3 +117,19 @@ class Watched:
 
 def _numbers(tensors: list[torch.Tensor]) -> Array:
     return torch.cat([each.reshape(-1) for each in tensors]).to("cpu", torch.float64).numpy()
+
+
+class Root(torch.autograd.Function):
+    """The root of a graph from which backward starts with any ``grad_output``, handed over as it lies in memory.
+
+    ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first, and makes zeros of None.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, *both: torch.Tensor | None) -> torch.Tensor:
+        ctx.handed = both[len(both) // 2 :]
+        return torch.zeros((), dtype=torch.float64)
+
+    @staticmethod
+    def backward(ctx: Any, *_: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return (*ctx.handed, *(None for _ in ctx.handed))

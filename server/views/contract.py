@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ..contract.examination.check import LEVELS, Check
+from ..contract.examination.probe import LEVELS, Check
 from ..contract.xray import NO_FUNCTION, contract
 from ..protocol.question import Question
 from ..runtime.section import Section

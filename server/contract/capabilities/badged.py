@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..examination.check import Check, Level
+from ..examination.probe import Check, Level
 from ..examination.references import AMP, FUNC, MECHANICS, PRECISION
 from ..examination.session import Examined
 from .capability import Badge

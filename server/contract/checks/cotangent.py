@@ -8,10 +8,11 @@ import torch
 
 from ...numerics.formatting.numbers import number
 from ...numerics.linearity.violation import sentence
+from ...runtime.failure import said
 from ...runtime.vjp import Layout, expanded, strided, transposed
 from ..examination.call import Call, Gradients, Tensors, irregular
 from ..examination.function_lines import BACKWARD
-from ..examination.probe import Found, Probe, said
+from ..examination.probe import Found, Probe
 from ..examination.references import EXTENDING, MECHANICS
 from ..examination.session import Examined, close
 from .surrogate import DECLARED, follows

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import torch
 
 from ...numerics.formatting.numbers import number
+from ...runtime.failure import said
 from ...runtime.recorder import dtype_of
 from ..examination.call import Call
 from ..examination.function_lines import BACKWARD
-from ..examination.probe import Found, Probe, said
+from ..examination.probe import Found, Probe
 from ..examination.references import MECHANICS, PRECISION
 from ..examination.session import Examined
 

@@ -9,10 +9,11 @@ from textwrap import shorten
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
+from ...runtime.failure import said
 from ...runtime.once_differentiable import declares_once
 from ...runtime.timeouts import begun
 from ..examination.call import reseed
-from ..examination.probe import Found, Probe, said
+from ..examination.probe import Found, Probe
 from ..examination.references import GRADCHECK
 from ..examination.session import Examined
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...numerics.sentences.places import listed
+from ...runtime.failure import said
 from ...runtime.recorder import same
 from ..examination.call import Ran
-from ..examination.probe import Found, Probe, said
+from ..examination.probe import Found, Probe
 from ..examination.references import DIRTY
 from ..examination.session import Examined
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from ...numerics.sentences.places import listed
+from ...runtime.failure import said
 from ...runtime.timeouts import TookTooLong
-from ..examination.probe import Found, Probe, said
+from ..examination.probe import Found, Probe
 from ..examination.references import EXTENDING, NONDIFFERENTIABLE
 from ..examination.session import Examined
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from ...numerics.sentences.places import listed
+from ...runtime.failure import said
 from ...runtime.timeouts import TookTooLong
-from ..examination.probe import Found, Probe, said, shape_of
+from ..examination.probe import Found, Probe, shape_of
 from ..examination.references import EXTENDING
 from ..examination.session import Examined
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import torch
 
 from ...numerics.formatting.numbers import number
+from ...runtime.failure import said
 from ...runtime.once_differentiable import declares_once
 from ..examination.call import Gradients, Tensors
 from ..examination.function_lines import BACKWARD
-from ..examination.probe import Found, Probe, said
+from ..examination.probe import Found, Probe
 from ..examination.references import DOUBLE, ONCE
 from ..examination.session import Examined
 from ..examination.slopes import Slopes, of_function

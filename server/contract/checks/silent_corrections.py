@@ -9,8 +9,9 @@ import torch
 
 from ...numerics.formatting.numbers import number
 from ...numerics.sentences.places import listed
+from ...runtime.failure import said
 from ...runtime.recorder import dtype_of
-from ..examination.probe import Found, Probe, said, shape_of
+from ..examination.probe import Found, Probe, shape_of
 from ..examination.references import EXTENDING, FUNCTION
 from ..examination.session import Examined
 from .surrogate import DECLARED, declared

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import torch
 
+from ...runtime.failure import said
 from ...runtime.recorder import same
 from ..examination.call import Call
 from ..examination.comparison import differing, farthest
 from ..examination.function_lines import BACKWARD, FORWARD
-from ..examination.probe import Found, Probe, said
+from ..examination.probe import Found, Probe
 from ..examination.references import EXTENDING, FUNCTION, REPRODUCIBILITY
 from ..examination.session import Examined, all_close, close
 

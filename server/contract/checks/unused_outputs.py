@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...numerics.formatting.numbers import number
+from ...runtime.failure import said
 from ..examination.call import Tensors
 from ..examination.function_lines import BACKWARD
-from ..examination.probe import Found, Probe, said
+from ..examination.probe import Found, Probe
 from ..examination.references import EXTENDING, MATERIALIZE, NONDIFFERENTIABLE
 from ..examination.session import Examined
 from ..examination.slopes import slopes

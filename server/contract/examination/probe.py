@@ -4,17 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from .check import Check, Level
+from .session import Examined, Need
 
-if TYPE_CHECKING:
-    from .session import Examined
+Level = Literal["error", "warning", "note", "fine"]
+# The gravest first.
+LEVELS: tuple[Level, ...] = ("error", "warning", "note", "fine")
 
-# Characters of what an exception says.
-LONGEST = 300
-# What there must be before a check can be made: outputs, gradients, a subclass that was reached, equal answers.
-Need = Literal["forward", "backward", "watched", "steady"]
+
+@dataclass(frozen=True)
+class Check:
+    """One row.
+
+    ``level`` is ``error`` (wrong gradients, or a crash), ``warning`` (likely trouble), ``note`` (good to know) or
+    ``fine`` (checked and found right). ``seen`` says what was seen, with numbers; ``torch`` what torch made of it;
+    ``advice`` what to do. ``line`` counts in the source that is shown, from 1, and is None where no line can be
+    pointed at. ``document`` is the title of the page of torch's documentation that says how it should be.
+    ``element`` is what of the inputs it was seen in, like ``weight[0,1]``, empty where that is no one element.
+    """
+
+    id: str
+    family: str
+    level: Level
+    title: str
+    seen: str
+    torch: str = ""
+    advice: str = ""
+    line: int | None = None
+    document: str = ""
+    element: str = ""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What backward returned for one argument of forward, beside what the engine made of it and delivered.
+
+    Shapes are written like ``(2, 3)``, dtypes like ``float64``; all four are empty where there is nothing, as for
+    ``None``, and ``delivered`` is ``zeros`` where None stands for them.
+    """
+
+    input: str
+    shape: str
+    returned: str
+    returned_dtype: str
+    delivered: str
+    delivered_dtype: str
 
 
 @dataclass(frozen=True)
@@ -44,16 +79,6 @@ class Probe:
         """The row that says this."""
         said = (found.seen, found.torch, found.advice, found.line, self.document, found.element)
         return Check(self.id, family, found.level, self.title, *said)
-
-
-def said(error: BaseException) -> str:
-    """The kind of an exception and the first line of its message, without a full stop."""
-    try:
-        lines = str(error)[: 4 * LONGEST].strip().splitlines()
-    except Exception:  # noqa: BLE001 an exception may be a Function's own
-        lines = []
-    message = lines[0][:LONGEST].rstrip(".") if lines else "no message"
-    return f"{type(error).__name__[:LONGEST]}: {message}"
 
 
 def shape_of(shape: Iterable[int]) -> str:

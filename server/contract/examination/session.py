@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from ...numerics.linearity.laws import Linearity
 from ...runtime import timing
 from ...runtime.call_record import Backward, Forward, Record
+from ...runtime.failure import said
 from ...runtime.graph import nodes
 from ...runtime.rebinding import rebound
 from ...runtime.recorder import Function, instrumented
@@ -20,8 +21,10 @@ from ...runtime.timeouts import TookTooLong, within
 from .call import Call, Gradients, Ran, Tensors
 from .function_lines import Source
 from .laws import laws_along
-from .probe import Need, said
 from .slopes import Slopes, slopes
+
+# What there must be before a check can be made: outputs, gradients, a subclass that was reached, equal answers.
+Need = Literal["forward", "backward", "watched", "steady"]
 
 
 @dataclass(frozen=True)

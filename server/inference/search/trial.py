@@ -13,11 +13,10 @@ from typing import Any
 
 import torch
 
-from ...contract.examination.call import Root
 from ...runtime.failure import returned as called
 from ...runtime.modes import unchanged
 from ...runtime.rng import reseed, undisturbed
-from ...runtime.vjp import delivered
+from ...runtime.vjp import Root, delivered
 from ..recipe.recipe import Recipe
 
 SEED = 1234

@@ -5,26 +5,39 @@ from __future__ import annotations
 import ast
 import math
 from types import FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.autograd import Function
 
 from .function_source import Written, written
+from .name_binding import Notebook
+from .quantities import Amounts
 from .torch_signatures import ALONG, CHOICES, KEYWORDS, PLACES, RANKS, SQUARE
-
-if TYPE_CHECKING:
-    from .reader import Reader
 
 NOT_TENSORS = {"arange", "zeros", "ones", "full", "tensor", "as_tensor", "empty", "eye", "rand", "randn", "from_numpy"}
 WEIGHTS = {"tensor": 2.0, "index": 3.0, "mask": 3.0, "dim": 4.0, "whole": 3.0, "number": 1.5, "sequence": 2.0}
 TYPES = {"Tensor": "tensor", "int": "whole", "float": "number", "bool": "flag", "str": "text", "Number": "number"}
 
 
+class BodyReader(Amounts):
+    """Reads the body of one function, called ``where`` in reasons, and up to ``depth`` calls deep what it calls."""
+
+    def __init__(
+        self, source: Written, notes: Notebook, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
+    ) -> None:
+        super().__init__(source, notes, of, ctx)
+        self.where, self.depth, self.required = where, depth, False
+
+    def read(self) -> None:
+        """Read it all."""
+        raise NotImplementedError
+
+
 class Called:
     """Reads the calls in what a ``reader`` reads."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: BodyReader) -> None:
         self.reader = reader
 
     def read(self, node: ast.Call) -> None:

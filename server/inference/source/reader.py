@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import ast
 
-from .calls import Called
+from .calls import BodyReader, Called
 from .evidence import Evidence
 from .function_source import Written
 from .name_binding import Notebook, quoted
-from .quantities import Amounts
 from .torch_signatures import CASTS, ON_MAPPINGS, ON_STRINGS, ON_TENSORS, PLAIN, RANKS, SQUARE
 
 
-class Reader(Amounts):
+class Reader(BodyReader):
     """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
 
     def __init__(
         self, source: Written, notes: Notebook, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
     ) -> None:
-        super().__init__(source, notes, of, ctx)
-        self.where, self.depth, self.required = where, depth, False
+        super().__init__(source, notes, of, where, ctx, depth)
         self.calls = Called(self)
 
     def read(self) -> None:
