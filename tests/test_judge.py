@@ -153,6 +153,33 @@ def test_what_is_no_subgradient_at_a_kink_is_caught(slope):
     assert evaluation.rows.x[verdict.against.worst] == 0
 
 
+def relus(seed):
+    """A sum of relus with knots at random: a piecewise linear spline."""
+    knots = (6 * torch.rand(30, generator=torch.Generator().manual_seed(seed)) - 3).tolist()
+    return lambda x: sum(torch.relu(x - knot) for knot in knots)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_kink_is_judged_by_what_is_known_of_the_slopes_on_its_sides(seed):
+    assert look(op_of(relus(seed)))[1].word == "matches"
+
+
+@pytest.mark.parametrize("off", [-1e-8, 1e-8])
+def test_a_gradient_just_outside_the_slopes_of_a_kink_is_caught(off):
+    edge = float(off > 0)
+    _, verdict = look(written(torch.relu, lambda x: torch.where(x == 0, torch.full_like(x, edge + off), (x > 0) * 1.0)))
+    assert verdict.word == "differs"
+
+
+def test_a_wrong_gradient_at_a_kink_is_caught_beside_slopes_however_steep():
+    def derivative(x):
+        return torch.where(x == -15, 5.0, (x > -15) * 1.0 + x.exp())
+
+    _, verdict = look(written(lambda x: torch.relu(x + 15) + x.exp(), derivative), -30.0, 30.0)
+    assert verdict.word == "differs"
+    assert look(op_of(lambda x: torch.relu(x + 15) + x.exp()), -30.0, 30.0)[1].word == "matches"
+
+
 def test_a_kink_where_analytical_and_central_agree_is_still_a_kink():
     evaluation, verdict = look("abs_product")
     row = int(np.flatnonzero(evaluation.rows.x == 0)[0])

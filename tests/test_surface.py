@@ -130,6 +130,15 @@ def test_where_two_ridges_meet_a_subgradient_is_no_fault():
     assert not (found.first.status == Status.DIFFERS).any()
 
 
+@pytest.mark.parametrize("slope", [-0.5, 1.5])
+def test_what_lies_outside_the_slopes_of_a_ridge_is_caught(slope: float):
+    found = seen(
+        two(lambda u, v: torch.relu(u) + v, lambda u, v: (torch.where(u == 0, slope, (u > 0) * 1.0), 1 + 0 * v))
+    )
+    assert counted(found.first) == {"AGREES": 3660, "DIFFERS": 61}
+    assert counted(found.second) == {"AGREES": 3721}
+
+
 def test_of_a_parameter_there_are_differences_only():
     found = seen("clipped_relu", "input", "clip", y=(0.0, 3.0))
     assert found.second.returned is None

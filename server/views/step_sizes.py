@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.curve.curve import inside
-from ..numerics.differentiation.finite_differences import ONE_SIDED
+from ..numerics.differentiation.finite_differences import BOUNDS
 from ..numerics.differentiation.noise import relative_precision
 from ..numerics.differentiation.reference import reference_of
 from ..numerics.formatting.numbers import number
@@ -121,7 +121,7 @@ def _at_a_kink(seen: Microscope) -> list[str]:
     if seen.kind != "kink" or seen.derivative is None:
         return []
     low, high = sorted((seen.left.value, seen.right.value))
-    slack = ONE_SIDED * max(high - low, abs(seen.derivative))
+    slack = BOUNDS * max(seen.left.error, seen.right.error)
     which = "one of those between, all of which are" if low - slack <= seen.derivative <= high + slack else "neither is"
     return [f"Central differences find the mean of the two. backward returns {number(seen.derivative)}, {which} right."]
 

@@ -10,6 +10,7 @@ from ...runtime.arrays import EPSILON, Array, Forward
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.finite_differences import BOUNDS, Kind, Slopes, differentiate
+from ..differentiation.noise import largest_nearby
 from ..differentiation.recheck import looked_at_again
 from ..sampling.grid import Rows
 
@@ -24,6 +25,8 @@ UNSEEN = 0.25
 STEEPER = 4.0
 # So many last places are no movement.
 PLACES = 16.0
+# A kink is looked for beside the slopes within this share of the range.
+NEARBY = 0.05
 # More jumps on the rows than these few have not been located between them.
 FEW = 2
 
@@ -70,6 +73,7 @@ def without_slopes(curve: Curve) -> Curve:
     slopes = curve.slopes
     nowhere, unknown = np.full(slopes.value.shape, np.nan), np.full(slopes.kind.shape, Kind.UNRESOLVED, np.int8)
     slopes = replace(slopes, value=nowhere, left=nowhere, right=nowhere, error=nowhere, kind=unknown)
+    slopes = replace(slopes, left_error=nowhere, right_error=nowhere)
     return replace(curve, slopes=slopes, unseen=False)
 
 
@@ -106,10 +110,18 @@ def second_look(section: Section, at: Rows, curve: Curve, analytical: Array | No
         return curve
     forward = inside(section, at.x)
     some = doubted[np.linspace(0, doubted.size - 1, min(LONE, doubted.size)).astype(np.intp)]
-    again = looked_at_again(forward, at.x, curve.values, slopes, some)
+    visible = _visible(at.x, curve.values, slopes)
+    again = looked_at_again(forward, at.x, curve.values, slopes, some, visible[some])
     with np.errstate(all="ignore"):
         surprised = (again.kind != Kind.SMOOTH) | (np.abs(again.value - slopes.value) + again.error > FINER * off)
     unseen = bool(doubted.size > LONE and surprised[some].mean() > UNSEEN)
     if unseen:
-        again = looked_at_again(forward, at.x, curve.values, slopes, np.flatnonzero(smooth))
+        again = looked_at_again(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
     return Curve(curve.values, again, unseen or curve.unseen)
+
+
+def _visible(x: Array, values: Array, slopes: Slopes) -> Array:
+    """The slope below which nothing can be seen at each row: that of the picture, or of what is near if it is less."""
+    picture = np.ptp(values[np.isfinite(values)]) / np.ptp(x)
+    near = np.nan_to_num(np.abs(slopes.value), nan=picture, posinf=picture)
+    return np.minimum(largest_nearby(near, max(1, int(NEARBY * x.size))), picture)

@@ -129,6 +129,6 @@ def _surer(slopes: Slopes, closer: Slopes) -> Slopes:
         slopes,
         **{
             name: np.where(better, getattr(closer, name), getattr(slopes, name))
-            for name in ("value", "error", "left", "right", "kind")
+            for name in ("value", "error", "left", "right", "left_error", "right_error", "kind")
         },
     )

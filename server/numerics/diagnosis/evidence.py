@@ -12,7 +12,7 @@ from ...runtime.arrays import Array, Mask, largest
 from ...runtime.section import Section
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
-from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind
+from ..differentiation.finite_differences import BOUNDS, Kind
 from ..differentiation.noise import BUT_THE_STEEPEST
 from ..sentences.places import Names
 from ..sentences.stretches import names_of, where
@@ -100,7 +100,7 @@ class Evidence:
         off = np.maximum(low - self.returned, self.returned - high)
         most = min(_most(expected[self.judged]), _most(self.returned[self.judged]))
         allowed = (self.precision if np.ndim(scale) or scale else self.rounding) * (np.abs(expected) + most)
-        band = np.abs(scale) * np.where(self.kink, ONE_SIDED * np.abs(self.right - self.left), self.band)
+        band = np.abs(scale) * self.band
         near = off <= allowed + band
         sure = near & (band <= allowed + WIDE * (np.abs(expected) + most))
         left_out: Mask = self.judged & ~near
@@ -150,6 +150,8 @@ def evidence(section: Section, evaluation: Evaluation, compared: Comparison, cur
     """What there is to tell a story from; backward has returned something, and ``grad_output`` is not 0."""
     assert evaluation.analytical is not None
     slopes = curve.slopes
+    kink = slopes.kind == Kind.KINK
+    error = np.where(kink, np.maximum(slopes.left_error, slopes.right_error), slopes.error)
     return Evidence(
         section=section,
         evaluation=evaluation,
@@ -162,8 +164,8 @@ def evidence(section: Section, evaluation: Evaluation, compared: Comparison, cur
         slope=slopes.value,
         left=slopes.left,
         right=slopes.right,
-        band=BOUNDS * (slopes.error + conditioning(evaluation, slopes)),
-        kink=slopes.kind == Kind.KINK,
+        band=BOUNDS * (error + np.where(kink, 0.0, conditioning(evaluation, slopes))),
+        kink=kink,
         judged=JUDGED[compared.status],
         wrong=compared.status == Status.DIFFERS,
         precision=chosen(1.0, evaluation.dtype).rtol,

@@ -28,8 +28,6 @@ CLOSER, LEAST = 0.4, 1 / 256
 HEARD = 32.0
 # How many of its own error bounds a slope may be off before that counts as evidence.
 BOUNDS = 10.0
-# One-sided slopes are known to a few places less than central ones.
-ONE_SIDED = 1e-7
 
 
 class Kind(IntEnum):
@@ -47,15 +45,17 @@ class Kind(IntEnum):
 class Slopes:
     """The slope of a forward at each of n points.
 
-    ``error`` bounds the error of ``value``; ``left`` and ``right`` are the one-sided slopes, equal to
-    ``value`` where the point is smooth; ``noise`` bounds the rounding of forward. ``forwards`` is the mean number of
-    forward values spent a point.
+    ``error`` bounds the error of ``value``; ``left`` and ``right`` are the one-sided slopes, equal to ``value`` where
+    the point is smooth, with bounds of their own; ``noise`` bounds the rounding of forward. ``forwards`` is the mean
+    number of forward values spent a point.
     """
 
     value: Array
     error: Array
     left: Array
     right: Array
+    left_error: Array
+    right_error: Array
     kind: NDArray[np.int8]
     noise: Array
     forwards: float
@@ -108,18 +108,21 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     error = _of_neighbours(error, unsettled)
     rough = np.flatnonzero(unsettled)
     kind = np.zeros(n, np.int8)
-    left, right = value.copy(), value.copy()
+    left, right, left_error, right_error = value.copy(), value.copy(), error.copy(), error.copy()
     forwards = 2.0 * LEVELS + (probes.size * (1 + ASKED_AGAIN) if precision == EPSILON else probes.size) / n
     if rough.size:
         fine = settle(forward, x[rough], y[rough], FINE_WIDEST * wide[rough], rounding[-1, rough], precision, visible)
         forwards += fine.forwards * rough.size / n
         agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
         coarse_wins = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error) & agreed
-        for ours, theirs in ((value, fine.value), (error, fine.error), (left, fine.left), (right, fine.right)):
+        finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
+        for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
             ours[rough] = np.where(coarse_wins, ours[rough], theirs)
         kind[rough] = fine.kind
-    error += 1e-17 * visible
-    return Slopes(value, error, left, right, kind, rounding[-1], forwards, widest, precision)
+    for each in (error, left_error, right_error):
+        each += 1e-17 * visible
+    sides = left, right, left_error, right_error
+    return Slopes(value, error, *sides, kind, rounding[-1], forwards, widest, precision)
 
 
 def _room(x: Array) -> Array:
@@ -219,7 +222,8 @@ def settle(
     nowhere = ~np.isfinite(y) | ~(has_left | has_right)
     kind[nowhere] = Kind.NONFINITE
     value[nowhere], error[nowhere] = np.nan, np.inf
-    return Slopes(value, error, left, right, kind, rounding, 2.0 * FINE_LEVELS, float(np.max(widest)), precision)
+    sides = left, right, left_error, right_error
+    return Slopes(value, error, *sides, kind, rounding, 2.0 * FINE_LEVELS, float(np.max(widest)), precision)
 
 
 def _positive(run: Array) -> Array:

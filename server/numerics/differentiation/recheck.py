@@ -36,11 +36,12 @@ def looked_at_again(
         widened = np.fmax(slopes.error[rows], np.fmin(apart, np.abs(slopes.value[rows] - other)))
         stands &= widened <= SURER * fine.error
     value, error = slopes.value.copy(), slopes.error.copy()
-    left, right, kind = slopes.left.copy(), slopes.right.copy(), slopes.kind.copy()
     error[rows] = np.where(stands, widened, fine.error)
     value[rows] = np.where(stands, value[rows], fine.value)
-    left[rows], right[rows], kind[rows] = fine.left, fine.right, fine.kind
-    return replace(slopes, value=value, error=error, left=left, right=right, kind=kind)
+    seen = {name: getattr(slopes, name).copy() for name in ("left", "right", "left_error", "right_error", "kind")}
+    for name, column in seen.items():
+        column[rows] = getattr(fine, name)
+    return replace(slopes, value=value, error=error, **seen)
 
 
 def _central(forward: Forward, x: Array, widest: float, rounding: Array, precision: float) -> Array:

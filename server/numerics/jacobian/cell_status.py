@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest
 from ...runtime.stacked_inputs import Indices
-from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
+from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
 from ..differentiation.recheck import looked_at_again
 from ..status import Status
 from ..tolerance import Tolerance, chosen
-from ..verdict.point_judge import WIDE
+from ..verdict.point_judge import WIDE, at_kinks
 from .cells import Ground, along, steepest
 from .directional import straight
 
@@ -102,11 +102,8 @@ def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: flo
     status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
     edge = kind == Kind.EDGE
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
-    low, high = np.minimum(slopes.left, slopes.right), np.maximum(slopes.left, slopes.right)
-    slack = tolerance.atol + (tolerance.rtol + ONE_SIDED) * (np.abs(returned) + np.abs(high - low))
-    between = (returned >= low - slack) & (returned <= high + slack)
-    kink, sides = kind == Kind.KINK, np.isfinite(low) & np.isfinite(high)
-    status[kink & sides] = np.where(between, Status.SUBGRADIENT, Status.DIFFERS)[kink & sides]
+    kink = kind == Kind.KINK
+    status[kink] = at_kinks(1.0, returned, slopes, tolerance.atol, tolerance.rtol)[kink]
     status[kind == Kind.NONFINITE] = Status.GAP
     status[kind == Kind.JUMP] = Status.JUMP
     status[np.isin(kind, (Kind.SMOOTH, Kind.KINK, Kind.UNRESOLVED)) & np.isnan(returned)] = Status.DIFFERS

@@ -119,15 +119,18 @@ def slopes(ground: Ground, rows: Indices, columns: Indices) -> Slopes:
         above[-2:] + below[-2:] - 2 * at, 8 * last + 8 * ground.precision * np.abs(by * value), visible * steps[-1]
     )
     kind, left, right = np.zeros(cells, np.int8), value.copy(), value.copy()
+    left_error, right_error = error.copy(), error.copy()
     if (rough := np.flatnonzero(unsettled)).size:
         widest, forward = FINE_WIDEST * ground.widest, along(ground.copies, rows, columns, rough)
         fine = settle(forward, by[rough], at[rough], widest, last[rough], ground.precision, visible[rough])
         agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
         coarse_wins = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error) & agreed
-        for ours, theirs in ((value, fine.value), (error, fine.error), (left, fine.left), (right, fine.right)):
+        finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
+        for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
             ours[rough] = np.where(coarse_wins, ours[rough], theirs)
         kind[rough] = fine.kind
-    return Slopes(value, error, left, right, kind, last, 2.0 * LEVELS, ground.widest, ground.precision)
+    sides = left, right, left_error, right_error
+    return Slopes(value, error, *sides, kind, last, 2.0 * LEVELS, ground.widest, ground.precision)
 
 
 def steepest(value: Array, columns: int) -> Array:

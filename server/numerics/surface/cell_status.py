@@ -39,7 +39,7 @@ def judged(
     status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
     if kink.any():
-        status[kink] = at_kinks(grad_output, returned, slopes, tolerance)[kink]
+        status[kink] = at_kinks(grad_output, returned, slopes, tolerance.atol, tolerance.rtol)[kink]
     status[kind == Kind.UNRESOLVED] = Status.UNDECIDED
     status[kind == Kind.JUMP] = Status.JUMP
     status[(smooth | kink) & ~np.isfinite(returned)] = Status.DIFFERS

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array
-from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
+from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
 from ..status import Status
+from ..tolerance import Tolerance
 from ..verdict.cell_judge import Statuses
 from .axes import Ground
 
@@ -19,7 +20,13 @@ Pick = Callable[[NDArray[np.generic], NDArray[np.generic]], NDArray[np.generic]]
 
 @np.errstate(all="ignore")
 def forgiven(
-    ground: Ground, status: Statuses, returned: Array, slopes: Slopes, across: Slopes, grad_output: float
+    ground: Ground,
+    status: Statuses,
+    returned: Array,
+    slopes: Slopes,
+    across: Slopes,
+    grad_output: float,
+    tolerance: Tolerance,
 ) -> Statuses:
     """The statuses of one component with a subgradient where forward bends at the point or next to it.
 
@@ -34,10 +41,13 @@ def forgiven(
     # One side of a jump is as steep as can be, and allows nothing.
     scale = np.where(slopes.kind == Kind.JUMP, np.nan, grad_output)
     sides = [scale * each for each in (slopes.value, slopes.left, slopes.right)]
-    low = np.asarray(_around(reduce(np.fmin, sides), np.fmin, shape), np.float64)
-    high = np.asarray(_around(reduce(np.fmax, sides), np.fmax, shape), np.float64)
-    error = np.where(np.isfinite(slopes.error), slopes.error, 0.0)
-    slack = abs(grad_output) * BOUNDS * error + ONE_SIDED * (high - low + np.abs(returned))
+    kink = slopes.kind == Kind.KINK
+    error = np.where(kink, np.maximum(slopes.left_error, slopes.right_error), slopes.error)
+    known = (kink | (slopes.kind == Kind.SMOOTH)) & np.isfinite(error)
+    band = abs(grad_output) * BOUNDS * np.where(known, error, 0.0)
+    low = np.asarray(_around(reduce(np.fmin, sides) - band, np.fmin, shape), np.float64)
+    high = np.asarray(_around(reduce(np.fmax, sides) + band, np.fmax, shape), np.float64)
+    slack = tolerance.atol + tolerance.rtol * (high - low + np.abs(returned))
     fine = (returned >= low - slack) & (returned <= high + slack)
     found = status.copy()
     found[rows[fine[rows]]] = Status.SUBGRADIENT

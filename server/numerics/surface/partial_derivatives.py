@@ -57,6 +57,7 @@ def partial(ask: Ask, x: Array, y: Array, noise: Array, span: float, step: float
     second = above[-2:] + below[-2:] - 2 * y
     unsettled |= bends(second, 8 * rounding[-1] + 8 * precision * np.abs(x * value), visible * steps[-1])
     left, right, kind = value.copy(), value.copy(), np.zeros(x.size, np.int8)
+    left_error, right_error = error.copy(), error.copy()
     rough = np.flatnonzero(unsettled)
     if rough.size:
         fine = settle(
@@ -64,11 +65,15 @@ def partial(ask: Ask, x: Array, y: Array, noise: Array, span: float, step: float
         )
         agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
         stands = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error) & agreed
-        for ours, theirs in ((value, fine.value), (error, fine.error), (left, fine.left), (right, fine.right)):
+        finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
+        for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
             ours[rough] = np.where(stands, ours[rough], theirs)
         kind[rough] = fine.kind
     forwards = 2.0 * LEVELS + (fine.forwards * rough.size / x.size if rough.size else 0.0)
-    return Slopes(value, error + 1e-17 * visible, left, right, kind, rounding[-1], forwards, widest, precision)
+    for each in (error, left_error, right_error):
+        each += 1e-17 * visible
+    sides = left, right, left_error, right_error
+    return Slopes(value, error, *sides, kind, rounding[-1], forwards, widest, precision)
 
 
 def doubted(ask: Ask, x: Array, y: Array, span: float, slopes: Slopes, expected: Array | None) -> Slopes:

@@ -95,7 +95,8 @@ def surface(
         for each in zip(field.both, exact.both, field.none, slopes, ground.heights, strict=True)
     )
     first, second = (
-        _forgiven(ground, mine, other.slopes, grad_output) for mine, other in ((first, second), (second, first))
+        _forgiven(ground, mine, other.slopes, grad_output, along.dtype)
+        for mine, other in ((first, second), (second, first))
     )
     known = first.returned is not None and second.returned is not None
     there = known and steady and not failure and grad_output != 0
@@ -180,10 +181,11 @@ def _gradient(
     return Gradient(returned, none, numerical, slopes, allowed_of(slopes, grad_output, tolerance, lost), status)
 
 
-def _forgiven(ground: Ground, mine: Gradient, across: Slopes, grad_output: float) -> Gradient:
+def _forgiven(ground: Ground, mine: Gradient, across: Slopes, grad_output: float, dtype: torch.dtype) -> Gradient:
     if mine.returned is None:
         return mine
-    return replace(mine, status=forgiven(ground, mine.status, mine.returned, mine.slopes, across, grad_output))
+    allowed = tolerance_of(mine.slopes, grad_output, dtype)
+    return replace(mine, status=forgiven(ground, mine.status, mine.returned, mine.slopes, across, grad_output, allowed))
 
 
 def _swapped(first: Gradient, second: Gradient, ground: Ground, grad_output: float, dtype: torch.dtype) -> bool:

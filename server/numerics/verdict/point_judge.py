@@ -13,7 +13,7 @@ from ...runtime.arrays import Array, Mask, largest
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..curve.integral_check import Area
-from ..differentiation.finite_differences import BOUNDS, ONE_SIDED, Kind, Slopes
+from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
 from ..status import Status
 from ..tolerance import Tolerance
 from .cell_judge import Statuses, judged_cells
@@ -134,7 +134,8 @@ def _statuses(
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
     kink = kind == Kind.KINK
     if kink.any():
-        status[kink] = at_kinks(evaluation.grad_output, analytical, slopes, tolerance)[kink]
+        atol = tolerance.atol * share + evaluation.lost
+        status[kink] = at_kinks(evaluation.grad_output, analytical, slopes, atol, tolerance.rtol)[kink]
     status[kind == Kind.UNRESOLVED] = Status.UNDECIDED
     status[~drawn] = Status.GAP
     status[kind == Kind.JUMP] = Status.JUMP
@@ -151,11 +152,14 @@ def _overflows(evaluation: Evaluation, analytical: Array, slopes: Slopes) -> Mas
     return np.isinf(analytical) & beyond & (np.sign(analytical) == np.sign(expected))
 
 
-def at_kinks(grad_output: float, analytical: Array, slopes: Slopes, tolerance: Tolerance) -> NDArray[np.int8]:
-    """Any slope from the one-sided one on the left to that on the right is a subgradient."""
-    left, right = grad_output * slopes.left, grad_output * slopes.right
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    slack = tolerance.atol + (tolerance.rtol + ONE_SIDED) * (np.abs(analytical) + np.abs(high - low))
+def at_kinks(
+    grad_output: float, analytical: Array, slopes: Slopes, atol: Array | float, rtol: float
+) -> NDArray[np.int8]:
+    """Any slope from the one-sided one on the left to that on the right is a subgradient, as far as these are known."""
+    sides = grad_output * np.stack((slopes.left, slopes.right))
+    bands = BOUNDS * abs(grad_output) * np.stack((slopes.left_error, slopes.right_error))
+    low, high = (sides - bands).min(axis=0), (sides + bands).max(axis=0)
+    slack = atol + rtol * (np.abs(analytical) + np.abs(high - low))
     between = (analytical >= low - slack) & (analytical <= high + slack)
     unknown = ~(np.isfinite(low) & np.isfinite(high) | np.isnan(analytical))
     return np.where(unknown, Status.UNDECIDED, np.where(between, Status.SUBGRADIENT, Status.DIFFERS)).astype(np.int8)
