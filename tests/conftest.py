@@ -10,14 +10,26 @@ from browsing import WITHIN, chromium, visitor, watched
 from playwright.sync_api import Browser, Page, expect
 from serving import InThread, copy_of_the_house, serving_in_thread
 
+# In these one fact is looked at again and again: for every Function that is right or wrong, in every dtype.
+SLOW = {
+    "test_bad_input",
+    "test_capabilities",
+    "test_explanation",
+    "test_innocents",
+    "test_linearity",
+    "test_wide",
+}
+
 expect.set_options(timeout=1000 * WITHIN)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark whatever needs a browser, itself or by what it uses."""
+    """Mark what needs a browser, itself or by what it uses, and the files of SLOW."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+        if item.path.stem in SLOW:
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")
