@@ -13,13 +13,13 @@ from .. import __version__
 from .config.settings import Settings
 from .http.access_log import Log
 from .http.allowed_hosts import Hosts
-from .http.body_cache import Bodies
 from .http.connection_limits import Visitors
 from .http.cross_site_guard import Guard
 from .http.error_handlers import Problems
 from .http.instrumentation import Watch
 from .http.metrics import Collector, Metrics
 from .http.openapi import ABOUT, shapes
+from .http.responses import Bodies
 from .http.security_headers import AT_HOME, SecurityHeaders
 from .http.static_files import StaticFiles
 from .reload.composite_engine import Door

@@ -21,7 +21,7 @@ from gradloupe.server.config.options import FORMATS
 from gradloupe.server.config.settings import settings
 from gradloupe.server.protocol.job import Work
 from gradloupe.server.report.command import told
-from gradloupe.server.report.parallel import each_of
+from gradloupe.server.report.runner import each_of
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 OF_THE_TERMINAL = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")

@@ -15,8 +15,8 @@ from loaded import showing
 from misbehaving import OWN
 from serving import Server, serving
 
-from gradloupe.server.http.body_cache import Bodies, Body
 from gradloupe.server.http.compression import preferred, written, written_once
+from gradloupe.server.http.responses import Bodies, Body
 
 PURE = (
     "/",

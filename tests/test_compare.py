@@ -17,11 +17,10 @@ from gradloupe.ops import OPS
 from gradloupe.server.catalogue.op_description import catalogue
 from gradloupe.server.compare.chooser import SUGGESTED, choice
 from gradloupe.server.compare.controls import Controls, controls
-from gradloupe.server.compare.docstrings import docstrings
 from gradloupe.server.compare.page import Both, page
 from gradloupe.server.compare.pair_query import SIDES, Pair, canonical, named, read_pair, split
 from gradloupe.server.compare.sentences import said
-from gradloupe.server.compare.source_diff import listings, rows
+from gradloupe.server.compare.source_diff import docstrings, listings, rows
 from gradloupe.server.figure import shared, still
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question

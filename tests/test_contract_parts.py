@@ -25,8 +25,7 @@ from gradloupe.server.contract.examination.slopes import of_function
 from gradloupe.server.contract.registry import SLOW, _found
 from gradloupe.server.contract.xray import Contract, contract
 from gradloupe.server.runtime import timing
-from gradloupe.server.runtime.rebinding import rebound
-from gradloupe.server.runtime.recorder import instrumented
+from gradloupe.server.runtime.recorder import instrumented, rebound
 from gradloupe.server.runtime.rng import Randomness, undisturbed
 from gradloupe.server.runtime.timeouts import TookTooLong, within
 from gradloupe.server.views.contract import _sentence
@@ -359,7 +358,7 @@ def test_a_slow_check_is_told_from_a_call_that_does_not_come_back() -> None:
 
 def test_what_torch_loads_late_is_loaded_before_a_clock_runs() -> None:
     told = (
-        "import sys, torch; from gradloupe.ops import OPS; from gradloupe.server.contract.loaded import load;"
+        "import sys, torch; from gradloupe.ops import OPS; from gradloupe.server.contract.xray import load;"
         "load(OPS['exp'].function); before = set(sys.modules); "
         "x = torch.ones(2, dtype=torch.float64, requires_grad=True);"
         "torch.autograd.gradgradcheck(OPS['exp'].function.apply, x);"

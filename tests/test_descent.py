@@ -15,13 +15,12 @@ from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.catalogue.op_description import parsed
 from gradloupe.server.numerics.descent import descent
 from gradloupe.server.numerics.descent.descent import MOST_ELEMENTS, TooLarge, descend
-from gradloupe.server.numerics.descent.downhill import downhill
 from gradloupe.server.numerics.descent.loss import Loss, placed
 from gradloupe.server.numerics.descent.optimizer import walk
 from gradloupe.server.numerics.descent.outcome import ending
 from gradloupe.server.numerics.descent.plan import Asked
 from gradloupe.server.numerics.descent.text import Moving, sentence
-from gradloupe.server.numerics.descent.true_gradient import Truth
+from gradloupe.server.numerics.descent.true_gradient import Truth, downhill
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.section import Section

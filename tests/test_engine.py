@@ -16,7 +16,7 @@ from loaded import Own, showing
 from misbehaving import OWN
 from serving import Server, serving, serving_in_thread, to_the_last, witnessed
 
-from gradloupe.server.protocol.blank_columns import blank
+from gradloupe.server.protocol.answer_header import blank
 
 
 @pytest.fixture(scope="module")

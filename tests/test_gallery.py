@@ -11,8 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from gradloupe.ops import OPS
 from gradloupe.server.figure.sparkline import sparkline
-from gradloupe.server.html.gallery import GROUPS, TOUR, shelved, tour
-from gradloupe.server.html.keywords import keywords
+from gradloupe.server.html.gallery import GROUPS, TOUR, keywords, shelved, tour
 
 
 def gallery(page: Page) -> None:

@@ -24,7 +24,7 @@ from gradloupe.ops import OPS, Input
 from gradloupe.server.numerics.second_order.gradgradcheck import gradgradcheck
 from gradloupe.server.numerics.second_order.saved_intermediates import intermediates
 from gradloupe.server.numerics.second_order.second_order import second_order
-from gradloupe.server.numerics.second_order.words import further
+from gradloupe.server.numerics.second_order.text import further
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.once_differentiable import declares_once
 

@@ -10,14 +10,11 @@ from own import SQUARE, worker, written
 
 import gradloupe
 from gradloupe.ops import Op
-from gradloupe.server.compare.docstrings import docstrings
-from gradloupe.server.compare.source_diff import listings
+from gradloupe.server.compare.source_diff import docstrings, listings
 from gradloupe.server.protocol.job import Work
 from gradloupe.server.protocol.source_lines import source_lines
 from gradloupe.server.protocol.stack_dump import Fault
-from gradloupe.server.supervisor.crash_report import Lost
-from gradloupe.server.supervisor.failed_start import unloaded
-from gradloupe.server.supervisor.unsolved import unsolved
+from gradloupe.server.supervisor.crash_report import Lost, unloaded, unsolved
 
 NO_ENDS = "\x0c\n\x0c# \x0b \x1c \x1d \x1e \x85 \u2028 \u2029 .\n"
 CLASS = f'''class Cube(torch.autograd.Function):

@@ -13,8 +13,8 @@ from crowd import crowded
 from looks import Counted
 
 from gradloupe.server.runtime import timing
-from gradloupe.server.runtime.laps import quickest
 from gradloupe.server.runtime.timeouts import TookTooLong, within
+from gradloupe.server.runtime.timing import quickest
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from gradloupe.ops import OPS, Input
 from gradloupe.server.catalogue.op_description import parsed
 from gradloupe.server.documents.columns import LISTINGS
 from gradloupe.server.documents.json_document import COLUMNS
-from gradloupe.server.protocol.blank_columns import blank
+from gradloupe.server.protocol.answer_header import blank
 from gradloupe.server.protocol.question import VIEWS, Question
 from gradloupe.server.schema import contract, descent, jacobian, node, section, surface, views
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..documents.beside_poles import nearest
 from ..documents.json_document import columns_of
-from ..documents.nearest import nearest
 from ..documents.nouns import Nouns, nouns
 from ..documents.typography import number, telling
 from ..protocol.frames import Frame

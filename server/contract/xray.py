@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -12,17 +13,52 @@ from ...ops import Op
 from ..runtime import timing
 from ..runtime.failure import Failure, failure_of
 from ..runtime.isolation import silenced
+from ..runtime.recorder import dtype_of, has_setup
 from ..runtime.rng import undisturbed
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, within
-from .capabilities import badged
+from .capabilities import registry
 from .capabilities.registry import Badge, badges
 from .examination.call import COPIES, Call, runs
-from .examination.probe import Check, Raw
+from .examination.probe import Check, Raw, shape_of
 from .examination.session import Examined
-from .loaded import load
-from .raw import raw
 from .registry import checks
+
+
+def raw(at: Examined) -> tuple[Raw, ...]:
+    """What backward returned for each argument of forward, beside what was delivered."""
+    rows, tensors = [], 0
+    delivered = at.first.delivered
+    for place, argument, value in at.first.pairs:
+        reached = None
+        if isinstance(argument, torch.Tensor):
+            reached = delivered[tensors] if tensors < len(delivered) else None
+            tensors += 1
+        is_tensor, asked = isinstance(value, torch.Tensor), isinstance(argument, torch.Tensor)
+        rows.append(
+            Raw(
+                at.first.record.name(place),
+                shape_of(argument.shape) if isinstance(argument, torch.Tensor) else "",
+                shape_of(value.shape) if is_tensor else "None" if value is None else type(value).__name__,
+                dtype_of(value) if is_tensor else "",
+                "" if at.first.failed or not asked else "zeros" if reached is None else shape_of(reached.shape),
+                dtype_of(reached) if reached is not None else "",
+            )
+        )
+    return tuple(rows)
+
+
+# What torch.autograd.grad, and so gradcheck, imports for a grad_output (sympy with it), and forward mode for its rules.
+LATE = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
+# What torch.func.grad imports once a Function has got so far.
+BY_FUNC = ("torch._dynamo",)
+
+
+def load(function: type[torch.autograd.Function]) -> None:
+    """Load what this Function will need; a second time that takes nothing."""
+    for name in (*LATE, *(BY_FUNC if has_setup(function) else ())):
+        import_module(name)
+
 
 NO_FUNCTION = "NO-FUNCTION"
 # Seconds for finding numbers to call with, for the badges, and for all with torch.compile, which alone takes five.
@@ -62,7 +98,7 @@ def contract(section: Section, reach: tuple[float, float] | None = None, compile
         at = Examined(section, _call(section, reach), reach or domain)
         rows = checks(at)
         given = badges(at.section, at.call, until if compiled else min(until, timing.now() + BADGES), compiled)
-        return Contract((*rows, *badged.rows(at, given)), given, raw(at), _tried(at), _failure(at))
+        return Contract((*rows, *registry.rows(at, given)), given, raw(at), _tried(at), _failure(at))
 
 
 def _is_function(function: Any) -> bool:

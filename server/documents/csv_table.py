@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import product, repeat
 from typing import Any
 
-from ..protocol.elements import named
 from ..protocol.frames import Frame
+from ..protocol.question import named
 from .columns import listed
 from .json_document import COLUMNS
 

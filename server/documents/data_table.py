@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .nearest import nearest
+from .beside_poles import nearest
 from .nouns import nouns
 from .typography import fixed, number
 

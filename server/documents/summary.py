@@ -10,8 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from .beside_poles import beside, cut
-from .nearest import nearest
+from .beside_poles import beside, cut, nearest
 from .nouns import nouns
 from .typography import apart, number, powers, prose, telling
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+DIAMOND, END, OUTLINE = 5.85, 3.5, 1.6
 Palette = Mapping[str, str]
-
 LIGHT: Palette = {
     "paper": "#fefefd",
     "ink": "#1d1d1f",

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from .colours import Palette
 from .font_metrics import Face
-from .svg_element import Value, element, escaped
+
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML, even escaped
+Value = str | float
+
+
+def element(tag: str, attributes: Mapping[str, Value], *inside: Markup) -> Markup:
+    """An element; numbers are written with at most three decimals."""
+    said = Markup("").join(Markup(' {}="{}"').format(name, _value(value)) for name, value in attributes.items())
+    if not inside:
+        return Markup("<{}{}/>").format(tag, said)
+    return Markup("<{0}{1}>{2}</{0}>").format(tag, said, Markup("").join(inside))
+
+
+def escaped(text: str) -> Markup:
+    """``text`` as XML may hold it."""
+    return escape(FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def _value(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:.3f}".rstrip("0").rstrip(".")
+
 
 FAMILIES = {
     "text": "-apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif",

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator
 from markupsafe import Markup
 
 from ..protocol.frames import Frame
-from .axis_range import spans
-from .axis_span import Span
+from .axis_range import Span, spans
+from .elements import element, escaped
 from .paths import Grid, area, line, places
 from .scene import Axis, Scene, scene
 from .series import Section
-from .svg_element import element, escaped
 from .ticks import Tick
 from .traces import Layer
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..documents.nouns import Nouns, nouns
-from .implied_forward import implied
+from .series import implied
 
 USUAL = frozenset({"forward", "analytical", "numerical"})
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from ..protocol.frames import Frame
-from .axis_range import spans
-from .axis_span import Span
+from .axis_range import Span, spans
 from .legend import axis_words
 from .poles import without_poles
 from .series import Section

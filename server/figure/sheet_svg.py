@@ -6,19 +6,28 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from ..documents.typography import powers, prose
+from ..documents.typography import chosen, powers, prose
 from ..protocol.frames import Frame
-from ..url.address import Address
+from ..url.address import Address, spelled
 from ..url.parse import HEIGHTS, WIDTHS
 from .colours import palette, switch
-from .elements import FAMILIES, Pen
+from .elements import FAMILIES, Pen, escaped
 from .font_metrics import cut, width
 from .panels import draw, panels
-from .requested import asked
 from .scene import Scene, scene
 from .sheet_layout import APART, CLOSE, HEAD, LINE, SAID, SIGN, TITLE, Sheet, sheet
-from .svg_element import escaped
 from .verdict_icon import emblem
+
+
+def asked(answer: Frame) -> str:
+    """Every choice that the curves depend on; lists of numbers are left out."""
+    header = answer.header
+    held = {name: values[0] for name, values in header["inputs"].items() if len(values) == 1}
+    choices = {**header["parameters"], **held, "grad_output": header["grad_output"]}
+    named = [f"{name} = {spelled(value, chosen)}" for name, value in choices.items() if name != header["wrt"]]
+    order = " · second derivative" if header["order"] == 2 else ""
+    return f"{', '.join(named)}{order} · {header['dtype']} on {header['device']['kind']}"
+
 
 SIZE = (1200, 900)
 LARGE, TINY = 1.4, 0.72  # the title and the last line, in units

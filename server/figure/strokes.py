@@ -1,4 +1,4 @@
-"""How curves, areas and marks are drawn: widths in pixels of a figure whose labels are 13 pixels high."""
+"""How the curves, bands and marks of a figure are drawn: widths, dashes, opacities."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from .colours import DIAMOND, END, OUTLINE
 from .elements import Pen
 
 BEADS = (0.1, 9.0)
@@ -32,7 +33,6 @@ STROKES = {
     "analytical": Stroke("analytical", 2),
     "subgradients": Stroke("muted", 1.2, dashes=(2.0, 3.0)),
 }
-DIAMOND, END, OUTLINE = 5.85, 3.5, 1.6
 
 
 def curve(pen: Pen, name: str, d: str, scale: float) -> Markup:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from ..documents.typography import power, typographic
-from .axis_span import Span
+from .axis_range import Span
 
 SMALL, LARGE = 1e-3, 1e5  # beyond, the labels of an axis share a power of ten
 NARROW = frozenset("-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

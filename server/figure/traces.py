@@ -6,9 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .error_band import band
-from .implied_forward import implied
-from .series import Mark, Numbers, Section
+from .series import Mark, Numbers, Section, implied
+
+
+def band(xs: list[float], middle: Numbers, error: Numbers) -> tuple[Numbers, Numbers]:
+    """x and y of the outlines of ``middle`` ± ``error``, a None after each."""
+    x: Numbers = []
+    y: Numbers = []
+    run: list[tuple[float, float, float]] = []
+    for at, value, bound in [*zip(xs, middle, error, strict=False), (0.0, None, None)]:
+        if value is not None and bound is not None:
+            run.append((at, value, bound))
+        elif run:
+            back = run[::-1]
+            x += [*(at for at, _, _ in run), *(at for at, _, _ in back), None]
+            y += [*(value + bound for _, value, bound in run), *(value - bound for _, value, bound in back), None]
+            run = []
+    return x, y
+
 
 Shape = Literal["line", "area", "diamonds", "ends"]
 

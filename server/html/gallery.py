@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+WORD = re.compile(r"[\w’-]+")
+
+
+def keywords(shown: str, *texts: str) -> str:
+    """The words of ``texts`` that are not ``shown`` anyway, in lower case, each once, by the alphabet."""
+    seen = shown.lower()
+    return " ".join(sorted({word for text in texts for word in WORD.findall(text.lower()) if word not in seen}))
+
 
 GROUPS = (
     "A first look",

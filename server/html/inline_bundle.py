@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import orjson
 from markupsafe import Markup
 
-from .assets import EMPTY_STYLE, Assets
-from .js_modules import bare, needed
+from .assets import EMPTY_STYLE, Assets, bare, needed
 
 UNPACK = """async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

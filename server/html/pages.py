@@ -22,14 +22,12 @@ from ..paths import TEMPLATES
 from ..supervisor.engine import Answer
 from ..url.address import Address, canonical, curves_only, defaults, extents, plain, ranged, texts
 from ..url.parse import HEIGHTS, VALUES, WIDTHS
-from .assets import Assets
+from .assets import Assets, needed
 from .declaration import declaration
 from .example_inputs import example_inputs
-from .gallery import NOTES, shelved, tour
+from .gallery import NOTES, keywords, shelved, tour
 from .highlight import highlight
 from .inline_bundle import Bundle
-from .js_modules import needed
-from .keywords import keywords
 from .mathml import mathml
 from .prose import inline, prose
 from .social_tags import Social, of_section

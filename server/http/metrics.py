@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ..cache.answer_cache import Answers
 from ..reload.composite_engine import Door
-from .body_cache import Bodies
 from .connection_limits import Visitors
+from .responses import Bodies
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

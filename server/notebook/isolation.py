@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..runtime.modes import unchanged
+from ..runtime.isolation import unchanged
 from ..runtime.rng import undisturbed
 
 _CUDA: Any = torch.cuda  # not all of it is typed

@@ -7,6 +7,58 @@ from typing import Any
 
 from .question import Question
 
+_VERDICT: dict[str, Any] = {
+    "word": "failed",
+    "explanation": None,
+    "intervals": [],
+    "worst": None,
+    "judged": 0,
+    "undecided": 0,
+}
+_LINEARITY: dict[str, Any] = {"holds": None, "findings": []}
+_DESCENT = ("lr", "steps", "at", "returned", "true", "landscape")
+_BLANK: dict[str, dict[str, Any]] = {
+    "curves": {
+        "numerical": None,
+        "tolerance": None,
+        "structure": None,
+        "linearity": _LINEARITY,
+        "wide": None,
+        "area": None,
+        "statuses": [],
+        "gaps": {},
+        "marks": [],
+        "gradgradcheck": None,
+    },
+    "area": {"statuses": [], "intervals": []},
+    "map": {"shape": [0, 0], "findings": []},
+    "precision": {"rows": [], "complex": None},
+    "wide": {"statuses": [], "reach": None, "finite": None, "intervals": []},
+    "step": {
+        **dict.fromkeys(("kind", "best", "analytical", "left", "right", "central_order", "rounding", "least")),
+        "taylor_order": None,
+        "chosen": [],
+    },
+    "jacobian": {
+        **dict.fromkeys(("at", "rows", "across", "tensors", "worst", "elsewhere", "influence")),
+        **{"pattern": "", "together": False, "statuses": [], "differs": 0, "designed": False},
+    },
+    "surface": {
+        **dict.fromkeys(("structure", "potential")),
+        **{"shape": [0, 0], "places": [None, None], "statuses": [], "differs": 0, "pairs": []},
+        **{"ridges": {"x": [], "y": [], "jump": []}},
+    },
+    "contract": {"checks": [], "badges": [], "raw": [], "tried": ""},
+    "node": {"vertices": [], "edges": [], "more": False, "functions": []},
+    "descent": dict.fromkeys(_DESCENT) | {"shape": [], "goal": [], "random": False, "bent": False},
+}
+
+
+def blank(sentence: str, failure: dict[str, Any] | None, view: str = "curves") -> dict[str, Any]:
+    """Nothing but the sentence that says why, and the failure that led to it; the curves have a verdict: ``failed``."""
+    said = {"verdict": _VERDICT | {"sentence": sentence}} if view == "curves" else {"sentence": sentence}
+    return _BLANK[view] | said | {"failure": failure}
+
 
 def header(
     question: Question, title: str, claim: str, device: dict[str, Any], notes: list[str] | None = None

@@ -17,10 +17,9 @@ from .atomic_write import write
 from .html_page import page
 from .json_report import document
 from .junit import junit
-from .parallel import each_of
 from .progress import Far, progress
 from .report_data import Found, Report
-from .runner import in_order
+from .runner import each_of, in_order
 
 
 def check(process: WorkerProcess, chosen: Settings) -> int:

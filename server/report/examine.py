@@ -8,10 +8,9 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any, Protocol
 
-from ..protocol.elements import named
 from ..protocol.errors import BadQuestion, EngineFault, Unsolved
 from ..protocol.frames import Frame
-from ..protocol.question import Element, Question
+from ..protocol.question import Element, Question, named
 from ..url.address import Address, default
 from ..url.elements import element, shapes, sweepable
 from .report_data import Found

@@ -10,9 +10,22 @@ import numpy as np
 from .arrays import Array, largest
 from .batching import LAST_PLACES
 from .failure import FunctionFailed
-from .pace import seconds
 from .section import Section
 from .stacked_inputs import Copies
+from .timing import quickest
+
+# What a copy costs of a call of its own, where they are stacked.
+SHARED = 0.2
+
+
+def seconds(copies: Copies, enough: float) -> float:
+    """What one more copy takes, about: the quickest of several calls of one alone. Raises ``FunctionFailed``.
+
+    With ``enough`` seconds a copy all that is asked for can be had.
+    """
+    share = SHARED if copies.stacked else 1.0
+    return quickest(lambda: copies.forward(copies.repeated(1)), enough / share) * share
+
 
 # So many copies are asked alone and together, as far from where ``wrt`` is held as these shares of the range …
 SPREAD = np.array([0.0, 1e-3, 0.03, 0.3, 1.0])

@@ -4,14 +4,148 @@ from __future__ import annotations
 
 import functools
 import inspect
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from types import BuiltinMethodType, CellType, FunctionType, MethodType
 from typing import Any
 
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from .arguments import flat
-from .call_record import Backward, Forward, Kept, Record
+from .arguments import Bound, flat
+
+# Functions that call functions that call …: so deep a Function is looked for.
+MOST_NESTED = 4
+
+
+def rebound(function: Callable[..., Any], old: Any, new: Any, deep: int = MOST_NESTED) -> Callable[..., Any]:
+    """A copy of ``function`` that finds ``new`` wherever it, or what it calls in the same module, names ``old``.
+
+    Nothing that exists is changed. A function in which there is no ``old`` to find is returned as it is.
+    """
+    found = _instead(function, old, new, deep)
+    return function if found is None else found
+
+
+def _instead(value: Any, old: Any, new: Any, deep: int) -> Any:
+    """What stands for ``value`` where ``old`` is ``new``; None if that is ``value`` itself."""
+    if value is old:
+        return new
+    if isinstance(value, functools.partial):
+        inside = _instead(value.func, old, new, deep)
+        return None if inside is None else functools.partial(inside, *value.args, **value.keywords)
+    if isinstance(value, Bound):
+        inside = _instead(value.function, old, new, deep)
+        return None if inside is None else replace(value, function=inside)
+    # The apply of a Function is a method in Python up to torch 2.14, and a built-in one since.
+    if isinstance(value, MethodType | BuiltinMethodType) and isinstance(value.__self__, type):
+        return getattr(new, value.__name__, None) if value.__self__ is old else None
+    if isinstance(value, MethodType) or (deep and isinstance(value, torch.nn.Module)):
+        method: Any = value if isinstance(value, MethodType) else value.forward
+        inside = _instead(method.__func__, old, new, deep)
+        return None if inside is None else MethodType(inside, method.__self__)
+    if isinstance(value, FunctionType) and deep:
+        return _copied(value, old, new, deep - 1)
+    return None
+
+
+def _copied(function: FunctionType, old: Any, new: Any, deep: int) -> FunctionType | None:
+    names = {name for name in _names(function.__code__) if name in function.__globals__}
+    swapped = {name: _instead(function.__globals__[name], old, new, deep) for name in names}
+    swapped = {name: value for name, value in swapped.items() if value is not None}
+    cells = [_cell(cell, old, new, deep) for cell in function.__closure__ or ()]
+    if not swapped and not any(cells):
+        return None
+    closure = tuple(a or b for a, b in zip(cells, function.__closure__ or (), strict=True))
+    copy = FunctionType(
+        function.__code__, {**function.__globals__, **swapped}, function.__name__, function.__defaults__, closure
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    functools.update_wrapper(copy, function)
+    return copy
+
+
+def _names(code: Any) -> set[str]:
+    """All names that the code, and the functions written inside it, look up."""
+    inside = [each for each in code.co_consts if isinstance(each, type(code))]
+    return set(code.co_names).union(*map(_names, inside))
+
+
+def _cell(cell: CellType, old: Any, new: Any, deep: int) -> CellType | None:
+    try:
+        found = _instead(cell.cell_contents, old, new, deep)
+    except ValueError:  # it is empty
+        return None
+    return None if found is None else CellType(found)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A tensor that forward saved, or put on ctx under a ``name``; ``size`` is in bytes.
+
+    ``what`` is ``input``, ``output`` or ``intermediate``, and ``called`` what it is called as such.
+    """
+
+    name: str
+    what: str
+    called: str
+    shape: tuple[int, ...]
+    dtype: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Forward:
+    """One call of forward, in the names of its own parameters.
+
+    ``kind`` is the type of what it returned, ``written`` the arguments that it edited in place, ``returned_inputs``
+    those it returned as they are. Of ctx are known: what each argument ``needed``, what was given to ``mark_dirty``,
+    what was ``saved``, the tensors kept in ``attributes`` (also inside lists, tuples and dicts), the ``names`` of all
+    attributes, and which outputs were marked ``nondifferentiable``.
+    """
+
+    arguments: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    kind: str
+    written: tuple[str, ...]
+    returned_inputs: tuple[str, ...]
+    needed: tuple[bool, ...] = ()
+    dirty: tuple[str, ...] = ()
+    saved: tuple[Kept | None, ...] = ()
+    attributes: tuple[Kept, ...] = ()
+    names: tuple[str, ...] = ()
+    nondifferentiable: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Backward:
+    """One call of backward."""
+
+    grad_outputs: tuple[torch.Tensor | None, ...]
+    copies: tuple[torch.Tensor | None, ...]
+    written: tuple[int, ...]
+    """The grad_outputs that were edited in place."""
+    returned: Any
+    needs: tuple[bool, ...]
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What was returned, one for each argument."""
+        return self.returned if isinstance(self.returned, tuple) else (self.returned,)
+
+
+@dataclass
+class Record:
+    """What the subclass has noted, call by call."""
+
+    parameters: tuple[str, ...]
+    forwards: list[Forward] = field(default_factory=list)
+    backwards: list[Backward] = field(default_factory=list)
+
+    def name(self, place: int) -> str:
+        """What forward calls its argument at this place."""
+        return self.parameters[place] if place < len(self.parameters) else f"argument {place}"
+
 
 Function = type[torch.autograd.Function]
 # Lists in lists in …: so deep tensors are looked for.

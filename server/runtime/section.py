@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -15,12 +15,36 @@ from ...ops import Op
 from .arrays import Array
 from .failure import Failure, FunctionFailed, Phase, failure_of, returned
 from .rejected_points import NOTHING, spared
-from .returned import Returned, joined
 from .rng import SEED, reseed
 from .vjp import Handed, Layout, cotangent, delivered, dense
 
-Index = tuple[int, ...]
 
+@dataclass(frozen=True)
+class Returned:
+    """What a section's backward returned: the output element and its ``grad_input`` at every point.
+
+    ``grad_input`` is None for a parameter, or where the output carries no gradient. ``none`` says that
+    backward returned None, which autograd treats as the zeros that stand in ``grad_input``.
+    """
+
+    values: Array
+    grad_input: Array | None
+    none: bool
+
+
+def joined(parts: Sequence[Returned]) -> Returned:
+    """All of it, where some points were asked after others; NaN for those that alone carry no gradient."""
+    if len(parts) == 1:
+        return parts[0]
+    gradients = [np.full(each.values.size, np.nan) if each.grad_input is None else each.grad_input for each in parts]
+    return Returned(
+        np.concatenate([each.values for each in parts]),
+        np.concatenate(gradients) if any(each.grad_input is not None for each in parts) else None,
+        any(each.none for each in parts),
+    )
+
+
+Index = tuple[int, ...]
 # Copies of the inputs evaluated in one call: beyond some megabytes a bigger batch is a slower one, and what compares
 # each element with every other takes the square of their number.
 BATCH_ELEMENTS = 1 << 20

@@ -4,13 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import Any
 
-from ..protocol.answer_header import header
-from ..protocol.blank_columns import blank
+from ..protocol.answer_header import blank, header
 from ..protocol.frames import Frame
+from ..protocol.job import Work
+from ..protocol.load_error import Excerpt, around, trouble
 from ..protocol.question import Question
+from ..protocol.source_lines import source_lines
 from ..protocol.stack_dump import MOST_COPIES, Fault, last_line
+
+MOST_COLUMNS = 200
+ADVICE = {
+    "Timeout": "; let it compute less there, or allow it more time",
+    "Memory": "; let it take less there, or allow it more",
+    "exit": "; call that only where `__name__` is `__main__`",
+}
+
+
+def unloaded(lost: Lost, work: Work) -> dict[str, Any]:
+    """The sentence ``broken`` and the ``trouble`` it belongs to, with the line that was running."""
+    last = last_line(lost.calls)
+    if work.targets:
+        advice = ADVICE.get("exit" if lost.kind.startswith("exit code") else lost.kind, "")
+        sentence = f"The process that imported {', '.join(work.targets)} {lost}{lost.place()}{advice}."
+    else:
+        sentence = f"The worker process {lost} while it loaded the ops{lost.place()}; see the log."
+    file, line = (Path(last.file).name, last.line) if last else ("", None)
+    return {"broken": sentence, "trouble": trouble(sentence, lost.kind, file, line, _excerpt(last))}
+
+
+def _excerpt(last: Fault | None) -> Excerpt:
+    """The lines round the last one, as they are in the file now."""
+    if last is None:
+        return []
+    try:
+        text = Path(last.file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return around(((number, line[:MOST_COLUMNS]) for number, line in enumerate(source_lines(text), 1)), last.line)
+
 
 SIGNALS = {
     "SIGSEGV": "ended with a segmentation fault (SIGSEGV)",
@@ -101,3 +135,22 @@ def _line(lost: Lost, op: dict[str, Any]) -> int | None:
     first, number = op["first_line"], op["source"].count("\n")
     shown = (call for call in lost.calls if call.lies_in(op["file"]) and first <= call.line < first + number)
     return next((call.line - first + 1 for call in shown), None)
+
+
+def unsolved(lost: Lost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
+    """What ``Unsolved`` tells: the worker ended while the Function was called, with nothing said of its arguments."""
+    called = f"was called as {recipe}" if recipe else "was tried with one set of arguments after the other"
+    place = lost.place(stub["file"])
+    sentence = f"The worker process {lost} while {stub['title']} {called}{place}; a new one is starting."
+    found = {"sentence": sentence, "argument": "", "recipe": recipe, "tried": [], "parameters": []}
+    last = last_line(lost.calls, stub["file"])
+    file, line = (PurePath(last.file).name, last.line) if last else ("", None)
+    return stub | found | {"trouble": trouble(sentence, lost.kind, file, line, _excerpt_of_source(last, stub))}
+
+
+def _excerpt_of_source(last: Fault | None, stub: dict[str, Any]) -> Excerpt:
+    """The lines round the last one, as far as it is one of the Function's source."""
+    lines = list(enumerate(source_lines(stub["source"]), stub["first_line"]))
+    if last is None or not last.lies_in(stub["file"]) or last.line not in dict(lines):
+        return []
+    return around(lines, last.line)

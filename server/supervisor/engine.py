@@ -14,9 +14,8 @@ from ..protocol.frames import Frame
 from ..protocol.job import Work
 from ..protocol.load_error import trouble
 from ..protocol.question import Question
-from .crash_report import Lost, explained
+from .crash_report import Lost, explained, unsolved
 from .supervisor import Account, Succession
-from .unsolved import unsolved
 from .worker_process import WorkerProcess
 
 QUEUE = 64

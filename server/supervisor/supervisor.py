@@ -14,8 +14,7 @@ from ..protocol.errors import EngineBroken, EngineFault
 from ..protocol.frames import Frame
 from ..protocol.job import Work
 from .connection import Life
-from .crash_report import Lost
-from .failed_start import unloaded
+from .crash_report import Lost, unloaded
 from .worker_process import WorkerProcess
 
 STARTS = 3  # workers of the gallery in a row that may end while they load

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import torch
 
 from ..inference.recipe.grammar import FLOATS, MENU, MOST_ARGUMENTS, MOST_ELEMENTS, parse, plain
 from ..inference.recipe.recipe import OBJECT, BadRecipe, Constant, Recipe, TensorArgument
+from ..protocol.suggest import meant
+from .discover import is_function
+from .import_errors import plain_text
+
+MOST_NAMED = 20
+
+
+def misnamed(module: ModuleType) -> Iterator[str]:
+    """A sentence for each name; nothing is called for that."""
+    said = vars(module).get(EXAMPLES)
+    for name in said if isinstance(said, Mapping) else ():
+        if isinstance(name, str) and name.partition(".")[0] not in vars(module):
+            there = [each for each, value in vars(module).items() if is_function(value)]
+            close = meant(name, there)
+            hint = f"did you mean {close}?" if close else f"it has {', '.join(there[:MOST_NAMED])}."
+            yield plain_text(
+                f"{EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}"
+            )
+
 
 LINE = re.compile(r"^[ \t]*Gradloupe:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 EXAMPLES = "example_inputs"

@@ -13,7 +13,7 @@ from ...ops import Op
 from ..catalogue.op_description import first_looked_at
 from ..catalogue.output_shapes import shapes
 from ..contract.examination.call import Call, reseed, runs
-from ..inference.search.attempt import aside
+from ..inference.search.trial import aside
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge

@@ -48,11 +48,13 @@ def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
 def _told(
     sentence: str, error: BaseException, place: Place, excerpt: load_error.Excerpt, traceback: str
 ) -> dict[str, Any]:
-    near = [[n, plain(text)] for n, text in excerpt]
-    return load_error.trouble(plain(sentence), type(error).__name__, plain(place[0]), place[1], near, plain(traceback))
+    near = [[n, plain_text(text)] for n, text in excerpt]
+    return load_error.trouble(
+        plain_text(sentence), type(error).__name__, plain_text(place[0]), place[1], near, plain_text(traceback)
+    )
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """The text with a question mark for what no encoding knows, such as half of a surrogate pair."""
     return text.encode("utf-8", "replace").decode()
 

@@ -16,11 +16,10 @@ from ...ops import OPS
 from ..config.target import BadTarget, Target, file_of, target_of
 from ..protocol.errors import LoadFailed
 from ..protocol.source_digest import build
-from .abstract import inherited, unwritten
-from .discover import Held, held
-from .import_errors import plain, shown, trouble
+from .discover import Held, held, inherited, unwritten
+from .example_inputs import misnamed
+from .import_errors import plain_text, shown, trouble
 from .importer import imported
-from .misnamed import misnamed
 from .not_found import NoFunction, of_a_base
 from .source_loader import Reading
 from .url_names import names_of
@@ -139,13 +138,13 @@ def _stub(name: str, group: str, each: Held, content: str, room: int) -> dict[st
     op = each.op
     return {
         "name": name,
-        "title": plain(op.title if op else each.title),
-        "doc": plain(inspect.cleandoc(getattr(each.function, "__doc__", None) or ""))[:room],
-        "group": plain(group),
-        "source": plain(op.source if op else each.source)[:room],
+        "title": plain_text(op.title if op else each.title),
+        "doc": plain_text(inspect.cleandoc(getattr(each.function, "__doc__", None) or ""))[:room],
+        "group": plain_text(group),
+        "source": plain_text(op.source if op else each.source)[:room],
         "first_line": op.first_line if op else each.lines.first,
         "line": each.lines.line,
-        "file": plain(shown(each.file, os.getcwd())),
+        "file": plain_text(shown(each.file, os.getcwd())),
         "digest": hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()[:16],
         "own": True,
         "declared": op is not None,

@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 from torch.autograd import Function
 
-from ..config.search_path import defining
+from ..config.target import defining
 from ..protocol.suggest import meant
 from .definition_lines import File
 

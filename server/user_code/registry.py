@@ -21,7 +21,7 @@ from ..inference.source.signature import Unfit, signature_of
 from ..protocol.errors import Unsolved
 from .codegen import block, pytest_of
 from .example_inputs import Override, override
-from .import_errors import plain, said_of, trouble
+from .import_errors import plain_text, said_of, trouble
 from .load import Entry, files_read, load
 from .previous_recipe import as_before, since
 from .scalar_inputs import with_numbers
@@ -189,11 +189,11 @@ def _because(recipe: Recipe, reason: str) -> Usual:
 
 def _unsolved(entry: Entry, problem: NotInferred, reading: Reading) -> Unsolved:
     told: dict[str, Any] = {
-        "sentence": plain(problem.sentence),
+        "sentence": plain_text(problem.sentence),
         "argument": problem.argument,
-        "recipe": plain(problem.recipe),
-        "tried": [[plain(each) for each in tried] for tried in problem.tried[:MOST_TRIED]],
-        "parameters": [[plain(each) for each in found] for found in problem.parameters],
+        "recipe": plain_text(problem.recipe),
+        "tried": [[plain_text(each) for each in tried] for tried in problem.tried[:MOST_TRIED]],
+        "parameters": [[plain_text(each) for each in found] for found in problem.parameters],
         "sayable": problem.sayable,
         "unfit": isinstance(problem, Unfit),
     }

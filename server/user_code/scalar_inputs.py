@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from ...ops import Op
-from ..inference.search.attempt import aside
+from ..inference.search.trial import aside
 from ..runtime.arguments import Bound, Taken
 
 

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.curve.evaluation import Evaluation
+from ..numerics.linearity.laws import Linearity, sentence
 from ..numerics.sampling.grid import Grid
 from ..numerics.sentences.places import Names
 from ..numerics.verdict.verdict import Verdict, judge
 from ..protocol.question import Question
 from ..runtime.section import Section
+from .columns import finite
+
+
+def findings(linearity: Linearity, wrt: str) -> list[dict[str, Any]]:
+    """Each law that is broken: where, by what was returned, and in words."""
+    return [
+        {
+            "law": each.law,
+            "x": finite(each.x),
+            "grad_output": finite(each.grad_output),
+            "returned": finite(each.returned),
+            "expected": finite(each.expected),
+            "sentence": sentence(each, wrt),
+        }
+        for each in linearity.findings
+    ]
 
 
 def looked(section: Section, question: Question) -> tuple[Evaluation, Verdict]:

@@ -18,8 +18,7 @@ from ..protocol.question import Question
 from ..runtime.section import Section
 from . import area, whole_range
 from .columns import Columns, columns, finite, gaps, marks
-from .common import looked, names
-from .findings import findings
+from .common import findings, looked, names
 
 
 @dataclass(frozen=True)

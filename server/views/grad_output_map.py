@@ -12,8 +12,7 @@ from ..protocol.question import Question
 from ..runtime.batching import arranged
 from ..runtime.section import Section
 from .columns import Columns
-from .common import grid
-from .findings import findings
+from .common import findings, grid
 
 # Points, where they share a call and where each needs its own.
 MOST, MOST_ALONE = 201, 17

@@ -12,10 +12,9 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.differentiation.finite_differences import Kind
 from ..numerics.second_order.grad_input import derived
 from ..numerics.second_order.gradgradcheck import gradgradcheck
-from ..numerics.second_order.text import told, why
-from ..numerics.second_order.words import further
+from ..numerics.second_order.text import further, told, why
 from ..numerics.verdict.verdict import Verdict
-from ..protocol.blank_columns import blank
+from ..protocol.answer_header import blank
 from ..protocol.question import Element, Question
 from ..runtime.arrays import Array
 from ..runtime.failure import FunctionFailed

@@ -18,7 +18,7 @@ from ..numerics.surface.curl_test import Potential
 from ..numerics.surface.potential_function import implied
 from ..numerics.surface.surface import Gradient, Surface, pair, surface
 from ..numerics.surface.text import potential_said, said, whose
-from ..protocol.blank_columns import blank
+from ..protocol.answer_header import blank
 from ..protocol.question import COUNT, Element, Question
 from ..runtime.arrays import Array
 from ..runtime.plane_batching import plane_of, structure

@@ -12,8 +12,7 @@ from ...ops import Input, Op
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge
-from ..protocol.answer_header import header
-from ..protocol.blank_columns import blank
+from ..protocol.answer_header import blank, header
 from ..protocol.errors import BadQuestion
 from ..protocol.question import Question
 from ..runtime.devices import DTYPES, Device, devices

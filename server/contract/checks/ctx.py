@@ -11,8 +11,8 @@ import torch
 
 from ...numerics.diagnosis.unused_saved import unused_saved
 from ...numerics.sentences.places import listed
-from ...runtime.call_record import Kept
 from ...runtime.graph import nodes
+from ...runtime.recorder import Kept
 from ..examination.call import Gradients
 from ..examination.comparison import differing, farthest
 from ..examination.probe import Found, Probe

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from ...runtime.rebinding import rebound
-from ...runtime.recorder import Function
+from ...runtime.recorder import Function, rebound
 from ..examination.call import Gradients
 from ..examination.function_lines import BACKWARD
 from ..examination.probe import Found, Probe

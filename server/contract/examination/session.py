@@ -7,21 +7,37 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 import torch
 
-from ...numerics.linearity.laws import Linearity
+from ...numerics.linearity.laws import Linearity, examine
 from ...runtime import timing
-from ...runtime.call_record import Backward, Forward, Record
+from ...runtime.batching import arranged
 from ...runtime.failure import said
 from ...runtime.graph import nodes
-from ...runtime.rebinding import rebound
-from ...runtime.recorder import Function, instrumented
+from ...runtime.recorder import Backward, Forward, Function, Record, instrumented, rebound
 from ...runtime.section import Section
 from ...runtime.timeouts import TookTooLong, within
 from .call import Call, Gradients, Ran, Tensors
 from .function_lines import Source
-from .laws import laws_along
 from .slopes import Slopes, slopes
+
+# Points at which they are put to a section, and where each needs calls of its own.
+POINTS, FEW = 33, 4
+
+
+def laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
+    """The laws that backward breaks along the sweep, for the output and the input that are looked at."""
+    if section.sweeps_parameter:
+        return Linearity()
+    x = np.unique(section.snap(np.linspace(*reach, POINTS)))
+    try:
+        cut = arranged(section, x)
+        x = x if cut.stacked else x[:: POINTS // FEW]
+        return examine(cut, x, 1.0, cut.backward(x, 1.0))
+    except Exception:  # noqa: BLE001 what fails is told elsewhere
+        return Linearity()
+
 
 # What there must be before a check can be made: outputs, gradients, a subclass that was reached, equal answers.
 Need = Literal["forward", "backward", "watched", "steady"]

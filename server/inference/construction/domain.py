@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..search.attempt import Attempt
+from ..search.trial import Attempt
 from .swept_element import Pair
 
 Interval = tuple[float, float]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from ..search.attempt import SEED, Attempt, Tensors
+from ..search.trial import SEED, Attempt, Tensors
 
 # Small steps alone do not see a rank among all elements, as a mask of the k largest has it.
 STEPS = (0.05, 1.3, -1.3, 10.0, -10.0)

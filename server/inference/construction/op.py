@@ -12,10 +12,10 @@ from ....ops import Input, Op, Parameter
 from ...runtime.arguments import Bound, Held, Taken
 from ...runtime.graph import nodes
 from ..recipe.recipe import Constant, NotInferred, Recipe, TensorArgument
-from ..search.attempt import Attempt, Tensors, aside, plain, several
 from ..search.blame import blame
 from ..search.failure import raised
-from ..search.incurable import incurable
+from ..search.not_retried import incurable
+from ..search.trial import Attempt, Tensors, aside, plain, several
 from .domain import POSITIVE, USUAL, span
 from .elementwise import elementwise
 from .output_names import free, outputs_of

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....ops import Parameter
 from ..recipe.recipe import Constant
-from ..search.attempt import Attempt
+from ..search.trial import Attempt
 from .swept_element import Pair
 
 # Names of numbers that make no sense below 0, or at it.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ..search.attempt import Attempt, Tensors
+from ..search.trial import Attempt, Tensors
 
 Index = tuple[int, ...]
 

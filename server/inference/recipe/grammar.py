@@ -10,8 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from .menu import ATTRIBUTES, DTYPES, FLOATS, INTEGERS, MENU, attributes, identity, word
-from .recipe import OBJECT, WORDS, BadRecipe, Constant, Recipe, TensorArgument
+from .recipe import (
+    ATTRIBUTES,
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    MENU,
+    OBJECT,
+    WORDS,
+    BadRecipe,
+    Constant,
+    Recipe,
+    TensorArgument,
+    attributes,
+    identity,
+    word,
+)
 
 __all__ = ["DTYPES", "FLOATS", "INTEGERS", "MENU", "BadRecipe", "identity", "parse", "plain"]
 

@@ -1,4 +1,4 @@
-"""Combinations of options, one for each place, the cheapest first."""
+"""Combinations of priced options, the cheapest first."""
 
 from __future__ import annotations
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import torch
 
-from ..recipe.menu import MENU, word
-from ..recipe.recipe import Constant
+from ..recipe.recipe import MENU, Constant, word
 from ..recipe.values import TINY
 from ..source import name_hints
 from ..source.evidence import Evidence
 from ..source.signature import LEFT_OUT, MISSING, Argument
-from .objects import objects
+from .filling import objects
 
 # What an annotation says outweighs what one line of source suggests.
 ANNOTATED = 7.0

@@ -10,7 +10,7 @@ from ...runtime.timeouts import TookTooLong
 from ..recipe.recipe import NotInferred
 from ..source.signature import not_static
 from .blame import Blame
-from .incurable import incurable, standing
+from .not_retried import incurable, standing
 from .queue import Step
 from .search import Search, missing
 from .trial import Outcome, tried

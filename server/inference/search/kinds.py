@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..recipe.menu import MENU
-from ..recipe.recipe import Constant, TensorArgument
+from ..recipe.recipe import MENU, Constant, TensorArgument
 from ..source import name_hints
-from .broken import Broken, Repair
+from .failed_call import Broken, Repair
 
 Match = re.Match[str]
 CALLED = ("torch.tanh", "torch.mul", "identity", "torch.addcmul")

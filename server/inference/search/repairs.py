@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from ..recipe.recipe import Constant, Recipe, TensorArgument
 from ..source import name_hints
-from . import kinds, shape_repairs, size_repairs
-from .broken import Broken, Repair
+from . import kinds, shape_repairs
+from . import shape_repairs as size_repairs
+from .failed_call import Broken, Repair
 
 Match = re.Match[str]
 Mend = Callable[[Broken, Match], Iterator[Repair]]
@@ -118,9 +119,9 @@ def _narrower(broken: Broken, match: Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         if each.fill == "index" and each.below > 1:
             yield from broken.changed(place, replace(each, below=1), 0.5)
-    for place, constant in broken.constants():
-        if type(constant.value) is int and constant.value > 0:
-            yield from broken.changed(place, Constant(constant.name, constant.value - 1), 0.5)
+    for place, fixed in broken.constants():
+        if type(fixed.value) is int and fixed.value > 0:
+            yield from broken.changed(place, Constant(fixed.name, fixed.value - 1), 0.5)
 
 
 def _positive(broken: Broken, match: Match) -> Iterator[Repair]:

@@ -18,8 +18,8 @@ from ..source.collect import Gathered
 from ..source.signature import Signature
 from .agreement import Agreement, agreement, elementwise, sure
 from .blame import Blame, blame
-from .broken import Broken
-from .incurable import compiling, incurable
+from .failed_call import Broken
+from .not_retried import compiling, incurable
 from .queue import AGAIN, Ladder, Step
 from .repairs import repairs
 from .trial import Outcome, tried

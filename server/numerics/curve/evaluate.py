@@ -12,13 +12,11 @@ from ...runtime.arrays import Array, largest
 from ...runtime.batching import arranged, structure
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.rejected_points import refused
-from ...runtime.returned import Returned
-from ...runtime.section import Section
+from ...runtime.section import Returned, Section
 from ..differentiation.finite_differences import Kind
 from ..differentiation.noise import BUT_THE_STEEPEST, largest_nearby, relative_precision
 from ..differentiation.reference import one_draw, reference_of, steady
-from ..linearity.laws import Linearity, examine
-from ..linearity.second_order_laws import heard
+from ..linearity.laws import Linearity, examine, heard
 from ..linearity.surrogate_scaling import foretold
 from ..sampling.grid import Grid, Rows, rows
 from ..sampling.refinement import between

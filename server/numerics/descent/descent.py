@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array
 from ...runtime.section import Section
-from .downhill import downhill
 from .landscape import Landscape, landscape
 from .loss import Loss, Pulled, flat, output, placed, seed, size_of
 from .optimizer import Pull, Run, walk
 from .plan import Asked, Plan, planned
-from .true_gradient import Truth
+from .true_gradient import Truth, downhill
 
 # Of both runs together, and what is left at least for the second.
 SECONDS, LEAST_SECONDS = 3.0, 1.0

@@ -14,8 +14,7 @@ from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import BOUNDS, Kind
 from ..differentiation.noise import BUT_THE_STEEPEST
-from ..sentences.places import Names
-from ..sentences.stretches import names_of, where
+from ..sentences.places import Names, names_of, where
 from ..status import Status
 from ..tolerance import chosen
 from ..verdict.point_judge import Comparison, conditioning

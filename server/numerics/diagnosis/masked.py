@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Mask, largest
 from ..formatting.constants import figure
 from ..formatting.numbers import number
-from ..sentences.places import listed
-from ..sentences.stretches import MOST_PLACES, stretches
+from ..sentences.places import MOST_PLACES, listed, stretches
 from .evidence import EXCEPTIONS, SURE, Evidence, Story, passes
 from .unused_saved import unused_saved
 

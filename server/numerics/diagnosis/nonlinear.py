@@ -14,8 +14,7 @@ from ..differentiation.finite_differences import BOUNDS
 from ..formatting.constants import PLAIN, figure
 from ..formatting.numbers import number
 from ..linearity.violation import Law, sentence
-from ..sentences.places import listed, place
-from ..sentences.stretches import MOST_PLACES, names_of, stretches, where
+from ..sentences.places import MOST_PLACES, listed, names_of, place, stretches, where
 from ..tolerance import chosen
 from ..verdict.verdict import Verdict
 from .evidence import JUDGED, Story, times

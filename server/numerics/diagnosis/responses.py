@@ -14,8 +14,7 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import BOUNDS
-from ..sentences.places import Names
-from ..sentences.stretches import names_of
+from ..sentences.places import Names, names_of
 from ..tolerance import chosen
 
 # How much larger and smaller grad_output is made, by the size of the dtype, and the last places two answers may differ.

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...runtime.arrays import Array
 from ..formatting.constants import figure, name
-from ..formatting.numbers import number
-from ..formatting.simplest import simplest
+from ..formatting.numbers import number, simplest
 from ..sentences.places import listed
 from .evidence import Evidence, Story, passes
 from .held_values import held_behind

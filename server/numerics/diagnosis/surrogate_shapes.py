@@ -6,7 +6,7 @@ import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, largest
 from ..formatting.constants import figure
-from ..sentences.stretches import MOST_PLACES, stretches
+from ..sentences.places import MOST_PLACES, stretches
 from .evidence import Evidence, Story, passes
 
 # So many rows make a window, or one flank of a bump.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...runtime.arrays import EPSILON
-from .simplest import simplest
+from .numbers import simplest
 
 # A number that takes more digits than these was not meant as a decimal.
 PLAIN = 6

@@ -11,9 +11,8 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array
-from ...runtime.block_batching import arranged
+from ...runtime.block_batching import arranged, seconds
 from ...runtime.failure import Failure, FunctionFailed
-from ...runtime.pace import seconds
 from ...runtime.section import Index, Section
 from ...runtime.stacked_inputs import Copies, Indices, Rows
 from ..differentiation.reference import rounded

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, largest
+from ...runtime.block_batching import seconds
 from ...runtime.failure import FunctionFailed
-from ...runtime.pace import seconds
 from ...runtime.stacked_inputs import BATCH_ELEMENTS, Copies, Indices
 from ..differentiation.finite_differences import BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO
 from ..differentiation.richardson import extrapolate, tableau

@@ -10,19 +10,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array
+from ...runtime.arrays import Array, largest
 from ...runtime.batching import arranged
 from ...runtime.failure import FunctionFailed
-from ...runtime.returned import Returned
-from ...runtime.section import Section
+from ...runtime.section import Returned, Section
 from ...runtime.vjp import Watched
-from .check import raised
+from .check import ROUNDED, raised
 from .pointwise import at_each_point
 from .tensorwise import over_all
 from .violation import Finding, Law, sentence
 
 __all__ = ["Finding", "Law", "Linearity", "examine", "sentence"]
-
 # So many points are examined where each needs a call of its own, and so many numbers in one call.
 ALONE = 12
 NUMBERS = 1 << 15
@@ -138,3 +136,17 @@ def _some(section: Section, count: int) -> slice | NDArray[np.intp]:
     """All points, or as many of them, evenly spread, as are examined."""
     most = max(ALONE, NUMBERS // section.copy_size) if section.stacked else ALONE
     return slice(None) if count <= most else np.linspace(0, count - 1, most).astype(np.intp)
+
+
+def heard(found: Linearity, section: Section, returned: Returned, span: float) -> Linearity:
+    """The findings that are louder than what is left of terms as steep as grad_input is over the ``span``."""
+    if returned.grad_input is None:
+        return found
+    steep = largest(returned.values) / span + largest(returned.grad_input)
+    quiet = ROUNDED[section.dtype.itemsize] * steep
+
+    def is_heard(each: Finding) -> bool:
+        off = abs(each.returned - each.expected)
+        return bool(each.message) or not off <= quiet * max(1.0, abs(each.grad_output))
+
+    return Linearity(tuple(each for each in found.findings if each.law == "untouched" or is_heard(each)))

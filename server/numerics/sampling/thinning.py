@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...runtime.failure import FunctionFailed
-from ...runtime.laps import quickest
 from ...runtime.section import Section
+from ...runtime.timing import quickest
 from .grid import Grid
 
 # A point takes about so many calls, and all of them are to end in so many seconds; there are at least so many points.

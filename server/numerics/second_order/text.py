@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from ...runtime.section import Section
@@ -12,7 +14,22 @@ from ..sentences.places import Names, intervals, listed, place, reach
 from ..sentences.verdict import sentence
 from ..verdict.verdict import Verdict, Word
 from .saved_intermediates import SAVED, intermediates
-from .words import further
+
+_WORDS = re.compile(r"(?<!double )\b(forward|backward)\b|(?<!its own )\bgrad_output\b", re.ASCII)
+# From here on somebody else is quoted.
+_QUOTED = " raised "
+
+
+def further(sentence: str, grad_input: str) -> str:
+    """The same sentence one derivative further on, where ``grad_input`` (as ``grad_x[0,1]``) stands for forward.
+
+    What a Function said when it raised stays as it is.
+    """
+    ours, raised, theirs = sentence.partition(_QUOTED)
+    words = {"forward": grad_input, "backward": "double backward", "grad_output": "its own grad_output"}
+    said = _WORDS.sub(lambda found: words[found[0]], ours) + raised + theirs
+    return f"D{said[1:]}" if said.startswith("double") else said
+
 
 _INSTEAD = "recompute it there from the inputs that were saved, or declare @once_differentiable"
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Mask
-from ..formatting.simplest import simplest
+from ..formatting.numbers import simplest
 from .candidates import UNSEEN_JUMP, UNSEEN_TURN
 from .one_sided_limits import Side
 

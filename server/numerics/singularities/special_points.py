@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward
-from ..formatting.simplest import simplest
+from ..formatting.numbers import simplest
 from .candidates import EVEN, Suspects
 from .classification import Kind, crossing, kinds
 from .localization import Search

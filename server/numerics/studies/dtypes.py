@@ -14,8 +14,7 @@ from ...runtime.arrays import Array
 from ...runtime.batching import arranged
 from ...runtime.devices import DTYPES, Device, devices
 from ...runtime.failure import NOT_HELD, Failure, FunctionFailed
-from ...runtime.returned import Returned
-from ...runtime.section import Section
+from ...runtime.section import Returned, Section
 from ..differentiation.noise import relative_precision
 from ..sampling.grid import Grid
 from .complex import ComplexLook, complex_look

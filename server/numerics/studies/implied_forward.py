@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array
 from ..curve.evaluation import Evaluation
 from ..status import Status
-from ..verdict.intervals import longest_run
+from ..verdict.point_judge import longest_run
 from ..verdict.verdict import Verdict, judged_by
 
 AGREEING = (Status.AGREES, Status.SUBGRADIENT)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...runtime.arrays import Array
-from ...runtime.laps import quickest
 from ...runtime.plane import Plane
+from ...runtime.timing import quickest
 
 # Seconds that the points may take, and all together.
 POINTS, ALL = 3.0, 4.5

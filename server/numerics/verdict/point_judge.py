@@ -17,11 +17,22 @@ from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
 from ..status import Status
 from ..tolerance import Tolerance
 from .cell_judge import Statuses, judged_cells
-from .intervals import longest_run, runs
+
+
+def runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The first and the last of every unbroken run in ``mask``."""
+    edges = np.diff(np.concatenate(([0], mask.astype(np.int8), [0])))
+    firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+def longest_run(mask: NDArray[np.bool_]) -> tuple[int, int]:
+    """The first and the last of the longest run in ``mask``, of which there is one: of equals the first."""
+    return max(runs(mask), key=lambda run: run[1] - run[0])
+
 
 Interval = tuple[float, float]
 NOTHING: Statuses = np.empty(0, np.int8)
-
 # A band wider than this share of the slopes in sight decides nothing.
 WIDE = 0.1
 # Two intervals no farther apart than so many cells are one if nothing between them speaks for backward.

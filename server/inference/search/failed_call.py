@@ -1,4 +1,4 @@
-"""A recipe that failed, what it is blamed on, and the recipes that differ from it in one argument."""
+"""A recipe whose call failed, and what may be changed in it."""
 
 from __future__ import annotations
 

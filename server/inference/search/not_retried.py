@@ -1,4 +1,4 @@
-"""Errors of a Function's own code that come whatever it is called with."""
+"""Failures that no other arguments would mend, so that the search ends with them."""
 
 from __future__ import annotations
 
