@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from loaded import Own, showing
-from misbehaving import MISBEHAVING, OWN
-from serving import serving
+from misbehaving import MISBEHAVING
+from serving import Server, copy_of_the_house, serving
 from waiting import until
 
 from gradloupe.server.supervisor.supervisor import STARTS
@@ -21,26 +20,29 @@ BORROWED = sysconfig.get_path("purelib")
 
 
 @pytest.fixture(scope="module")
-def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with an op that misbehaves; a question may take 1 s."""
-    with showing(tmp_path_factory.mktemp("misbehaving"), "--deadline", "1", text=OWN) as server:
+    folder = tmp_path_factory.mktemp("misbehaving")
+    (copy_of_the_house(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
+    with serving("--deadline", "1", path=str(folder), cwd=folder) as server:
+        server.wait_until_ready()
         yield server
 
 
-def test_any_number_of_slow_questions_is_survived(misbehaving: Own) -> None:
+def test_any_number_of_slow_questions_is_survived(misbehaving: Server) -> None:
     for _ in range(STARTS + 1):
-        assert misbehaving.get("/ops/Misbehaving.json?deed=hang").json()["failure"]["kind"] == "Timeout"
-    assert misbehaving.get("/ops/Misbehaving.json?count=11").json()["verdict"]["word"] == "matches"
+        assert misbehaving.get("/ops/misbehaving.json?deed=hang").json()["failure"]["kind"] == "Timeout"
+    assert misbehaving.get("/ops/exp.json?count=11").json()["verdict"]["word"] == "matches"
     misbehaving.wait_until_ready()
 
 
-def test_an_answer_too_large_for_the_channel_is_refused_and_the_worker_stays(misbehaving: Own) -> None:
-    worker = misbehaving.door.worker
-    refused = misbehaving.get("/ops/Misbehaving.json?deed=shout")
+def test_an_answer_too_large_for_the_channel_is_refused_and_the_worker_stays(misbehaving: Server) -> None:
+    worker = misbehaving.worker()
+    refused = misbehaving.get("/ops/misbehaving.json?deed=shout")
     assert refused.status_code == 422
-    assert "Misbehaving cannot be sent: a frame of" in refused.json()["detail"]
+    assert "misbehaving cannot be sent: a frame of" in refused.json()["detail"]
     assert "above the limit" in refused.json()["detail"]
-    assert misbehaving.door.worker == worker
+    assert misbehaving.worker() == worker
 
 
 def test_ops_too_large_for_the_channel_are_named(house: Path) -> None:
