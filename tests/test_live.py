@@ -384,6 +384,7 @@ def test_the_page_says_that_the_server_is_gone_and_ctrl_c_waits_for_no_tab(brows
         serving(file.name, cwd=file.parent, log=log) as server,
         alone(browser, server.url) as page,
     ):
+        server.get("/own?wait=1")
         opened(page, "/ops/Twice")
         follows(page)
         server.process.send_signal(signal.SIGINT)
