@@ -99,7 +99,7 @@ def test_all_workers_come_from_one_process_and_leave_nothing_in_it(tmp_path: Pat
             assert gallery.worker != own.worker
         return list(parents)
 
-    others = {worker for zygote in children(os.getpid(), "server.zygote") for worker in children(zygote)}
+    others = {worker for zygote in children(os.getpid(), "worker.forkserver") for worker in children(zygote)}
     (zygote,) = run(zygotes())
     left = [each for each in Process(zygote).children() if each.pid not in others]
     assert wait_procs(left, timeout=60)[1] == []
