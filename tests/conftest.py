@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from browsing import WITHIN, chromium, visitor, watched
+from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, Page, expect
 from serving import InThread, copy_of_the_house, serving_in_thread
 
@@ -21,6 +22,9 @@ SLOW = {
 }
 
 expect.set_options(timeout=1000 * WITHIN)
+# How long an example takes on a busy machine says nothing about what is tested.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
