@@ -72,6 +72,17 @@ def test_a_call_takes_what_it_computes_and_sleeps() -> None:
     assert timing.taken(lambda: threading.Event().wait(0.1)) > 0.09
 
 
+@pytest.mark.usefixtures("crowd")
+def test_whoever_sleeps_and_has_to_wait_for_the_processor_then_has_not_slept_for_longer() -> None:
+    def naps() -> None:
+        for _ in range(5):
+            threading.Event().wait(1e-3)
+            compute(0.05)
+
+    began = time.monotonic()
+    assert 0.25 <= stopwatch.passed(naps) < 0.7 * (time.monotonic() - began)
+
+
 def test_a_call_that_is_held_up_for_a_while_is_not_called_slow() -> None:
     lengths = chain([2e-3] * 20, repeat(1e-5))
     assert quickest(lambda: compute(next(lengths)), enough=5e-4) < 5e-4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -88,20 +89,20 @@ def reach_of(section: Section, reference: Section, grad_output: float) -> Reach:
 
 def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End:
     """Outwards from 0 as far as ``call(radius, whether backward too)`` goes without raising or taking too long."""
-    spent, good, careful = 0.0, 0.0, False
+    begun, spent, good, careful = timing.now(), 0.0, 0.0, False
     usual = {True: np.inf, False: np.inf}
     while good < top:
         radius = min(good * SMALL, top) if careful else _next(good, top)
         deep = careful or radius in BACKWARD or radius == top
         too_long = max(TIMES * usual[deep], least)
         try:
-            laps = [_timed(call, radius, deep)]
+            laps = [timing.taken(partial(call, radius, deep))]
             if not good or laps[0] > too_long:  # the first is slow, and any may be kept waiting
-                laps.append(_timed(call, radius, deep))
+                laps.append(timing.passed(partial(call, radius, deep)))
         except _Refused as refused:
             return _End(_last(call, good, radius), str(refused), usual[True])
         seconds, spent = min(laps), spent + sum(laps)
-        if seconds > too_long or spent > ENOUGH:
+        if seconds > too_long or (spent > ENOUGH and timing.now() - begun > ENOUGH):
             return _End(good, "slow", usual[True])
         usual[deep] = min(usual[deep], seconds)
         careful = seconds > TWICE * usual[deep] + MORE
@@ -111,10 +112,6 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
 
 def _next(radius: float, top: float) -> float:
     return next((each for each in RADII if radius < each < top), top)
-
-
-def _timed(call: Callable[[float, bool], None], radius: float, deep: bool) -> float:
-    return timing.taken(lambda: call(radius, deep))
 
 
 def _last(call: Callable[[float, bool], None], good: float, bad: float) -> float:
