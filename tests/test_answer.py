@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -115,15 +116,15 @@ def test_a_range_that_the_dtype_cannot_tell_from_a_point_is_refused(start, stop)
     assert header["failure"] is None
 
 
-@pytest.mark.parametrize("stop", [1e-300, 1e12, 1e300])
-@pytest.mark.parametrize("grad_output", [0.0, 1e300, -1e-300])
 @pytest.mark.parametrize("name", ["cube", "clamp_with_grad", "clipped_relu", "sinh", "heaviside_sigmoid", "kill_head"])
-def test_at_the_ends_of_the_representable_range_there_is_still_an_answer(name, stop, grad_output):
+def test_at_the_ends_of_the_representable_range_there_is_still_an_answer(name, subtests):
     described = next(each for each in catalogue() if each["name"] == name)
     wrt, of = (Element(each["name"], tuple(each["index"])) for each in (described["wrt"], described["of"]))
-    header, _ = answer(Question(name, wrt, of, -stop, stop, 101, grad_output))
-    json.dumps(header, allow_nan=False)
-    assert header["verdict"]["sentence"]
+    for stop, grad_output in product((1e-300, 1e12, 1e300), (0.0, 1e300, -1e-300)):
+        with subtests.test(stop=stop, grad_output=grad_output):
+            header, _ = answer(Question(name, wrt, of, -stop, stop, 101, grad_output))
+            json.dumps(header, allow_nan=False)
+            assert header["verdict"]["sentence"]
 
 
 def test_one_thread_is_enough():

@@ -1,6 +1,7 @@
 """Functions that make it hard to judge them: never a false "matches", never a false "differs", never for long."""
 
 from dataclasses import dataclass
+from itertools import product
 from time import process_time
 
 import numpy as np
@@ -114,33 +115,30 @@ ROUGH |= {name for name in BAD if "jagged" in name}
 LONG = {"faster than any grid"}
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+# A game of chance, of which nothing can be said.
+CHANCE = {"noisy by 0.1", "noisy by 1e-6", "noisy now and then", "counting by 1", "nothing but chance"}
+
+
+def words(name, factors, dtypes=(torch.float64, torch.float32)):
+    """What is said of a derivative that is off by each of the factors, of each soon enough."""
+    found = {}
+    for asked in product(dtypes, factors):
+        began = process_time()
+        found[asked] = BAD[name].look(asked[1], dtype=asked[0])[1].word
+        assert process_time() - began < SOON, asked
+    return found
+
+
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_wrong_never_matches(name, dtype):
-    began = process_time()
-    for factor in (1.5, -1.0, 0.0):
-        assert BAD[name].look(factor, dtype=dtype)[1].word != "matches", factor
-    assert process_time() - began < 3 * SOON
+def test_what_is_wrong_never_matches(name):
+    assert "matches" not in words(name, (1.5, -1.0, 0.0)).values()
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [
-        *((name, torch.float64) for name in sorted(set(BAD) - ROUGH)),
-        *((name, torch.float32) for name in sorted(set(BAD) - ROUGH - LONG)),
-    ],
-)
-def test_what_is_right_is_never_accused(name, dtype):
-    began = process_time()
-    assert BAD[name].look(dtype=dtype)[1].word in ("matches", "undecided")
-    assert process_time() - began < SOON
-
-
-@pytest.mark.parametrize(
-    "name", ["noisy by 0.1", "noisy by 1e-6", "noisy now and then", "counting by 1", "nothing but chance"]
-)
-def test_a_game_of_chance_is_undecided(name):
-    assert BAD[name].look()[1].word == "undecided"
+@pytest.mark.parametrize("name", sorted(set(BAD) - ROUGH))
+def test_what_is_right_is_never_accused_and_a_game_of_chance_is_undecided(name):
+    found = words(name, (1.0,), (torch.float64,) if name in LONG else (torch.float64, torch.float32))
+    assert set(found.values()) <= {"matches", "undecided"}
+    assert name not in CHANCE or found[torch.float64, 1.0] == "undecided"
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

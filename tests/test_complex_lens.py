@@ -127,6 +127,7 @@ INNOCENT = {
 
 
 @pytest.mark.parametrize("name", INNOCENT)
-@pytest.mark.parametrize("range_", [(-3, 3), (0.5, 3), (-1e-3, 1e-3), (-100, 100), (1e6, 1e6 + 1), (-800, 800)])
-def test_no_innocent_is_accused_in_the_plane(name, range_):
-    assert seen(op_of(INNOCENT[name]), *range_).answer in ("matches", "undecided")
+def test_no_innocent_is_accused_in_the_plane(name):
+    ranges = ((-3, 3), (0.5, 3), (-1e-3, 1e-3), (-100, 100), (1e6, 1e6 + 1), (-800, 800))
+    answers = {range_: seen(op_of(INNOCENT[name]), *range_).answer for range_ in ranges}
+    assert {range_: said for range_, said in answers.items() if said not in ("matches", "undecided")} == {}

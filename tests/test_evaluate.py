@@ -13,15 +13,16 @@ from gradloupe.server.numerics.differentiation.finite_differences import Kind
 
 
 @pytest.mark.parametrize("name", SEEDS)
-@pytest.mark.parametrize("count", [2, 3, 57, 401])
-def test_every_column_has_one_number_a_row(name, count):
-    evaluation, _ = look(name, count=count)
-    size = evaluation.rows.x.size
-    assert size >= count
-    assert (np.diff(evaluation.rows.x) >= 0).all()
-    assert evaluation.forward.shape == evaluation.analytical.shape == (size,)
-    slopes = evaluation.numerical.slopes
-    assert {part.shape for part in (slopes.value, slopes.error, slopes.left, slopes.right, slopes.kind)} == {(size,)}
+def test_every_column_has_one_number_a_row(name, subtests):
+    for count in (2, 3, 57, 401):
+        with subtests.test(count=count):
+            evaluation, _ = look(name, count=count)
+            size, slopes = evaluation.rows.x.size, evaluation.numerical.slopes
+            assert size >= count
+            assert (np.diff(evaluation.rows.x) >= 0).all()
+            assert evaluation.forward.shape == evaluation.analytical.shape == (size,)
+            columns = (slopes.value, slopes.error, slopes.left, slopes.right, slopes.kind)
+            assert {part.shape for part in columns} == {(size,)}
 
 
 @pytest.mark.parametrize("count", [2, 5, 20])
@@ -132,11 +133,11 @@ def test_a_grad_output_of_zero_is_judged_too():
 
 
 def test_one_singular_matrix_is_a_gap_in_the_curve():
-    value = (2.0, 0.4, 0.3, 1.5)
+    value = (2.0, 0.5, 0.25, 1.0)  # of which every step of an elimination is exact, on any processor
     op = op_of(torch.linalg.inv, Input("a", shape=(2, 2), value=value), of="y[0,0]", wrt="a[0,0]")
     evaluation, verdict = look(op, start=-1.0, stop=1.0)
     assert verdict.word == "matches"
-    assert evaluation.refused == ((0.08, "forward raised _LinAlgError"),)
+    assert evaluation.refused == ((0.125, "forward raised _LinAlgError"),)
 
 
 def test_a_slow_function_is_looked_at_in_fewer_points():

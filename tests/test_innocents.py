@@ -7,6 +7,7 @@ import torch
 from innocents import INNOCENTS
 from looks import look
 
+DTYPES = (torch.float64, torch.float32)
 # From so far tan and floor have a pole or a step at nearly every point, logit but a few points of its domain.
 UNDECIDED = 12
 
@@ -22,18 +23,13 @@ def words(name, dtype):
     return [look(each.op, *where, each.count, wrt=each.wrt, of=each.of, dtype=dtype)[1].word for where in each.ranges]
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("name", INNOCENTS)
-def test_an_innocent_is_never_accused(name, dtype):
-    assert set(words(name, dtype)) <= {"matches", "undecided"}, words(name, dtype)
+def test_an_innocent_is_acquitted_at_first_sight_and_from_near_and_never_accused_from_far(name):
+    found = {dtype: words(name, dtype) for dtype in DTYPES}
+    right = [["matches", "matches", far] for far in ("matches", "undecided")]
+    assert {dtype: said for dtype, said in found.items() if said not in right} == {}
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-@pytest.mark.parametrize("name", INNOCENTS)
-def test_an_innocent_is_acquitted_where_one_first_looks_at_it_and_from_near(name, dtype):
-    assert words(name, dtype)[:2] == ["matches", "matches"]
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_from_far_few_are_undecided(dtype):
-    assert sum(words(name, dtype)[2] == "undecided" for name in INNOCENTS) <= UNDECIDED
+def test_from_far_few_are_undecided():
+    undecided = {dtype: [name for name in INNOCENTS if words(name, dtype)[2] == "undecided"] for dtype in DTYPES}
+    assert {dtype: names for dtype, names in undecided.items() if len(names) > UNDECIDED} == {}

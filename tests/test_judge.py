@@ -1,6 +1,7 @@
 """The judge on trial: a slightly wrong gradient must be caught, a right one never accused."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -40,12 +41,11 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_right_gradient_is_never_accused(name, dtype):
-    for start, stop in ((-3.0, 3.0), (-0.5, 0.5), (0.0, 100.0)):
-        _, verdict = look(op_of(RIGHT[name]), start, stop, dtype=dtype)
-        assert verdict.word in ("matches", "undecided"), (start, stop)
+def test_a_right_gradient_is_never_accused(name):
+    asked = product(((-3.0, 3.0), (-0.5, 0.5), (0.0, 100.0)), (torch.float64, torch.float32))
+    words = {(range_, dtype): look(op_of(RIGHT[name]), *range_, dtype=dtype)[1].word for range_, dtype in asked}
+    assert {where: word for where, word in words.items() if word not in ("matches", "undecided")} == {}
 
 
 @pytest.mark.parametrize("wrong", [1e-11, 1e-9, 1e-6, 1e-3, 1.0])

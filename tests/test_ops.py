@@ -77,18 +77,18 @@ def test_forward_gradient_and_slopes_are_the_golden_ones(name, parameters, x, y,
     close((forward(x + h) - forward(x)) / h, right, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", OPS)
-def test_every_op_file_reads_as_a_textbook_page(name):
-    op = OPS[name]
-    last = ast.parse(inspect.getsource(inspect.getmodule(op.function))).body[-1]
-    assert ast.unparse(last).startswith("op = Op(")
-    assert op.doc
-    assert op.title
-    assert op.group
-    assert op.reference
-    for formula in (op.forward, op.backward, *([op.surrogate_formula] if op.surrogate else [])):
-        assert convert(formula).startswith("<math")
-        assert "\\" not in convert(formula)
+def test_every_op_file_reads_as_a_textbook_page(subtests):
+    for name, op in OPS.items():
+        with subtests.test(name):
+            last = ast.parse(inspect.getsource(inspect.getmodule(op.function))).body[-1]
+            assert ast.unparse(last).startswith("op = Op(")
+            assert op.doc
+            assert op.title
+            assert op.group
+            assert op.reference
+            for formula in (op.forward, op.backward, *([op.surrogate_formula] if op.surrogate else [])):
+                assert convert(formula).startswith("<math")
+                assert "\\" not in convert(formula)
 
 
 def test_the_gallery_tells_exact_surrogate_and_broken_apart():

@@ -110,19 +110,20 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("address", "culprit", "offer"), REFUSED)
-def test_a_bad_address_is_refused_in_one_sentence(server: str, address: str, culprit: str, offer: str) -> None:
-    path, _, query = address.partition("?")
-    response = patient.get(f"{server}{path}.json?{query}")
-    problem = response.json()
-    assert response.status_code == 422
-    assert response.headers["content-type"] == "application/problem+json"
-    assert culprit in problem["detail"]
-    assert offer in problem["detail"]
-    assert problem["detail"].endswith(".")
-    page = patient.get(f"{server}{address}")
-    assert page.status_code == 422
-    assert page.headers["content-type"].startswith("text/html")
+def test_a_bad_address_is_refused_in_one_sentence(server: str, subtests: pytest.Subtests) -> None:
+    for address, culprit, offer in REFUSED:
+        with subtests.test(address):
+            path, _, query = address.partition("?")
+            response = patient.get(f"{server}{path}.json?{query}")
+            problem = response.json()
+            assert response.status_code == 422
+            assert response.headers["content-type"] == "application/problem+json"
+            assert culprit in problem["detail"]
+            assert offer in problem["detail"]
+            assert problem["detail"].endswith(".")
+            page = patient.get(f"{server}{address}")
+            assert page.status_code == 422
+            assert page.headers["content-type"].startswith("text/html")
 
 
 def test_an_endless_query_is_refused(server: str) -> None:
@@ -209,18 +210,18 @@ def test_what_nothing_bounds_is_looked_at_around_its_default() -> None:
     assert read(op, DEVICE, "wrt=k").question.stop == 13
 
 
-@pytest.mark.parametrize("name", OPS)
-def test_an_address_of_nothing_but_defaults_may_leave_all_of_them_out(name: str) -> None:
-    for wrt in OPS[name]["elements"]["wrt"]:
-        usual = defaults(OPS[name], parsed(wrt)) | {"wrt": wrt}
-        query = "&".join(f"{key}={quote(text)}" for key, text in usual.items())
-        assert read(OPS[name], DEVICE, query) == default(OPS[name], parsed(wrt))
+def test_an_address_of_nothing_but_defaults_may_leave_all_of_them_out(subtests: pytest.Subtests) -> None:
+    for name, op in OPS.items():
+        for wrt in op["elements"]["wrt"]:
+            with subtests.test(name, wrt=wrt):
+                usual = defaults(op, parsed(wrt)) | {"wrt": wrt}
+                query = "&".join(f"{key}={quote(text)}" for key, text in usual.items())
+                assert read(op, DEVICE, query) == default(op, parsed(wrt))
 
 
-@pytest.mark.parametrize("name", OPS)
-def test_an_op_without_a_query_has_the_shortest_address(name: str) -> None:
-    assert read(OPS[name], DEVICE, "") == default(OPS[name])
-    assert canonical(OPS[name], default(OPS[name])) == f"/ops/{name}"
+def test_an_op_without_a_query_has_the_shortest_address() -> None:
+    assert {name: read(op, DEVICE, "") for name, op in OPS.items()} == {name: default(op) for name, op in OPS.items()}
+    assert {canonical(op, default(op)) for op in OPS.values()} == {f"/ops/{name}" for name in OPS}
 
 
 def test_defaults_are_left_out_and_the_order_is_that_of_the_declaration() -> None:

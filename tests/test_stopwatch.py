@@ -80,7 +80,7 @@ def test_whoever_sleeps_and_has_to_wait_for_the_processor_then_has_not_slept_for
             compute(0.05)
 
     began = time.monotonic()
-    assert 0.25 <= stopwatch.passed(naps) < 0.7 * (time.monotonic() - began)
+    assert 0.25 <= timing.passed(naps) < 0.7 * (time.monotonic() - began)
 
 
 def test_a_call_that_is_held_up_for_a_while_is_not_called_slow() -> None:

@@ -125,19 +125,15 @@ INNOCENT = (
 NOT_IN_16_BITS = {"torch.special.erfcx", "torch.special.i1", "torch.special.i1e", "torch.special.ndtri"}
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [
-        (name, dtype)
-        for name in INNOCENT
-        for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-        if dtype.itemsize > 2 or name not in NOT_IN_16_BITS
-    ],
-)
-def test_a_right_gradient_is_accused_nowhere(name, dtype):
-    torch.manual_seed(0)
-    assert wide(op_of(INNOCENT[name]), dtype).intervals == ()
-    assert wide(op_of(INNOCENT[name]), dtype, grad_output=-2.5, start=-0.5, stop=0.5).intervals == ()
+@pytest.mark.parametrize("name", INNOCENT)
+def test_a_right_gradient_is_accused_nowhere(name):
+    op, accused = op_of(INNOCENT[name]), {}
+    for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
+        if dtype.itemsize > 2 or name not in NOT_IN_16_BITS:
+            torch.manual_seed(0)
+            accused[dtype, "here"] = wide(op, dtype).intervals
+            accused[dtype, "near"] = wide(op, dtype, grad_output=-2.5, start=-0.5, stop=0.5).intervals
+    assert {where: found for where, found in accused.items() if found != ()} == {}
 
 
 def otherwise(value, right, wrong, where):
@@ -174,17 +170,18 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("grad_output", [1.0, -0.37])
 @pytest.mark.parametrize("name", WRONG)
-def test_a_fault_out_of_sight_is_found_where_it_begins(name, grad_output):
+def test_a_fault_out_of_sight_is_found_where_it_begins(name, subtests):
     op, expected = WRONG[name]
-    found = wide(op, grad_output=grad_output).intervals
-    assert len(found) == len(expected)
-    for (low, high), (true_low, true_high) in zip(found, expected, strict=True):
-        for value, true in ((low, true_low), (high, true_high)):
-            power = abs(true) > 1e100 or abs(true) in (1e-8, 2000)
-            assert np.sign(value) == np.sign(true)
-            assert abs(value) == pytest.approx(abs(true), rel=0.5 if power else 5e-3) or abs(true) > 1e100
+    for grad_output in (1.0, -0.37):
+        with subtests.test(grad_output=grad_output):
+            found = wide(op, grad_output=grad_output).intervals
+            assert len(found) == len(expected)
+            for (low, high), (true_low, true_high) in zip(found, expected, strict=True):
+                for value, true in ((low, true_low), (high, true_high)):
+                    power = abs(true) > 1e100 or abs(true) in (1e-8, 2000)
+                    assert np.sign(value) == np.sign(true)
+                    assert abs(value) == pytest.approx(abs(true), rel=0.5 if power else 5e-3) or abs(true) > 1e100
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
