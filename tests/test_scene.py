@@ -32,8 +32,8 @@ FIGURE = """async ([files, answer, layout, width]) => {
   return figure(answer, view, palette);
 }"""
 TICKS = """async ([files, asked]) => {
-  const { fitting, ticks } = await import(`${files}/js/figure/axes.js`);
-  return asked.map(([low, high, count, room]) => [ticks([low, high], count), fitting([low, high], count, room)]);
+  const { fittingTicks, ticks } = await import(`${files}/js/figure/axes.js`);
+  return asked.map(([low, high, count, room]) => [ticks([low, high], count), fittingTicks([low, high], count, room)]);
 }"""
 WIDE, NARROW = 800, 400
 

@@ -62,8 +62,8 @@ def test_where_nothing_was_computed_there_is_no_table(page: Page) -> None:
     page.evaluate(
         """async () => {
         const {src} = document.querySelector("script[type=module]");
-        const {tabulate} = await import(new URL("../figure/words.js", src));
-        tabulate(document.querySelector("#values"), {columns: {x: []}, marks: [], start: 0, stop: 1}); }"""
+        const {writeValues} = await import(new URL("../figure/words.js", src));
+        writeValues(document.querySelector("#values"), {columns: {x: []}, marks: [], start: 0, stop: 1}); }"""
     )
     expect(page.locator("#values")).to_be_hidden()
 

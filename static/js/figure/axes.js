@@ -3,7 +3,7 @@
 import { power, typographic } from "../number.js";
 
 /** What all axes have in common. */
-export const axis = (palette) => ({
+export const axisStyle = (palette) => ({
   showline: false,
   gridcolor: palette.grid,
   zeroline: true,
@@ -23,14 +23,14 @@ const [FEW, MANY] = [
 ];
 
 /** The x-axis of a section, from `start` to `stop`. */
-export function across({ wrt, start, stop }, { width, rem }, palette) {
+export function xAxis({ wrt, start, stop }, { width, rem }, palette) {
   const { count, room } = width < WIDE * rem ? FEW : MANY;
-  const labels = fitting([start, stop], count, room);
-  return { ...axis(palette), range: [start, stop], fixedrange: true, ...labels, title: heading(wrt, palette) };
+  const labels = fittingTicks([start, stop], count, room);
+  return { ...axisStyle(palette), range: [start, stop], fixedrange: true, ...labels, title: axisTitle(wrt, palette) };
 }
 
 /** A layout without axes; `titles` where the picture has to tell by itself what it shows. */
-export const sheet = (margin, titles, palette) => ({
+export const baseLayout = (margin, titles, palette) => ({
   autosize: true,
   margin: { ...margin, pad: 0 },
   font: { family: palette.family, size: palette.size, color: palette.ink },
@@ -42,14 +42,14 @@ export const sheet = (margin, titles, palette) => ({
 });
 
 /** The name of an axis. */
-export const heading = (text, palette) => ({
+export const axisTitle = (text, palette) => ({
   text,
   standoff: 8,
   font: { color: palette.ink, size: palette.size },
 });
 
 /** What all traces have in common. */
-export const trace = (name, yaxis = "y") => ({
+export const baseTrace = (name, yaxis = "y") => ({
   name,
   type: "scatter",
   xaxis: "x",
@@ -62,7 +62,7 @@ export const trace = (name, yaxis = "y") => ({
 export function blocks(name, { left, right, low, high }, keep, fillcolor, opacity) {
   const rows = left.map((_, row) => row).filter(keep);
   return {
-    ...trace(name),
+    ...baseTrace(name),
     mode: "lines",
     x: rows.flatMap((row) => [left[row], left[row], right[row], right[row], left[row], null]),
     y: rows.flatMap((row) => [low[row], high[row], high[row], low[row], low[row], null]),
@@ -104,7 +104,7 @@ export function ticks([low, high], count) {
 }
 
 /** `ticks`, but the power of ten that the labels share apart, as `unit`: "" where there is none. */
-export function bare(range, count) {
+export function ticksAndUnit(range, count) {
   const { tickvals, ticktext } = ticks(range, count);
   const [, unit = ""] = ticktext.join(" ").match(/·(\S+)/) ?? [];
   return { tickvals, ticktext: ticktext.map((text) => text.split("·")[0]), unit };
@@ -123,10 +123,10 @@ export function decades([low, high], count) {
 export const decade = (exponent) => (exponent === 0 ? "1" : exponent === 1 ? "10" : power(exponent));
 
 /** As many ticks as stand beside each other on `room` rem, `count` at most. */
-export function fitting(range, count, room) {
+export function fittingTicks(range, count, room) {
   const found = ticks(range, count);
   const wide = widest(found.ticktext) + 1;
-  return count > 1 && wide * found.ticktext.length > room ? fitting(range, count - 1, room) : found;
+  return count > 1 && wide * found.ticktext.length > room ? fittingTicks(range, count - 1, room) : found;
 }
 
 /** The width of the widest label, in rem. */

@@ -22,7 +22,7 @@ const PARTS = [
  * Returns {refresh, follow}: to be called after every drawing, and to take the cursor to a row without a word; to
  * null when it goes back to where the hand had left it.
  */
-export function tracer({ canvas, overlay, cursor }, plot, read, picked) {
+export function curveCursor({ canvas, overlay, cursor }, plot, read, picked) {
   const frame = overlay.appendChild(svg("svg"));
   const parts = Object.fromEntries(
     PARTS.map((name) => [name, part(name, name.startsWith("tangent") ? frame : overlay)]),
@@ -39,7 +39,7 @@ export function tracer({ canvas, overlay, cursor }, plot, read, picked) {
   function place(row) {
     const { answer } = plot.state();
     const words = read(row, first);
-    sketch(parts, frame, answer, row, plot.place(), plot.state().view.rem);
+    drawAt(parts, frame, answer, row, plot.place(), plot.state().view.rem);
     canvas.classList.add("traced");
     return words;
   }
@@ -79,7 +79,7 @@ export function tracer({ canvas, overlay, cursor }, plot, read, picked) {
     if (!drawn() || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "Enter") picked(plot.state().answer.columns.x[rowNow()]);
     if (event.key === "c") first += 1;
-    const row = event.key === "c" ? rowNow() : target(plot.state().answer, rowNow(), event);
+    const row = event.key === "c" ? rowNow() : rowForKey(plot.state().answer, rowNow(), event);
     if (row === undefined) return;
     event.preventDefault();
     show(row);
@@ -106,7 +106,7 @@ function part(name, parent) {
   return parent.appendChild(svg(tag, { class: name, r }));
 }
 
-function sketch(parts, frame, answer, row, at, rem) {
+function drawAt(parts, frame, answer, row, at, rem) {
   const { x: xs, forward, analytical, numerical, left, right } = answer.columns;
   const [x, y] = [at.x(xs[row]), forward[row] === null ? null : at.upper(forward[row])];
   set(parts.hairline, {
@@ -155,19 +155,19 @@ function set(element, attributes) {
 const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
 /** The row that a key leads to from `row`, undefined for keys that mean nothing here. */
-function target(answer, row, { key, shiftKey }) {
+function rowForKey(answer, row, { key, shiftKey }) {
   const last = answer.columns.x.length - 1;
   const step = STEPS[key];
   if (step) return Math.max(0, Math.min(last, row + step * (shiftKey ? 10 : 1)));
   if (key === "Home") return 0;
   if (key === "End") return last;
-  if (key === "m" || key === "M") return onward(marked(answer), row, shiftKey);
+  if (key === "m" || key === "M") return onward(markRows(answer), row, shiftKey);
   if (key === "e" || key === "E") return next(differences(answer), row, shiftKey);
   return undefined;
 }
 
 /** The rows of the marks, from left to right. */
-export const marked = ({ columns, marks }) => marks.map(({ x }) => nearest(columns.x, x)).sort((a, b) => a - b);
+export const markRows = ({ columns, marks }) => marks.map(({ x }) => nearest(columns.x, x)).sort((a, b) => a - b);
 
 /** In each interval where the two differ the row where they do so most, the largest difference first. */
 function differences({ columns: { x, analytical, numerical }, verdict }) {

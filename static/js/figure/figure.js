@@ -1,9 +1,9 @@
 // An answer in, a Plotly figure out: the two panels. Pure: no DOM, no memory.
 
-import { across, axis, heading, sheet, stripe, ticks, widest } from "./axes.js";
+import { axisStyle, axisTitle, baseLayout, stripe, ticks, widest, xAxis } from "./axes.js";
 import { axisWords } from "./legend.js";
 import { ranges, withoutPoles } from "./ranges.js";
-import { band, curves } from "./traces.js";
+import { curves, errorBand } from "./traces.js";
 
 const LEAST = 0.006; // of the width, so that a single point is seen to differ
 const LABELS = { stacked: 4, overlaid: 7 }; // about so many beside a panel, however high it is
@@ -11,7 +11,7 @@ const LABELS = { stacked: 4, overlaid: 7 }; // about so many beside a panel, how
 const MARGIN = { left: 3.6, right: 0.9, top: 0.5, bottom: 3 };
 
 /** What lies where, in pixels from the top of the figure: {upper: [top, bottom], lower: [top, bottom]}. */
-export function panels({ layout, height, rem, gap }) {
+export function panelPlaces({ layout, height, rem, gap }) {
   const top = Math.round(MARGIN.top * rem);
   const bottom = height - Math.round(MARGIN.bottom * rem);
   if (layout === "overlaid") return { upper: [top, bottom], lower: [top, bottom] };
@@ -26,21 +26,21 @@ export function panels({ layout, height, rem, gap }) {
 export function figure(answer, view, palette) {
   const overlaid = view.layout === "overlaid";
   const { upper, lower } = ranges(answer, view);
-  const place = panels(view);
+  const place = panelPlaces(view);
   const [top, bottom] = [MARGIN.top, MARGIN.bottom].map((length) => Math.round(length * view.rem));
   const inner = view.height - top - bottom;
   const domain = ([from, to]) =>
     [1 - (to - top) / inner, 1 - (from - top) / inner].map((v) => Math.min(1, Math.max(0, v)));
-  const style = axis(palette);
+  const style = axisStyle(palette);
   const [above, below] = [upper, lower].map((each) => ticks(each, LABELS[view.layout]));
   const left = Math.round(margin([...above.ticktext, ...below.ticktext]) * view.rem);
   const words = axisWords(answer, overlaid);
-  const title = (text) => heading(view.titles ? text : "", palette);
+  const title = (text) => axisTitle(view.titles ? text : "", palette);
   const layout = {
-    ...sheet({ l: left, r: Math.round(MARGIN.right * view.rem), t: top, b: bottom }, view.titles, palette),
+    ...baseLayout({ l: left, r: Math.round(MARGIN.right * view.rem), t: top, b: bottom }, view.titles, palette),
     dragmode: view.zoomable ? "zoom" : false,
     xaxis: {
-      ...across(answer, view, palette),
+      ...xAxis(answer, view, palette),
       anchor: overlaid ? "y" : "y2",
       fixedrange: !view.zoomable,
     },
@@ -52,7 +52,7 @@ export function figure(answer, view, palette) {
       ...above,
       title: title(words.upper),
     },
-    shapes: [...disagreements(answer, overlaid, palette), ...upright(view, overlaid, palette)],
+    shapes: [...disagreements(answer, overlaid, palette), ...lookedAt(view, overlaid, palette)],
   };
   if (!overlaid) {
     layout.yaxis2 = {
@@ -64,7 +64,7 @@ export function figure(answer, view, palette) {
     };
   }
   const seen = withoutPoles(answer);
-  const outline = band(seen.columns.x, seen.columns.numerical ?? [], seen.columns.error ?? []);
+  const outline = errorBand(seen.columns.x, seen.columns.numerical ?? [], seen.columns.error ?? []);
   return { data: curves(seen, outline, overlaid, palette), layout };
 }
 
@@ -81,7 +81,7 @@ function disagreements(answer, overlaid, palette) {
 }
 
 /** An upright line where the steps are looked at, if they are. */
-function upright({ at }, overlaid, palette) {
+function lookedAt({ at }, overlaid, palette) {
   const line = { color: palette.ink, width: 1, dash: "1px,3px" };
   if (!Number.isFinite(at ?? NaN)) return [];
   return axes(overlaid).map((y) => ({

@@ -1,16 +1,16 @@
 // The words around the panels: legend, axes, and what things are called for the first derivative and the second.
 
-import { bent, implied } from "./traces.js";
+import { implied, isKink } from "./traces.js";
 
 /** Bring the words around `figure`, the element, into line with `answer`. Some of them may be left out. */
-export function legend(figure, answer, layout) {
+export function updateLegend(figure, answer, layout) {
   const say = (name, words) => {
     const place = figure.querySelector(`[id$="${name}"]`);
     if (place && place.textContent !== words) place.textContent = words;
   };
   const { upper, lower } = axisWords(answer, layout === "overlaid");
   const bends = ["kink", "cusp"].filter((each) => answer.marks.some(({ kind }) => kind === each));
-  const has = drawn(answer);
+  const has = curvesIn(answer);
   figure.dataset.layout = layout;
   say("upper-words", upper);
   say("lower-words", lower);
@@ -21,7 +21,7 @@ export function legend(figure, answer, layout) {
   for (const item of figure.querySelectorAll("[data-curve]")) item.hidden = !has[item.dataset.curve];
 }
 
-const drawn = (answer) => ({
+const curvesIn = (answer) => ({
   forward: true,
   implied: implied(answer),
   surrogate: answer.columns.surrogate,
@@ -29,7 +29,7 @@ const drawn = (answer) => ({
   numerical: answer.columns.numerical,
   "surrogate slope": answer.columns.surrogate_numerical,
   disagreement: answer.verdict.intervals.length > 0,
-  kinks: answer.marks.some(bent),
+  kinks: answer.marks.some(isKink),
   "closed ends": answer.marks.some(({ kind }) => kind === "jump"),
 });
 
@@ -54,7 +54,7 @@ export function nouns({ order, of, wrt, grad_output: scale }) {
 }
 
 /** A title that speaks of forward and backward, for the order that was asked for. */
-export const retold = (text, asked) => text.replace(/\b(forward|backward)\b/g, (word) => nouns(asked)[word]);
+export const titleFor = (text, asked) => text.replace(/\b(forward|backward)\b/g, (word) => nouns(asked)[word]);
 
 /** What the two y-axes measure, in the words of the op. */
 export function axisWords(answer, overlaid) {

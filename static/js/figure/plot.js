@@ -1,7 +1,7 @@
 // The figure on the page, drawn by Plotly: loads that, draws answers in the colours of the style sheet, hears a zoom.
 
-import { figure, panels } from "./figure.js";
-import { legend } from "./legend.js";
+import { figure, panelPlaces } from "./figure.js";
+import { updateLegend } from "./legend.js";
 import { ranges } from "./ranges.js";
 
 /**
@@ -29,22 +29,22 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
     const mine = (wanted = { answer, layout, held });
     const plotly = await load();
     if (wanted !== mine) return;
-    legend(canvas.closest("figure"), answer, layout);
+    updateLegend(canvas.closest("figure"), answer, layout);
     const seen = view(layout, held);
     const { data, layout: frame } = figure(answer, seen, palette());
-    late = !roomy(frame.margin, seen);
+    late = !hasRoom(frame.margin, seen);
     if (late) return; // nobody sees it, in a tab that is not open: when somebody does it has a size
     const first = !element.classList.contains("js-plotly-plot");
-    await plotly.react(element, data, frame, CONFIG);
-    if (first) hear();
-    fit(element, seen);
+    await plotly.react(element, data, frame, PLOTLY_CONFIG);
+    if (first) listenToPlotly();
+    scaleWithPage(element, seen);
     canvas.querySelector(".still")?.remove();
     const { l: left, r: right } = frame.margin;
     shown = { ...mine, view: seen, ranges: ranges(answer, seen), span: [answer.start, answer.stop], left, right };
     drawn();
   }
 
-  function hear() {
+  function listenToPlotly() {
     element.on("plotly_relayout", (event) => {
       const start = event["xaxis.range[0]"] ?? event["xaxis.range"]?.[0];
       const stop = event["xaxis.range[1]"] ?? event["xaxis.range"]?.[1];
@@ -72,7 +72,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
 }
 
 /** Nobody is asked to draw for paper, at least not in the frame of another page: the drawing itself has to fit in. */
-function fit(element, { width, height }) {
+function scaleWithPage(element, { width, height }) {
   for (const layer of element.querySelectorAll(".main-svg")) {
     layer.setAttribute("viewBox", `0 0 ${width} ${height}`);
     layer.setAttribute("preserveAspectRatio", "none");
@@ -82,7 +82,7 @@ function fit(element, { width, height }) {
 /** From data to pixels of the canvas: the functions x, upper and lower, and what lies where. */
 function place({ view, ranges: { upper, lower }, span, left, right: margin }) {
   const right = view.width - margin;
-  const spots = panels(view);
+  const spots = panelPlaces(view);
   const scale =
     ([from, to], [low, high]) =>
     (value) =>
@@ -98,11 +98,11 @@ function place({ view, ranges: { upper, lower }, span, left, right: margin }) {
   };
 }
 
-export const CONFIG = {
+export const PLOTLY_CONFIG = {
   displayModeBar: false,
   displaylogo: false,
   doubleClick: false,
-  responsive: false, // who draws sees to it: see roomy
+  responsive: false, // who draws sees to it: see `hasRoom`
   scrollZoom: false,
   showSendToCloud: false,
   showTips: false,
@@ -112,13 +112,13 @@ export const CONFIG = {
 const LEAST = 24; // pixels between the margins
 
 /** Is there room within the margins? A window may be a pixel wide for a moment, and plotly places titles nowhere then. */
-export const roomy = ({ l, r, t, b }, { width, height }) => width - l - r >= LEAST && height - t - b >= LEAST;
+export const hasRoom = ({ l, r, t, b }, { width, height }) => width - l - r >= LEAST && height - t - b >= LEAST;
 
 const PLACES = { curves: "plotlyCurves", maps: "plotlyMaps" };
 const loading = new Map();
 
 /** The Plotly that draws "curves" or "maps", loaded once; one that is in the page, or packed into it, serves for both. */
-export function library(kind) {
+export function loadPlotly(kind) {
   const address = document.documentElement.dataset[PLACES[kind]];
   if (!address) return Promise.resolve(window.plotlyUnpacked ?? window.Plotly);
   if (!loading.has(address)) loading.set(address, load(address));
@@ -140,7 +140,7 @@ function load(address) {
 }
 
 /** When the page has been seen, heavy work may begin: settled after the first frame; at once where there are no frames, in a tab in the background. */
-export function painted() {
+export function afterFirstPaint() {
   if (document.hidden) return Promise.resolve();
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }

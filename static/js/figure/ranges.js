@@ -2,7 +2,7 @@
 
 import { nearest } from "../number.js";
 import { nouns } from "./legend.js";
-import { bent, implied } from "./traces.js";
+import { implied, isKink } from "./traces.js";
 
 const AIR = 0.11;
 const BEYOND = 0.5;
@@ -59,7 +59,7 @@ export function poles({ columns, marks }) {
  * Tells of an x whether it is near a pole or a cusp, where values or slopes run off to infinity: how far they get is
  * an accident of the points, and a scale that goes there shows nothing of the rest.
  */
-export function steep({ marks, start, stop }) {
+export function nearPole({ marks, start, stop }) {
   const places = marks.filter(({ kind }) => kind === "pole" || kind === "cusp").map(({ x }) => x);
   const apart = places.slice(1).map((x, i) => x - places[i]);
   const near = Math.min(NEAR * (stop - start), BETWEEN * Math.min(Infinity, ...apart));
@@ -67,9 +67,9 @@ export function steep({ marks, start, stop }) {
 }
 
 /** The columns of `answer` without what is near its poles and cusps. */
-function calm(answer) {
+function withoutSteepParts(answer) {
   const { columns } = answer;
-  const out = columns.x.map(steep(answer));
+  const out = columns.x.map(nearPole(answer));
   if (!out.includes(true)) return columns;
   const cut = (column) => column && column.map((value, row) => (out[row] ? null : value));
   return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, cut(column)]));
@@ -93,8 +93,8 @@ export function withoutPoles(answer) {
 /** The y-ranges of `answer`: {upper, lower}, equal when overlaid. `held` ranges stay in sight. */
 export function ranges(whole, { layout, held }) {
   const answer = withoutPoles(whole);
-  const bends = answer.marks.filter(bent).flatMap(({ left, right }) => [left, right]);
-  const columns = calm(whole);
+  const bends = answer.marks.filter(isKink).flatMap(({ left, right }) => [left, right]);
+  const columns = withoutSteepParts(whole);
   const seen = sides(answer.columns, answer.statuses, bends);
   const quiet = sides(columns, answer.statuses, bends);
   const [bottom, ceiling] = range(seen.values, { calm: quiet.values });

@@ -19,7 +19,7 @@ const GAPS = {
  * Shows a row of `answer` in `element`, if there is one; the hint comes back with row null. Returns the words for it from
  * cell `first`.
  */
-export function reader(element, answer) {
+export function readout(element, answer) {
   const hint = element?.querySelector(".keys");
   const list = element?.querySelector("dl");
   function show(cells) {
@@ -28,7 +28,7 @@ export function reader(element, answer) {
     list.replaceChildren(...(cells ?? []).map(({ name, term, text }) => cell(name, term, text)));
   }
   return (row, first = 0) => {
-    const cells = row === null ? null : reading(answer(), row);
+    const cells = row === null ? null : readingCells(answer(), row);
     if (element) show(cells);
     if (cells === null) return "";
     const words = cells.map(({ term, text }) => `${term} ${text}`);
@@ -42,7 +42,7 @@ function cell(name, term, text) {
 }
 
 /** The cells of row `row`: [{name, term, text}]. */
-export function reading(answer, row) {
+export function readingCells(answer, row) {
   const { x, analytical, numerical } = answer.columns;
   const step = (answer.stop - answer.start) / (answer.count - 1);
   return [

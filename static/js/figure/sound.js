@@ -12,7 +12,7 @@ const JUMP = 0.5; // seconds between two places of the cursor for those who want
  * drawn, null before that; `trace.follow(row)` takes the cursor along, null lets it go. Returns {stop}, which does
  * nothing on a page without the button.
  */
-export function listener({ plot, trace }) {
+export function soundButton({ plot, trace }) {
   const [button, cursor, status] = ["#listen", "#cursor", "#heard"].map((name) => document.querySelector(name));
   if (!button) return { stop() {} };
   const still = matchMedia("(prefers-reduced-motion: reduce)");

@@ -1,6 +1,6 @@
 // The curves, marks and error band of the figure as Plotly traces, back to front; tests and exports know their names.
 
-import { trace } from "./axes.js";
+import { baseTrace } from "./axes.js";
 
 /** The word for a backward that is right, but as the derivative of another function. */
 export const SURROGATE = "matches its surrogate";
@@ -14,13 +14,13 @@ const BEADS = { dash: "0.1px,9px", width: 5 };
 export function curves(answer, outline, overlaid, palette) {
   const { x, forward, surrogate, analytical, numerical, surrogate_numerical } = answer.columns;
   const lower = overlaid ? "y" : "y2";
-  const kinks = answer.marks.filter(bent);
+  const kinks = answer.marks.filter(isKink);
   const jumps = answer.marks.filter((mark) => mark.kind === "jump");
 
   const suggested = implied(answer);
 
   const line = (name, y, yaxis, style, opacity = 1) => ({
-    ...trace(name, yaxis),
+    ...baseTrace(name, yaxis),
     mode: "lines",
     x,
     y,
@@ -28,7 +28,7 @@ export function curves(answer, outline, overlaid, palette) {
     line: { width: 2, simplify: false, ...style },
   });
   const points = (name, xs, ys, yaxis, marker) => ({
-    ...trace(name, yaxis),
+    ...baseTrace(name, yaxis),
     mode: "markers",
     x: xs,
     y: ys,
@@ -43,7 +43,7 @@ export function curves(answer, outline, overlaid, palette) {
 
   const traces = [
     {
-      ...trace("error band", lower),
+      ...baseTrace("error band", lower),
       mode: "lines",
       ...outline,
       fill: "toself",
@@ -62,13 +62,13 @@ export function curves(answer, outline, overlaid, palette) {
     kinks.length > 0 && points("kinks", at(kinks, "x"), at(kinks, "forward"), "y", { symbol: "diamond", ...hollow }),
     kinks.length > 0 &&
       points("kink slopes", at(kinks, "x"), at(kinks, "analytical"), lower, { symbol: "diamond", ...hollow }),
-    ...(jumps.length > 0 ? ends(jumps, points, hollow, palette) : []),
+    ...(jumps.length > 0 ? jumpEnds(jumps, points, hollow, palette) : []),
   ];
   return traces.filter(Boolean);
 }
 
 /** Is this where forward is continuous and its slope is not? */
-export const bent = ({ kind }) => kind === "kink" || kind === "cusp";
+export const isKink = ({ kind }) => kind === "kink" || kind === "cusp";
 
 /** The column that forward would be if backward were its derivative, null where no eye can tell it from forward. */
 export function implied({ columns: { forward, implied: suggested }, verdict }) {
@@ -83,7 +83,7 @@ export function implied({ columns: { forward, implied: suggested }, verdict }) {
 /** At every kink an upright from the left slope to the right one: any slope on it is a right answer. */
 function subgradients(kinks, yaxis, palette) {
   return {
-    ...trace("subgradients", yaxis),
+    ...baseTrace("subgradients", yaxis),
     mode: "lines",
     x: kinks.flatMap(({ x }) => [x, x, null]),
     y: kinks.flatMap(({ left, right }) => (left === null || right === null ? [null, null, null] : [left, right, null])),
@@ -92,7 +92,7 @@ function subgradients(kinks, yaxis, palette) {
 }
 
 /** A filled end where forward is, an open one where it only comes close. */
-function ends(jumps, points, hollow, palette) {
+function jumpEnds(jumps, points, hollow, palette) {
   const open = jumps.flatMap(({ x, below, above, forward }) =>
     [below, above].filter((y) => y !== forward).map((y) => [x, y]),
   );
@@ -105,7 +105,7 @@ function ends(jumps, points, hollow, palette) {
 }
 
 /** {x, y} of the outlines of `middle` ± `error`, separated by nulls where either is missing. */
-export function band(x, middle, error) {
+export function errorBand(x, middle, error) {
   const outline = { x: [], y: [] };
   let run = [];
   const close = () => {

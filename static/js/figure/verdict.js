@@ -7,7 +7,7 @@ import { tidy } from "../number.js";
  * Returns `tell(answer)`, which writes into `box`, or nowhere if there is none. `link(range)` is the address of the
  * section with another range, `follow(range)` goes there.
  */
-export function teller(box, { link, follow }) {
+export function verdictWriter(box, { link, follow }) {
   if (!box) return () => {};
   const find = (name) => box.querySelector(name);
   const onward = find("[id$=beyond]");
@@ -38,7 +38,7 @@ export function teller(box, { link, follow }) {
     replaceWords(find(".explanation"), withCode(explanation?.sentence ?? ""));
     find(".opinion").hidden = !answer.gradgradcheck;
     replaceWords(find(".opinion"), withCode(answer.gradgradcheck?.sentence ?? ""));
-    offer(beyond(answer));
+    offer(rangeBeyond(answer));
   };
 }
 
@@ -46,7 +46,7 @@ const FAR = 3; // as many times the range away, and what is drawn now no longer 
 const LARGEST = 1e300; // that an address takes
 
 /** {start, stop} in which the nearest difference out of sight is seen; null where no address reaches one. */
-function beyond({ start, stop, verdict, wide }) {
+function rangeBeyond({ start, stop, verdict, wide }) {
   if (verdict.word !== "matches here") return null;
   const span = stop - start;
   const found = (wide?.intervals ?? []).flatMap(([low, high]) => [

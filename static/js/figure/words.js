@@ -2,11 +2,11 @@
 
 import { grid, h } from "../dom.js";
 import { format, nearest, prose, telling } from "../number.js";
-import { marked } from "./cursor.js";
+import { markRows } from "./cursor.js";
 import { nouns } from "./legend.js";
 import { poles, withoutPoles } from "./ranges.js";
-import { reading } from "./reading.js";
-import { bent } from "./traces.js";
+import { readingCells } from "./reading.js";
+import { isKink } from "./traces.js";
 
 const MOST = 24;
 const STRUCTURES = {
@@ -75,7 +75,7 @@ function marksTable(answer) {
     .map((mark) => [
       telling(mark.x, answer.stop - answer.start),
       mark.kind,
-      ...(bent(mark) ? [slope(mark.left, jumps), slope(mark.right, jumps)] : [format(mark.below), format(mark.above)]),
+      ...(isKink(mark) ? [slope(mark.left, jumps), slope(mark.right, jumps)] : [format(mark.below), format(mark.above)]),
       format(mark.analytical),
     ]);
   return { head, rows, left: marks.length - rows.length };
@@ -108,7 +108,7 @@ function method(answer) {
 }
 
 /** Fill the page's elements with the words for `answer`. */
-export function describe(answer, { paragraphs, table, paragraph }) {
+export function writeWords(answer, { paragraphs, table, paragraph }) {
   paragraphs.replaceChildren(...summary(answer).map((text) => h("p", {}, text)));
   const marks = marksTable(answer);
   table.replaceChildren(...(marks ? [grid("Kinks and jumps", marks)] : []));
@@ -119,8 +119,8 @@ export function describe(answer, { paragraphs, table, paragraph }) {
 const CELLS = 20;
 
 /** Fill the table in `box`; without a row there is no box. */
-export function tabulate(box, answer) {
-  const read = chosen(answer).map((row) => reading(answer, row));
+export function writeValues(box, answer) {
+  const read = valueRows(answer).map((row) => readingCells(answer, row));
   box.hidden = read.length === 0;
   const [head] = read;
   const line = (cells) => h("tr", {}, ...cells);
@@ -133,9 +133,9 @@ export function tabulate(box, answer) {
 }
 
 /** The rows that are shown, from left to right. */
-function chosen(answer) {
+function valueRows(answer) {
   const { columns, start, stop } = answer;
   if (columns.x.length === 0) return [];
   const even = Array.from({ length: CELLS + 1 }, (_, i) => nearest(columns.x, start + (i / CELLS) * (stop - start)));
-  return [...new Set([...even, ...marked(answer)])].sort((a, b) => a - b);
+  return [...new Set([...even, ...markRows(answer)])].sort((a, b) => a - b);
 }

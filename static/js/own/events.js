@@ -4,7 +4,7 @@
 const LATER = 1500; // ms until it is tried again where nobody answers, or the browser has given up
 
 /** Calls `told(state)` with the present state and then with every other; `gone()` when nobody tells any more. */
-export function stream({ told, gone }) {
+export function listenToServer({ told, gone }) {
   let source = null;
   let timer = 0;
 
@@ -51,13 +51,13 @@ let latest = 0;
  * Open this page anew once `address`, where its numbers are, has any; `refused(detail)` hears why it has none. A busy
  * server is asked again after LATER, then after twice as long, and so on.
  */
-export async function anew(address, refused, later = LATER) {
+export async function reloadWhenReady(address, refused, later = LATER) {
   const mine = (latest += 1);
   const response = await fetch(address, { cache: "no-cache" }).catch(() => null);
   if (mine !== latest) return;
   if (response?.ok) location.reload();
   else if (response !== null && response.status < 500) refused((await response.json()).detail);
-  else setTimeout(() => mine === latest && anew(address, refused, 2 * later), later);
+  else setTimeout(() => mine === latest && reloadWhenReady(address, refused, 2 * later), later);
 }
 
 const MOST = 3; // frames beside each other that listen: a browser has six connections for one host
@@ -68,7 +68,7 @@ export function followInFrame({ shown, digest }) {
   const told = ({ digests: { [shown]: now } }) => {
     if (now === undefined || now === asked) return;
     asked = now;
-    anew(`/ops/${encodeURIComponent(shown)}.json${location.search}`, () => {}); // what was drawn last stays
+    reloadWhenReady(`/ops/${encodeURIComponent(shown)}.json${location.search}`, () => {}); // what was drawn last stays
   };
-  if (parent.length <= MOST) stream({ told, gone: () => {} });
+  if (parent.length <= MOST) listenToServer({ told, gone: () => {} });
 }

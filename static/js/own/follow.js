@@ -2,7 +2,7 @@
 // fault; what was drawn last stays.
 
 import { h } from "../dom.js";
-import { stream, token } from "./events.js";
+import { listenToServer, token } from "./events.js";
 
 const aside = document.querySelector("#following");
 const [sign, room, button] = [".lamp", ".mishap", "button"].map((each) => aside.querySelector(each));
@@ -13,8 +13,8 @@ let standing = null; // as the server has told last
 let failing = null; // what stands there of a file that was loaded, and yet fails
 
 /** Calls `changed(state)` with what the server tells, first with how it is now. */
-export function follow(changed) {
-  stream({
+export function followFile(changed) {
+  listenToServer({
     told(state) {
       tell(state);
       changed(state);
@@ -35,7 +35,7 @@ export function remark(sentence, links = []) {
  * Whether one of these Functions is not in the file any more, which is said beside the figure with what there is
  * instead; `besides` is what else there is to say. Of a file that cannot be loaded that is said, and no more.
  */
-export function absent({ digests: known, trouble }, names, besides = "") {
+export function tellIfMissing({ digests: known, trouble }, names, besides = "") {
   const lost = names.find((name) => !(name in known));
   const links = Object.keys(known).map((each) => [each, `/ops/${encodeURIComponent(each)}`]);
   const gone = lost !== undefined && links.length > 0;
@@ -45,8 +45,8 @@ export function absent({ digests: known, trouble }, names, besides = "") {
   return gone;
 }
 
-/** Say that what was loaded fails: `elements` tell how, as `mishap` makes them; null where it does not any more. */
-export function fails(elements) {
+/** Say that what was loaded fails: `elements` tell how (see `troubleElements`); null where it does not any more. */
+export function tellFailure(elements) {
   if (!elements && !failing) return;
   failing = elements;
   shown = "";
@@ -61,7 +61,7 @@ function tell(state) {
   const text = JSON.stringify(trouble);
   if (text === shown) return;
   shown = text;
-  room?.replaceChildren(...(trouble ? mishap(trouble, stays) : (failing ?? [])));
+  room?.replaceChildren(...(trouble ? troubleElements(trouble, stays) : (failing ?? [])));
 }
 
 /** One word on how it stands, and the file it stands so with. */
@@ -71,17 +71,17 @@ function say(state, words, code = "") {
 }
 
 /** The elements that say so; `stays` says that there are curves of an earlier save. As templates/own/following.html has them. */
-export function mishap({ sentence, excerpt, line, traceback }, stays) {
+export function troubleElements({ sentence, excerpt, line, traceback }, stays) {
   const said = sentence.split(/`([^`]+)`/).map((piece, i) => (i % 2 ? h("code", {}, piece) : piece));
   const told = [h("p", { class: "why" }, ...said)];
   if (excerpt.length > 0) told.push(lines(excerpt, line));
   if (traceback) told.push(h("details", {}, h("summary", {}, "Traceback"), preformatted("traceback", traceback)));
-  if (stays) told.push(staying());
+  if (stays) told.push(curvesStay());
   return told;
 }
 
 /** What is said of the curves that stay. */
-export const staying = () => h("p", { class: "stays" }, "The curves are those of the last good save.");
+export const curvesStay = () => h("p", { class: "stays" }, "The curves are those of the last good save.");
 
 function lines(excerpt, line) {
   const rows = excerpt.map(([number, text]) => {

@@ -8,7 +8,7 @@ const WRONG = ["GRADIENT", "SWAPPED", "GRAD-NONE"];
  * Returns `tell(contract, answer)`, which writes into `box`, or nowhere if there is none; `contract` is null while it is
  * not open. `link(wrt)` is the address of the Jacobian by that element, `follow(wrt)` goes there, `open()` opens the contract.
  */
-export function pairing(box, { link, follow, open }) {
+export function otherInputs(box, { link, follow, open }) {
   if (!box) return () => {};
   const usual = [...box.childNodes];
   let said = "";
@@ -22,17 +22,17 @@ export function pairing(box, { link, follow, open }) {
 
   return (contract, { wrt, verdict }) => {
     const wrong = contract?.checks.find(({ id, level, element }) => level === "error" && WRONG.includes(id) && element);
-    const known = verdict.word === "differs" && wrong && named(wrong.element) === named(wrt);
+    const known = verdict.word === "differs" && wrong && inputOf(wrong.element) === inputOf(wrt);
     const next = wrong && !known ? wrong.element : "";
     if (next === said) return;
     said = next;
-    box.replaceChildren(...(next ? accusing(next, link(next)) : usual));
+    box.replaceChildren(...(next ? wrongInput(next, link(next)) : usual));
   };
 }
 
-const named = (wrt) => wrt.split("[")[0];
+const inputOf = (wrt) => wrt.split("[")[0];
 
-function accusing(wrt, href) {
+function wrongInput(wrt, href) {
   const onward = h("a", { href, "data-wrt": wrt }, `Look at ${wrt}`);
-  return [...withCode(`In ${named(wrt)} backward differs from the derivative of forward. `), onward];
+  return [...withCode(`In ${inputOf(wrt)} backward differs from the derivative of forward. `), onward];
 }

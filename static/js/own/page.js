@@ -1,7 +1,7 @@
 // A page that follows the visitor's file by being opened anew: short pages, and that of a pair.
 
-import { anew } from "./events.js";
-import { absent, fails, follow, mishap } from "./follow.js";
+import { reloadWhenReady } from "./events.js";
+import { followFile, tellFailure, tellIfMissing, troubleElements } from "./follow.js";
 
 const { name, digest, digests, generation } = document.querySelector("#following").dataset;
 if (digests) followPair(JSON.parse(digests));
@@ -10,8 +10,8 @@ else followPage();
 /** A page that is short enough to be loaded anew whenever the file has been. */
 function followPage() {
   let leaving = false;
-  follow((state) => {
-    if (name) absent(state, [name]);
+  followFile((state) => {
+    if (name) tellIfMissing(state, [name]);
     const old = name ? name in state.digests && state.digests[name] !== digest : String(state.generation) !== generation;
     if (old && !leaving) {
       leaving = true;
@@ -24,13 +24,13 @@ function followPage() {
 function followPair(drawn) {
   const names = Object.keys(drawn);
   let asked = JSON.stringify(drawn);
-  follow((state) => {
-    if (absent(state, names, "; the last curves stay") || names.some((each) => !(each in state.digests))) return;
+  followFile((state) => {
+    if (tellIfMissing(state, names, "; the last curves stay") || names.some((each) => !(each in state.digests))) return;
     const now = JSON.stringify(Object.fromEntries(names.map((each) => [each, state.digests[each]])));
     if (now === asked) return;
     asked = now;
-    anew(`/compare.json${location.search}`, (sentence) =>
-      fails(mishap({ sentence, excerpt: [], line: null, traceback: "" }, true)),
+    reloadWhenReady(`/compare.json${location.search}`, (sentence) =>
+      tellFailure(troubleElements({ sentence, excerpt: [], line: null, traceback: "" }, true)),
     );
   });
 }

@@ -2,7 +2,7 @@
 // there, so nothing is lost.
 
 import { h } from "../dom.js";
-import { isLook } from "../state/address.js";
+import { isOfView } from "../state/address.js";
 
 const form = document.querySelector("#call");
 const field = form.elements.recipe;
@@ -22,7 +22,7 @@ const worded = (pairs, recipe) => new URLSearchParams([...pairs, ["recipe", reci
 
 /** The sentence that says why this cannot be asked, "" if it can. */
 async function refusal(pairs, recipe) {
-  const asked = pairs.filter(([name]) => !isLook(name) && name !== "count");
+  const asked = pairs.filter(([name]) => !isOfView(name) && name !== "count");
   const address = `${form.action}.json?${worded([...asked, ["count", "2"]], recipe)}`;
   try {
     const response = await fetch(address, { headers: { Accept: "application/json" } });

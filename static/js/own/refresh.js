@@ -2,7 +2,7 @@
 // stays, and what is not of the file stays as it was left.
 
 import { makeScrollable } from "../dom.js";
-import { absent, fails, follow, mishap, remark, staying } from "./follow.js";
+import { curvesStay, followFile, remark, tellFailure, tellIfMissing, troubleElements } from "./follow.js";
 
 const PARTS = [".opening", ".prose"]; // what the file says, beside the curves
 const BESIDE = ["theme", "hide", "layout", "view", "grad_output", "count", "device"]; // what holds for every op
@@ -11,16 +11,16 @@ const LEFT = "gradloupe-left"; // names that the address had to lose, for the pa
 const aside = document.querySelector("#following");
 const { name } = aside.dataset;
 
-/** Follow the file. `figure` is the section of the page, `closer` its companion figure. */
-export function refreshing(figure, closer) {
+/** Follow the file. `figure` is the section of the page, `closeLook` its companion figure. */
+export function refreshOnSave(figure, closeLook) {
   let wanted = aside.dataset.digest;
   let busy = false;
   let saved = false; // since this page was opened
   let running = new AbortController();
   tellWhatWasLeft();
 
-  follow((state) => {
-    const gone = absent(state, [name], "; its last curves stay");
+  followFile((state) => {
+    const gone = tellIfMissing(state, [name], "; its last curves stay");
     idle(gone);
     if (gone || !(name in state.digests)) return; // a server that has just begun knows none yet
     remark(aside.dataset.remark ?? "");
@@ -30,8 +30,8 @@ export function refreshing(figure, closer) {
   /** Whether the curves that are drawn are to stay, since the answer of a save has none; why is told. */
   function keeps({ failure, columns }) {
     const lost = saved && failure !== null && Object.keys(columns).length === 0;
-    if (!lost && failure?.phase !== "backward") fails(null);
-    else if (saved) fails(told(failure, lost));
+    if (!lost && failure?.phase !== "backward") tellFailure(null);
+    else if (saved) tellFailure(told(failure, lost));
     return lost;
   }
 
@@ -59,24 +59,24 @@ export function refreshing(figure, closer) {
 
   async function once(signal) {
     const search = figure.here();
-    const { status, page } = await opened(location.pathname + search, signal);
-    if (status === 422) return fit(search);
+    const { status, page } = await fetchPage(location.pathname + search, signal);
+    if (status === 422) return openWhatFits(search);
     if (status !== 200) throw new Error(`status ${status}`);
     const theirs = page.querySelector("#following");
     const fault = page.querySelector("#fault");
     saved = true;
     if (fault) {
       aside.dataset.digest = theirs.dataset.digest;
-      return fails([...fault.children, staying()]);
+      return tellFailure([...fault.children, curvesStay()]);
     }
     if (theirs?.dataset.form !== aside.dataset.form) return location.reload();
-    for (const each of PARTS) exchange(document.querySelector(each), page.querySelector(each));
+    for (const each of PARTS) replaceContent(document.querySelector(each), page.querySelector(each));
     makeScrollable(document.querySelectorAll(".prose .formulas dd, .prose .scroll"));
     document.title = page.title;
     aside.dataset.digest = theirs.dataset.digest;
-    closer.expire();
-    fails(null);
-    return figure.again(figure.here() === search ? (page.querySelector("#answer")?.textContent ?? "") : "");
+    closeLook.expire();
+    tellFailure(null);
+    return figure.refresh(figure.here() === search ? (page.querySelector("#answer")?.textContent ?? "") : "");
   }
 
   return { keeps };
@@ -94,23 +94,23 @@ function told({ sentence, line }, stays) {
   const near = lines.slice(Math.max(line - 1 - AROUND, 0), line + AROUND);
   const number = (each) => Number(each.dataset.line ?? lines.indexOf(each) + 1);
   const excerpt = line ? near.map((each) => [number(each), each.textContent.replace(/\n$/, "")]) : [];
-  return mishap({ sentence, excerpt, line: line ? number(lines[line - 1]) : null, traceback: "" }, stays);
+  return troubleElements({ sentence, excerpt, line: line ? number(lines[line - 1]) : null, traceback: "" }, stays);
 }
 
 /** Put what stands in another page into the place of ours. */
-function exchange(ours, theirs) {
+function replaceContent(ours, theirs) {
   if (ours && theirs && ours.innerHTML !== theirs.innerHTML) ours.replaceChildren(...theirs.childNodes);
 }
 
-async function opened(address, signal = null) {
+async function fetchPage(address, signal = null) {
   const response = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-cache", signal });
   return { status: response.status, page: new DOMParser().parseFromString(await response.text(), "text/html") };
 }
 
 /** The address says what the op knows no more: open the one that still says the most. */
-async function fit(search) {
+async function openWhatFits(search) {
   const path = location.pathname;
-  const { page } = await opened(path);
+  const { page } = await fetchPage(path);
   const known = JSON.parse(page.querySelector("#controls")?.dataset.defaults ?? "[]").map(([each]) => each);
   const given = [...new URLSearchParams(search)];
   const without = (keep) => given.filter(([each]) => keep(each));
@@ -123,7 +123,7 @@ async function fit(search) {
   for (const pairs of attempts) {
     const query = new URLSearchParams(pairs).toString();
     const address = path + (query && `?${query}`);
-    const { status } = pairs.length > 0 ? await opened(address) : { status: 200 };
+    const { status } = pairs.length > 0 ? await fetchPage(address) : { status: 200 };
     if (status !== 200) continue;
     const left = given.filter(([each]) => !pairs.some(([kept]) => kept === each)).map(([each]) => each);
     sessionStorage.setItem(LEFT, JSON.stringify({ path, left }));

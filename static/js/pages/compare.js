@@ -1,16 +1,16 @@
 // The page of a pair: two figures on the same axes, one cursor for both, one form. Its address is all it remembers.
 
 import { replaceWords, withCode } from "../dom.js";
-import { tracer } from "../figure/cursor.js";
-import { legend } from "../figure/legend.js";
-import { library, onPaletteChange, painted, plotter } from "../figure/plot.js";
+import { curveCursor } from "../figure/cursor.js";
+import { updateLegend } from "../figure/legend.js";
+import { afterFirstPaint, loadPlotly, onPaletteChange, plotter } from "../figure/plot.js";
 import { ranges } from "../figure/ranges.js";
-import { reader } from "../figure/reading.js";
-import { teller } from "../figure/verdict.js";
+import { readout } from "../figure/reading.js";
+import { verdictWriter } from "../figure/verdict.js";
 import { nearest, prose, tidy, typographic } from "../number.js";
-import { inscribe, query } from "../state/address.js";
-import { blame, declared, follow, listen, read, write } from "../state/controls.js";
-import { asker, fetching, unshown } from "../state/session.js";
+import { queryOf, showInAddressBar } from "../state/address.js";
+import { formDefaults, listenToForm, markInvalid, readForm, updateWidgets, writeForm } from "../state/controls.js";
+import { displayError, latestOnly, serverSource } from "../state/session.js";
 
 let leading = null; // the side on which a hand moves the cursor
 
@@ -24,22 +24,22 @@ function side(root, name, { load, zoomed, widened, link, other }) {
   let following = false;
 
   const plot = plotter(find("canvas"), { load, zoomed, widened, drawn });
-  const read = reader(find("reading"), () => plot.state().answer);
+  const read = readout(find("reading"), () => plot.state().answer);
   const parts = { canvas: find("canvas"), overlay: find("overlay"), cursor: find("cursor") };
-  const trace = tracer(parts, plot, placed, () => {});
-  const tellVerdict = teller(find("verdict"), { link, follow: ({ start, stop }) => zoomed(start, stop) });
+  const trace = curveCursor(parts, plot, placed, () => {});
+  const tellVerdict = verdictWriter(find("verdict"), { link, follow: ({ start, stop }) => zoomed(start, stop) });
 
   /** The cursor is at `row`, null for nowhere; what is said of it is said of the other side as well. */
   function placed(row, first) {
     const words = read(row, first);
     if (following && (leading !== null || row === null)) return words;
     leading = row === null ? null : { name, x: plot.state().answer.columns.x[row] };
-    const beside = other().follow();
+    const beside = other().followOther();
     return words && beside ? `${words}. ${other().title}: ${beside}` : words;
   }
 
   /** Take the cursor to where the other side has it; returns the words for it. */
-  function follow() {
+  function followOther() {
     if (!plot.state()?.answer.columns.x.length) return "";
     following = true;
     const words = trace.follow(leading === null ? null : nearest(plot.state().answer.columns.x, leading.x));
@@ -51,7 +51,7 @@ function side(root, name, { load, zoomed, widened, link, other }) {
     following = leading?.name !== name;
     trace.refresh();
     following = false;
-    if (leading !== null && leading.name !== name) follow();
+    if (leading !== null && leading.name !== name) followOther();
   }
 
   function tell(answer) {
@@ -66,7 +66,7 @@ function side(root, name, { load, zoomed, widened, link, other }) {
 
   const owns = (word) => root.dataset.words.split(" ").includes(word);
   const title = root.querySelector("h2").firstChild.textContent.trim();
-  return { name, title, plot, lower: find("head-lower"), tell, follow, owns };
+  return { name, title, plot, lower: find("head-lower"), tell, followOther, owns };
 }
 
 const SIDES = ["left", "right"];
@@ -74,12 +74,12 @@ const PATH = "/compare";
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const form = find("#controls");
-const { usual } = declared(form);
+const { usual } = formDefaults(form);
 const abreast = matchMedia("(min-width: 62rem)"); // as compare.css has it
-const seen = painted(); // before Plotly is read
-const load = () => seen.then(() => library("curves"));
+const seen = afterFirstPaint(); // before Plotly is read
+const load = () => seen.then(() => loadPlotly("curves"));
 
-let state = read(form);
+let state = readForm(form);
 let asked = "";
 let dragging = false;
 let shown = null;
@@ -90,23 +90,23 @@ const figures = SIDES.map((name) =>
     load,
     zoomed: (start, stop) => move({ start: String(tidy(start, stop - start)), stop: String(tidy(stop, stop - start)) }),
     widened: () => move({ start: "", stop: "" }),
-    link: ({ start, stop }) => PATH + query(usual, { ...state, start: String(start), stop: String(stop) }),
+    link: ({ start, stop }) => PATH + queryOf(usual, { ...state, start: String(start), stop: String(stop) }),
     other: () => figures.find((each) => each.name !== name),
   }),
 );
-const ask = asker(fetching(), show, complain);
+const ask = latestOnly(serverSource(), show, complain);
 
 /** Take over what `values` say, as if it had come from the controls. */
 function move(values) {
   state = { ...state, ...Object.fromEntries(Object.entries(values).map(([name, text]) => [name, String(text)])) };
-  write(form, state, usual);
+  writeForm(form, state, usual);
   hideIdle();
   go();
 }
 
 function go() {
-  const said = query(usual, state);
-  inscribe(PATH + said);
+  const said = queryOf(usual, state);
+  showInAddressBar(PATH + said);
   asked = `${PATH}.json${said}`;
   ask(asked);
 }
@@ -114,7 +114,7 @@ function go() {
 function show(answer, address) {
   complain("");
   shown = answer;
-  if (address === asked) inscribe(answer.address); // the shortest one
+  if (address === asked) showInAddressBar(answer.address); // the shortest one
   tell(answer);
   draw();
 }
@@ -134,12 +134,12 @@ async function draw() {
   const kept = dragging ? figures.map((each) => each.plot.state()?.ranges).filter(Boolean) : [];
   const drawn = SIDES.map((name) => answer[name]).filter(({ columns }) => columns.x.length > 0);
   const held = around([...kept, ...drawn.map((each) => ranges(each, { layout }))]);
-  for (const { name } of figures) legend(find(`#${name} .figure`), answer[name], layout);
+  for (const { name } of figures) updateLegend(find(`#${name} .figure`), answer[name], layout);
   level();
   try {
     await Promise.all(figures.map(({ name, plot }) => plot.draw(answer[name], layout, held)));
   } catch (error) {
-    complain(unshown(error));
+    complain(displayError(error));
   }
   if (mine !== drawing) return;
   page.dataset.ready = "1";
@@ -175,17 +175,17 @@ function hideIdle() {
 
 function complain(sentence, _, wrong = false) {
   if (find("#trouble").textContent !== prose(sentence)) find("#trouble").textContent = prose(sentence);
-  blame(form, sentence);
+  markInvalid(form, sentence);
   if (sentence) for (const each of figures) each.plot.unzoom();
   // A link to what cannot be would lose everything else it says: the address stays that of the picture.
-  if (wrong && shown) inscribe(shown.address);
+  if (wrong && shown) showInAddressBar(shown.address);
 }
 
-listen(form, () => usual, (name, live) => {
-  state = { ...state, ...read(form) };
-  follow(form, state, usual);
+listenToForm(form, () => usual, (name, live) => {
+  state = { ...state, ...readForm(form) };
+  updateWidgets(form, state, usual);
   hideIdle();
-  const again = live === dragging && asked === `${PATH}.json${query(usual, state)}` && !find("#trouble").textContent;
+  const again = live === dragging && asked === `${PATH}.json${queryOf(usual, state)}` && !find("#trouble").textContent;
   dragging = live;
   if (name === "layout" && shown) draw();
   if (!again) go();
@@ -204,6 +204,6 @@ onPaletteChange(redraw);
 load().catch(() => {}); // whoever draws says that it is not there
 
 const given = find("#answer")?.textContent;
-asked = `${PATH}.json${query(usual, state)}`;
+asked = `${PATH}.json${queryOf(usual, state)}`;
 if (given) show(JSON.parse(given), asked);
 else go();

@@ -1,30 +1,30 @@
 // The page /embed: a live section in the frame of another page, drawn when it is seen, as high as it is, in touch with
 // that page.
 
-import { library } from "../figure/plot.js";
-import { listener } from "../figure/sound.js";
-import { tabulate } from "../figure/words.js";
-import { isSaid } from "../state/address.js";
-import { fetching, section } from "../state/session.js";
+import { loadPlotly } from "../figure/plot.js";
+import { soundButton } from "../figure/sound.js";
+import { writeValues } from "../figure/words.js";
+import { isOfSection } from "../state/address.js";
+import { serverSource, session } from "../state/session.js";
 
 const LATEST = 500; // milliseconds that a busy page may keep a figure waiting that is in sight
 const THEMES = ["auto", "light", "dark"];
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
-const source = fetching();
+const source = serverSource();
 let hurry = () => {};
 const hurried = new Promise((resolve) => (hurry = resolve));
-const due = Promise.race([seen(find("#canvas")), hurried]);
+const due = Promise.race([whenVisible(find("#canvas")), hurried]);
 let told = "";
 
-const figure = section({
+const figure = session({
   source(address, signal) {
     if (told !== "") hurry(); // what stands there is no longer what is asked for
     return source(address, signal);
   },
-  load: () => due.then(() => library("curves")),
+  load: () => due.then(() => loadPlotly("curves")),
   search: location.search,
-  pointed(said, here) {
+  addressChanged(said, here) {
     find("#whole").href = figure.path + said;
     try {
       history.replaceState(null, "", location.pathname + here + location.hash);
@@ -33,21 +33,21 @@ const figure = section({
     }
   },
   answered(answer) {
-    if (find("#values")) tabulate(find("#values"), answer);
+    if (find("#values")) writeValues(find("#values"), answer);
     sound.stop(); // what is heard is no longer what is seen
-    if (told !== "") around.tell("change", news(answer));
+    if (told !== "") around.tell("change", report(answer));
     told = answer.address;
   },
   drawn({ answer }) {
-    if (page.dataset.drawn === "1") around.tell("ready", news(answer));
+    if (page.dataset.drawn === "1") around.tell("ready", report(answer));
   },
 });
 
-const sound = listener(figure);
+const sound = soundButton(figure);
 
 const around = messenger({
   moved(state) {
-    const known = Object.entries(state ?? {}).filter(([name]) => name in figure.state() && isSaid(name));
+    const known = Object.entries(state ?? {}).filter(([name]) => name in figure.state() && isOfSection(name));
     figure.move(Object.fromEntries(known.map(([name, value]) => [name, String(value)])));
   },
   themed(theme) {
@@ -55,8 +55,8 @@ const around = messenger({
   },
 });
 
-function news({ address, verdict: { word, sentence } }) {
-  const said = Object.entries(figure.saidBy(address)).filter(([name]) => isSaid(name));
+function report({ address, verdict: { word, sentence } }) {
+  const said = Object.entries(figure.stateOf(address)).filter(([name]) => isOfSection(name));
   return { address, state: Object.fromEntries(said), verdict: { word, sentence } };
 }
 
@@ -99,7 +99,7 @@ function messenger({ moved, themed }) {
 }
 
 /** Settled when `element` is in sight and the page has a moment to spare. */
-function seen(element) {
+function whenVisible(element) {
   const idle = window.requestIdleCallback ?? setTimeout; // Safari has none
   return new Promise((resolve) => {
     let there = false;

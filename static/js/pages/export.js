@@ -1,27 +1,27 @@
 // The page that is a file of its own: a live section whose answers came with it. Its sliders step through their values.
 
 import { makeScrollable } from "../dom.js";
-import { library } from "../figure/plot.js";
-import { listener } from "../figure/sound.js";
-import { describe, tabulate } from "../figure/words.js";
+import { loadPlotly } from "../figure/plot.js";
+import { soundButton } from "../figure/sound.js";
+import { writeValues, writeWords } from "../figure/words.js";
 import { closest } from "../number.js";
-import { section } from "../state/session.js";
+import { session } from "../state/session.js";
 
 const find = (selector) => document.querySelector(selector);
 
-const figure = section({
+const figure = session({
   source: stored(JSON.parse(find("#answers").textContent)),
-  load: () => library("curves"),
+  load: () => loadPlotly("curves"),
   search: find("#controls").dataset.search,
-  pointed() {}, // a file keeps its address
+  addressChanged() {}, // a file keeps its address
   answered(answer) {
-    if (find("#values")) tabulate(find("#values"), answer);
+    if (find("#values")) writeValues(find("#values"), answer);
     sound.stop(); // what is heard is no longer what is seen
-    describe(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
+    writeWords(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
   },
   drawn() {},
 });
-const sound = listener(figure);
+const sound = soundButton(figure);
 makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
 figure.start();
 

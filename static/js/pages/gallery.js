@@ -8,12 +8,12 @@ const box = document.querySelector("#search");
 const all = () => [...document.querySelectorAll(".card")];
 const groups = [...document.querySelectorAll(".group")];
 const guides = [...document.querySelectorAll(".tour, .jump")];
-const spoken = new Map(all().map((card) => [card, told(card)]));
+const texts = new Map(all().map((card) => [card, textOf(card)]));
 const nothing = document.querySelector("#nothing");
 const count = document.querySelector("#found");
 
 // All that a card says, with the name of its group and the words that do not stand on it.
-function told(card) {
+function textOf(card) {
   const group = card.closest(".group").querySelector("h2").textContent;
   return `${card.textContent} ${group} ${card.dataset.search}`.toLowerCase();
 }
@@ -21,7 +21,7 @@ function told(card) {
 function filter() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
   const cards = all();
-  for (const card of cards) card.hidden = !words.every((word) => spoken.get(card).includes(word));
+  for (const card of cards) card.hidden = !words.every((word) => texts.get(card).includes(word));
   for (const group of groups) group.hidden = !group.querySelector(".card:not([hidden])");
   for (const guide of guides) guide.hidden = words.length > 0;
   const found = cards.filter((card) => !card.hidden);
@@ -37,12 +37,12 @@ function filter() {
 async function measured(later) {
   const waiting = [...document.querySelectorAll(".card.measuring")];
   if (waiting.length === 0) return;
-  const fresh = document.hidden ? null : await asked();
+  const fresh = document.hidden ? null : await fetchPage();
   const come = waiting.map((card) => [card, fresh?.getElementById(card.id)]).filter(([, now]) => now?.matches(":not(.measuring)"));
   for (const [card, now] of come) {
     const focused = card.contains(document.activeElement);
     card.replaceWith(now);
-    spoken.set(now, told(now));
+    texts.set(now, textOf(now));
     if (focused) now.querySelector("a").focus({ preventScroll: true });
   }
   if (come.length > 0 && box.value) filter();
@@ -51,7 +51,7 @@ async function measured(later) {
 }
 
 /** The page as it is now; null while the server does not answer. */
-async function asked() {
+async function fetchPage() {
   try {
     const response = await fetch("/", { headers: { Accept: "text/html" } });
     return new DOMParser().parseFromString(await response.text(), "text/html");

@@ -1,16 +1,16 @@
 // Copying text: a button puts it on the clipboard, or selects it where that is closed. The op as a test, to be copied.
 
 /** Puts what stands in `area` on the clipboard and tells `output` how that went. */
-async function take(area, output) {
+async function copyArea(area, output) {
   area.focus({ preventScroll: true });
   area.select();
-  const copied = await taken(area.value);
+  const copied = await copyText(area.value);
   if (copied) area.setSelectionRange(0, 0);
   output.textContent = copied ? "Copied" : "Selected: press Ctrl+C, or ⌘C";
 }
 
 /** Whether the text is on the clipboard now, by the newer way or the older one. */
-export async function taken(text) {
+export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -21,19 +21,19 @@ export async function taken(text) {
 
 document.addEventListener("click", ({ target }) => {
   const id = target.closest?.("[data-copy]")?.dataset.copy;
-  if (id) take(document.getElementById(id), document.querySelector(`output[for="${id}"]`));
+  if (id) copyArea(document.getElementById(id), document.querySelector(`output[for="${id}"]`));
 });
 
 /** `link` leads to the test as a file; with a script it opens `dialog` instead. */
-export function testing(link, dialog) {
+export function testDialog(link, dialog) {
   const [area, output] = ["textarea", "output"].map((each) => dialog.querySelector(each));
 
   async function show() {
     output.textContent = "Writing it …";
-    const { text, trouble } = await asked(link.href);
+    const { text, trouble } = await fetchTest(link.href);
     area.value = text;
     output.textContent = trouble;
-    if (text && dialog.matches(":popover-open")) await take(area, output);
+    if (text && dialog.matches(":popover-open")) await copyArea(area, output);
   }
 
   link.setAttribute("role", "button");
@@ -52,7 +52,7 @@ export function testing(link, dialog) {
 }
 
 /** The text at this address, or the sentence that says why there is none. */
-async function asked(address) {
+async function fetchTest(address) {
   try {
     const response = await fetch(address, { headers: { Accept: "text/x-python, application/problem+json" } });
     if (response.ok) return { text: await response.text(), trouble: "" };

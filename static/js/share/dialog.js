@@ -1,8 +1,8 @@
 // The dialog for sharing: what is chosen, how that looks, and what there is to paste or to download.
 
 import { h } from "../dom.js";
-import { taken } from "./clipboard.js";
-import { PLACES, SANDBOX, frame, page, picture } from "./snippets.js";
+import { copyText } from "./clipboard.js";
+import { frame, page, picture, PLACES, SANDBOX } from "./snippets.js";
 
 const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
 const DRESS = ["theme", "hide", "width", "height", "sliders", "view", "at"]; // not what is shown, but how
@@ -10,12 +10,12 @@ const USUAL = 480; // pixels, until the frame has told its height
 const PATIENCE = 150; // milliseconds without a change, before the server is asked
 
 /** Returns `open()`, which shows the dialog for what `current()` tells. */
-export function sharing(dialog, current) {
+export function shareDialog(dialog, current) {
   const find = (selector) => dialog.querySelector(selector);
   const form = find("form");
   const sight = preview(find(".preview"), () => refresh());
   const sizes = sizer(find(".weight [role=status]"), find(".fetch"));
-  offer(find(".places"));
+  addPlaces(find(".places"));
 
   function figure() {
     const { op, title, query } = current();
@@ -94,7 +94,7 @@ export function sharing(dialog, current) {
     const area = find("textarea");
     area.focus();
     area.select();
-    find("output").textContent = (await taken(area.value)) ? "Copied" : "Selected: press Ctrl+C, or ⌘C";
+    find("output").textContent = (await copyText(area.value)) ? "Copied" : "Selected: press Ctrl+C, or ⌘C";
   }
 
   form.addEventListener("input", () => {
@@ -113,7 +113,7 @@ export function sharing(dialog, current) {
 }
 
 /** One word for each place. */
-function offer(row) {
+function addPlaces(row) {
   const words = PLACES.map(([name], index) => {
     const input = h("input", { type: "radio", name: "place", value: name, checked: index === 0 });
     return h("label", {}, input, h("span", {}, name));

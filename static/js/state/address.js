@@ -1,70 +1,70 @@
 // The address says what the page shows: what the controls say, defaults left out. The server has the last word on it.
 
-const DRESS = ["theme", "hide", "width", "height", "sliders"];
-const LOOK = ["view", "at", "compile", "lr", "steps", "goal", "wrt2", "start2", "stop2"];
-const only = (state, names) => Object.fromEntries(names.map((name) => [name, state[name]]));
+const APPEARANCE = ["theme", "hide", "width", "height", "sliders"];
+const VIEW = ["view", "at", "compile", "lr", "steps", "goal", "wrt2", "start2", "stop2"];
+const pick = (state, names) => Object.fromEntries(names.map((name) => [name, state[name]]));
 
 /** Does this name say what is shown, and not how, nor what is looked at more closely? */
-export const isSaid = (name) => !DRESS.includes(name) && !LOOK.includes(name);
+export const isOfSection = (name) => !APPEARANCE.includes(name) && !VIEW.includes(name);
 
 /** Does this name say what is looked at more closely? */
-export const isLook = (name) => LOOK.includes(name);
+export const isOfView = (name) => VIEW.includes(name);
 
 /** What an address says, over the defaults. `ranged(usual, wrt)` are those with the range of another element. */
-export function parse(usual, search, ranged) {
+export function parseAddress(usual, search, ranged) {
   const given = Object.fromEntries(new URLSearchParams(search));
   return { ...ranged(usual, given.wrt ?? usual.wrt), ...given };
 }
 
 /** A value as the server writes it: what need not be escaped stays readable. */
-const written = (text) =>
+const encoded = (text) =>
   encodeURIComponent(text)
     .replace(/%2C|%3A|%3B|%5B|%5D/g, decodeURIComponent)
     .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** The query of `state`, "" where everything is as by default. */
-export function query(usual, state) {
+export function queryOf(usual, state) {
   const said = Object.keys(usual)
     .filter((name) => (state[name] ?? "") !== "" && state[name] !== usual[name])
-    .map((name) => `${name}=${written(state[name])}`);
+    .map((name) => `${name}=${encoded(state[name])}`);
   return said.length > 0 ? `?${said.join("&")}` : "";
 }
 
 /** What the address says of the section itself, of how it is dressed, and of the companion figure alone. */
-export function parted(usual, state) {
+export function splitQuery(usual, state) {
   return {
-    section: query(usual, only(state, Object.keys(state).filter(isSaid))),
-    dress: query(usual, only(state, DRESS)),
-    look: state.view === usual.view ? "" : query(usual, only(state, LOOK)),
+    section: queryOf(usual, pick(state, Object.keys(state).filter(isOfSection))),
+    appearance: queryOf(usual, pick(state, APPEARANCE)),
+    view: state.view === usual.view ? "" : queryOf(usual, pick(state, VIEW)),
   };
 }
 
 /** One query that says what both say. */
-export const joined = (...queries) => {
+export const joinQueries = (...queries) => {
   const said = queries.filter(Boolean).map((each) => each.slice(1));
   return said.length > 0 ? `?${said.join("&")}` : "";
 };
 
 const LATER = 1000; // ms until it is tried again
 
-let late = 0;
+let retry = 0;
 
 /**
  * Put `address`, of a page of this host, into the bar of the browser. That bears only so many changes in a short time, and
  * a long drag makes more: one that comes too soon is written later, and nothing else is lost by it.
  */
-export function inscribe(address) {
-  clearTimeout(late);
-  if (stands(address)) return;
+export function showInAddressBar(address) {
+  clearTimeout(retry);
+  if (isShown(address)) return;
   try {
     history.replaceState(null, "", address);
   } catch {
     // Safari and Firefox say so when it is too soon; Chromium leaves everything as it is.
   }
-  if (!stands(address)) late = setTimeout(inscribe, LATER, address);
+  if (!isShown(address)) retry = setTimeout(showInAddressBar, LATER, address);
 }
 
-function stands(address) {
+function isShown(address) {
   const { pathname, search } = new URL(address, location.href);
   return location.pathname === pathname && location.search === search;
 }

@@ -21,7 +21,7 @@ function rows(field, text) {
 }
 
 /** What the address may leave out, by name, and `ranged(usual, wrt)`: the same with the range that `wrt` has. */
-export function declared(form) {
+export function formDefaults(form) {
   // Without JavaScript a list of two words stands in for a switch, and bears its name.
   for (const box of form.querySelectorAll("[data-switch]")) box.name = box.dataset.switch;
   const text = (name, said) => (isNumber(fieldOf(form, name) ?? form) ? plainList(said).join(",") : said);
@@ -34,7 +34,7 @@ export function declared(form) {
   return { usual: Object.fromEntries(usual), ranged };
 }
 
-export function read(form) {
+export function readForm(form) {
   const state = {};
   for (const element of form.elements) {
     if (!element.name || (element.type === "radio" && !element.checked)) continue;
@@ -44,7 +44,7 @@ export function read(form) {
 }
 
 /** Show `state`; `usual` are the defaults that the reset buttons go back to. */
-export function write(form, state, usual) {
+export function writeForm(form, state, usual) {
   for (const element of form.elements) {
     if (!(element.name in state)) continue;
     if (element.type === "radio") element.checked = element.value === state[element.name];
@@ -54,7 +54,7 @@ export function write(form, state, usual) {
       element.value = shown(element, state[element.name]);
     }
   }
-  follow(form, state, usual);
+  updateWidgets(form, state, usual);
 }
 
 /** An element beyond those offered can still be asked for. */
@@ -63,7 +63,7 @@ function offer(select, text) {
 }
 
 /** Bring everything that is not state into line with it: sliders, resets, and what is swept cannot also be held. */
-export function follow(form, state, usual) {
+export function updateWidgets(form, state, usual) {
   for (const slider of form.querySelectorAll("[data-slider]")) {
     const field = fieldOf(form, slider.dataset.slider);
     const value = valueOf(field);
@@ -82,7 +82,7 @@ export function follow(form, state, usual) {
 }
 
 /** Mark the control of `form` that a complaint names, and only that one; returns it. */
-export function blame(form, sentence) {
+export function markInvalid(form, sentence) {
   const words = sentence.match(/^[\w.]+|[\w.]+(?==)/g) ?? []; // a complaint begins with the name, or has name=value in it
   const names = [...form.elements].filter((element) => element.name).map((element) => element.name);
   const culprit = words.find((word) => names.includes(word));
@@ -97,7 +97,7 @@ export function blame(form, sentence) {
  * Calls `changed(name, live)` after every change; `live` while a slider is held, so that more is to come.
  * `usual()` gives the defaults at that moment. Returns `put(name, text, live)`, which changes a field as a hand would.
  */
-export function listen(form, usual, changed) {
+export function listenToForm(form, usual, changed) {
   const put = (field, text, live = false) => {
     field.value = shown(field, text);
     changed(field.name, live);
@@ -165,7 +165,7 @@ function stepped(form, field, count) {
 }
 
 /** `complain(sentence)`, "" where nothing is wrong any more, and `complain.again()` where others have spoken since. */
-export function blamer(section, trouble) {
+export function companionErrors(section, trouble) {
   const beside = h("p", { class: "trouble", id: "companion-blamed" });
   let said = "";
 
@@ -178,7 +178,7 @@ export function blamer(section, trouble) {
     if (trouble.textContent !== prose(said)) trouble.textContent = prose(said);
     section.classList.toggle("refused", said !== "");
     const elements = [...section.querySelectorAll("[name][form]")];
-    const culprit = blame({ elements }, said);
+    const culprit = markInvalid({ elements }, said);
     for (const each of elements) each.removeAttribute("aria-describedby");
     beside.remove();
     if (!culprit || culprit.closest("[hidden]")) return;

@@ -1,6 +1,6 @@
 // The view "area": in every cell the rise of forward less the area under backward.
 
-import { across, axis, bare, blocks, heading, sheet } from "../figure/axes.js";
+import { axisStyle, axisTitle, baseLayout, blocks, ticksAndUnit, xAxis } from "../figure/axes.js";
 import { range } from "../figure/ranges.js";
 
 const MOST = 0.9;
@@ -27,7 +27,7 @@ export function areaFigure(answer, view, palette) {
       opacity,
     );
   const band = { left, right, low: bound.map((each) => -each), high: bound };
-  const { unit, ...labels } = bare([low, high], Math.max(2, view.height / (4 * view.rem)));
+  const { unit, ...labels } = ticksAndUnit([low, high], Math.max(2, view.height / (4 * view.rem)));
   const words = `rise − area${unit && ` in ${unit}`}`;
   return {
     words,
@@ -38,14 +38,14 @@ export function areaFigure(answer, view, palette) {
       cells("differs", (each) => each === "differs", palette.disagreement, view.designed ? 0.4 : 0.9),
     ],
     layout: {
-      ...sheet(view.margin, view.titles, palette),
-      xaxis: across(answer, view, palette),
+      ...baseLayout(view.margin, view.titles, palette),
+      xaxis: xAxis(answer, view, palette),
       yaxis: {
-        ...axis(palette),
+        ...axisStyle(palette),
         range: [low, high],
         fixedrange: true,
         ...labels,
-        title: heading(view.titles ? words : "", palette),
+        title: axisTitle(view.titles ? words : "", palette),
       },
     },
   };

@@ -3,11 +3,11 @@
 
 import { grid, styleSheet, withCode } from "../dom.js";
 import { nouns } from "../figure/legend.js";
-import { CONFIG, library, palette, roomy } from "../figure/plot.js";
+import { hasRoom, loadPlotly, palette, PLOTLY_CONFIG } from "../figure/plot.js";
 import { SURROGATE } from "../figure/traces.js";
 import { format, tidy } from "../number.js";
-import { blamer } from "../state/controls.js";
-import { asker, unshown } from "../state/session.js";
+import { companionErrors } from "../state/controls.js";
+import { displayError, latestOnly } from "../state/session.js";
 import { areaFigure } from "./area.js";
 import { level, mapFigure } from "./map.js";
 import { precisionFigure, precisionTable } from "./precision.js";
@@ -42,10 +42,10 @@ export function companion(section, { source, place, put, move, drawn }) {
   let timer = 0;
   let asked = ""; // and nothing speaks for asking it again
   let plotly = null; // the one that drew last
-  const panel = panels(find("panel"), { place, judged, put, move, library, palette, loadSheet });
+  const panel = panelSwitch(find("panel"), { place, judged, put, move, loadPlotly, palette, loadSheet });
   const steer = (grad_output, live) => put("grad_output", String(grad_output), live);
-  const ask = asker(source, answered, refused);
-  const complain = blamer(section, find("trouble"));
+  const ask = latestOnly(source, answered, refused);
+  const complain = companionErrors(section, find("trouble"));
 
   /** Ask for `address`, the same section in `view`; not at once if somebody drags and has not had time to see. */
   function follow(view, address, title, live) {
@@ -61,11 +61,11 @@ export function companion(section, { source, place, put, move, drawn }) {
     if (address === asked) return complain.again();
     section.classList.add("waiting");
     const wait = live ? next - performance.now() : 0;
-    if (wait > 0) timer = setTimeout(pose, wait, address);
-    else pose(address);
+    if (wait > 0) timer = setTimeout(askNow, wait, address);
+    else askNow(address);
   }
 
-  function pose(address) {
+  function askNow(address) {
     asked = address;
     ask(address);
   }
@@ -93,12 +93,12 @@ export function companion(section, { source, place, put, move, drawn }) {
     if (answer.view === "step") field.placeholder = format(answer.at, 6);
     find("table").replaceChildren(...(table?.rows.length ? [grid(caption, table)] : []));
     shown = answer;
-    (isPanel(answer.view) ? unfold(answer) : draw()).catch(unable);
+    (isPanel(answer.view) ? showPanel(answer) : draw()).catch(unable);
   }
 
-  const unable = (error) => refused(unshown(error));
+  const unable = (error) => refused(displayError(error));
 
-  async function unfold(answer) {
+  async function showPanel(answer) {
     if (!place()) return;
     const begun = performance.now();
     if (!(await panel.show(answer)) || answer !== shown) return;
@@ -116,7 +116,7 @@ export function companion(section, { source, place, put, move, drawn }) {
 
   async function draw() {
     const answer = shown;
-    const wanted = answer && (await library(kindOf(answer)));
+    const wanted = answer && (await loadPlotly(kindOf(answer)));
     if (answer === null || answer !== shown || !place()) return;
     element.hidden = false; // to be measured
     const [view, colors] = [seen(answer), palette()];
@@ -133,7 +133,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     [find("least").textContent, find("most").textContent] = [format(-most, 3), format(most, 3)];
     if (plotly !== wanted) plotly?.purge(element);
     plotly = wanted;
-    if (!element.hidden && roomy(layout.margin, view)) await plotly.react(element, data, layout, CONFIG);
+    if (!element.hidden && hasRoom(layout.margin, view)) await plotly.react(element, data, layout, PLOTLY_CONFIG);
     next = performance.now() + REST * (performance.now() - begun);
     document.documentElement.dataset.companion = answer.address;
     drawn();
@@ -179,7 +179,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     if (shown === null || section.hidden) return null;
     if (!isPanel(shown.view)) return draw();
     const open = document.documentElement.dataset.companion === shown.address;
-    return open ? panel.redraw() : unfold(shown).catch(unable);
+    return open ? panel.redraw() : showPanel(shown).catch(unable);
   }
 
   /** grad_output at a height of the map. */
@@ -190,7 +190,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     return tidy(low + Math.min(1, Math.max(0, share)) * (high - low), high - low);
   }
 
-  function pull(event) {
+  function dragTo(event) {
     held = height(event);
     plotly.relayout(element, { shapes: level(held, palette()) });
     steer(held, true);
@@ -200,9 +200,9 @@ export function companion(section, { source, place, put, move, drawn }) {
     if (shown?.view !== "map" || event.button !== 0) return;
     event.preventDefault();
     element.setPointerCapture(event.pointerId);
-    pull(event);
+    dragTo(event);
   });
-  element.addEventListener("pointermove", (event) => held !== null && pull(event));
+  element.addEventListener("pointermove", (event) => held !== null && dragTo(event));
   for (const end of ["pointerup", "pointercancel"]) {
     element.addEventListener(end, () => {
       if (held === null) return;
@@ -240,7 +240,7 @@ const PANELS = {
 export const isPanel = (view) => view in PANELS;
 
 /** Shows answers in `element`, each in the panel of its view; `tools` are what panels may use. */
-function panels(element, tools) {
+function panelSwitch(element, tools) {
   let open = null; // {view, panel}: the one that is there, a promise
 
   function close() {

@@ -1,6 +1,6 @@
 // The view "contract": what was checked of a Function, what was found, and what torch made of what backward returned.
 
-import { withCode, h, ledger, svg } from "../dom.js";
+import { h, ledger, svg, withCode } from "../dom.js";
 
 const OPEN = ["error", "warning"];
 const [NONE, NOTHING] = ["None", "–"];
@@ -17,7 +17,7 @@ const MARKS = {
 
 export function panel(place, { loadSheet }) {
   const dressed = loadSheet("contract");
-  const source = pointing();
+  const source = sourceLinks();
   const unfolded = new Map(); // by its name whether somebody has opened or closed a part
 
   function part(name, open, summary, ...content) {
@@ -90,7 +90,7 @@ export function panel(place, { loadSheet }) {
     await dressed;
     const of = (...levels) => checks.filter(({ level }) => levels.includes(level));
     const [bad, noted, good] = [of(...OPEN), of("note"), of("fine")];
-    const focused = place.contains(document.activeElement) ? place_of(document.activeElement) : null;
+    const focused = place.contains(document.activeElement) ? selectorOf(document.activeElement) : null;
     place.replaceChildren(
       ...(given.length ? [badges(given)] : []),
       ...bad.map(finding),
@@ -106,7 +106,7 @@ export function panel(place, { loadSheet }) {
 }
 
 /** Where somebody was, as a selector that finds it again in the next answer. */
-const place_of = (active) => (active.matches("summary") ? `.${active.parentElement.className} > summary` : null);
+const selectorOf = (active) => (active.matches("summary") ? `.${active.parentElement.className} > summary` : null);
 
 /** What backward returned for every input, and what arrived there. */
 function delivered(raw) {
@@ -129,7 +129,7 @@ function sign(kind, word) {
 }
 
 /** Returns `link(line)`, a link that brings the line into sight and marks it, and `clear()`, which marks none. */
-function pointing() {
+function sourceLinks() {
   const clear = () => {
     for (const marked of document.querySelectorAll(".source .pointed")) marked.classList.remove("pointed");
   };

@@ -1,8 +1,8 @@
 // The view "map": over x and grad_output the factor by which backward multiplies. Backward is linear in grad_output
 // where all rows are alike.
 
-import { across, axis, bare, heading, sheet } from "../figure/axes.js";
-import { steep } from "../figure/ranges.js";
+import { axisStyle, axisTitle, baseLayout, ticksAndUnit, xAxis } from "../figure/axes.js";
+import { nearPole } from "../figure/ranges.js";
 
 // A gap, however narrow, keeps plotly from the inline style that it gives an image without gaps.
 const SEAM = 1e-3;
@@ -13,10 +13,10 @@ const SEAM = 1e-3;
  */
 export function mapFigure(answer, view, palette) {
   const { x, grad_output: rows, ratio } = answer.columns;
-  const near = x.map(steep({ ...answer, marks: view.marks }));
+  const near = x.map(nearPole({ ...answer, marks: view.marks }));
   const most = strongest(ratio.filter((_, i) => !near[i % x.length])) || strongest(ratio) || 1;
   const [low, high] = [rows[0] ?? -1, rows.at(-1) ?? 1];
-  const { unit, ...labels } = bare([low, high], Math.max(2, view.height / (4 * view.rem)));
+  const { unit, ...labels } = ticksAndUnit([low, high], Math.max(2, view.height / (4 * view.rem)));
   const words = `grad_output${unit && ` in ${unit}`}`;
   return {
     words,
@@ -41,16 +41,16 @@ export function mapFigure(answer, view, palette) {
       },
     ],
     layout: {
-      ...sheet(view.margin, view.titles, palette),
-      xaxis: { ...across(answer, view, palette), showgrid: false, zeroline: false },
+      ...baseLayout(view.margin, view.titles, palette),
+      xaxis: { ...xAxis(answer, view, palette), showgrid: false, zeroline: false },
       yaxis: {
-        ...axis(palette),
+        ...axisStyle(palette),
         range: [low, high],
         fixedrange: true,
         showgrid: false,
         zeroline: false,
         ...labels,
-        title: heading(view.titles ? words : "", palette),
+        title: axisTitle(view.titles ? words : "", palette),
       },
       shapes: level(view.grad_output, palette),
     },

@@ -1,6 +1,6 @@
 // The view "precision": how many units in the last place forward and gradient are off in dtypes narrower than float64.
 
-import { across, axis, decades, heading, sheet, trace } from "../figure/axes.js";
+import { axisStyle, axisTitle, baseLayout, baseTrace, decades, xAxis } from "../figure/axes.js";
 import { format } from "../number.js";
 
 const FLOOR = -1; // nothing below a tenth of a unit is told apart from none
@@ -15,7 +15,7 @@ export function precisionFigure(answer, view, palette) {
   const drawn = DTYPES.filter((dtype) => columns[`forward_${dtype}`] || columns[`gradient_${dtype}`]);
   const panel = (what, yaxis) =>
     drawn.map((dtype) => ({
-      ...trace(`${what} in ${dtype}`, yaxis),
+      ...baseTrace(`${what} in ${dtype}`, yaxis),
       mode: "markers",
       x: columns.x,
       y: columns[`${what}_${dtype}`]?.map(logarithm) ?? [],
@@ -28,21 +28,21 @@ export function precisionFigure(answer, view, palette) {
   const labels = decades([FLOOR + 1, range[1]], Math.max(2, view.height / (7 * view.rem)));
   const close = range[1] < 1;
   const style = {
-    ...axis(palette),
+    ...axisStyle(palette),
     range,
     fixedrange: true,
     zeroline: false,
     tickvals: [FLOOR, ...(close ? [HALF] : []), ...labels.tickvals],
     ticktext: ["0", ...(close ? ["½"] : []), ...labels.ticktext],
-    title: heading(view.titles ? "units in the last place" : "", palette),
+    title: axisTitle(view.titles ? "units in the last place" : "", palette),
   };
   const share = (1.5 * view.rem) / (view.height - view.margin.t - view.margin.b);
   return {
     words: "error in units in the last place",
     data,
     layout: {
-      ...sheet({ ...view.margin, t: view.margin.t + 1.2 * view.rem }, view.titles, palette),
-      xaxis: { ...across(answer, view, palette), anchor: "y2" },
+      ...baseLayout({ ...view.margin, t: view.margin.t + 1.2 * view.rem }, view.titles, palette),
+      xaxis: { ...xAxis(answer, view, palette), anchor: "y2" },
       yaxis: { ...style, domain: [0.5 + share / 2, 1] },
       yaxis2: { ...style, domain: [0, 0.5 - share / 2] },
       shapes: ["y", "y2"].map((yref) => half(yref, palette)),

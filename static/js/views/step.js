@@ -1,6 +1,6 @@
 // The view "step": how far differences at one x are from the best value, for steps from wide to fine.
 
-import { axis, decades, heading, sheet, trace } from "../figure/axes.js";
+import { axisStyle, axisTitle, baseLayout, baseTrace, decades } from "../figure/axes.js";
 
 const AIR = 0.6;
 
@@ -15,7 +15,7 @@ export function stepFigure(answer, view, palette) {
   const range = [low - AIR, Math.max(high, low + 1) + AIR];
   const span = [Math.min(...steps) - 0.2, Math.max(...steps) + 0.2];
   const line = (name, column, style, mode = "lines") => ({
-    ...trace(name),
+    ...baseTrace(name),
     mode,
     x: steps,
     y: (column ?? []).map((value) => (value === null ? null : value > 0 ? Math.log10(value) : low)),
@@ -34,7 +34,7 @@ export function stepFigure(answer, view, palette) {
       line("right", right, { color: palette.ink, dash: "2px,3px" }),
       line("remainder with backward", taylor, { color: palette.analytical, width: 2 }),
       any && {
-        ...trace("steps used"),
+        ...baseTrace("steps used"),
         mode: "markers",
         x: chosen,
         y: chosen.map(() => range[0]),
@@ -42,7 +42,7 @@ export function stepFigure(answer, view, palette) {
         marker: { symbol: "line-ns", size: 12, line: { width: 2, color: palette.numerical } },
       },
       answer.least && {
-        ...trace("least error"),
+        ...baseTrace("least error"),
         mode: "markers",
         x: [Math.log10(answer.least.step)],
         y: [answer.least.error > 0 ? Math.log10(answer.least.error) : low],
@@ -51,22 +51,22 @@ export function stepFigure(answer, view, palette) {
       },
     ].filter(Boolean),
     layout: {
-      ...sheet(view.margin, view.titles, palette),
+      ...baseLayout(view.margin, view.titles, palette),
       xaxis: {
-        ...axis(palette),
+        ...axisStyle(palette),
         zeroline: false,
         range: span,
         fixedrange: true,
         ...decades(span, Math.max(3, view.width / (6 * view.rem))),
-        title: heading(`step of ${answer.wrt}`, palette),
+        title: axisTitle(`step of ${answer.wrt}`, palette),
       },
       yaxis: {
-        ...axis(palette),
+        ...axisStyle(palette),
         zeroline: false,
         range,
         fixedrange: true,
         ...decades(range, Math.max(2, view.height / (4 * view.rem))),
-        title: heading(view.titles ? words : "", palette),
+        title: axisTitle(view.titles ? words : "", palette),
       },
     },
   };

@@ -1,6 +1,6 @@
 // The view "wide", over all of the dtype: how far apart analytical and numerical are, relative to the larger of them.
 
-import { axis, decade, decades, heading, sheet, stripe, trace, widest } from "../figure/axes.js";
+import { axisStyle, axisTitle, baseLayout, baseTrace, decade, decades, stripe, widest } from "../figure/axes.js";
 
 const FLOOR = -17; // relative differences below are rounding
 const MOST = 0.5; // two numbers differ by twice the larger one at most
@@ -29,7 +29,7 @@ export function wideFigure(answer, view, palette) {
   const dots = (name, marker) => {
     const rows = at.map((_, row) => row).filter((row) => kinds[row] === name);
     return {
-      ...trace(name),
+      ...baseTrace(name),
       mode: "markers",
       x: rows.map((row) => at[row]),
       y: rows.map((row) => apart[row]),
@@ -42,7 +42,7 @@ export function wideFigure(answer, view, palette) {
     words,
     data: [
       {
-        ...trace("error bound"),
+        ...baseTrace("error bound"),
         mode: "lines",
         x: at,
         y: bound,
@@ -54,16 +54,16 @@ export function wideFigure(answer, view, palette) {
       dots("differs", { color: palette.disagreement, size: 6 }),
     ],
     layout: {
-      ...sheet(view.margin, view.titles, palette),
-      xaxis: { ...axis(palette), range: span, fixedrange: true, ...labels, title: heading(answer.wrt, palette) },
+      ...baseLayout(view.margin, view.titles, palette),
+      xaxis: { ...axisStyle(palette), range: span, fixedrange: true, ...labels, title: axisTitle(answer.wrt, palette) },
       yaxis: {
-        ...axis(palette),
+        ...axisStyle(palette),
         zeroline: false,
         range,
         fixedrange: true,
         tickvals: [FLOOR, ...tickvals],
         ticktext: ["0", ...ticktext],
-        title: heading(view.titles ? words : "", palette),
+        title: axisTitle(view.titles ? words : "", palette),
       },
       shapes: [
         stripe(place(answer.start), place(answer.stop), palette.muted, 0.14),

@@ -1,6 +1,7 @@
 // The pictures of the view "descent": where both runs are on forward, their losses, or tensors as fields of colours.
 
-import { across, axis, decades, heading, sheet, ticks, trace } from "../../figure/axes.js";
+import { svg } from "../../dom.js";
+import { axisStyle, axisTitle, baseLayout, baseTrace, decades, ticks, xAxis } from "../../figure/axes.js";
 import { format } from "../../number.js";
 
 const AIR = 0.08; // of the height of a panel, above and below
@@ -25,30 +26,30 @@ export function groundFigure({ answer, runs }, step, view, palette) {
   const balls = [...runs].reverse().flatMap(({ name, color, positions, heights }, i) => {
     const now = Math.min(step, positions.length - 1);
     const [xs, ys] = [positions.slice(0, now + 1).map(([at]) => at), heights.slice(0, now + 1)];
-    const at = [between(xs[now], [start, stop]), between(ys[now], range)];
+    const at = [clamped(xs[now], [start, stop]), clamped(ys[now], range)];
     const before = [xs.slice(0, -1).map((x) => seen(x, [start, stop])), ys.slice(0, -1).map((y) => seen(y, range))];
     const symbol = xs[now] > stop ? "triangle-right" : xs[now] < start ? "triangle-left" : "circle";
     const marker = { size: i === 0 ? LARGE : SMALL, symbol, color: palette[color] };
     const faint = { size: i === 0 ? 9 : 6, color: palette[color], opacity: 0.45 };
     return [
-      { ...trace(`${name}, before`), mode: "markers", x: before[0], y: before[1], marker: faint },
-      { ...trace(name), mode: "markers", x: [at[0]], y: [at[1]], cliponaxis: false, marker },
+      { ...baseTrace(`${name}, before`), mode: "markers", x: before[0], y: before[1], marker: faint },
+      { ...baseTrace(name), mode: "markers", x: [at[0]], y: [at[1]], cliponaxis: false, marker },
     ];
   });
   const line = { width: 1.6, simplify: false };
   return {
     data: [
-      { ...trace(of), mode: "lines", x, y: y.map((each) => between(each, sky)), line: { ...line, color: palette.ink } },
+      { ...baseTrace(of), mode: "lines", x, y: y.map((each) => clamped(each, sky)), line: { ...line, color: palette.ink } },
       {
-        ...trace("goal"),
+        ...baseTrace("goal"),
         ...{ mode: "lines", x: [start, stop], y: [goal, goal] },
         line: { ...line, color: palette.muted, width: 1.2, dash: "6px,4px" },
       },
       ...balls,
     ],
     layout: {
-      ...sheet(view.margin, false, palette),
-      xaxis: { ...across({ wrt: answer.wrt, start, stop }, view, palette), zeroline: false },
+      ...baseLayout(view.margin, false, palette),
+      xaxis: { ...xAxis({ wrt: answer.wrt, start, stop }, view, palette), zeroline: false },
       yaxis: upright(range, view, palette),
     },
   };
@@ -66,12 +67,12 @@ export function lossFigure({ runs, steps }, step, view, palette) {
     );
     return [
       {
-        ...trace(name),
+        ...baseTrace(name),
         ...{ mode: "lines", x: all.map((_, at) => at), y },
         line: { width: i === 0 ? 5 : 2, simplify: false, color: palette[color] },
       },
       {
-        ...trace(`${name}, now`),
+        ...baseTrace(`${name}, now`),
         ...{ mode: "markers", x: [now], y: [y[now] ?? null], cliponaxis: false },
         marker: { size: i === 0 ? LARGE - 4 : SMALL - 1, color: palette[color] },
       },
@@ -80,12 +81,12 @@ export function lossFigure({ runs, steps }, step, view, palette) {
   return {
     data: curves,
     layout: {
-      ...sheet(view.margin, false, palette),
+      ...baseLayout(view.margin, false, palette),
       xaxis: {
-        ...axis(palette),
+        ...axisStyle(palette),
         ...{ zeroline: false, range: [0, Math.max(1, steps)], fixedrange: true },
         ...whole(steps, view),
-        title: heading("step", palette),
+        title: axisTitle("step", palette),
       },
       yaxis: { ...upright(range, view, palette), ...labels },
       shapes: [
@@ -93,7 +94,7 @@ export function lossFigure({ runs, steps }, step, view, palette) {
           ...{ type: "line", layer: "below", xref: "x", yref: "y domain", x0: step, x1: step, y0: 0, y1: 1 },
           line: { color: palette.ink, width: 1, dash: "1px,3px" },
         },
-        ...(rift === null ? [] : [torn(rift, palette)]),
+        ...(rift === null ? [] : [axisBreak(rift, palette)]),
       ],
     },
     words: rift === null ? "loss" : "loss; 0 below the broken line",
@@ -102,7 +103,7 @@ export function lossFigure({ runs, steps }, step, view, palette) {
 
 function upright(range, view, palette) {
   const labels = ticks(range, Math.max(2, view.height / (4 * view.rem)));
-  return { ...axis(palette), range, fixedrange: true, ...labels };
+  return { ...axisStyle(palette), range, fixedrange: true, ...labels };
 }
 
 /**
@@ -126,7 +127,7 @@ function scale(losses, view) {
 }
 
 /** A break of the axis, from side to side. */
-const torn = (height, palette) => ({
+const axisBreak = (height, palette) => ({
   ...{ type: "line", layer: "below", xref: "x domain", yref: "y", x0: 0, x1: 1, y0: height, y1: height },
   line: { color: palette.muted, width: 1.2, dash: "6px,4px" },
 });
@@ -138,11 +139,11 @@ function whole(steps, view) {
   return { tickvals: kept.map((i) => labels.tickvals[i]), ticktext: kept.map((i) => labels.ticktext[i]) };
 }
 
-const between = (value, [low, high]) => (value === null ? null : Math.min(high, Math.max(low, value)));
+const clamped = (value, [low, high]) => (value === null ? null : Math.min(high, Math.max(low, value)));
 
 /** The heights to be seen: of what was visited, and of forward as far as it is not far away from that. */
 function visible(y, visited) {
-  const near = visited.filter((each) => each !== null).map((each) => between(each, [-HUGE, HUGE]));
+  const near = visited.filter((each) => each !== null).map((each) => clamped(each, [-HUGE, HUGE]));
   const [low, high] = ends(near);
   const room = NEAR * extent([low, high]);
   const [least, most] = ends([...y.filter((each) => each !== null), low]);

@@ -1,7 +1,7 @@
 // The view "descent": gradient descent with backward and with the true derivative from one start, step by step.
 
 import { grid, h } from "../../dom.js";
-import { CONFIG, roomy } from "../../figure/plot.js";
+import { hasRoom, PLOTLY_CONFIG } from "../../figure/plot.js";
 import { format, typographic } from "../../number.js";
 import { groundFigure, heat, lossFigure } from "./figures.js";
 
@@ -12,7 +12,7 @@ const RUNS = [
 const [TOP, BOTTOM, LOW] = [0.5, 3, 2.6]; // margins in rem
 const FEW = 16; // rows of the table
 
-export function panel(place, { place: main, library, palette, loadSheet }) {
+export function panel(place, { place: main, loadPlotly, palette, loadSheet }) {
   const dressed = loadSheet("descent");
   const parts = built(place);
   const scrub = scrubber(parts, step);
@@ -20,8 +20,8 @@ export function panel(place, { place: main, library, palette, loadSheet }) {
   let plotly = null;
 
   async function show(answer) {
-    [plotly] = await Promise.all([library("curves"), dressed]);
-    hint(answer);
+    [plotly] = await Promise.all([loadPlotly("curves"), dressed]);
+    fillPlaceholders(answer);
     course = read(answer);
     parts.all.hidden = course === null;
     if (course === null) return;
@@ -30,8 +30,8 @@ export function panel(place, { place: main, library, palette, loadSheet }) {
     parts.lands.textContent = answer.landscape?.of === "loss" ? "loss" : answer.of;
     parts.heats.hidden = !parts.ground.hidden;
     parts.aim.hidden = answer.landscape === null;
-    parts.unmoved.hidden = parts.heats.hidden || !course.runs.some(({ positions: all }) => stands(all[0], all.at(-1)));
-    if (!parts.heats.hidden) spread(parts, course);
+    parts.unmoved.hidden = parts.heats.hidden || !course.runs.some(({ positions: all }) => someUnmoved(all[0], all.at(-1)));
+    if (!parts.heats.hidden) layOutFields(parts, course);
     parts.table.replaceChildren(grid("Some of the steps", table(course)));
     await redraw();
   }
@@ -54,7 +54,7 @@ export function panel(place, { place: main, library, palette, loadSheet }) {
       const size = seen(picture, bottom);
       const { data, layout, words } = figure(course, now, size, colors);
       if (words) parts.loses.textContent = words;
-      return roomy(layout.margin, size) && plotly.react(picture, data, layout, CONFIG);
+      return hasRoom(layout.margin, size) && plotly.react(picture, data, layout, PLOTLY_CONFIG);
     });
   }
 
@@ -145,10 +145,10 @@ function read(answer) {
   return { answer, runs, steps: columns.step.length - 1, most: sizes.reduce((a, b) => Math.max(a, b), 0) || 1 };
 }
 
-const stands = (before, after) => before.some((value, i) => value === after[i]);
+const someUnmoved = (before, after) => before.some((value, i) => value === after[i]);
 
 /** What was chosen stands in the fields that were left empty, and that of many numbers is long. */
-function hint({ at, lr, steps, goal, shape }) {
+function fillPlaceholders({ at, lr, steps, goal, shape }) {
   document.querySelector("#field-goal").classList.toggle("long", shape.length > 0 || goal.length > 1);
   const same = goal.every((value) => value === goal[0]);
   const texts = { at: [at], lr: [lr], steps: [steps], goal: same ? goal.slice(0, 1) : goal };
@@ -158,7 +158,7 @@ function hint({ at, lr, steps, goal, shape }) {
   }
 }
 
-function spread({ fields, least, most }, { answer, most: size }) {
+function layOutFields({ fields, least, most }, { answer, most: size }) {
   for (const field of fields) {
     field.heat?.svg.remove();
     field.heat = heat(answer.shape, answer.wrt.split("[")[0]);

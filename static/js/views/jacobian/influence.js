@@ -1,6 +1,6 @@
 // Which input reaches which output: a picture of lines, the same as a table, and a loss to choose.
 
-import { withCode, h, svg } from "../../dom.js";
+import { h, svg, withCode } from "../../dom.js";
 
 const WORDS = {
   arrives: "a gradient arrives",

@@ -59,7 +59,7 @@ export function maps(canvas) {
     canvas.style.height = `${laid.height}px`;
     canvas.maps = laid.maps; // where they are, for who looks at them from outside
     pen.scale(scale, scale);
-    const style = { rem, palette, font, scale, color: mixer(palette), digits: fitting(rem, font) };
+    const style = { rem, palette, font, scale, color: colourScale(palette), digits: fitting(rem, font) };
     for (const map of laid.maps) {
       head(map, style);
       fill(map, style);
@@ -270,7 +270,7 @@ export function cells({ rows, across, columns, statuses }) {
 }
 
 /** The colour of `share`, from −1 to 1, between those of a palette. */
-function mixer({ negative, neutral, positive }) {
+function colourScale({ negative, neutral, positive }) {
   const parts = (color) => color.match(/[\d.]+/g).slice(0, 3).map(Number);
   const [low, middle, high] = [negative, neutral, positive].map(parts);
   return (share) => {

@@ -1,6 +1,6 @@
 // The view "node": the picture of the graph around a call, and in tables what its node holds, got and returned.
 
-import { withCode, h, ledger, svg } from "../../dom.js";
+import { h, ledger, svg, withCode } from "../../dom.js";
 import { format } from "../../number.js";
 import { picture } from "./graph.js";
 

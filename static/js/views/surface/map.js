@@ -1,6 +1,6 @@
 // One map of a surface: an answer's grids in, a Plotly figure out. Pure: no DOM, no memory.
 
-import { axis, fitting, heading, sheet, trace } from "../../figure/axes.js";
+import { axisStyle, axisTitle, baseLayout, baseTrace, fittingTicks } from "../../figure/axes.js";
 import { arrows } from "./field.js";
 
 // A gap, however narrow, keeps plotly from the inline style that it gives an image without gaps.
@@ -22,9 +22,9 @@ export function mapOf(map, answer, grid, view, palette) {
       ...(map === "forward" ? drawn(answer, grid, view, inner, palette) : []),
     ],
     layout: {
-      ...sheet(frame, false, palette),
-      xaxis: { ...across(grid.x, inner[0] / view.rem, palette), title: heading(answer.wrt, palette) },
-      yaxis: { ...across(grid.y, (inner[1] / view.rem) * 2, palette), title: heading(answer.wrt2, palette) },
+      ...baseLayout(frame, false, palette),
+      xaxis: { ...across(grid.x, inner[0] / view.rem, palette), title: axisTitle(answer.wrt, palette) },
+      yaxis: { ...across(grid.y, (inner[1] / view.rem) * 2, palette), title: axisTitle(answer.wrt2, palette) },
       shapes: [border(palette), ...held(view.held, palette)],
     },
   };
@@ -50,7 +50,7 @@ const signed = (palette) => [
 function across(numbers, room, palette) {
   const half = (numbers.at(-1) - numbers[0]) / (numbers.length - 1) / 2;
   const range = [numbers[0] - half, numbers.at(-1) + half];
-  return { ...axis(palette), range, fixedrange: true, showgrid: false, zeroline: false, ...fitting(range, 6, room) };
+  return { ...axisStyle(palette), range, fixedrange: true, showgrid: false, zeroline: false, ...fittingTicks(range, 6, room) };
 }
 
 const heat = (z, { x, y }, [zmin, zmax], colorscale) => ({
@@ -66,14 +66,14 @@ function drawn(answer, grid, view, inner, palette) {
     contours("forward", grid.forward, grid, { color: palette.ink, width: 0.7 }),
     grid.implied && contours("implied", grid.implied, grid, { color: palette.surrogate, width: 1.2, dash: "2px,3px" }),
     {
-      ...trace("ridges"),
+      ...baseTrace("ridges"),
       mode: "markers",
       x: ridges.x,
       y: ridges.y,
       marker: { size: 3, symbol: "circle", color: palette.ink },
     },
     {
-      ...trace("arrows"),
+      ...baseTrace("arrows"),
       mode: "lines",
       ...arrows(answer, count, inner),
       line: { color: palette.analytical, width: 1.6, simplify: false },

@@ -1,7 +1,7 @@
 // The view "surface": four maps over the plane of two elements, read together, and forward in space.
 
 import { h, svg } from "../../dom.js";
-import { CONFIG, roomy } from "../../figure/plot.js";
+import { hasRoom, PLOTLY_CONFIG } from "../../figure/plot.js";
 import { fixed, format, tidy } from "../../number.js";
 import { ends, grids, scales } from "./field.js";
 import { mapOf, margins } from "./map.js";
@@ -10,7 +10,7 @@ import { solid } from "./space.js";
 
 const MAPS = ["forward", "returned", "numerical", "difference"];
 
-export function panel(element, { place, move, library, palette, loadSheet }) {
+export function panel(element, { place, move, loadPlotly, palette, loadSheet }) {
   const dressed = loadSheet("surface");
   let built = null;
   let shown = null; // {answer, grid, held}
@@ -27,7 +27,7 @@ export function panel(element, { place, move, library, palette, loadSheet }) {
       clear();
       return;
     }
-    plotly = await library("maps");
+    plotly = await loadPlotly("maps");
     built ??= raise();
     const parts = ["x", "y"].filter((axis) => answer.columns[`analytical_${axis}`]);
     if (parts.length === 1) component = parts[0];
@@ -74,7 +74,7 @@ export function panel(element, { place, move, library, palette, loadSheet }) {
       if (name === "forward" && space) continue;
       const view = { width: map.clientWidth, height: map.clientHeight, rem, held, scale: scale[name] };
       const { data, layout } = mapOf(name, answer, grid, view, colors);
-      if (roomy(layout.margin, view)) await plotly.react(map.querySelector(".map"), data, layout, CONFIG);
+      if (hasRoom(layout.margin, view)) await plotly.react(map.querySelector(".map"), data, layout, PLOTLY_CONFIG);
     }
     if (space) turn(colors);
     read(built.charts.forward.map.contains(document.activeElement) && !space ? share(held) : pointed);
