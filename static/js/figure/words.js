@@ -27,15 +27,15 @@ function summary(answer) {
   if (columns.x.length === 0) return ["Nothing could be computed, so there is nothing to draw."];
   return [
     `${wrt} goes from ${telling(answer.start, span)} to ${telling(answer.stop, span)}; ` +
-      `${of} ${endless ? `grows without bound at ${wrt} = ${infinite.join(", ")}` : runs(columns.forward)}.`,
+      `${of} ${endless ? `grows without bound at ${wrt} = ${infinite.join(", ")}` : extremes(columns.forward)}.`,
     columns.analytical &&
       !endless &&
       (order === 2
-        ? `Its derivative by autograd, of double backward, ${runs(columns.analytical)}.`
-        : `With grad_output ${format(grad_output)}, backward returns a gradient that ${runs(columns.analytical)}.`),
+        ? `Its derivative by autograd, of double backward, ${extremes(columns.analytical)}.`
+        : `With grad_output ${format(grad_output)}, backward returns a gradient that ${extremes(columns.analytical)}.`),
     columns.surrogate &&
       !endless &&
-      `The ${order === 2 ? "gradient of the " : ""}surrogate ${runs(columns.surrogate)}.`,
+      `The ${order === 2 ? "gradient of the " : ""}surrogate ${extremes(columns.surrogate)}.`,
     worst &&
       `They differ most at ${wrt} = ${telling(worst.x, span)}: ` +
         `analytical ${apart(worst.analytical, worst.numerical)}, ` +
@@ -46,7 +46,7 @@ function summary(answer) {
   ].filter(Boolean);
 }
 
-function runs(column) {
+function extremes(column) {
   const values = column.filter((value) => value !== null && Number.isFinite(value));
   if (values.length === 0) return "has no finite value";
   const [low, high] = [Math.min(...values), Math.max(...values)];

@@ -18,12 +18,12 @@ function* queries() {
   yield here.filter(([name]) => APART.includes(name));
 }
 
-const worded = (pairs, recipe) => new URLSearchParams([...pairs, ["recipe", recipe]]);
+const queryWith = (pairs, recipe) => new URLSearchParams([...pairs, ["recipe", recipe]]);
 
 /** The sentence that says why this cannot be asked, "" if it can. */
-async function refusal(pairs, recipe) {
+async function whyRefused(pairs, recipe) {
   const asked = pairs.filter(([name]) => !isOfView(name) && name !== "count");
-  const address = `${form.action}.json?${worded([...asked, ["count", "2"]], recipe)}`;
+  const address = `${form.action}.json?${queryWith([...asked, ["count", "2"]], recipe)}`;
   try {
     const response = await fetch(address, { headers: { Accept: "application/json" } });
     if (response.ok) return "";
@@ -37,10 +37,10 @@ async function call() {
   const recipe = field.value.trim().replace(/\s*\n\s*/g, "; ");
   let sentence = "";
   for (const pairs of queries()) {
-    sentence = await refusal(pairs, recipe);
+    sentence = await whyRefused(pairs, recipe);
     if (sentence !== "") continue;
     removeEventListener("beforeunload", keep);
-    return location.assign(`${form.action}?${worded(pairs, recipe)}`);
+    return location.assign(`${form.action}?${queryWith(pairs, recipe)}`);
   }
   return complain(sentence);
 }
@@ -65,7 +65,7 @@ form.addEventListener("submit", async (event) => {
 });
 field.addEventListener("input", () => {
   complain("");
-  guard();
+  keepTyped();
 });
 field.addEventListener("keydown", (event) => {
   const { key, shiftKey, isComposing } = event;
@@ -75,7 +75,7 @@ field.addEventListener("keydown", (event) => {
   } else if (key === "Escape" && details) {
     field.value = field.defaultValue;
     complain("");
-    guard();
+    keepTyped();
     details.open = false;
     details.querySelector("summary").focus();
   }
@@ -83,7 +83,7 @@ field.addEventListener("keydown", (event) => {
 details?.addEventListener("toggle", ({ newState }) => newState === "open" && field.focus());
 
 /** What is typed outlives that the page is loaded anew, as it is when the file has been saved. */
-function guard() {
+function keepTyped() {
   if (field.value === field.defaultValue) removeEventListener("beforeunload", keep);
   else addEventListener("beforeunload", keep);
 }
@@ -96,5 +96,5 @@ if (history.state?.recipe !== undefined) {
   field.value = history.state.recipe;
   history.replaceState(null, "");
   if (details) details.open = true;
-  guard();
+  keepTyped();
 }

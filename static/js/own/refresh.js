@@ -31,7 +31,7 @@ export function refreshOnSave(figure, closeLook) {
   function keeps({ failure, columns }) {
     const lost = saved && failure !== null && Object.keys(columns).length === 0;
     if (!lost && failure?.phase !== "backward") tellFailure(null);
-    else if (saved) tellFailure(told(failure, lost));
+    else if (saved) tellFailure(failureElements(failure, lost));
     return lost;
   }
 
@@ -89,7 +89,7 @@ function idle(gone) {
 }
 
 /** What is said of a failure of an answer, with the line of the source as it is on this page. */
-function told({ sentence, line }, stays) {
+function failureElements({ sentence, line }, stays) {
   const lines = [...document.querySelectorAll(".source .line")];
   const near = lines.slice(Math.max(line - 1 - AROUND, 0), line + AROUND);
   const number = (each) => Number(each.dataset.line ?? lines.indexOf(each) + 1);

@@ -76,8 +76,8 @@ const page = document.documentElement;
 const form = find("#controls");
 const { usual } = formDefaults(form);
 const abreast = matchMedia("(min-width: 62rem)"); // as compare.css has it
-const seen = afterFirstPaint(); // before Plotly is read
-const load = () => seen.then(() => loadPlotly("curves"));
+const painted = afterFirstPaint(); // before Plotly is read
+const load = () => painted.then(() => loadPlotly("curves"));
 
 let state = readForm(form);
 let asked = "";

@@ -14,15 +14,15 @@ const page = document.documentElement;
 const source = serverSource();
 let hurry = () => {};
 const hurried = new Promise((resolve) => (hurry = resolve));
-const due = Promise.race([whenVisible(find("#canvas")), hurried]);
-let told = "";
+const whenDue = Promise.race([whenVisible(find("#canvas")), hurried]);
+let lastAddress = "";
 
 const figure = session({
   source(address, signal) {
-    if (told !== "") hurry(); // what stands there is no longer what is asked for
+    if (lastAddress !== "") hurry(); // what stands there is no longer what is asked for
     return source(address, signal);
   },
-  load: () => due.then(() => loadPlotly("curves")),
+  load: () => whenDue.then(() => loadPlotly("curves")),
   search: location.search,
   addressChanged(said, here) {
     find("#whole").href = figure.path + said;
@@ -35,17 +35,17 @@ const figure = session({
   answered(answer) {
     if (find("#values")) writeValues(find("#values"), answer);
     sound.stop(); // what is heard is no longer what is seen
-    if (told !== "") around.tell("change", report(answer));
-    told = answer.address;
+    if (lastAddress !== "") parentPage.tell("change", report(answer));
+    lastAddress = answer.address;
   },
   drawn({ answer }) {
-    if (page.dataset.drawn === "1") around.tell("ready", report(answer));
+    if (page.dataset.drawn === "1") parentPage.tell("ready", report(answer));
   },
 });
 
 const sound = soundButton(figure);
 
-const around = messenger({
+const parentPage = messenger({
   moved(state) {
     const known = Object.entries(state ?? {}).filter(([name]) => name in figure.state() && isOfSection(name));
     figure.move(Object.fromEntries(known.map(([name, value]) => [name, String(value)])));
@@ -63,12 +63,12 @@ function report({ address, verdict: { word, sentence } }) {
 /** A page that was given no height tells the one it has. */
 function measure() {
   const { height } = document.body.getBoundingClientRect();
-  if (height > 0) around.resized(Math.ceil(height));
+  if (height > 0) parentPage.resized(Math.ceil(height));
 }
 
 if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
-figure.start();
 if (page.dataset.shown) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset));
+figure.start();
 
 /**
  * `moved(state)` and `themed(theme)` hear what the page around asks for. Returns `tell(type, more)`, and

@@ -23,12 +23,12 @@ const FILES = ["csv", "json", "svg", "png"];
 
 let following = null; // of a visitor's own op
 
-const seen = afterFirstPaint(); // before Plotly is read
-const drawing = () => seen.then(() => loadPlotly("curves"));
+const painted = afterFirstPaint(); // before Plotly is read
+const plotly = () => painted.then(() => loadPlotly("curves"));
 
 const figure = session({
   source,
-  load: drawing,
+  load: plotly,
   search: location.search,
   addressChanged,
   keepsCurves: (answer) => following?.keeps(answer) ?? false,
@@ -53,10 +53,10 @@ const closeLook = companion(find("#companion"), {
   move: figure.move,
   drawn() {
     figure.plot.mark(closeLook.state().answer.at ?? null);
-    compare();
+    compareInputs();
   },
 });
-const pair = otherInputs(find("#pair"), {
+const tellOtherInputs = otherInputs(find("#pair"), {
   link: (wrt) => location.pathname + joinQueries(...Object.values(figure.parts({ ...jacobianBy(wrt), start: "", stop: "" }))),
   follow: (wrt) => figure.move(jacobianBy(wrt)),
   open: () => find("[name=view][value=contract]").click(),
@@ -64,10 +64,10 @@ const pair = otherInputs(find("#pair"), {
 const jacobianBy = (wrt) => ({ wrt, view: "jacobian" });
 
 /** What the contract, if that is open, says of inputs that are not drawn. */
-function compare() {
+function compareInputs() {
   const contract = closeLook.state()?.answer;
   const drawn = figure.plot.state()?.answer;
-  if (drawn) pair(contract?.view === "contract" ? contract : null, drawn);
+  if (drawn) tellOtherInputs(contract?.view === "contract" ? contract : null, drawn);
 }
 
 /** The address of the page and those of the files beside it. */
@@ -86,7 +86,7 @@ function updateView() {
   if (closest === "") {
     closeLook.close();
     figure.plot.mark(null);
-    compare();
+    compareInputs();
   } else closeLook.follow(view, `${figure.path}.json${joinQueries(said, closest)}`, titleFor(titles[view], figure.state()), figure.dragging());
 }
 
@@ -131,7 +131,7 @@ shareButton({
     return { path, query, title: find("#title").textContent, op: path.split("/").at(-1) };
   },
 });
-drawing().catch(() => {}); // whoever draws says that it is not there
+plotly().catch(() => {}); // whoever draws says that it is not there
 figure.start();
 if (find("#following")) import("../own/refresh.js").then(({ refreshOnSave }) => (following = refreshOnSave(figure, closeLook)));
 

@@ -42,7 +42,7 @@ export function companion(section, { source, place, put, move, drawn }) {
   let timer = 0;
   let asked = ""; // and nothing speaks for asking it again
   let plotly = null; // the one that drew last
-  const panel = panelSwitch(find("panel"), { place, judged, put, move, loadPlotly, palette, loadSheet });
+  const panel = panelSwitch(find("panel"), { place, marksAndDesign, put, move, loadPlotly, palette, loadSheet });
   const steer = (grad_output, live) => put("grad_output", String(grad_output), live);
   const ask = latestOnly(source, answered, refused);
   const complain = companionErrors(section, find("trouble"));
@@ -119,7 +119,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     const wanted = answer && (await loadPlotly(kindOf(answer)));
     if (answer === null || answer !== shown || !place()) return;
     element.hidden = false; // to be measured
-    const [view, colors] = [seen(answer), palette()];
+    const [view, colors] = [viewOf(answer), palette()];
     const how = JSON.stringify([view, colors]);
     if (drawing.answer === answer && drawing.how === how) {
       element.hidden = section.hasAttribute("data-empty");
@@ -148,7 +148,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     }
     const said = nouns(shown);
     for (const word of section.querySelectorAll("[data-noun]")) word.textContent = said[word.dataset.noun];
-    const { designed } = judged();
+    const { designed } = marksAndDesign();
     section.toggleAttribute("data-designed", designed);
     for (const item of section.querySelectorAll(".differing")) {
       item.textContent = designed ? "differs by design" : "differs";
@@ -158,19 +158,19 @@ export function companion(section, { source, place, put, move, drawn }) {
   }
 
   /** How the figure is to be seen: as large as its place, its margins those of the main figure. */
-  function seen(answer) {
+  function viewOf(answer) {
     const { left, right, view } = place();
     const { clientWidth: width, clientHeight: height } = element;
     const margin = { l: left, r: right, t: TOP * view.rem, b: BOTTOM * view.rem };
     return {
       ...{ width, height, rem: view.rem, left, margin, titles: false },
       grad_output: held ?? answer.grad_output,
-      ...judged(),
+      ...marksAndDesign(),
     };
   }
 
   /** What the main answer says that the picture depends on. */
-  function judged() {
+  function marksAndDesign() {
     const { verdict, marks } = place().answer;
     return { designed: verdict.word === SURROGATE, marks: marks.filter(({ kind }) => kind === "pole" || kind === "cusp") };
   }
@@ -212,7 +212,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     });
   }
 
-  const state = () => shown && place() && { answer: shown, plotly, figure: FIGURES[shown.view], ...judged() };
+  const state = () => shown && place() && { answer: shown, plotly, figure: FIGURES[shown.view], ...marksAndDesign() };
 
   const resized = new ResizeObserver(align);
   for (const each of [element, find("panel")]) resized.observe(each);

@@ -96,7 +96,7 @@ export function panel(place, { loadSheet }) {
       ...bad.map(finding),
       ...(noted.length ? [notes(noted)] : []),
       ...(good.length ? [fine(good, bad.length === 0)] : []),
-      ...(raw.length ? [delivered(raw)] : []),
+      ...(raw.length ? [returnedTable(raw)] : []),
       ...(raw.length && tried ? [h("p", { class: "tried" }, tried)] : []),
     );
     if (focused) place.querySelector(focused)?.focus({ preventScroll: true });
@@ -109,17 +109,17 @@ export function panel(place, { loadSheet }) {
 const selectorOf = (active) => (active.matches("summary") ? `.${active.parentElement.className} > summary` : null);
 
 /** What backward returned for every input, and what arrived there. */
-function delivered(raw) {
+function returnedTable(raw) {
   const head = ["argument", "shape", "backward returned", "torch delivered"];
   const rows = raw.map((row) => {
-    const [out, came] = [said(row.returned, row.returned_dtype), said(row.delivered, row.delivered_dtype)];
+    const [out, came] = [typeAndShape(row.returned, row.returned_dtype), typeAndShape(row.delivered, row.delivered_dtype)];
     const kept = out === came || (out === NONE && came === NOTHING);
     return [row.input, row.shape || NOTHING, out, kept ? came : [came, h("i", { class: "changed" }, " changed")]];
   });
   return ledger("What backward returned, and what torch made of it", head, rows);
 }
 
-const said = (shape, dtype) => (dtype ? `${dtype} ${shape}` : shape || NONE);
+const typeAndShape = (shape, dtype) => (dtype ? `${dtype} ${shape}` : shape || NONE);
 
 /** A mark, and the word that it stands for. */
 function sign(kind, word) {

@@ -19,7 +19,7 @@ export function groundFigure({ answer, runs }, step, view, palette) {
   const [start, stop] = [x[0], x.at(-1)];
   const within = ({ positions, heights }) =>
     heights.filter((_, i) => positions[i][0] >= start && positions[i][0] <= stop);
-  const range = visible(y, [goal, ...runs.flatMap(within)]);
+  const range = rangeOf(y, [goal, ...runs.flatMap(within)]);
   const rise = FAR * (range[1] - range[0]);
   const sky = [range[0] - rise, range[1] + rise];
   const seen = (value, [low, high]) => (value !== null && value >= low && value <= high ? value : null);
@@ -85,7 +85,7 @@ export function lossFigure({ runs, steps }, step, view, palette) {
       xaxis: {
         ...axisStyle(palette),
         ...{ zeroline: false, range: [0, Math.max(1, steps)], fixedrange: true },
-        ...whole(steps, view),
+        ...wholeSteps(steps, view),
         title: axisTitle("step", palette),
       },
       yaxis: { ...upright(range, view, palette), ...labels },
@@ -133,7 +133,7 @@ const axisBreak = (height, palette) => ({
 });
 
 /** Labels at whole steps. */
-function whole(steps, view) {
+function wholeSteps(steps, view) {
   const labels = ticks([0, Math.max(1, steps)], Math.min(steps, Math.max(2, view.width / (5 * view.rem))) || 1);
   const kept = labels.tickvals.map((_, i) => i).filter((i) => Number.isInteger(labels.tickvals[i]));
   return { tickvals: kept.map((i) => labels.tickvals[i]), ticktext: kept.map((i) => labels.ticktext[i]) };
@@ -142,7 +142,7 @@ function whole(steps, view) {
 const clamped = (value, [low, high]) => (value === null ? null : Math.min(high, Math.max(low, value)));
 
 /** The heights to be seen: of what was visited, and of forward as far as it is not far away from that. */
-function visible(y, visited) {
+function rangeOf(y, visited) {
   const near = visited.filter((each) => each !== null).map((each) => clamped(each, [-HUGE, HUGE]));
   const [low, high] = ends(near);
   const room = NEAR * extent([low, high]);

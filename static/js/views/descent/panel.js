@@ -45,7 +45,7 @@ export function panel(place, { place: main, loadPlotly, palette, loadSheet }) {
 
   let drawn = [];
   function step(now) {
-    tell(parts, course, now);
+    writeStep(parts, course, now);
     if (!parts.heats.hidden) course.runs.forEach((run, i) => paint(parts.fields[i], run, course, now));
     const colors = palette();
     const pictures = [[parts.losses, lossFigure, LOW]];
@@ -174,10 +174,10 @@ function paint({ heat: field }, run, { answer, most }, now) {
 }
 
 /** The step in words and numbers. */
-function tell({ output, range, reading }, { answer, runs, steps }, now) {
+function writeStep({ output, range, reading }, { answer, runs, steps }, now) {
   const single = answer.landscape !== null;
   const head = [`step ${now}`, ...(single ? [answer.wrt] : []), "loss", single ? "gradient" : "size of the gradient"];
-  const rows = runs.map((run) => [run.name + ended(run, now), ...state(run, now, single)]);
+  const rows = runs.map((run) => [run.name + ended(run, now), ...valuesAt(run, now, single)]);
   output.textContent = `${now} of ${steps}`;
   const said = rows.map((row) => row.map((text, i) => (i ? `${head[i]} ${text}` : text)).join(", "));
   range.setAttribute("aria-valuetext", [`step ${now}`, ...said].join("; "));
@@ -187,7 +187,7 @@ function tell({ output, range, reading }, { answer, runs, steps }, now) {
 const ended = ({ positions: { length } }, step) => (step < length ? "" : `, ended after step ${length - 1}`);
 
 /** What a run has at a step: where it is, what it loses, what pulls it; the last of it where it has ended before. */
-function state({ positions, losses, gradients }, step, single) {
+function valuesAt({ positions, losses, gradients }, step, single) {
   const row = Math.min(step, positions.length - 1);
   const known = gradients[row].every((each) => each !== null);
   const pull = single ? gradients[row][0] : Math.hypot(...gradients[row]);
@@ -201,7 +201,7 @@ function table({ answer, runs, steps }) {
   const head = ["step", ...runs.flatMap(({ name }) => what.map((each) => `${each} ${name}`))];
   const count = Math.min(FEW, steps + 1);
   const chosen = Array.from({ length: count }, (_, i) => Math.round((i * steps) / Math.max(1, count - 1)));
-  const cells = (step) => runs.flatMap((run) => state(run, step, single).slice(0, -1));
+  const cells = (step) => runs.flatMap((run) => valuesAt(run, step, single).slice(0, -1));
   return { head, rows: chosen.map((step) => [typographic(step), ...cells(step)]) };
 }
 

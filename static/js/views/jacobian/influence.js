@@ -27,11 +27,11 @@ export function influence(place) {
   function show(seen) {
     place.hidden = seen === null;
     if (seen === null) return place.replaceChildren();
-    const loss = seen.losses.find(({ name }) => name === chosen) ?? seen.losses.find(amiss) ?? seen.losses.at(-1);
+    const loss = seen.losses.find(({ name }) => name === chosen) ?? seen.losses.find(hasDropped) ?? seen.losses.at(-1);
     const title = h("h3", {}, "Which input reaches which output");
     const told = h("p", { class: "told", role: "status" }, ...withCode(loss.sentence));
     const kinds = [...new Set(loss.links.flat())];
-    const pictures = loss.failure ? [] : [drawn(seen, loss), legend(kinds)];
+    const pictures = loss.failure ? [] : [drawPicture(seen, loss), legend(kinds)];
     return place.replaceChildren(title, ...choice(seen, loss), told, ...pictures, table(seen, loss));
   }
 
@@ -54,9 +54,9 @@ export function influence(place) {
 }
 
 /** Is this the loss to look at first? */
-const amiss = ({ links, failure }) => failure !== null || links.flat().some((kind) => kind === "dropped");
+const hasDropped = ({ links, failure }) => failure !== null || links.flat().some((kind) => kind === "dropped");
 
-function drawn({ inputs, outputs }, loss) {
+function drawPicture({ inputs, outputs }, loss) {
   const height = TOP + HIGH * Math.max(inputs.length, outputs.length);
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "influence-picture", role: "img" });
   picture.setAttribute("aria-label", `Inputs on the left, outputs on the right. ${loss.sentence}`);

@@ -48,7 +48,7 @@ export function panel(place, { move, palette, loadSheet }) {
     const { rows, across } = answer;
     const told = `Heatmaps of ${rows.name} by ${across.name}: numerical, returned and difference.`;
     canvas.setAttribute("aria-label", `${told} Arrow keys go from cell to cell, Enter opens one.`);
-    bar.replaceChildren(...chosen(answer), ...ways(answer), ...apart(answer));
+    bar.replaceChildren(...tensorChoice(answer), ...blockSteps(answer), ...worstButton(answer));
     const field = document.querySelector("#field-at");
     if (field) field.placeholder = format(answer.at, 6);
     redraw();
@@ -118,7 +118,7 @@ export function panel(place, { move, palette, loadSheet }) {
   });
 
   /** The pair of tensors. */
-  function chosen({ tensors, rows, across }) {
+  function tensorChoice({ tensors, rows, across }) {
     const sides = [
       ["of", "derivative of", rows.name],
       ["wrt", "with respect to", across.name],
@@ -137,7 +137,7 @@ export function panel(place, { move, palette, loadSheet }) {
   }
 
   /** From block to block of what is larger than one. */
-  function ways({ rows, across }) {
+  function blockSteps({ rows, across }) {
     const sides = [
       ["of", "rows", rows],
       ["wrt", "columns", across],
@@ -157,7 +157,7 @@ export function panel(place, { move, palette, loadSheet }) {
   }
 
   /** To the cell where they are furthest apart. */
-  function apart({ worst, elsewhere, of, wrt }) {
+  function worstButton({ worst, elsewhere, of, wrt }) {
     const cell = elsewhere?.worst ?? worst;
     if (!cell || (cell.of === of && cell.wrt === wrt)) return [];
     return [button(`Worst: ${cell.of} by ${cell.wrt}`, "", () => move({ of: cell.of, wrt: cell.wrt }))];
@@ -168,11 +168,11 @@ export function panel(place, { move, palette, loadSheet }) {
     const items = block.most > 0 ? [ramp("numerical and returned", block.most)] : [];
     if (block.apart > 0) items.push(ramp(designed ? "difference, meant" : "difference", block.apart));
     const right = words.has("agrees") || words.has("subgradient");
-    if (right) items.push(said("blank", "within the error bound"));
+    if (right) items.push(legendItem("blank", "within the error bound"));
     const marked = block.marked();
-    if (drawing.small() && marked.size) items.push(said("dot", listed([...marked].map((kind) => MARKED[kind]))));
-    else items.push(...[...marked].map((kind) => said(kind, MARKED[kind])));
-    items.push(said("here", "the section above"));
+    if (drawing.small() && marked.size) items.push(legendItem("dot", listed([...marked].map((kind) => MARKED[kind]))));
+    else items.push(...[...marked].map((kind) => legendItem(kind, MARKED[kind])));
+    items.push(legendItem("here", "the section above"));
     scale.replaceChildren(...items);
   }
 
@@ -202,7 +202,7 @@ const SAMPLES = {
   here: "M3 3H17V13H3Z",
 };
 
-function said(kind, text) {
+function legendItem(kind, text) {
   const shape = { viewBox: "0 0 20 16", class: `sample ${kind}`, "aria-hidden": "true" };
   return h("li", {}, svg("svg", shape, svg("path", { d: SAMPLES[kind] })), h("span", {}, text));
 }

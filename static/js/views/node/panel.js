@@ -15,7 +15,7 @@ export function panel(place, { loadSheet }) {
   function draw() {
     room = place.clientWidth;
     const family = getComputedStyle(document.documentElement).getPropertyValue("--code");
-    drawing.replaceChildren(picture(shown, room, family, told(shown)));
+    drawing.replaceChildren(picture(shown, room, family, graphSentence(shown)));
     const wide = drawing.scrollWidth > drawing.clientWidth;
     drawing.tabIndex = wide ? 0 : -1;
   }
@@ -26,7 +26,7 @@ export function panel(place, { loadSheet }) {
     shown = answer;
     const field = document.querySelector("#field-at");
     if (field) field.placeholder = format(answer.at, 6);
-    place.replaceChildren(drawing, legend(answer), listed(answer, open), ...answer.functions.map(opened));
+    place.replaceChildren(drawing, legend(answer), graphTable(answer, open), ...answer.functions.map(functionTables));
     draw();
   }
 
@@ -40,7 +40,7 @@ export function panel(place, { loadSheet }) {
 const name = ({ kind, lines }) => lines.join(kind === "constant" ? ", " : " ");
 
 /** The picture in one sentence. */
-function told({ vertices, edges }) {
+function graphSentence({ vertices, edges }) {
   const into = vertices.map((vertex, i) => {
     const sources = edges.filter(({ target }) => target === i).map(({ source }) => name(vertices[source]));
     return sources.length ? `${sources.join(" and ")} into ${name(vertex)}` : "";
@@ -62,13 +62,13 @@ function legend({ vertices, edges }) {
 }
 
 /** The picture as a table, for those who do not see it. */
-function listed({ vertices, edges }, open) {
+function graphTable({ vertices, edges }, open) {
   const rows = edges.map((edge) => [name(vertices[edge.source]), name(vertices[edge.target]), BACK[edge.back](edge)]);
   const table = ledger("Forward and back", ["from", "to", "came back"], rows);
   return h("details", { open }, h("summary", {}, "The graph as a table"), table);
 }
 
-function opened(one) {
+function functionTables(one) {
   const title = h("h3", {}, one.name, " ", h("code", {}, one.node));
   return h("section", { class: "opened" }, title, h("p", {}, ...withCode(about(one))), ...tables(one));
 }
@@ -107,7 +107,7 @@ function tables({ arguments: given, outputs, saved, attributes, ran, more }) {
         ran ? head : head.slice(0, 3),
         ran ? rows : rows.map((row) => row.slice(0, 3)),
       ),
-      ...others(more.arguments),
+      ...moreRows(more.arguments),
     );
   }
   if (outputs.length) {
@@ -119,13 +119,13 @@ function tables({ arguments: given, outputs, saved, attributes, ran, more }) {
         ran ? head : head.slice(0, 2),
         ran ? rows : rows.map((row) => row.slice(0, 2)),
       ),
-      ...others(more.outputs),
+      ...moreRows(more.outputs),
     );
   }
   if (saved.length)
     found.push(
-      ledger("Saved for backward", ["tensor", "value", "bytes", "memory", "used"], saved.map(kept)),
-      ...others(more.saved),
+      ledger("Saved for backward", ["tensor", "value", "bytes", "memory", "used"], saved.map(savedRow)),
+      ...moreRows(more.saved),
     );
   if (attributes.length) {
     const rows = attributes.map((each) => [each.name, each.thing.kind, value(each.thing), each.role || "–"]);
@@ -135,7 +135,7 @@ function tables({ arguments: given, outputs, saved, attributes, ran, more }) {
 }
 
 /** How many there are that are not listed. */
-const others = (count) =>
+const moreRows = (count) =>
   count > 0 ? [h("p", { class: "others" }, `… and ${format(count, 6)} more.`)] : [];
 
 const needs = ({ tracked }) => (tracked ? "yes" : "no");
@@ -146,7 +146,7 @@ function delivered({ thing, tracked, returned, delivered: came }) {
   return tracked && thing.shape && returned?.kind === "None" ? "nothing: None counts as zeros" : "–";
 }
 
-function kept({ name: called, thing, shares, used }) {
+function savedRow({ name: called, thing, shares, used }) {
   if (thing === null) return ["None", "–", "0", "–", "–"];
   const memory = shares ? `shared with ${shares}, costs nothing` : "of its own";
   const mine = called || (shares ? `a view of ${shares}` : "a tensor of its own");

@@ -19,7 +19,7 @@ export function mapOf(map, answer, grid, view, palette) {
   return {
     data: [
       heat(grid[map] ?? empty(grid), grid, view.scale, map === "forward" ? sequential(palette) : signed(palette)),
-      ...(map === "forward" ? drawn(answer, grid, view, inner, palette) : []),
+      ...(map === "forward" ? overForward(answer, grid, view, inner, palette) : []),
     ],
     layout: {
       ...baseLayout(frame, false, palette),
@@ -59,7 +59,7 @@ const heat = (z, { x, y }, [zmin, zmax], colorscale) => ({
 });
 
 /** What is drawn over forward: its contours, those of the implied function, ridges and arrows. */
-function drawn(answer, grid, view, inner, palette) {
+function overForward(answer, grid, view, inner, palette) {
   const { ridges } = answer;
   const count = view.width < NARROW * view.rem ? ARROWS.few : ARROWS.many;
   return [

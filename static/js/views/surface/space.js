@@ -52,10 +52,10 @@ export function solid(place, label) {
     const pen = canvas.getContext("2d");
     pen.scale(sharp, sharp);
     const project = camera(turned, tilted, width, height);
-    box(pen, project, width, last);
-    upright(pen, project, last);
-    faces(pen, project, last);
-    point(pen, project, last);
+    drawFloor(pen, project, width, last);
+    drawHeightAxis(pen, project, last);
+    drawFaces(pen, project, last);
+    drawPoint(pen, project, last);
     canvas.dataset.turned = `${turned.toFixed(2)} ${tilted.toFixed(2)}`;
   }
   return { draw, paint, canvas };
@@ -95,7 +95,7 @@ function camera(turned, tilted, width, height) {
 }
 
 /** The floor of the box with what lies along its edges. */
-function box(pen, project, width, { colors, names, ends, say }) {
+function drawFloor(pen, project, width, { colors, names, ends, say }) {
   const corner = (x, y) => project(x, y, -1);
   const floor = [corner(-1, -1), corner(1, -1), corner(1, 1), corner(-1, 1)];
   outline(pen, floor);
@@ -116,7 +116,7 @@ function box(pen, project, width, { colors, names, ends, say }) {
 }
 
 /** The height: an axis with three ticks on the corner furthest to the left. */
-function upright(pen, project, { colors, ends, say }) {
+function drawHeightAxis(pen, project, { colors, ends, say }) {
   const corners = [-1, 1].flatMap((x) => [-1, 1].map((y) => [x, y]));
   const [x, y] = corners.reduce((a, b) => (project(...b, 0)[0] < project(...a, 0)[0] ? b : a));
   Object.assign(pen, { strokeStyle: colors.rule, lineWidth: 1, fillStyle: colors.muted, font: colors.font });
@@ -136,7 +136,7 @@ function upright(pen, project, { colors, ends, say }) {
 }
 
 /** The point that everything is held at, on the face nearest to it. */
-function point(pen, project, { x, y, z, held, colors }) {
+function drawPoint(pen, project, { x, y, z, held, colors }) {
   const nearest = (numbers, to) =>
     numbers.reduce((best, value, i) => (Math.abs(value - to) < Math.abs(numbers[best] - to) ? i : best), 0);
   const [column, row] = [nearest(x, held[0]), nearest(y, held[1])];
@@ -160,7 +160,7 @@ function outline(pen, points) {
 }
 
 /** The faces from far to near, each lit by how steep it is, the section among them. */
-function faces(pen, project, { x, y, z, colors, section }) {
+function drawFaces(pen, project, { x, y, z, colors, section }) {
   const corners = y.map((v, row) => x.map((u, column) => z[row][column] !== null && project(u, v, z[row][column])));
   const line = y.reduce((best, v, row) => (Math.abs(v - section) < Math.abs(y[best] - section) ? row : best), 0);
   const list = [];
