@@ -42,7 +42,7 @@ export function companion(section, { source, place, put, move, drawn }) {
   let timer = 0;
   let asked = ""; // and nothing speaks for asking it again
   let plotly = null; // the one that drew last
-  const panel = panelSwitch(find("panel"), { place, marksAndDesign, put, move, loadPlotly, palette, loadSheet });
+  const panel = panelSwitch(find("panel"), { place, put, move, loadPlotly, palette, loadSheet });
   const steer = (grad_output, live) => put("grad_output", String(grad_output), live);
   const ask = latestOnly(source, answered, refused);
   const complain = companionErrors(section, find("trouble"));
