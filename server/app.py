@@ -27,7 +27,7 @@ from .routes import compare, events, gallery, oembed, own, pytest_file, robots, 
 from .routes import metrics as scrape
 from .routes.context import Site
 
-USUAL = Settings()
+_USUAL = Settings()
 
 
 class Gradloupe(FastAPI):
@@ -39,7 +39,7 @@ class Gradloupe(FastAPI):
         return super().openapi()
 
 
-def create_app(engine: Door, settings: Settings = USUAL, visitors: Visitors | None = None) -> FastAPI:
+def create_app(engine: Door, settings: Settings = _USUAL, visitors: Visitors | None = None) -> FastAPI:
     """The application in front of a spawned engine, which it connects, and closes when it ends.
 
     ``visitors`` are those who will be connected, to be counted.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .reload.composite_engine import Door
 
-PORTS = 100  # that are tried one after the other where nobody asked for one
+_PORTS = 100  # that are tried one after the other where nobody asked for one
 INTERRUPTED = 130
 EXPOSED = """\
 gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
@@ -201,7 +201,7 @@ def server_of(door: Door, chosen: Settings) -> uvicorn.Server:
 
 def _listener(chosen: Settings) -> socket.socket:
     """The socket; on another port than the chosen one only where that is taken and nobody asked for it."""
-    ports = range(chosen.port, min(chosen.port + PORTS, 65536)) if chosen.next_port else [chosen.port]
+    ports = range(chosen.port, min(chosen.port + _PORTS, 65536)) if chosen.next_port else [chosen.port]
     family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
     taken: OSError | None = None
     for port in ports:

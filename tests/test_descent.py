@@ -31,7 +31,7 @@ SLIDE = ["0.468723958333333", "0.402643048321759", "0.3471167281037", "0.3004591
 @pytest.fixture(autouse=True)
 def on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits here, so that both ways are gone to their end."""
-    monkeypatch.setattr(descent, "SECONDS", 60.0)
+    monkeypatch.setattr(descent, "_SECONDS", 60.0)
 
 
 def ask(op: str, wrt: str = "input", of: str = "y", **more: Any) -> Any:

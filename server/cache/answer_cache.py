@@ -14,7 +14,7 @@ from ..protocol.question import Question
 from ..reload.composite_engine import Door
 from ..supervisor.engine import Answer
 
-KEPT = 32 * 2**20  # bytes of columns
+_KEPT = 32 * 2**20  # bytes of columns
 HEADER = 8192  # bytes that a header takes, more or less
 
 Gone = Callable[[], Awaitable[bool]]
@@ -31,7 +31,7 @@ class Flight:
 class Answers:
     """What the engine says, by op, device and question. A failure is not kept: it may go better the next time."""
 
-    def __init__(self, engine: Door, kept: int = KEPT) -> None:
+    def __init__(self, engine: Door, kept: int = _KEPT) -> None:
         self._engine = engine
         self._room = kept
         self._kept: OrderedDict[str, Answer] = OrderedDict()

@@ -14,15 +14,15 @@ from ..reload.composite_engine import Door
 from ..url.address import default
 from .answer_cache import present
 
-POINTS = 81
+_POINTS = 81
 CURVES = ("x", "forward", "analytical")
-KEPT = 2048  # small pictures
+_KEPT = 2048  # small pictures
 MEASURING, UNSOLVED = "measuring", "not called yet"
 # Seconds a page waits for the next card, so that one Function that hangs holds up none, and for all of them.
-NEXT, ALL = 2.0, 10.0
+_NEXT, _ALL = 2.0, 10.0
 OWN = 0.8  # the latter for a visitor's own, which may be many, and whose arguments must be found first
 
-Op = dict[str, Any]
+_Op = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,19 @@ class Thumbnails:
     asked for in the background.
     """
 
-    def __init__(self, engine: Door, patience: float = 60.0, following: float = NEXT, altogether: float = ALL) -> None:
+    def __init__(
+        self, engine: Door, patience: float = 60.0, following: float = _NEXT, altogether: float = _ALL
+    ) -> None:
         self._engine = engine
         self._patience = patience
         self._following = following
         self._altogether = altogether
         self._kept: dict[str, Thumbnail] = {}
-        self._due: dict[str, Op] = {}  # by digest, what is asked for
+        self._due: dict[str, _Op] = {}  # by digest, what is asked for
         self._drawing: asyncio.Task[None] | None = None
         self._came = monotonic()  # when the last one did
 
-    async def of(self, ops: dict[str, Op]) -> dict[str, dict[str, Any]]:
+    async def of(self, ops: dict[str, _Op]) -> dict[str, dict[str, Any]]:
         """By op name: ``x``, ``forward`` and ``analytical`` (None at gaps), and the ``word`` of the verdict.
 
         An op that is not drawn in time has no curves and the word ``MEASURING``; one that is drawn anew keeps what it
@@ -66,7 +68,7 @@ class Thumbnails:
             with suppress(asyncio.CancelledError, EngineBusy):
                 await self._drawing
 
-    async def _draw_soon(self, wanted: dict[str, Op]) -> None:
+    async def _draw_soon(self, wanted: dict[str, _Op]) -> None:
         """Return when all of them are drawn, or it takes too long; raises what ``Engine.answer`` raises."""
         self._due = dict(wanted)  # what was due of code that is no longer there is of no interest
         if self._due and (self._drawing is None or self._drawing.done()):
@@ -93,13 +95,13 @@ class Thumbnails:
 
     def _keep(self, digest: str, drawn: Thumbnail) -> None:
         self._kept[digest] = drawn
-        while len(self._kept) > KEPT:
+        while len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
 
-    async def _draw(self, op: Op) -> Thumbnail:
+    async def _draw(self, op: _Op) -> Thumbnail:
         try:
             whole = await self._engine.op(op["name"])
-            answer = await self._engine.answer(replace(default(whole).question, count=POINTS))
+            answer = await self._engine.answer(replace(default(whole).question, count=_POINTS))
         except Unsolved as unsolved:
             return Thumbnail(_without_curves(UNSOLVED) | {"said": unsolved.told["sentence"]})
         except (BadQuestion, EngineFault, NoOp):  # the op's own page says what is wrong

@@ -15,7 +15,7 @@ from ..protocol.question import Element
 from ..protocol.source_digest import build
 from .output_shapes import Shape, output_shapes
 
-MOST_ELEMENTS = 256
+_MOST_ELEMENTS = 256
 
 
 def catalogue() -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def first_looked_at(op: Op, shapes: list[Shape]) -> tuple[Element, Element]:
 def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
     outputs = list(zip(op.outputs, shapes, strict=True))
     wrt, of = first_looked_at(op, shapes)
-    swept = [name for each in op.inputs for name in _elements(each.name, each.shape)][:MOST_ELEMENTS]
+    swept = [name for each in op.inputs for name in _elements(each.name, each.shape)][:_MOST_ELEMENTS]
     return {
         "name": op.name,
         "title": op.title,
@@ -83,7 +83,7 @@ def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
         "of": {"name": of.name, "index": list(of.index)},
         "elements": {
             "wrt": swept + [each.name for each in op.parameters if each.kind == "float"],
-            "of": [name for output in outputs for name in _elements(*output)][:MOST_ELEMENTS],
+            "of": [name for output in outputs for name in _elements(*output)][:_MOST_ELEMENTS],
         },
     }
 

@@ -15,7 +15,7 @@ from ...ops import Op
 
 Shape = tuple[int, ...]
 
-PATIENCE = 5.0  # seconds for one op
+_PATIENCE = 5.0  # seconds for one op
 
 
 def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
@@ -69,9 +69,9 @@ def _in_a_child(ops: list[Op]) -> Iterator[tuple[str, list[Shape]]]:
 
 def _lines(pipe: int) -> Iterator[bytes]:
     """The lines that come through ``pipe`` before its end, none of them later than it has patience for."""
-    text, until = b"", monotonic() + PATIENCE
+    text, until = b"", monotonic() + _PATIENCE
     while select([pipe], [], [], max(0.0, until - monotonic()))[0] and (more := os.read(pipe, 65536)):
         *lines, text = (text + more).split(b"\n")
         if lines:
             yield from lines
-            until = monotonic() + PATIENCE
+            until = monotonic() + _PATIENCE

@@ -11,8 +11,10 @@ from ..html.social_tags import Social
 from ..url.numbers import BadQuery
 from .pair_query import SIDES, Op, Words, check, named
 
-TITLE = "Two Functions side by side"
-SAID = "Choose two Functions, or one twice: their curves stand side by side, on the same axes, under the same controls."
+_TITLE = "Two Functions side by side"
+_SAID = (
+    "Choose two Functions, or one twice: their curves stand side by side, on the same axes, under the same controls."
+)
 # Pairs that tell something, by name, as far as there are such ops.
 SUGGESTED = (
     ("clamp_with_grad", "clamp_with_grad_that_works", "one forward, and two answers to what lies outside the range"),
@@ -34,13 +36,13 @@ def choice(ops: Mapping[str, Op], given: Words, base: str) -> dict[str, Any]:
         raise BadQuery(f"{over[0]} is for two ops, and none is named; choose them with left=… and right=….")
     check(chosen, given)
     return {
-        "title": TITLE,
-        "said": SAID,
+        "title": _TITLE,
+        "said": _SAID,
         "groups": shelved(list(ops.values())),
         "chosen": {side: given.get(side, "") for side in SIDES},
         "kept": dict(_kept(chosen, given)),
         "suggested": list(_suggested(ops, chosen)),
-        "social": Social(f"{base}/compare", TITLE, SAID, "noindex, follow"),
+        "social": Social(f"{base}/compare", _TITLE, _SAID, "noindex, follow"),
     }
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from ..url.address import default, extents, texts
 from .pair_query import SIDES, Op, Pair, Words
 
-FIRST, HELD, ELEMENT, SENT, PRECISION = "first", "held", "element", "sent", "precision"
-GRAD_OUTPUTS = (-3.0, 3.0)
+_FIRST, _HELD, _ELEMENT, SENT, _PRECISION = "first", "held", "element", "sent", "precision"
+_GRAD_OUTPUTS = (-3.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Control:
     word: str
     kind: str
     usual: str
-    role: str = FIRST
+    role: str = _FIRST
     hint: str = ""
     extent: tuple[float, float] | None = None
     choices: tuple[str, ...] = ()
@@ -93,17 +93,17 @@ def _idle(control: Control, pair: Pair) -> Control:
 def _declared(op: Op, dtypes: tuple[str, ...]) -> Iterator[Control]:
     """What an op by itself has fields for, but for those that always stand for both sides."""
     usual, spans = texts(default(op)), extents(op)
-    yield Control("grad_output", "float", usual["grad_output"], SENT, extent=GRAD_OUTPUTS)
+    yield Control("grad_output", "float", usual["grad_output"], SENT, extent=_GRAD_OUTPUTS)
     for each in op["parameters"]:
         name, kind = each["name"], each["kind"]
         choices = ("true", "false") if kind == "switch" else tuple(each["choices"])
-        yield Control(name, kind, usual[name], FIRST, each["description"], spans.get(name), choices)
+        yield Control(name, kind, usual[name], _FIRST, each["description"], spans.get(name), choices)
     yield from _elements(op, usual)
     for each in (each for each in op["inputs"] if each["values"]):
         name, columns = each["name"], each["shape"][-1] if each["shape"] else 1
         kind, extent = ("list", None) if each["shape"] else ("float", spans[name])
-        yield Control(name, kind, usual[name], HELD, _held(each), extent, columns=columns)
-    yield Control("dtype", "choice", usual["dtype"], PRECISION, choices=dtypes)
+        yield Control(name, kind, usual[name], _HELD, _held(each), extent, columns=columns)
+    yield Control("dtype", "choice", usual["dtype"], _PRECISION, choices=dtypes)
 
 
 def _elements(op: Op, usual: dict[str, str]) -> Iterator[Control]:
@@ -114,7 +114,7 @@ def _elements(op: Op, usual: dict[str, str]) -> Iterator[Control]:
         choices = tuple(each for each in op["elements"][word] if each not in least)
         lesser = tuple(each for each in op["elements"][word] if each in least)
         if len(choices) + len(lesser) > 1:
-            yield Control(word, "element", usual[word], ELEMENT, hint, choices=choices, lesser=lesser)
+            yield Control(word, "element", usual[word], _ELEMENT, hint, choices=choices, lesser=lesser)
 
 
 def _held(each: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from .pair_query import canonical as address_of
 from .source_diff import listings
 
 ITSELF = ("the left one", "the right one")
-PLAIN = (*RANGE, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty when nothing is said
+_PLAIN = (*RANGE, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty when nothing is said
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def page(both: Both, device: dict[str, Any], base: str) -> dict[str, Any]:
     said, document = both.said, both.document()
     fields = controls(both.ops, both.pair, said, tuple(DTYPES))
     layout = both.pair.left.layout
-    usual = dict.fromkeys(SIDES, "") | {each.name: each.usual for each in fields.every} | dict.fromkeys(PLAIN, "")
+    usual = dict.fromkeys(SIDES, "") | {each.name: each.usual for each in fields.every} | dict.fromkeys(_PLAIN, "")
     words = " ".join(both.words[:2]) or f"What differs between {both.ops[0]['title']} and {both.ops[1]['title']}."
     return {
         "device": device,
@@ -98,7 +98,7 @@ def page(both: Both, device: dict[str, Any], base: str) -> dict[str, Any]:
         "told": both.words,
         "swapped": both.swapped,
         "controls": fields,
-        "values": {name: said.get(name, "") for name in PLAIN} | {"layout": layout, "order": said.get("order", "1")},
+        "values": {name: said.get(name, "") for name in _PLAIN} | {"layout": layout, "order": said.get("order", "1")},
         "usual": usual | {"layout": LAYOUTS[0], "order": "1"},
         "ends": _ends(both.pair),
         "theme": both.pair.left.theme,

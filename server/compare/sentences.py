@@ -13,11 +13,11 @@ from ..documents.nouns import Nouns, nouns
 from ..documents.typography import number, telling
 from ..protocol.frames import Frame
 
-FEW = 0.5  # of the x: where two dtypes have less in common, it is said how many
-MOST = 3  # stretches that are named one by one
+_FEW = 0.5  # of the x: where two dtypes have less in common, it is said how many
+_MOST = 3  # stretches that are named one by one
 TIED = 1 - 1e-6  # of the largest difference: as large
 
-Row = tuple[float, float, float]  # x, and what stands there on the left and on the right
+_Row = tuple[float, float, float]  # x, and what stands there on the left and on the right
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class End:
 
 
 @dataclass(frozen=True)
-class Found:
+class _Found:
     """A column of both answers: the rows that were compared, and whether they differ, row by row."""
 
-    rows: list[Row]
+    rows: list[_Row]
     apart: list[bool]
 
 
@@ -49,7 +49,7 @@ def said(left: Frame, right: Frame, names: tuple[str, str]) -> list[str]:
     swept = headers[0]["wrt"] if headers[0]["wrt"] == headers[1]["wrt"] else "x"
     marks = sorted(mark["x"] for header in headers for mark in header["marks"])
     ends = sorted(end for header in headers for interval in header["verdict"]["intervals"] for end in interval)
-    few = shared < FEW * min(len(each["x"]) for each in columns)
+    few = shared < _FEW * min(len(each["x"]) for each in columns)
     at = f" at the {shared} values of {swept} that both have" if few else ""
     told = _Told(swept, nouns(headers[0]), names, headers, marks, ends, at)
     return [told.forward(columns), told.backward(columns), *told.law(), told.verdicts()]
@@ -105,13 +105,13 @@ class _Told:
             return f"The verdict is the same, “{words[0]}”."
         return f"The verdicts are “{words[0]}” for {self.names[0]} and “{words[1]}” for {self.names[1]}."
 
-    def _compared(self, columns: Any, name: str, hidden: list[set[int]]) -> Found:
+    def _compared(self, columns: Any, name: str, hidden: list[set[int]]) -> _Found:
         rows = list(_common(columns, name, hidden))
         atol = max(self._tolerance("atol")) if name == "analytical" else 0.0
         rtol = max(self._tolerance("rtol"))
         sizes = [abs(value) for _, *pair in rows for value in pair if math.isfinite(value)]
         least = max(atol, rtol * max(sizes, default=0.0))
-        return Found(rows, [not _equal(one, other, least) for _, one, other in rows])
+        return _Found(rows, [not _equal(one, other, least) for _, one, other in rows])
 
     def _tolerance(self, name: str) -> list[float]:
         return [header["tolerance"][name] for header in self.headers if header["tolerance"]] or [0.0]
@@ -120,9 +120,9 @@ class _Told:
         start, stop = self.headers[0]["start"], self.headers[0]["stop"]
         return f" from {telling(start, stop - start)} to {telling(stop, stop - start)}"
 
-    def _where(self, found: Found) -> str:
+    def _where(self, found: _Found) -> str:
         stretches = list(self._stretches(found))
-        if len(stretches) > MOST:
+        if len(stretches) > _MOST:
             low, high = stretches[0][0].x, stretches[-1][1].x
             return f"in {len(stretches)} stretches between {self._x(low)} and {self._x(high)}"
         return _listed([self._stretch(*each) for each in stretches])
@@ -140,7 +140,7 @@ class _Told:
             return f"for {self.swept} {'≥' if low.included else '>'} {self._x(low.x)}"
         return f"for {self._x(low.x)} {'≤' if low.included else '<'} {self.swept}{below}"
 
-    def _stretches(self, found: Found) -> Iterator[tuple[End, End]]:
+    def _stretches(self, found: _Found) -> Iterator[tuple[End, End]]:
         """From where to where the rows differ; one row alone is a point."""
         first = None
         for i, differs in enumerate([*found.apart, False]):
@@ -152,7 +152,7 @@ class _Told:
                 yield (End(found.rows[first][0], True),) * 2 if alone else (low, high)
                 first = None
 
-    def _end(self, found: Found, last: int, beyond: int) -> End:
+    def _end(self, found: _Found, last: int, beyond: int) -> End:
         """Where a stretch ends whose last row this is: at a special point, else at the first row beyond it."""
         x = found.rows[last][0]
         if not 0 <= beyond < len(found.rows):
@@ -162,7 +162,7 @@ class _Told:
         at = next((mark for mark in self.marks if low <= mark <= high), next(between, found.rows[beyond][0]))
         return End(at, at == x)
 
-    def _example(self, found: Found, where: str, verb: str) -> str:
+    def _example(self, found: _Found, where: str, verb: str) -> str:
         """What stands at one of the rows that differ most: the one whose x is shortest to write, well inside."""
         ends = [end for stretch in self._stretches(found) for end in stretch]
         outside = {self._x(end.x) for end in ends if not end.included}
@@ -173,7 +173,7 @@ class _Told:
         widest = [row for row in finite if abs(row[1] - row[2]) >= TIED * most] or apart
         edges = [end.x for end in ends]
 
-        def clumsiness(row: Row) -> tuple[bool, int, float]:
+        def clumsiness(row: _Row) -> tuple[bool, int, float]:
             within = abs(row[0] - edges[nearest(edges, row[0])])
             return row[0] in self.marks or not within, len(self._x(row[0])), -within
 
@@ -191,7 +191,7 @@ class _Told:
         return telling(x, self.headers[0]["stop"] - self.headers[0]["start"])
 
 
-def _common(columns: Any, name: str, hidden: list[set[int]]) -> Iterator[Row]:
+def _common(columns: Any, name: str, hidden: list[set[int]]) -> Iterator[_Row]:
     """The rows of those x that both answers have once, but for the hidden ones."""
     places = []
     for each, rows in zip(columns, hidden, strict=True):

@@ -45,10 +45,10 @@ def docstrings(source: str) -> dict[int, Docstring]:
     return found
 
 
-Rows = list[tuple[int | None, int | None, bool]]
+_Rows = list[tuple[int | None, int | None, bool]]
 
 
-def rows(left: str, right: str) -> Rows:
+def rows(left: str, right: str) -> _Rows:
     """Of every row the lines that stand in it, counted from 1, and whether they are the same; None is no line.
 
     Of a docstring only its first line stands in a row, and is the same as that of any other.

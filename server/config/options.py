@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 LOGS = ("off", "text", "json")
 FORMATS = ("text", "json", "junit")
-OWN, RUN, WHERE, WHO = GROUPS = (
+_OWN, _RUN, _WHERE, WHO = GROUPS = (
     "Functions of your own",
     "How they are run",
     "Where it is served",
@@ -23,7 +23,7 @@ LEAST_MEMORY = 512  # MiB; with the X-ray and torch.compile a worker comes to 30
 SOURCE = re.compile(
     r"\*|'self'|'none'|https?:|(https?://)?(?!(?:self|none)$)(\*\.)?[a-z0-9.-]+(:(\d{1,5}|\*))?", re.IGNORECASE
 )
-NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
+_NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
 
 
 class BadSetting(ValueError):
@@ -37,7 +37,7 @@ class Option:
     read: Callable[[str], Any]
     help: str
     metavar: str
-    group: str = WHERE
+    group: str = _WHERE
 
 
 def host(text: str) -> str:
@@ -45,7 +45,7 @@ def host(text: str) -> str:
     return text
 
 
-def whole(least: int, most: int) -> Callable[[str], int]:
+def _whole(least: int, most: int) -> Callable[[str], int]:
     """A reader of whole numbers between two."""
 
     def read(text: str) -> int:
@@ -63,7 +63,7 @@ def memory(text: str) -> int:
     return int(text)
 
 
-def seconds(text: str) -> float:
+def _seconds(text: str) -> float:
     """A time of an hour at most."""
     try:
         given = float(text)
@@ -90,7 +90,7 @@ def url(text: str) -> str:
 def names(text: str) -> tuple[str, ...]:
     """Host names as they are compared."""
     found = tuple(name.lower().rstrip(".") for name in re.split(r"[\s,]+", text) if name)
-    if not found or not all(NAME.fullmatch(name) for name in found):
+    if not found or not all(_NAME.fullmatch(name) for name in found):
         raise BadSetting("must be a host name like loupe.example.org, or *.example.org, without scheme and port")
     return found
 
@@ -129,7 +129,7 @@ def token(text: str) -> str:
     return text
 
 
-def page(text: str) -> str:
+def _page(text: str) -> str:
     """The name of a file that can be written."""
     if not text or text.endswith(("/", os.sep)) or os.path.isdir(text):
         raise BadSetting("must be the name of a file, like report.html")
@@ -159,40 +159,44 @@ def proxies(text: str) -> str:
 
 
 OPTIONS = {
-    "check": Option(switch, "no server: report on the Functions in the terminal; exit code 1 if one is wrong", "", OWN),
-    "format": Option(one_of(FORMATS), "of that report: text, json or junit (default: text)", "FORM", OWN),
+    "check": Option(
+        switch, "no server: report on the Functions in the terminal; exit code 1 if one is wrong", "", _OWN
+    ),
+    "format": Option(one_of(FORMATS), "of that report: text, json or junit (default: text)", "FORM", _OWN),
     "allow": Option(
         listed,
         "a Function that may differ without failing the check, or NAME:CHECK, one check of it that may fail, such as"
         " Mine:SECOND-ORDER; may be repeated",
         "NAME",
-        OWN,
+        _OWN,
     ),
-    "save_html": Option(page, "no server: write the report as one page that needs no other file", "FILE", OWN),
-    "open": Option(switch, "open the browser", "", OWN),
-    "token": Option(token, "what a change is asked for with (default: a new random one)", "TEXT", OWN),
+    "save_html": Option(_page, "no server: write the report as one page that needs no other file", "FILE", _OWN),
+    "open": Option(switch, "open the browser", "", _OWN),
+    "token": Option(token, "what a change is asked for with (default: a new random one)", "TEXT", _OWN),
     "deadline": Option(
-        seconds, "how long a Function may take for one section (default: 10; 5 with --public)", "S", RUN
+        _seconds, "how long a Function may take for one section (default: 10; 5 with --public)", "S", _RUN
     ),
-    "loading": Option(seconds, "how long your file may take to be imported (default: 30; the gallery: 120)", "S", RUN),
+    "loading": Option(
+        _seconds, "how long your file may take to be imported (default: 30; the gallery: 120)", "S", _RUN
+    ),
     "memory": Option(
         memory,
         f"MiB a worker may hold, {LEAST_MEMORY} at least; 0: no bound (default: 4096 for your own; the gallery: 0)",
         "MIB",
-        RUN,
+        _RUN,
     ),
     "host": Option(host, "the address to listen on (default: 127.0.0.1)", "ADDRESS"),
-    "port": Option(whole(0, 65535), "the port; 0 takes a free one (default: 8000, or the next with a TARGET)", "N"),
+    "port": Option(_whole(0, 65535), "the port; 0 takes a free one (default: 8000, or the next with a TARGET)", "N"),
     "url": Option(url, "the address people use, for links that leave the site", "URL"),
     "name": Option(names, "another host name it answers to; may be repeated", "NAME"),
     "log": Option(one_of(LOGS), "a line for each request: off, text or json (default: off)", "FORM"),
-    "cache": Option(whole(0, 65536), "MiB of answers kept as they were sent (default: 64)", "MIB"),
+    "cache": Option(_whole(0, 65536), "MiB of answers kept as they were sent (default: 64)", "MIB"),
     "frame_ancestors": Option(
         sources, "who may embed its figures (default: *, everybody; 'self' with a TARGET)", "SOURCES", WHO
     ),
     "public": Option(switch, "strangers ask: a shorter deadline, and no metrics for them", "", WHO),
     "requests_per_peer": Option(
-        whole(0, 65535),
+        _whole(0, 65535),
         "requests of one address answered at once; 0: no bound (default: 64; 32 with --public)",
         "N",
         WHO,

@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 
 from .options import FORMATS, GROUPS, LOGS, OPTIONS, BadSetting, listed, names, switch
 
-DEADLINE = 10.0  # seconds a Function may take for one section
+_DEADLINE = 10.0  # seconds a Function may take for one section
 LOADING = 120.0  # and its file for being imported
 REQUESTS = 64  # of one address, answered at once
 PUBLIC = {"deadline": 5.0, "requests_per_peer": 32}  # where strangers ask; 32 fill half the queue of the engine
-OWN = {"memory": 4096, "loading": 30.0, "frame_ancestors": "'self'", "next_port": True}  # of the visitor's Functions
-EXAMPLES = """\
+_OWN = {"memory": 4096, "loading": 30.0, "frame_ancestors": "'self'", "next_port": True}  # of the visitor's Functions
+_EXAMPLES = """\
 examples:
   gradloupe                                      the gallery
   gradloupe my_ops.py                            every Function of a file, live: save it, and the curves move
@@ -46,7 +46,7 @@ class Settings:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    deadline: float = DEADLINE
+    deadline: float = _DEADLINE
     url: str = ""
     names: tuple[str, ...] = ()
     frame_ancestors: str = "*"
@@ -90,7 +90,7 @@ def settings(arguments: Sequence[str], environment: Mapping[str, str], version: 
     if chosen.get("public"):
         chosen = PUBLIC | chosen
     if chosen["targets"]:
-        chosen = OWN | {"token": secrets.token_hex(16), "next_port": "port" not in chosen} | chosen
+        chosen = _OWN | {"token": secrets.token_hex(16), "next_port": "port" not in chosen} | chosen
     chosen["names"] = chosen.pop("name", ())
     _check(Settings(**chosen), given)
     return Settings(**chosen)
@@ -122,7 +122,7 @@ def _parser(version: str) -> argparse.ArgumentParser:
         usage="gradloupe [TARGET ...] [options]",
         description="A loupe for gradients: see what custom torch.autograd.Functions compute,\n"
         "in the browser, in the terminal (--check) or as a page (--save-html).",
-        epilog=EXAMPLES,
+        epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

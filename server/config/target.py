@@ -16,13 +16,13 @@ from pkgutil import iter_modules
 
 from ..protocol.suggest import meant
 
-MOST_FILES, MOST_BYTES = 300, 2**20
+_MOST_FILES, MOST_BYTES = 300, 2**20
 BASE = "Function"
 
 
 def defining(folder: Path) -> Path | None:
     """The first file in a folder, or below, that defines a class which inherits from ``Function``; None without one."""
-    return next((path for path in islice(_files(folder), MOST_FILES) if _defines_one(path)), None)
+    return next((path for path in islice(_files(folder), _MOST_FILES) if _defines_one(path)), None)
 
 
 def _files(folder: Path) -> Iterator[Path]:

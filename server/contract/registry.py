@@ -25,7 +25,7 @@ from .checks.unused_outputs import SILENT
 from .examination.probe import Check, Found, Level, Probe
 from .examination.session import Examined
 
-FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
+_FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
     ("How it is written", (*DECLARED, *NAMES)),
     ("What forward returns", (*EDITED, *OUTPUTS)),
     ("What backward returns", REFUSED),
@@ -39,17 +39,17 @@ FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
     ("torch's own checkers", CHECKERS),
 )
 # Seconds for all checks, and for one of them.
-ALL, ONE = 4.0, 1.5
+_ALL, _ONE = 4.0, 1.5
 HANGS = "the Function was not back"
-SLOW = f"more than {ONE:g} s would be needed"
+SLOW = f"more than {_ONE:g} s would be needed"
 # A call that runs so many times longer than the first did will not come back.
-TIMES = 30
+_TIMES = 30
 LATE_NOW = "the Function takes too long for all checks"
 
 
 def checks(at: Examined) -> tuple[Check, ...]:
     """A row of every check that could be made, and one that says which could not. Raises nothing a Function raises."""
-    until, missed = timing.now() + ALL, dict[str, list[str]]()
+    until, missed = timing.now() + _ALL, dict[str, list[str]]()
     rows = tuple(_all(at, until, missed))
     return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
 
@@ -60,7 +60,7 @@ def _not_made(why: str, ids: list[str]) -> Check:
 
 
 def _all(at: Examined, until: float, missed: dict[str, list[str]]) -> Iterator[Check]:
-    for family, probes in FAMILIES:
+    for family, probes in _FAMILIES:
         for probe in probes:
             found = _found(at, probe, until)
             if isinstance(found, str):
@@ -78,11 +78,11 @@ def _found(at: Examined, probe: Probe, until: float) -> list[Found] | str:
     if left <= 0:
         return LATE_NOW
     try:
-        with within(min(left, ONE)):
+        with within(min(left, _ONE)):
             return at.lacks(probe.needs) or list(probe.ask(at)) or [Found("fine", probe.fine)]
     except TookTooLong as error:
-        stuck = error.running > max(ONE / 2, TIMES * at.first.seconds)
-        return f"{HANGS} after {ONE:g} s" if stuck else SLOW if left > ONE else LATE_NOW
+        stuck = error.running > max(_ONE / 2, _TIMES * at.first.seconds)
+        return f"{HANGS} after {_ONE:g} s" if stuck else SLOW if left > _ONE else LATE_NOW
     except Exception as error:  # noqa: BLE001 whatever the Function raises in an odd place
         seen = f"While this was looked at, the Function raised {said(error)}."
         return [Found("warning", seen, line=at.source.line_of(error))]

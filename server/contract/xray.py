@@ -49,14 +49,14 @@ def raw(at: Examined) -> tuple[Raw, ...]:
 
 
 # What torch.autograd.grad, and so gradcheck, imports for a grad_output (sympy with it), and forward mode for its rules.
-LATE = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
+_LATE = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
 # What torch.func.grad imports once a Function has got so far.
 BY_FUNC = ("torch._dynamo",)
 
 
-def load(function: type[torch.autograd.Function]) -> None:
+def _load(function: type[torch.autograd.Function]) -> None:
     """Load what this Function will need; a second time that takes nothing."""
-    for name in (*LATE, *(BY_FUNC if has_setup(function) else ())):
+    for name in (*_LATE, *(BY_FUNC if has_setup(function) else ())):
         import_module(name)
 
 
@@ -94,7 +94,7 @@ def contract(section: Section, reach: tuple[float, float] | None = None, compile
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
     until = timing.now() + COMPILING
     with undisturbed(), warnings.catch_warnings(action="ignore"), silenced():
-        load(section.op.function)
+        _load(section.op.function)
         at = Examined(section, _call(section, reach), reach or domain)
         rows = checks(at)
         given = badges(at.section, at.call, until if compiled else min(until, timing.now() + BADGES), compiled)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 CHECKS = ("id", "family", "level", "title", "seen", "torch", "advice", "line", "document", "element")
 THINGS = ("function", "part", "name", "kind", "shape", "dtype", "bytes", "value")
@@ -20,7 +20,7 @@ def listed(header: dict[str, Any]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in names}
 
 
-def _things(header: dict[str, Any]) -> Iterator[Row]:
+def _things(header: dict[str, Any]) -> Iterator[_Row]:
     """What went into the Functions of a call, what they hold, and what came out at either end."""
     for function in header["functions"]:
         for one in function["arguments"]:
@@ -35,7 +35,7 @@ def _things(header: dict[str, Any]) -> Iterator[Row]:
                 yield from _row(function, part.removesuffix("s"), one["name"], one["thing"])
 
 
-def _row(function: Row, part: str, name: str, thing: Row | None) -> Iterator[Row]:
+def _row(function: _Row, part: str, name: str, thing: _Row | None) -> Iterator[_Row]:
     if thing is not None:
         shape = "" if thing["shape"] is None else "x".join(map(str, thing["shape"]))
         yield {

@@ -14,9 +14,9 @@ from ..protocol.frames import Frame
 from .json_document import columns_of
 
 DIGITS = 8  # of a value, beyond what its column has in common
-FEW = 3  # of an error bound
-MOST = 17
-FINEST = 1e-9  # of the range: how finely x is told
+_FEW = 3  # of an error bound
+_MOST = 17
+_FINEST = 1e-9  # of the range: how finely x is told
 
 
 def script(document: dict[str, Any]) -> Markup:
@@ -39,7 +39,7 @@ def packed(answer: Frame, address: str) -> dict[str, Any]:
 def _rounded(name: str, column: list[Any] | None) -> list[Any] | None:
     if not column or name in ("x", "status"):
         return column
-    digits = FEW if name == "error" else min(MOST, DIGITS + _common(column))
+    digits = _FEW if name == "error" else min(_MOST, DIGITS + _common(column))
     form = f".{digits}g"
     return [float(format(value, form)) if math.isfinite(value) else None for value in column]
 
@@ -53,7 +53,7 @@ def _apart(xs: list[float], places: int) -> list[float]:
 
 def _decimals(span: float) -> int:
     """After how many decimals ``x`` is told finely enough."""
-    return math.ceil(-math.log10(max(span * FINEST, math.ulp(0.0))))
+    return math.ceil(-math.log10(max(span * _FINEST, math.ulp(0.0))))
 
 
 def _common(values: Iterable[float]) -> int:

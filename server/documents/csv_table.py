@@ -11,7 +11,7 @@ from ..protocol.question import named
 from .columns import listed
 from .json_document import COLUMNS
 
-Columns = Mapping[str, Any]
+_Columns = Mapping[str, Any]
 
 # The axes of what is a map, whose other columns have one row for each point of it.
 AXES = {"map": ("x", "grad_output"), "surface": ("x", "y")}
@@ -38,13 +38,13 @@ def table(answer: Frame) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _long(columns: Columns, across: str, up: str) -> Columns:
+def _long(columns: _Columns, across: str, up: str) -> _Columns:
     """A map as one row a point, each with its own place on both axes."""
     pairs = list(product(columns[up], columns[across]))
     return {**columns, across: [x for _, x in pairs], up: [y for y, _ in pairs]}
 
 
-def _by_name(columns: Columns, header: Mapping[str, Any]) -> Columns:
+def _by_name(columns: _Columns, header: Mapping[str, Any]) -> _Columns:
     """A Jacobian whose cells are called by their elements."""
     sides = {"row": header["rows"], "column": header["across"]}
     return {**columns} | {name: named(each["name"], each["shape"], columns[name]) for name, each in sides.items()}

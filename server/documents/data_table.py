@@ -9,7 +9,7 @@ from .beside_poles import nearest
 from .nouns import nouns
 from .typography import fixed, number
 
-CELLS = 20
+_CELLS = 20
 GAPS = {
     "nan": "not a number",
     "+inf": "+∞",
@@ -33,7 +33,7 @@ def tabled(answer: dict[str, Any]) -> Table:
     """The curves of ``answer``, a document: at evenly spaced points, and at every mark."""
     xs, marks = answer["columns"]["x"], [mark["x"] for mark in answer["marks"]]
     start, span = answer["start"], answer["stop"] - answer["start"]
-    wanted = [start + cell / CELLS * span for cell in range(CELLS + 1)] + marks
+    wanted = [start + cell / _CELLS * span for cell in range(_CELLS + 1)] + marks
     rows = sorted({nearest(xs, x) for x in wanted}) if xs else []
     poles = {nearest(xs, mark["x"]) for mark in answer["marks"] if mark["kind"] == "pole"}
     reader = _Reader(answer, poles)

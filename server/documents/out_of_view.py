@@ -8,7 +8,7 @@ from typing import Any
 
 from ..url.numbers import LARGEST
 
-FAR = 3  # as many times the range away, and what is drawn now no longer fits in
+_FAR = 3  # as many times the range away, and what is drawn now no longer fits in
 
 
 def beyond(answer: dict[str, Any]) -> tuple[float, float] | None:
@@ -25,7 +25,7 @@ def beyond(answer: dict[str, Any]) -> tuple[float, float] | None:
         return None
     away, at, right = min(ends)
     more = max((stop - start) / 2, abs(at) / 2)
-    far = away > FAR * (stop - start)
+    far = away > _FAR * (stop - start)
     low, high = (at - more if far else start, at + more) if right else (at - more, at + more if far else stop)
     low, high = max(low, -LARGEST), min(high, LARGEST)
     return _tidy(low, high - low), _tidy(high, high - low)

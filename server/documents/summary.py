@@ -14,38 +14,38 @@ from .beside_poles import beside, cut, nearest
 from .nouns import nouns
 from .typography import apart, number, powers, prose, telling
 
-MOST = 24
+_MOST = 24
 STRUCTURES = {
     "together": "All points went through the Function in one call.",
     "one by one": "The Function was called once for each point.",
 }
-CODE = re.compile(
+_CODE = re.compile(
     r"(\.backward\(\)|@\w+|\b(?:torch|ctx)(?:\.\w+)+"
     r"|(?<!double )(?<!Double )\b(?:forward|backward|grad_\w+(?:\[[\d,]+\])?|None)(?!\w))",
     re.ASCII,
 )
-Numbers = list[float | None]
+_Numbers = list[float | None]
 
 
 def coded(text: str) -> Markup:
     """A sentence of the judge for the page, the names of code set as code."""
-    pieces = CODE.split(powers(prose(text)))
+    pieces = _CODE.split(powers(prose(text)))
     return Markup("").join(
         Markup("<code>{}</code>").format(piece) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
     )
 
 
 @dataclass(frozen=True)
-class Said:
+class _Said:
     """What the words of a page are made from: an answer, a document, without what is beside its poles."""
 
     answer: dict[str, Any]
-    columns: dict[str, Numbers]
+    columns: dict[str, _Numbers]
     marks: list[dict[str, Any]]
     infinite: list[float]
 
     @classmethod
-    def of_answer(cls, answer: dict[str, Any]) -> Said:
+    def of_answer(cls, answer: dict[str, Any]) -> _Said:
         """The words' view of a document of curves."""
         columns, marks = answer["columns"], answer["marks"]
         poles = [mark["x"] for mark in marks if mark["kind"] == "pole"]
@@ -64,7 +64,7 @@ def summary(answer: dict[str, Any]) -> list[str]:
     """Sentences about a document of curves, most important first."""
     if not answer["columns"]["x"]:
         return ["Nothing could be computed, so there is nothing to draw."]
-    said = Said.of_answer(answer)
+    said = _Said.of_answer(answer)
     sentences = [_range(said)]
     if not said.infinite:
         if said.columns["analytical"]:
@@ -80,7 +80,7 @@ def summary(answer: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def _range(said: Said) -> str:
+def _range(said: _Said) -> str:
     answer, span = said.answer, said.span
     wrt, of = answer["wrt"], nouns(answer).of
     if answer["order"] == 2:
@@ -126,12 +126,12 @@ class Kinks:
 
 def kinks(answer: dict[str, Any]) -> Kinks | None:
     """The marks of a document of curves; None where there is none."""
-    said = Said.of_answer(answer)
+    said = _Said.of_answer(answer)
     if not said.marks:
         return None
     jumps = any(mark["kind"] == "jump" for mark in said.marks)
     sides = ["left of it", "right of it"] if jumps else ["slope left", "slope right"]
-    rows = [_row(mark, said.span, jumps) for mark in said.marks[:MOST]]
+    rows = [_row(mark, said.span, jumps) for mark in said.marks[:_MOST]]
     return Kinks([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(said.marks) - len(rows))
 
 

@@ -6,12 +6,12 @@ import math
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = str.maketrans("-", "−")
-PLAIN = (1e-3, 1e6)  # between these sizes without a power of ten
-MOST = 17
-ALONE = re.compile(r"(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
-AFTER = re.compile(r"(\d)e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
+_PLAIN = (1e-3, 1e6)  # between these sizes without a power of ten
+_MOST = 17
+_ALONE = re.compile(r"(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
+_AFTER = re.compile(r"(\d)e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
 
 
 def typographic(text: str) -> str:
@@ -21,7 +21,7 @@ def typographic(text: str) -> str:
 
 def power(exponent: int) -> str:
     """Ten to the ``exponent``, as it is set."""
-    return f"10{str(exponent).translate(RAISED)}"
+    return f"10{str(exponent).translate(_RAISED)}"
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -33,7 +33,7 @@ def number(value: float | None, digits: int = 4) -> str:
     if value == 0:
         return "0"
     rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)
-    if PLAIN[0] <= abs(value) < PLAIN[1]:
+    if _PLAIN[0] <= abs(value) < _PLAIN[1]:
         return typographic(_bare(rounded))
     exponent = rounded.adjusted()
     text = f"{typographic(_bare(rounded.scaleb(-exponent)))}·{power(exponent)}"
@@ -44,7 +44,7 @@ def telling(value: float, span: float) -> str:
     """``value``, an end of a range as long as ``span``, with the digits that tell it from the other end."""
     ratio = abs(value) / span if span else 0.0
     digits = 3 + math.ceil(math.log10(ratio)) if 0 < ratio < math.inf else 4  # a span may overflow, a ratio underflow
-    return number(value, min(MOST, max(4, digits)))
+    return number(value, min(_MOST, max(4, digits)))
 
 
 def apart(value: float | None, other: float | None) -> str:
@@ -61,7 +61,7 @@ def fixed(value: float, step: float) -> str:
         return telling(value, step)
     whole = step * 10.0**least
     decimals = least if abs(whole - round(whole)) < 1e-6 else least + 1  # 0.015 has three
-    if decimals > 6 or abs(value) >= PLAIN[1]:
+    if decimals > 6 or abs(value) >= _PLAIN[1]:
         return telling(value, step)
     places = Decimal(1).scaleb(-max(0, decimals))
     return typographic(str(Decimal(value).quantize(places, ROUND_HALF_UP)))
@@ -69,7 +69,7 @@ def fixed(value: float, step: float) -> str:
 
 def chosen(value: float) -> str:
     """A number that somebody chose, with all of its digits."""
-    if value == 0 or PLAIN[0] <= abs(value) < PLAIN[1]:
+    if value == 0 or _PLAIN[0] <= abs(value) < _PLAIN[1]:
         return typographic(f"{Decimal(repr(float(value))).normalize():f}")
     return powers(typographic(repr(float(value)).replace(".0e", "e")))
 
@@ -86,8 +86,8 @@ def powers(text: str) -> str:
     def raised(sign: str, digits: str) -> str:
         return power(int(f"{'-' if sign else ''}{digits[:9]}"))
 
-    text = ALONE.sub(lambda found: raised(found[1], found[2]), text)
-    return AFTER.sub(lambda found: f"{found[1]}·{raised(found[2], found[3])}", text)
+    text = _ALONE.sub(lambda found: raised(found[1], found[2]), text)
+    return _AFTER.sub(lambda found: f"{found[1]}·{raised(found[2], found[3])}", text)
 
 
 def _bare(value: Decimal) -> str:

@@ -9,27 +9,27 @@ from .poles import calm, without_poles
 from .series import Numbers, Section, implied
 
 AIR = 0.11
-BEYOND = 0.5
-NOISE = 1e-9
-LEAST, MOST = 1e-290, 1e304  # plotly takes no longer range than 1.8e304
+_BEYOND = 0.5
+_NOISE = 1e-9
+_LEAST, _MOST = 1e-290, 1e304  # plotly takes no longer range than 1.8e304
 Span = tuple[float, float]
 
 
-def span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = False, natural: float = 1.0) -> Span:
+def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = False, natural: float = 1.0) -> Span:
     """The ends of the axis for ``columns``.
 
     ``zero`` keeps 0 in sight; ``natural`` is the size below a billionth of which numbers count as 0. Of what the
     columns hold beyond those that are ``quiet``, no more is shown than half as much again.
     """
-    unit = min(max(natural, LEAST), MOST)
+    unit = min(max(natural, _LEAST), _MOST)
     low, high = _within(_extent(columns) or (-unit, unit), _extent(quiet), zero)
-    low, high = max(-MOST, min(MOST, low)), max(-MOST, min(MOST, high))
-    if max(abs(low), abs(high)) <= NOISE * unit:
+    low, high = max(-_MOST, min(_MOST, low)), max(-_MOST, min(_MOST, high))
+    if max(abs(low), abs(high)) <= _NOISE * unit:
         low, high = -unit, unit
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
     size = max(abs(low), abs(high))
-    if high - low <= NOISE * size:
+    if high - low <= _NOISE * size:
         low, high = low - size / 2, high + size / 2
     air = (high - low) * AIR
     return low - air, high + air
@@ -44,7 +44,7 @@ def _within(everything: Span, quiet: Span | None, zero: bool) -> Span:
     if quiet is None:
         return everything
     low, high = (min(quiet[0], 0.0), max(quiet[1], 0.0)) if zero else quiet
-    more = BEYOND * (high - low)
+    more = _BEYOND * (high - low)
     seen = max(everything[0], low - more), min(everything[1], high + more)
     return seen if seen[0] <= seen[1] else everything
 
@@ -62,7 +62,7 @@ def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
     section, quiet = without_poles(whole), calm(whole)
     bends: Numbers = [slope for mark in section.marks if mark.bent for slope in (mark.left, mark.right)]
     seen, still = _sides(section, bends), _sides(quiet, bends)
-    low, high = span(seen.values, still.values)
+    low, high = _span(seen.values, still.values)
     rise = high - low
 
     def in_sight(column: Numbers | None) -> list[Numbers]:
@@ -72,10 +72,10 @@ def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
     values = [*seen.values, *in_sight(implied(section.word, section.columns))]
     calm_values = [*still.values, *in_sight(implied(quiet.word, quiet.columns))]
     if overlaid:
-        both = span([*values, *seen.slopes], [*calm_values, *still.slopes], zero=True)
+        both = _span([*values, *seen.slopes], [*calm_values, *still.slopes], zero=True)
         return both, both
     natural = (abs(whole.nouns.scale) or 1.0) * (rise / (whole.stop - whole.start))
-    return span(values, calm_values), span(seen.slopes, still.slopes, zero=True, natural=natural)
+    return _span(values, calm_values), _span(seen.slopes, still.slopes, zero=True, natural=natural)
 
 
 def _sides(section: Section, bends: Numbers) -> Sides:

@@ -11,11 +11,11 @@ from markupsafe import Markup, escape
 from .colours import Palette
 from .font_metrics import Face
 
-FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML, even escaped
-Value = str | float
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML, even escaped
+_Value = str | float
 
 
-def element(tag: str, attributes: Mapping[str, Value], *inside: Markup) -> Markup:
+def element(tag: str, attributes: Mapping[str, _Value], *inside: Markup) -> Markup:
     """An element; numbers are written with at most three decimals."""
     said = Markup("").join(Markup(' {}="{}"').format(name, _value(value)) for name, value in attributes.items())
     if not inside:
@@ -25,10 +25,10 @@ def element(tag: str, attributes: Mapping[str, Value], *inside: Markup) -> Marku
 
 def escaped(text: str) -> Markup:
     """``text`` as XML may hold it."""
-    return escape(FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text))
+    return escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
-def _value(value: Value) -> str:
+def _value(value: _Value) -> str:
     return value if isinstance(value, str) else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
@@ -45,11 +45,11 @@ class Pen:
     palette: Palette
 
     def draw(
-        self, tag: str, attributes: Mapping[str, Value], *inside: Markup, fill: str = "", stroke: str = ""
+        self, tag: str, attributes: Mapping[str, _Value], *inside: Markup, fill: str = "", stroke: str = ""
     ) -> Markup:
         """An element; ``fill`` and ``stroke`` are names of colours, or "none"."""
         colours = [(kind, name) for kind, name in (("fill", fill), ("stroke", stroke)) if name]
-        given: dict[str, Value] = {kind: name if name == "none" else self.palette[name] for kind, name in colours}
+        given: dict[str, _Value] = {kind: name if name == "none" else self.palette[name] for kind, name in colours}
         classes = [f"{kind[0]}-{name}" for kind, name in colours if name != "none"]
         given |= {"class": " ".join(classes)} if classes else {}
         given |= attributes
@@ -59,7 +59,7 @@ class Pen:
         self, text: str, x: float, y: float, size: float, face: Face = "text", fill: str = "ink", anchor: str = "start"
     ) -> Markup:
         """A text on the base line ``y``."""
-        said: dict[str, Value] = {"x": x, "y": y, "font-size": size}
+        said: dict[str, _Value] = {"x": x, "y": y, "font-size": size}
         said |= {"font-weight": "bold"} if face == "bold" else {}
         said |= {"font-family": FAMILIES["code"]} if face == "code" else {}
         said |= {"text-anchor": anchor} if anchor != "start" else {}

@@ -13,17 +13,17 @@ REGULAR = (
     " 58 77 75 29 29 66 56 86 75 79 60 79 69 63 61 73 68 99 69 61 69 39 34 39 84 50 50 61 63 55 63 62 35 63 63 28 28 58"
     " 28 97 63 61 63 63 41 52 39 63 59 82 59 59 52 64 34 64 84"
 )
-WIDTHS = dict(zip(map(chr, range(32, 127)), map(int, REGULAR.split()), strict=True))
-RAISED = dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 40) | {"·": 32, "⁻": 53, "−": 84, "\N{NO-BREAK SPACE}": 32}
-OTHER, WIDE = 84, 100  # beyond those, and where scripts are set on squares
-CODE = 60
+_WIDTHS = dict(zip(map(chr, range(32, 127)), map(int, REGULAR.split()), strict=True))
+_RAISED = dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 40) | {"·": 32, "⁻": 53, "−": 84, "\N{NO-BREAK SPACE}": 32}
+OTHER, _WIDE = 84, 100  # beyond those, and where scripts are set on squares
+_CODE = 60
 BOLD = 1.12
 
 
 def width(text: str, size: float, face: Face = "text") -> float:
     """The length of ``text`` in units of ``size``."""
     if face == "code":
-        return size * CODE / 100 * len(text)
+        return size * _CODE / 100 * len(text)
     return size / 100 * sum(map(_letter, text)) * (BOLD if face == "bold" else 1)
 
 
@@ -50,4 +50,4 @@ def wrapped(text: str, room: float, size: float, first: float = 0.0) -> list[str
 
 
 def _letter(sign: str) -> int:
-    return WIDTHS.get(sign) or RAISED.get(sign) or (WIDE if sign >= "⺀" else OTHER)
+    return _WIDTHS.get(sign) or _RAISED.get(sign) or (_WIDE if sign >= "⺀" else OTHER)

@@ -20,10 +20,10 @@ from .ticks import Tick
 from .traces import Layer
 
 GRID = Grid(8000, 4000)
-DIAMOND, CIRCLE = "M5.85 0 0 5.85-5.85 0 0-5.85z", "M3.5 0a3.5 3.5 0 1 1 0-.01z"
+_DIAMOND, CIRCLE = "M5.85 0 0 5.85-5.85 0 0-5.85z", "M3.5 0a3.5 3.5 0 1 1 0-.01z"
 MARKS = {
-    "kinks": ("diamond", DIAMOND),
-    "kink slopes": ("diamond", DIAMOND),
+    "kinks": ("diamond", _DIAMOND),
+    "kink slopes": ("diamond", _DIAMOND),
     "open ends": ("end", CIRCLE),
     "closed ends": ("end closed", CIRCLE),
 }

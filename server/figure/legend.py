@@ -9,7 +9,7 @@ from typing import Any
 from ..documents.nouns import Nouns, nouns
 from .series import implied
 
-USUAL = frozenset({"forward", "analytical", "numerical"})
+_USUAL = frozenset({"forward", "analytical", "numerical"})
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Legend:
     upper: str
     lower: str
     nouns: Nouns
-    curves: frozenset[str] = USUAL
+    curves: frozenset[str] = _USUAL
     bends: str = "kink"
     differing: str = "they differ"
 

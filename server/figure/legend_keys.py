@@ -13,7 +13,7 @@ from .legend import bends, differing
 from .scene import Scene
 from .strokes import curve, mark
 
-LINE, DOT, GAP, APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
+_LINE, DOT, _GAP, _APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
 
 Draw = Callable[[Pen, float, float, float], Markup]
 
@@ -28,7 +28,7 @@ class Sample:
 
     def room(self, size: float) -> float:
         """How much it takes of a row."""
-        return (self.length + GAP) * size + width(self.words, size)
+        return (self.length + _GAP) * size + width(self.words, size)
 
 
 def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Sample]]:
@@ -65,17 +65,17 @@ def rows(found: list[Sample], first: float, room: float, size: float) -> list[li
             lines.append([])
             x = 0.0
         lines[-1].append((x, each))
-        x += each.room(size) + APART * size
+        x += each.room(size) + _APART * size
     return lines
 
 
 def _line(name: str, words: str) -> Sample:
     def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
         inset = 0.2 * size if name == "numerical" else 0.0
-        end = x + LINE * size
+        end = x + _LINE * size
         return curve(pen, name, f"M{x + inset:.2f} {y:.2f}H{end - inset:.2f}", size / 13)
 
-    return Sample(words, LINE, draw)
+    return Sample(words, _LINE, draw)
 
 
 def _mark(name: str, words: str) -> Sample:
@@ -89,12 +89,12 @@ def _jump() -> Sample:
         dots = (mark(pen, name, x + at * size, y, 0.8 * size / 13) for name, at in ends)
         return Markup("").join([curve(pen, "forward", d, size / 13), *dots])
 
-    return Sample("jump", LINE, draw)
+    return Sample("jump", _LINE, draw)
 
 
 def _stripe(words: str, opacity: float) -> Sample:
     def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
-        box = {"x": x, "y": y - 0.38 * size, "width": LINE * 0.65 * size, "height": 0.76 * size}
+        box = {"x": x, "y": y - 0.38 * size, "width": _LINE * 0.65 * size, "height": 0.76 * size}
         return pen.draw("rect", box | {"opacity": max(0.25, opacity)}, fill="disagreement")
 
-    return Sample(words, LINE * 0.65, draw)
+    return Sample(words, _LINE * 0.65, draw)

@@ -15,10 +15,10 @@ from .strokes import band, curve, mark
 from .ticks import Tick, fitting, ticks
 from .traces import Layer
 
-PIXELS = 15.0  # of the page to the size of the text: what its strokes are measured by
-BESIDE, BELOW = 2.2, 7.5  # sizes of labels from one to the next, at least
-MOST, MOST_ALONE, MOST_BELOW = 5, 8, 8
-LETTER = 0.8  # the size of labels on the page, to which `fitting` measures, to that of DejaVu Sans
+_PIXELS = 15.0  # of the page to the size of the text: what its strokes are measured by
+_BESIDE, _BELOW = 2.2, 7.5  # sizes of labels from one to the next, at least
+_MOST, _MOST_ALONE, MOST_BELOW = 5, 8, 8
+_LETTER = 0.8  # the size of labels on the page, to which `fitting` measures, to that of DejaVu Sans
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ def panels(
     drawn: Scene, edges: tuple[float, float], tops: tuple[float, ...], height: float, unit: float, size: float
 ) -> Panels:
     """The panels between two edges, labels in ``size`` included."""
-    count = max(2, min(MOST if drawn.lower else MOST_ALONE, height / (BESIDE * size)))
+    count = max(2, min(_MOST if drawn.lower else _MOST_ALONE, height / (_BESIDE * size)))
     upper = replace(drawn.upper, ticks=ticks(drawn.upper.span, count))
     lower = drawn.lower and replace(drawn.lower, ticks=ticks(drawn.lower.span, count))
     beside = [tick.text for axis in (upper, lower) if axis for tick in axis.ticks]
     left = edges[0] + max((width(text, size) for text in beside), default=0.0) + 0.55 * size
     room = edges[1] - left
-    below = fitting(drawn.many.span, int(max(2, min(MOST_BELOW, room / (BELOW * size)))), LETTER * room / size)
+    below = fitting(drawn.many.span, int(max(2, min(MOST_BELOW, room / (_BELOW * size)))), _LETTER * room / size)
     last = max((width(tick.text, size) / 2 for tick in below if drawn.many.share(tick.value) > 0.95), default=0.0)
     right = edges[1] - max(0.0, last - 0.8 * unit)  # so much of the last label finds room beyond the edge
     scene = replace(drawn, upper=upper, lower=lower, many=replace(drawn.many, ticks=below))
-    return Panels(scene, left, right, tops, height, size, unit / PIXELS)
+    return Panels(scene, left, right, tops, height, size, unit / _PIXELS)
 
 
 def draw(pen: Pen, panels: Panels, name: bool) -> Iterator[Markup]:

@@ -11,11 +11,11 @@ from .scene import Axis
 from .traces import Layer
 
 # Of the height of a panel: how far a curve may leave it, and how far its outline may leave the curve.
-MARGIN = 0.5
+_MARGIN = 0.5
 FINE = 1.2e-4
-THIN = 2.5e-4  # no error band that is thinner is seen
+_THIN = 2.5e-4  # no error band that is thinner is seen
 
-Point = tuple[float, float]
+_Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,19 @@ def line(layer: Layer, across: Axis, up: Axis, grid: Grid) -> str:
 def area(layer: Layer, across: Axis, up: Axis, grid: Grid) -> str:
     """The path around the areas that a layer outlines, without those too thin to be seen."""
     halves = (_halves(_clamped(run)) for run in _runs(layer, across, up))
-    seen = (pair for pair in halves if max(abs(one[1] - other[1]) for one, other in zip(*pair, strict=True)) > THIN)
+    seen = (pair for pair in halves if max(abs(one[1] - other[1]) for one, other in zip(*pair, strict=True)) > _THIN)
     return "".join(_path([*_plain(there), *_plain(back)[::-1]], grid) + "z" for there, back in seen)
 
 
-def places(layer: Layer, across: Axis, up: Axis) -> list[Point]:
+def places(layer: Layer, across: Axis, up: Axis) -> list[_Point]:
     """Where marks stand, as shares of the panel; those out of it are left out."""
     points = (point for run in _runs(layer, across, up) for point in run)
     return [(x, y) for x, y in points if -1e-9 <= y <= 1 + 1e-9]
 
 
-def _runs(layer: Layer, across: Axis, up: Axis) -> Iterator[list[Point]]:
+def _runs(layer: Layer, across: Axis, up: Axis) -> Iterator[list[_Point]]:
     """The unbroken pieces, as shares of the panel."""
-    run: list[Point] = []
+    run: list[_Point] = []
     for x, y in zip(layer.x, layer.y, strict=False):
         if x is not None and y is not None:
             run.append((across.share(x), up.share(y)))
@@ -69,9 +69,9 @@ def _runs(layer: Layer, across: Axis, up: Axis) -> Iterator[list[Point]]:
         yield run
 
 
-def _inside(run: list[Point]) -> Iterator[list[Point]]:
+def _inside(run: list[_Point]) -> Iterator[list[_Point]]:
     """The pieces of a curve that are not far beyond the panel."""
-    piece: list[Point] = [run[0]] if _side(run[0]) == 0 else []
+    piece: list[_Point] = [run[0]] if _side(run[0]) == 0 else []
     for before, after in pairwise(run):
         sides = _side(before), _side(after)
         if sides[0] and sides[0] != sides[1]:
@@ -85,27 +85,27 @@ def _inside(run: list[Point]) -> Iterator[list[Point]]:
         yield piece
 
 
-def _side(point: Point) -> int:
-    return (point[1] > 1 + MARGIN) - (point[1] < -MARGIN)
+def _side(point: _Point) -> int:
+    return (point[1] > 1 + _MARGIN) - (point[1] < -_MARGIN)
 
 
-def _crossing(before: Point, after: Point, side: int) -> Point:
-    edge = 1 + MARGIN if side > 0 else -MARGIN
+def _crossing(before: _Point, after: _Point, side: int) -> _Point:
+    edge = 1 + _MARGIN if side > 0 else -_MARGIN
     part = (edge - before[1]) / (after[1] - before[1])
     return before[0] + part * (after[0] - before[0]), edge
 
 
-def _clamped(run: list[Point]) -> list[Point]:
-    return [(x, max(-MARGIN, min(1 + MARGIN, y))) for x, y in run]
+def _clamped(run: list[_Point]) -> list[_Point]:
+    return [(x, max(-_MARGIN, min(1 + _MARGIN, y))) for x, y in run]
 
 
-def _halves(outline: list[Point]) -> tuple[list[Point], list[Point]]:
+def _halves(outline: list[_Point]) -> tuple[list[_Point], list[_Point]]:
     """An outline that goes there and comes back, both ways from left to right."""
     half = len(outline) // 2
     return outline[:half], outline[: half - 1 : -1]
 
 
-def _plain(run: list[Point]) -> list[Point]:
+def _plain(run: list[_Point]) -> list[_Point]:
     """The curve with straight stretches in place of points, nowhere off by more than ``FINE``; x never decreases."""
     kept, last = [run[0]], run[0]
     low, high = -inf, inf  # the slopes of a stretch from the last point kept that misses none since
@@ -119,12 +119,12 @@ def _plain(run: list[Point]) -> list[Point]:
     return [*kept, last]
 
 
-def _slope(before: Point, after: Point) -> float:
+def _slope(before: _Point, after: _Point) -> float:
     width = after[0] - before[0]
     return (after[1] - before[1]) / width if width > 0 else inf
 
 
-def _path(points: Iterable[Point], grid: Grid) -> str:
+def _path(points: Iterable[_Point], grid: Grid) -> str:
     """Absolute at the first point, then from each to the next."""
     spots = [(grid.x(x), grid.y(y)) for x, y in points]
     steps = [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(spots)]

@@ -11,14 +11,14 @@ from ..documents.beside_poles import beside, cut
 from .series import Section
 
 # Near a pole or a cusp: this share of the range, and of the way to the next one.
-NEAR, BETWEEN = 0.03, 0.2
+_NEAR, _BETWEEN = 0.03, 0.2
 
 
 def calm(section: Section) -> Section:
     """``section`` without the numbers near its poles and cusps: how far they get is an accident of the points."""
     places = [mark.x for mark in section.marks if mark.kind in ("pole", "cusp")]
     apart = min((right - left for left, right in pairwise(places)), default=inf)
-    near = min(NEAR * (section.stop - section.start), BETWEEN * apart)
+    near = min(_NEAR * (section.stop - section.start), _BETWEEN * apart)
     return _without(section, {row for row, x in enumerate(section.x) if any(abs(x - at) < near for at in places)})
 
 

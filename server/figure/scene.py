@@ -13,10 +13,10 @@ from .series import Section
 from .ticks import Tick, fitting, ticks, widest
 from .traces import Layer, layers
 
-LABELS = {"stacked": 4, "overlaid": 7}
-FEW, MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
-LEFT = 3.6  # rem before the panels, at least
-LEAST = 0.006  # of the width, so that a single point is seen to differ
+_LABELS = {"stacked": 4, "overlaid": 7}
+_FEW, _MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
+_LEFT = 3.6  # rem before the panels, at least
+_LEAST = 0.006  # of the width, so that a single point is seen to differ
 EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
 
 
@@ -65,17 +65,17 @@ def scene(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> 
     overlaid = layout == "overlaid"
     above, below = held or spans(whole, overlaid)
     words = axis_words(section.nouns, section.wrt, section.word, overlaid)
-    upper = Axis(above, ticks(above, LABELS[layout]), words[0])
-    lower = Axis(below, ticks(below, LABELS[layout]), words[1])
+    upper = Axis(above, ticks(above, _LABELS[layout]), words[0])
+    lower = Axis(below, ticks(below, _LABELS[layout]), words[1])
     across = (section.start, section.stop)
-    few, many = (Axis(across, fitting(across, *room), section.wrt) for room in (FEW, MANY))
+    few, many = (Axis(across, fitting(across, *room), section.wrt) for room in (_FEW, _MANY))
     return Scene(
         section=section,
         few=few,
         many=many,
         upper=upper,
         lower=None if overlaid else lower,
-        left=ceil(4 * max(LEFT, 0.7 + widest(upper.ticks + lower.ticks))) / 4,
+        left=ceil(4 * max(_LEFT, 0.7 + widest(upper.ticks + lower.ticks))) / 4,
         stripes=tuple(_stripe(section, interval) for interval in section.intervals),
         opacity=0.15 if section.word == "differs" else 0.055,
         layers=tuple(layers(section)),
@@ -84,5 +84,5 @@ def scene(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> 
 
 def _stripe(section: Section, interval: Span) -> Span:
     low, high = interval
-    more = max(0.0, LEAST * (section.stop - section.start) - (high - low)) / 2
+    more = max(0.0, _LEAST * (section.stop - section.start) - (high - low)) / 2
     return low - more, high + more

@@ -11,8 +11,8 @@ from ..documents.nouns import Nouns, nouns
 from ..protocol.frames import Frame
 
 Numbers = list[float | None]
-UNSEEN, NOTHING = 1e-3, 1e-9
-RIGHT = ("matches", "matches here")
+_UNSEEN, _NOTHING = 1e-3, 1e-9
+_RIGHT = ("matches", "matches here")
 
 
 def implied(word: str, columns: Mapping[str, Numbers | None]) -> Numbers | None:
@@ -20,10 +20,10 @@ def implied(word: str, columns: Mapping[str, Numbers | None]) -> Numbers | None:
     it from forward."""
     suggested, forward = columns.get("implied"), columns.get("forward") or []
     values = [value for value in forward if value is not None]
-    if word in RIGHT or not suggested or not values:
+    if word in _RIGHT or not suggested or not values:
         return None
     low, high = min(values), max(values)
-    seen = max(UNSEEN * (high - low), NOTHING * max(abs(low), abs(high)))
+    seen = max(_UNSEEN * (high - low), _NOTHING * max(abs(low), abs(high)))
     pairs = zip(suggested, forward, strict=True)
     apart = any(value is not None and not abs(value - (real or 0.0)) <= seen for value, real in pairs)
     return suggested if apart else None

@@ -11,15 +11,15 @@ from .font_metrics import width, wrapped
 from .legend_keys import Sample, rows, samples
 from .scene import Scene
 
-UNIT, COLUMNS, ROWS = 10.0, 50, 26  # the size of the text: so many px at least, and so many of it on a sheet
-SMALL, SAID = 0.8, 0.84  # the sizes of labels and of the verdict, in units
+UNIT, _COLUMNS, _ROWS = 10.0, 50, 26  # the size of the text: so many px at least, and so many of it on a sheet
+_SMALL, SAID = 0.8, 0.84  # the sizes of labels and of the verdict, in units
 # Heights in units: the edges, and rows of each kind.
 PAD, BOTTOM, APART, CLOSE = 1.1, 0.75, 0.5, 0.15
-TITLE, LINE, HEAD, LABELS, NAME, FOOT = 1.95, 1.25, 1.45, 1.4, 1.2, 1.3
+TITLE, LINE, HEAD, _LABELS, _NAME, FOOT = 1.95, 1.25, 1.45, 1.4, 1.2, 1.3
 SIGN = 1.5  # the width of the sign of the verdict
 SENTENCES, LETTERS = 8, 400  # more is not said
-WANTED, ENOUGH, LEAST = 6.2, 4.0, 2.6  # the height of a panel, in units
-ALONE = 1.6  # one panel wants to be so many times as high as one of two
+WANTED, _ENOUGH, _LEAST = 6.2, 4.0, 2.6  # the height of a panel, in units
+_ALONE = 1.6  # one panel wants to be so many times as high as one of two
 
 
 @dataclass(frozen=True)
@@ -60,23 +60,23 @@ class Sheet:
     @property
     def small(self) -> float:
         """The size of labels and legends."""
-        return SMALL * self.unit
+        return _SMALL * self.unit
 
     @property
     def each(self) -> float:
         """The height of a panel, in units."""
         heads = sum(APART + HEAD * len(head.rows) + CLOSE for head in self.heads)
-        below = LABELS + NAME * self.parts.name + FOOT * self.parts.foot + BOTTOM
+        below = _LABELS + _NAME * self.parts.name + FOOT * self.parts.foot + BOTTOM
         above = PAD + TITLE * self.parts.title + LINE * len(self.lines)
         return (self.height / self.unit - above - heads - below) / len(self.heads)
 
 
 def sheet(drawn: Scene, wide: float, high: float, hide: tuple[str, ...]) -> Sheet:
     """The first arrangement whose panels are high enough."""
-    unit = max(UNIT, min(wide / COLUMNS, high / ROWS))
+    unit = max(UNIT, min(wide / _COLUMNS, high / _ROWS))
     for parts, wanted in _choices(drawn, hide):
         found = _arranged(drawn, wide, high, unit, parts)
-        if found.each >= wanted * (1 if drawn.lower else ALONE):
+        if found.each >= wanted * (1 if drawn.lower else _ALONE):
             break
     return found
 
@@ -90,10 +90,10 @@ def _choices(drawn: Scene, hide: tuple[str, ...]) -> Iterator[tuple[Parts, float
         for below in (foot, False):
             yield Parts(title, " ".join(sentences[:count]), legend, True, below), WANTED
     yield Parts(title, word, legend, True, foot), WANTED
-    yield Parts(title, word, legend, True, False), ENOUGH
-    yield Parts(title, word, False, True, False), ENOUGH
-    yield Parts(title, word, False, False, False), LEAST
-    yield Parts(title, None, False, False, False), LEAST
+    yield Parts(title, word, legend, True, False), _ENOUGH
+    yield Parts(title, word, False, True, False), _ENOUGH
+    yield Parts(title, word, False, False, False), _LEAST
+    yield Parts(title, None, False, False, False), _LEAST
     yield Parts(False, None, False, False, False), 0.0
 
 
@@ -108,7 +108,7 @@ def _arranged(drawn: Scene, wide: float, high: float, unit: float, parts: Parts)
     if parts.said is not None:
         before = SIGN * unit + width(f"{drawn.section.word}. ", SAID * unit, "bold")
         lines = wrapped(parts.said, room, SAID * unit, before)
-    glossed, plain = (_heads(drawn, parts.legend, glossed, room, SMALL * unit) for glossed in (True, False))
+    glossed, plain = (_heads(drawn, parts.legend, glossed, room, _SMALL * unit) for glossed in (True, False))
     shorter = sum(len(head.rows) for head in plain) < sum(len(head.rows) for head in glossed)
     return Sheet(wide, high, unit, parts, tuple(lines), plain if shorter else glossed)
 

@@ -19,7 +19,7 @@ from .sheet_layout import APART, CLOSE, HEAD, LINE, SAID, SIGN, TITLE, Sheet, sh
 from .verdict_icon import emblem
 
 
-def asked(answer: Frame) -> str:
+def _asked(answer: Frame) -> str:
     """Every choice that the curves depend on; lists of numbers are left out."""
     header = answer.header
     held = {name: values[0] for name, values in header["inputs"].items() if len(values) == 1}
@@ -30,9 +30,9 @@ def asked(answer: Frame) -> str:
 
 
 SIZE = (1200, 900)
-LARGE, TINY = 1.4, 0.72  # the title and the last line, in units
-NAME = "Gradloupe"
-LONGEST = 2000  # letters of a description
+_LARGE, _TINY = 1.4, 0.72  # the title and the last line, in units
+_NAME = "Gradloupe"
+_LONGEST = 2000  # letters of a description
 
 
 def svg(answer: Frame, address: Address) -> bytes:
@@ -76,7 +76,7 @@ def _said(pen: Pen, drawn: Scene) -> Iterator[Markup]:
     section = drawn.section
     yield pen.draw("title", {"id": "title"}, escaped(f"{section.title}: {section.word}"))
     panels = f"{section.nouns.of} and its gradient with respect to {section.wrt}"
-    said = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:LONGEST]}"
+    said = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:_LONGEST]}"
     yield pen.draw("desc", {"id": "description"}, escaped(powers(prose(said))))
 
 
@@ -84,8 +84,8 @@ def _above(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
     """The title and the verdict."""
     unit, y = page.unit, page.pad
     if page.parts.title:
-        title = cut(drawn.section.title, page.width - 2 * page.pad, LARGE * unit, "bold")
-        yield pen.write(title, page.pad, y + 1.2 * unit, LARGE * unit, "bold")
+        title = cut(drawn.section.title, page.width - 2 * page.pad, _LARGE * unit, "bold")
+        yield pen.write(title, page.pad, y + 1.2 * unit, _LARGE * unit, "bold")
         y += TITLE * unit
     size = SAID * unit
     for row, text in enumerate(page.lines):
@@ -127,7 +127,7 @@ def _below(pen: Pen, answer: Frame, page: Sheet) -> Iterator[Markup]:
     """What was asked, and who answers."""
     if not page.parts.foot:
         return
-    size, y = TINY * page.unit, page.height - 0.85 * page.unit
-    room = page.width - 2 * page.pad - width(NAME, size) - 2 * size
-    yield pen.write(cut(asked(answer), room, size), page.pad, y, size, fill="muted")
-    yield pen.write(NAME, page.width - page.pad, y, size, fill="muted", anchor="end")
+    size, y = _TINY * page.unit, page.height - 0.85 * page.unit
+    room = page.width - 2 * page.pad - width(_NAME, size) - 2 * size
+    yield pen.write(cut(_asked(answer), room, size), page.pad, y, size, fill="muted")
+    yield pen.write(_NAME, page.width - page.pad, y, size, fill="muted", anchor="end")

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-WIDTH, HEIGHT, MARGIN = 160, 72, 4
+_WIDTH, _HEIGHT, _MARGIN = 160, 72, 4
 # A point that lies so near to the line between others, in units of the box, is left out.
-NEAR = 0.2
+_NEAR = 0.2
 
-Point = tuple[float, float]
+_Point = tuple[float, float]
 
 
 def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
@@ -18,9 +18,9 @@ def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
 
     Forward and analytical share one scale, so that the curves can be laid over one another.
     """
-    across = _Scale(thumbnail["x"], MARGIN, WIDTH - MARGIN)
+    across = _Scale(thumbnail["x"], _MARGIN, _WIDTH - _MARGIN)
     heights = [y for name in ("forward", "analytical") for y in thumbnail[name] if y is not None]
-    up = _Scale(heights, HEIGHT - MARGIN, MARGIN)
+    up = _Scale(heights, _HEIGHT - _MARGIN, _MARGIN)
     rows = zip(thumbnail["x"], thumbnail[field], strict=False)
     path = []
     for drawn, run in groupby(rows, key=lambda row: row[1] is not None):
@@ -30,19 +30,19 @@ def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
     return "".join(path)
 
 
-def _corners(points: list[Point]) -> Iterator[Point]:
+def _corners(points: list[_Point]) -> Iterator[_Point]:
     """The points without which the line would leave the others. Source: Douglas and Peucker, 1973."""
     yield points[0]
     if len(points) > 1:
         yield from _after(points)
 
 
-def _after(points: list[Point]) -> Iterator[Point]:
+def _after(points: list[_Point]) -> Iterator[_Point]:
     """The corners of a run of points but for its first."""
     (x0, y0), (x1, y1) = points[0], points[-1]
     slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
     off = [abs(y - y0 - slope * (x - x0)) for x, y in points[1:-1]]
-    if len(points) == 2 or (x1 > x0 and max(off) <= NEAR):
+    if len(points) == 2 or (x1 > x0 and max(off) <= _NEAR):
         yield points[-1]
     else:
         middle = off.index(max(off)) + 1

@@ -8,9 +8,9 @@ from math import ceil, floor, log10
 from ..documents.typography import power, typographic
 from .axis_range import Span
 
-SMALL, LARGE = 1e-3, 1e5  # beyond, the labels of an axis share a power of ten
-NARROW = frozenset("-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-LETTER = 0.47  # the width of a digit in rem, at the size of the labels
+_SMALL, _LARGE = 1e-3, 1e5  # beyond, the labels of an axis share a power of ten
+_NARROW = frozenset("-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LETTER = 0.47  # the width of a digit in rem, at the size of the labels
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ def fitting(span: Span, count: int, room: float) -> tuple[Tick, ...]:
 
 def widest(labelled: tuple[Tick, ...]) -> float:
     """The width of the widest label, in rem."""
-    return LETTER * max((sum(0.7 if sign in NARROW else 1 for sign in tick.text) for tick in labelled), default=0.0)
+    return _LETTER * max((sum(0.7 if sign in _NARROW else 1 for sign in tick.text) for tick in labelled), default=0.0)
 
 
 def _labels(values: list[float], step: float) -> list[str]:
     size = max(map(abs, values), default=0.0)
     if size == 0:
         return ["0" for _ in values]
-    exponent = floor(log10(size) + 1e-9) if size >= LARGE or size < SMALL else 0
+    exponent = floor(log10(size) + 1e-9) if size >= _LARGE or size < _SMALL else 0
     decimals = min(100, max(0, exponent - floor(log10(step) + 1e-9)))
 
     def scaled(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 from .series import Mark, Numbers, Section, implied
 
 
-def band(xs: list[float], middle: Numbers, error: Numbers) -> tuple[Numbers, Numbers]:
+def _band(xs: list[float], middle: Numbers, error: Numbers) -> tuple[Numbers, Numbers]:
     """x and y of the outlines of ``middle`` ± ``error``, a None after each."""
     x: Numbers = []
     y: Numbers = []
@@ -25,7 +25,7 @@ def band(xs: list[float], middle: Numbers, error: Numbers) -> tuple[Numbers, Num
     return x, y
 
 
-Shape = Literal["line", "area", "diamonds", "ends"]
+_Shape = Literal["line", "area", "diamonds", "ends"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Layer:
     """One curve, area or row of marks; ``lower`` where it is a slope. None in x or y breaks it."""
 
     name: str
-    shape: Shape
+    shape: _Shape
     lower: bool
     x: Numbers
     y: Numbers
@@ -47,7 +47,7 @@ def layers(section: Section) -> list[Layer]:
 def _curves(section: Section) -> Iterator[Layer]:
     columns = section.columns
     xs: Numbers = list(section.x)
-    yield Layer("error band", "area", True, *band(section.x, section.column("numerical"), section.column("error")))
+    yield Layer("error band", "area", True, *_band(section.x, section.column("numerical"), section.column("error")))
     yield Layer("numerical", "line", True, xs, section.column("numerical"))
     suggested = implied(section.word, columns)
     if suggested:

@@ -35,7 +35,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Output:
+class _Output:
     """One output of forward, and the ``grad_output`` that ``arrived`` for it, if backward ran."""
 
     name: str
@@ -59,7 +59,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Attribute:
+class _Attribute:
     """What forward left on ctx under a name of its own; ``role`` is the argument or output that it is."""
 
     name: str
@@ -77,9 +77,9 @@ class Opened:
     once: bool
     materialize: bool
     arguments: tuple[Argument, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[_Output, ...]
     saved: tuple[Saved, ...]
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[_Attribute, ...]
     ran: bool
     count: int | None
     returned_list: bool
@@ -93,7 +93,7 @@ class _Called:
     by_storage: dict[int, str]
 
     @classmethod
-    def of(cls, record: Applied, outputs: tuple[Output, ...]) -> _Called:
+    def of(cls, record: Applied, outputs: tuple[_Output, ...]) -> _Called:
         named = [*zip(record.names, record.arguments, strict=False)]
         named += [(each.name, value) for each, value in zip(outputs, record.outputs, strict=True)]
         named.reverse()  # the first has the last word
@@ -160,13 +160,13 @@ def _arguments(call: Traced, record: Applied) -> Iterator[Argument]:
         )
 
 
-def _outputs(call: Traced, record: Applied) -> Iterator[Output]:
+def _outputs(call: Traced, record: Applied) -> Iterator[_Output]:
     still = {id(each) for each in record.silent}
     for place, value in enumerate(record.outputs):
         silent = id(value) in still
         silent |= isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex())
         arrived = record.arrived[place] if record.arrived and place < len(record.arrived) else None
-        yield Output(output_name(call, record, place), thing(value), silent, arrived)
+        yield _Output(output_name(call, record, place), thing(value), silent, arrived)
 
 
 def output_name(call: Traced, record: Applied, place: int) -> str:
@@ -187,11 +187,11 @@ def _saved(called: _Called, record: Applied, used: list[bool | None]) -> Iterato
         yield Saved(name, thing(tensor), shares, used[place] if place < len(used) else None)
 
 
-def _attributes(called: _Called, record: Applied) -> Iterator[Attribute]:
+def _attributes(called: _Called, record: Applied) -> Iterator[_Attribute]:
     for name, value in list(vars(record.node).items())[:MOST_ATTRIBUTES]:
         inside = [value] if isinstance(value, torch.Tensor) else tensors_in(value)
         roles = dict.fromkeys(filter(None, (called.identity(each) for each in inside)))
-        yield Attribute(cut(str(name)), thing(value), cut(", ".join(roles)))
+        yield _Attribute(cut(str(name)), thing(value), cut(", ".join(roles)))
 
 
 def _storage(value: Any) -> int:

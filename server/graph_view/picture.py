@@ -15,21 +15,21 @@ from .trace import Traced, is_leaf
 from .values import Thing, cut, dtype_name, shape_of, thing
 
 # Constants of one Function that are written out, and characters of each.
-LINES, LINE = 4, 28
+_LINES, _LINE = 4, 28
 # Edges of one node that are drawn each by itself.
 EDGES = 24
 SUFFIX = re.compile(r"Backward\d*$")
 
-Kind = Literal["input", "constant", "function", "step", "output", "more"]
+_Kind = Literal["input", "constant", "function", "step", "output", "more"]
 # What came back along an edge: a gradient, None, or nothing, because backward did not come by.
 Back = Literal["gradient", "none", "nothing"]
 
 
 @dataclass(frozen=True)
-class Vertex:
+class _Vertex:
     """``lines`` are what it is called; ``node`` is the type of its node in the graph, empty if it has none."""
 
-    kind: Kind
+    kind: _Kind
     lines: tuple[str, ...]
     node: str
     layer: int
@@ -37,7 +37,7 @@ class Vertex:
 
 
 @dataclass(frozen=True)
-class Edge:
+class _Edge:
     """From one vertex to a later one, by their places; ``label`` is the gradient that came back, in short.
 
     ``path`` are the places between, where it passes a layer. Of several between the same two it is one.
@@ -54,8 +54,8 @@ class Edge:
 class Picture:
     """``layers`` go forward, 0 first; ``row`` counts across each, with 0 in the middle."""
 
-    vertices: tuple[Vertex, ...]
-    edges: tuple[Edge, ...]
+    vertices: tuple[_Vertex, ...]
+    edges: tuple[_Edge, ...]
     more: bool
 
 
@@ -63,11 +63,11 @@ class Picture:
 class _Sketch:
     """The picture before anything has a place."""
 
-    vertices: list[tuple[Kind, tuple[str, ...], str]] = field(default_factory=list)
+    vertices: list[tuple[_Kind, tuple[str, ...], str]] = field(default_factory=list)
     edges: list[tuple[int, int, Back, str]] = field(default_factory=list)
 
-    def vertex(self, kind: Kind, *lines: str, node: str = "") -> int:
-        self.vertices.append((kind, tuple(cut(line, LINE) for line in lines), node))
+    def vertex(self, kind: _Kind, *lines: str, node: str = "") -> int:
+        self.vertices.append((kind, tuple(cut(line, _LINE) for line in lines), node))
         return len(self.vertices) - 1
 
     def edge(self, source: int, target: int, back: Back = "nothing", label: str = "") -> None:
@@ -111,8 +111,8 @@ def _constants(sketch: _Sketch, record: Applied, place: int) -> None:
         if not (i < len(needed) and needed[i])
     ]
     if lines:
-        more = len(lines) - LINES
-        shown = [*lines[: LINES - 1], f"and {more + 1} more"] if more > 0 else lines
+        more = len(lines) - _LINES
+        shown = [*lines[: _LINES - 1], f"and {more + 1} more"] if more > 0 else lines
         sketch.edge(sketch.vertex("constant", *shown), place)
 
 
@@ -192,8 +192,8 @@ def _unseen(sketch: _Sketch, call: Traced, inputs: dict[str, int]) -> int:
 def _placed(sketch: _Sketch, more: bool) -> Picture:
     last = [i for i, (kind, *_) in enumerate(sketch.vertices) if kind == "output"]
     points, paths = laid_out(len(sketch.vertices), [(a, b) for a, b, *_ in sketch.edges], last)
-    vertices = tuple(Vertex(*each, *points[i]) for i, each in enumerate(sketch.vertices))
-    edges = tuple(Edge(*each, tuple(path)) for each, path in zip(sketch.edges, paths, strict=True))
+    vertices = tuple(_Vertex(*each, *points[i]) for i, each in enumerate(sketch.vertices))
+    edges = tuple(_Edge(*each, tuple(path)) for each, path in zip(sketch.edges, paths, strict=True))
     return Picture(vertices, edges, more)
 
 

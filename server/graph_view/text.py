@@ -12,7 +12,7 @@ from .trace import MOST, Traced
 from .values import Thing, cut, dtype_name, shape_of
 
 # Names that are written out, and characters of what a Function raises.
-FEW, LONGEST = 4, 200
+_FEW, _LONGEST = 4, 200
 
 
 def sentence(call: Traced, functions: Sequence[Opened]) -> str:
@@ -31,7 +31,7 @@ def sentence(call: Traced, functions: Sequence[Opened]) -> str:
         if count > len(functions):
             parts.append(f"Of {count} Functions the last {len(functions)} are opened.")
     if call.failure is not None:
-        parts.append(f"backward raised {cut(call.failure.kind)}: {cut(call.failure.message, LONGEST).rstrip('.')}.")
+        parts.append(f"backward raised {cut(call.failure.kind)}: {cut(call.failure.message, _LONGEST).rstrip('.')}.")
     if call.more:
         parts.append(f"The graph has more than {MOST} nodes; drawn are those nearest to the outputs.")
     return " ".join(parts)
@@ -108,7 +108,7 @@ def _value(given: Thing | None) -> str:
 
 
 def _few(parts: Sequence[str]) -> str:
-    return listed([*parts[:FEW], f"{len(parts) - FEW} more"] if len(parts) > FEW else parts)
+    return listed([*parts[:_FEW], f"{len(parts) - _FEW} more"] if len(parts) > _FEW else parts)
 
 
 def _names(names: Sequence[str]) -> str:

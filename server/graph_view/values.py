@@ -39,7 +39,7 @@ class Thing:
 def thing(value: Any) -> Thing:
     """A value as it is now; whatever its repr does is a text, too."""
     if not isinstance(value, torch.Tensor):
-        return Thing(_kind(value), written(value))
+        return Thing(_kind(value), _written(value))
     try:
         strides = tuple(value.stride())
     except (RuntimeError, NotImplementedError):  # a sparse tensor has none
@@ -55,7 +55,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
     return [each for each in value[:LOOKED_AT] if isinstance(each, torch.Tensor)] if _plain(value) else []
 
 
-def written(value: Any) -> str:
+def _written(value: Any) -> str:
     """The repr of a value, cut; one that raises is told."""
     if isinstance(value, bool) or not isinstance(value, float):
         try:
@@ -100,5 +100,5 @@ def _elements(tensor: torch.Tensor) -> str:
         some = tensor.detach().reshape(-1)[:ELEMENTS].tolist()
     except (RuntimeError, NotImplementedError) as error:  # it has no elements to show, as on the device meta
         return cut(f"no values: {error}")
-    texts = [number(each) if isinstance(each, float) else written(each) for each in some]
+    texts = [number(each) if isinstance(each, float) else _written(each) for each in some]
     return cut(", ".join([*texts, "…"] if tensor.numel() > ELEMENTS else texts))

@@ -43,7 +43,7 @@ def _resolved(module: str, name: str) -> str:
     return normpath(join(dirname(module), name))
 
 
-OURS = Path(STATIC)
+_OURS = Path(STATIC)
 THEIRS = {
     "plotly.min.js": ("plotly", "package_data/plotly.min.js"),
     "swagger-ui-bundle.js": ("fastapi_swagger", "resources/swagger-ui-bundle.js"),
@@ -52,7 +52,7 @@ THEIRS = {
 LIGHT = Path(sys.prefix, "share", "gradloupe", "plotly")  # smaller bundles of plotly.js, where they are installed
 BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
 FULL = "plotly.min.js"
-MEDIA_TYPES = {  # written out, because what a system guesses depends on the system
+_MEDIA_TYPES = {  # written out, because what a system guesses depends on the system
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".png": "image/png",
@@ -74,7 +74,7 @@ class Assets:
     """Every static file by its path: read when asked for, compressed once."""
 
     def __init__(self) -> None:
-        files = {path.relative_to(OURS).as_posix(): path for path in OURS.rglob("*") if path.suffix in MEDIA_TYPES}
+        files = {path.relative_to(_OURS).as_posix(): path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES}
         files |= {name: _inside(*place) for name, place in THEIRS.items()}
         files |= {name: LIGHT / name for name in BUNDLES.values() if (LIGHT / name).is_file()}
         digest = hashlib.blake2b(digest_size=6)
@@ -86,7 +86,7 @@ class Assets:
         self.digest = digest.hexdigest()
         self._assets = {name: _asset(path) for name, path in files.items()}
         for page in SHEETS:
-            self._assets[f"pages/{page}.css"] = Asset(MEDIA_TYPES[".css"], partial(style_sheet, page))
+            self._assets[f"pages/{page}.css"] = Asset(_MEDIA_TYPES[".css"], partial(style_sheet, page))
 
     def address(self, name: str) -> str:
         """Where a file is served; raises ``KeyError`` for one that is not there, so that no page names it."""
@@ -113,7 +113,7 @@ class Assets:
 
 def _asset(path: Path) -> Asset:
     ready = path.with_name(f"{path.name}.br")
-    return Asset(MEDIA_TYPES[path.suffix], path.read_bytes, ready if ready.is_file() else None)
+    return Asset(_MEDIA_TYPES[path.suffix], path.read_bytes, ready if ready.is_file() else None)
 
 
 def _inside(package: str, path: str) -> Path:

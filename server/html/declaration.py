@@ -8,7 +8,7 @@ from typing import Any
 from ..protocol.fingerprint import fingerprint
 
 # What is told of an op beside its controls, and may be another after every save.
-TOLD = {
+_TOLD = {
     *("title", "doc", "source", "digest", "first_line", "line", "file", "reference", "check"),
     *("forward", "backward", "surrogate_formula", "block", "pytest", "assumed"),
 }
@@ -16,4 +16,4 @@ TOLD = {
 
 def declaration(op: dict[str, Any]) -> str:
     """Text that is another as soon as the op is called otherwise, or has other inputs, parameters or outputs."""
-    return fingerprint(json.dumps({key: value for key, value in op.items() if key not in TOLD}, sort_keys=True))
+    return fingerprint(json.dumps({key: value for key, value in op.items() if key not in _TOLD}, sort_keys=True))

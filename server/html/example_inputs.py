@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-TENSOR = re.compile(r"(\w+)\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
-VALUE = re.compile(r"(\w+)\s*=(?!=)\s*(.+)", re.DOTALL)
+_TENSOR = re.compile(r"(\w+)\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
+_VALUE = re.compile(r"(\w+)\s*=(?!=)\s*(.+)", re.DOTALL)
 # Everything up to a semicolon that stands in no string.
-PIECES = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^;\n])+""")
-LONGEST = 88  # characters of a line
-READ = 2000  # characters of a recipe
-OPEN = "..."
-USUAL = "x: float64[7]"  # where nothing is known
-WORDS = {"identity": "lambda x: x", "inf": 'float("inf")', "-inf": 'float("-inf")', "nan": 'float("nan")'}
+_PIECES = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^;\n])+""")
+_LONGEST = 88  # characters of a line
+_READ = 2000  # characters of a recipe
+_OPEN = "..."
+_USUAL = "x: float64[7]"  # where nothing is known
+_WORDS = {"identity": "lambda x: x", "inf": 'float("inf")', "-inf": 'float("-inf")', "nan": 'float("nan")'}
 
 
 def example_inputs(name: str, recipe: str, culprit: str = "") -> str:
@@ -20,23 +20,23 @@ def example_inputs(name: str, recipe: str, culprit: str = "") -> str:
 
     That is the argument ``culprit``, of which nothing is known, and what cannot be read in the recipe.
     """
-    pieces = [piece.strip() for piece in PIECES.findall((recipe or USUAL)[:READ]) if piece.strip()]
+    pieces = [piece.strip() for piece in _PIECES.findall((recipe or _USUAL)[:_READ]) if piece.strip()]
     arguments = [_expression(piece, culprit) for piece in pieces]
     short = f'example_inputs = {{"{name}": ({", ".join(arguments)}{"," * (len(arguments) == 1)})}}'
-    if len(short) <= LONGEST:
+    if len(short) <= _LONGEST:
         return short
     lines = "".join(f"        {each},\n" for each in arguments)
     return f'example_inputs = {{\n    "{name}": (\n{lines}    ),\n}}'
 
 
 def _expression(piece: str, culprit: str) -> str:
-    tensor, value = TENSOR.fullmatch(piece), VALUE.fullmatch(piece)
+    tensor, value = _TENSOR.fullmatch(piece), _VALUE.fullmatch(piece)
     named = tensor or value
     if named is None or named[1] == culprit:
-        return OPEN
+        return _OPEN
     if tensor:
         return _tensor(tensor[2], ", ".join(re.findall(r"\d+", tensor[3])) or "()", tensor[4])
-    return WORDS.get(named[2], named[2])
+    return _WORDS.get(named[2], named[2])
 
 
 def _tensor(dtype: str, shape: str, words: str) -> str:

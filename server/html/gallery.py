@@ -36,7 +36,7 @@ NOTES = {
     "contract that finds it: some are wrong where no curve can show it."
 }
 # What stands first in its group; the others follow by their titles.
-FIRST = (
+_FIRST = (
     *("double", "exp", "clipped_relu", "incorrect_clipped_relu", "clamp_with_grad", "clamp_with_grad_that_works"),
     *("relu", "round_straight_through", "replace_grad", "heaviside_sigmoid", "dorefa", "swish", "gradient_reversal"),
     *("kill_head", "softmax", "image_alpha", "functional_linear", "square", "cube", "sinh", "sinh_on_ctx"),
@@ -103,7 +103,7 @@ def shelved(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]
 
 def _rank(op: Mapping[str, Any]) -> int:
     """How far in front of the others it stands."""
-    return len(FIRST) - FIRST.index(op["name"]) if op["name"] in FIRST else 0
+    return len(_FIRST) - _FIRST.index(op["name"]) if op["name"] in _FIRST else 0
 
 
 def _place(order: tuple[str, ...], name: str) -> int:

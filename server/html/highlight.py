@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-LIGHT, DARK = "default", "github-dark"  # without a contrast that axe finds too low
+_LIGHT, _DARK = "default", "github-dark"  # without a contrast that axe finds too low
 
 
 @lru_cache(maxsize=256)
@@ -37,7 +37,7 @@ def painted(source: str) -> tuple[str, ...]:
 
 def colours() -> bytes:
     """The stylesheet of ``highlight``, light and dark."""
-    return f"{_rules(LIGHT)}\n@media (prefers-color-scheme: dark) {{\n{_rules(DARK)}\n}}\n".encode()
+    return f"{_rules(_LIGHT)}\n@media (prefers-color-scheme: dark) {{\n{_rules(_DARK)}\n}}\n".encode()
 
 
 def _rules(style: str) -> str:

@@ -41,7 +41,7 @@ def of_section(base: str, op: dict[str, Any], address: Address, header: dict[str
         title=op["title"],
         description=_said(op, header),
         robots=_robots(indexed and "?" not in url),
-        image=preview(base, op, address),
+        image=_preview(base, op, address),
         oembed=tuple(
             (media_type, f"{base}/oembed?format={form}&url={asked}")
             for form, media_type in (("json", "application/json+oembed"), ("xml", "text/xml+oembed"))
@@ -54,7 +54,7 @@ def of_gallery(base: str, indexed: bool) -> Social:
     return Social(f"{base}/", "Gradloupe", GALLERY, _robots(indexed))
 
 
-def preview(base: str, op: dict[str, Any], address: Address) -> str:
+def _preview(base: str, op: dict[str, Any], address: Address) -> str:
     """The picture that goes with a link to this section."""
     return base + canonical(op, plain(address), "/ops/{name}.png")
 

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, TextIO
 
 WAITING = 10_000  # lines
-END = ""
+_END = ""
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Log:
     def close(self) -> None:
         """Write what waits, if it is read."""
         with suppress(Full):
-            self._lines.put_nowait(END)
+            self._lines.put_nowait(_END)
         self._writing.join(1.0)
 
     def _write(self) -> None:
         with suppress(OSError, ValueError):
-            while (line := self._lines.get()) != END:
+            while (line := self._lines.get()) != _END:
                 self._out.write(f"{line}\n")
                 self._out.flush()
 
 
-class Lines(logging.Formatter):
+class _Lines(logging.Formatter):
     """What the server itself has to say, as JSON: of an exception only kind and place; its text may quote clients."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -71,7 +71,7 @@ class Lines(logging.Formatter):
 
 def logging_of(form: str) -> dict[str, Any]:
     """What ``logging`` and uvicorn are told, so that all lines have one form."""
-    kind = {"()": Lines} if form == "json" else {"format": "%(levelname)s: %(message)s"}
+    kind = {"()": _Lines} if form == "json" else {"format": "%(levelname)s: %(message)s"}
     return {
         "version": 1,
         "disable_existing_loggers": False,

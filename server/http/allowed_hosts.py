@@ -18,10 +18,10 @@ from .problem_details import refuse
 
 HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5})?)?", re.IGNORECASE)
 ONE_HOST = "A request names one host in its Host header, as in Host: localhost; this one does not."
-PATIENCE = 2.0  # seconds for the system to say the full name of this machine
+_PATIENCE = 2.0  # seconds for the system to say the full name of this machine
 
 
-class Kind(Enum):
+class _Kind(Enum):
     """What a Host header names."""
 
     OURS = 1
@@ -44,36 +44,36 @@ class Hosts:
             await self.app(scope, receive, send)
             return
         hosts = [value for name, value in scope["headers"] if name == b"host"]
-        kind = self._kind(hosts[0]) if len(hosts) == 1 else Kind.NOTHING
-        if kind is Kind.ELSEWHERE:
+        kind = self._kind(hosts[0]) if len(hosts) == 1 else _Kind.NOTHING
+        if kind is _Kind.ELSEWHERE:
             await self._ask_the_system()
             kind = self._kind(hosts[0])
-        if kind is Kind.OURS:
+        if kind is _Kind.OURS:
             await self.app(scope, receive, send)
-        elif kind is Kind.NOTHING:
+        elif kind is _Kind.NOTHING:
             await refuse(send, scope["path"], 400, ONE_HOST)
         else:
             name = _name(hosts[0].decode("latin-1"))[:253]
             fix = f"whoever runs it can start it with --name {name}, or with GRADLOUPE_NAME={name} in the environment"
             await refuse(send, scope["path"], 421, f"This server does not answer to the name {name}; {fix}.")
 
-    def _judged(self, host: bytes) -> Kind:
+    def _judged(self, host: bytes) -> _Kind:
         found = HOST.fullmatch(host.decode("latin-1"))
         if found is None or int(found["port"] or 0) > 65535:
-            return Kind.NOTHING
+            return _Kind.NOTHING
         name = _name(found["name"])
         if name.startswith("["):
-            return Kind.OURS if ":" in name and _is_address(name[1:-1]) else Kind.NOTHING
+            return _Kind.OURS if ":" in name and _is_address(name[1:-1]) else _Kind.NOTHING
         if not name or ".." in name or name.startswith("."):
-            return Kind.NOTHING
+            return _Kind.NOTHING
         wild = any(each.startswith("*.") and name.endswith(each[1:]) for each in self._names)
-        return Kind.OURS if wild or name in self._names or _is_address(name) else Kind.ELSEWHERE
+        return _Kind.OURS if wild or name in self._names or _is_address(name) else _Kind.ELSEWHERE
 
     async def _ask_the_system(self) -> None:
         """Learn the full name of this machine, once; that may mean to ask the network, so it is not done before."""
         if self._full is None:
             self._full = asyncio.create_task(self._learn())
-        await asyncio.wait({self._full}, timeout=PATIENCE)
+        await asyncio.wait({self._full}, timeout=_PATIENCE)
 
     async def _learn(self) -> None:
         with suppress(OSError, UnicodeError):

@@ -7,18 +7,18 @@ import re
 from functools import lru_cache
 
 CODINGS = ("br", "gzip")  # the better first
-LONGEST = 512  # characters of a header that is read
+_LONGEST = 512  # characters of a header that is read
 WEIGHTED = re.compile(r"\s*([a-z*][a-z0-9-]*)\s*(?:;\s*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?", re.IGNORECASE)
 AT_ONCE = {"br": 5, "gzip": 4}  # while somebody waits: 0.3 ms for a page
-ONCE = {"br": 9, "gzip": 9}  # for what is kept: 0.3 s for the largest file; brotli's 11 would take 6 s
-SMALL = 65_536  # bytes; so few are written in brotli's 11 in no time
+_ONCE = {"br": 9, "gzip": 9}  # for what is kept: 0.3 s for the largest file; brotli's 11 would take 6 s
+_SMALL = 65_536  # bytes; so few are written in brotli's 11 in no time
 BEST = 11
 
 
 @lru_cache(256)
 def preferred(accepted: str) -> str:
     """The coding that this Accept-Encoding asks for; empty for none."""
-    if len(accepted) > LONGEST:
+    if len(accepted) > _LONGEST:
         return ""
     weights: dict[str, float] = {}
     for each in accepted.split(","):
@@ -38,7 +38,7 @@ def written(body: bytes, coding: str) -> bytes:
 
 def written_once(body: bytes, coding: str) -> bytes:
     """``body`` in a coding, small; to be called in a thread, for a file that is kept."""
-    level = BEST if coding == "br" and len(body) <= SMALL else ONCE.get(coding, 0)
+    level = BEST if coding == "br" and len(body) <= _SMALL else _ONCE.get(coding, 0)
     return _written(body, coding, level) if coding else body
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 GRACE = 1.0  # seconds that a new connection is left alone, whatever the others do
 OTHER_FILES = 128  # descriptors for what is no connection
-MOST = 1024
+_MOST = 1024
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Limits:
     stalled: float = 30.0
     head: int = 32_768
     requests_per_peer: int = 64
-    connections: int = MOST
+    connections: int = _MOST
 
 
 class Visitor(Protocol):
@@ -105,7 +105,7 @@ class Visitors:
 def _files() -> int:
     """How many connections the system lets this process have."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return MOST if files == resource.RLIM_INFINITY else max(16, files - OTHER_FILES)
+    return _MOST if files == resource.RLIM_INFINITY else max(16, files - OTHER_FILES)
 
 
 def peer_of(host: str) -> str:

@@ -11,13 +11,13 @@ from .problem_details import refuse
 from .security_headers import EVERYBODYS
 
 READING = ("GET", "HEAD")
-OURS = (b"same-origin", b"none")  # what a browser says of a request by our own page, or by its user
+_OURS = (b"same-origin", b"none")  # what a browser says of a request by our own page, or by its user
 PAGE = (b"document",)
 FRAMES = (b"document", b"iframe", b"frame")
-PORTS = {"http": ":80", "https": ":443"}
+_PORTS = {"http": ":80", "https": ":443"}
 TOKEN = b"x-gradloupe-token"
 
-ELSEWHERE = (
+_ELSEWHERE = (
     "A page of another site asks for this, and this server shows your own code to its own pages only; open its address"
     " in a tab, or start it with --frame-ancestors to let that site embed the figures."
 )
@@ -53,7 +53,7 @@ class Guard:
     def _refusal(self, scope: Scope) -> str:
         """Why this request is not answered; empty where it is."""
         if scope["method"] in READING:
-            return "" if EVERYBODYS.match(scope["path"]) or self._may_read(scope) else ELSEWHERE
+            return "" if EVERYBODYS.match(scope["path"]) or self._may_read(scope) else _ELSEWHERE
         if not _by_ourselves(scope):
             return NOT_OURS
         signed = bool(self._token) and secrets.compare_digest(_said(scope, TOKEN), self._token)
@@ -63,7 +63,7 @@ class Guard:
         site, origin = _said(scope, b"sec-fetch-site"), _said(scope, b"origin")
         if not site:  # no browser of today, or one that came without TLS from another machine
             return not origin or _is_host(scope, origin)
-        if site in OURS:
+        if site in _OURS:
             return True
         places = FRAMES if self._framed and scope["path"].startswith("/embed/") else PAGE
         return _said(scope, b"sec-fetch-mode") == b"navigate" and _said(scope, b"sec-fetch-dest") in places
@@ -73,7 +73,7 @@ def _by_ourselves(scope: Scope) -> bool:
     site, origin = _said(scope, b"sec-fetch-site"), _said(scope, b"origin")
     if origin == b"null":
         return False
-    return site in OURS if site else _is_host(scope, origin)
+    return site in _OURS if site else _is_host(scope, origin)
 
 
 def _is_host(scope: Scope, origin: bytes) -> bool:
@@ -81,7 +81,7 @@ def _is_host(scope: Scope, origin: bytes) -> bool:
     found = re.fullmatch(r"(https?)://([^/?#@]+)", origin.decode("latin-1").lower())
     if found is None:
         return False
-    usual = PORTS[found[1]]
+    usual = _PORTS[found[1]]
     host = _said(scope, b"host").decode("latin-1").lower()
     return found[2].removesuffix(usual) == host.removesuffix(usual)
 

@@ -17,7 +17,7 @@ from .security_headers import DATA, of
 
 STATUS = {LongQuery: 414, BadQuery: 422, BadQuestion: 422, Unsolved: 422, NoOp: 404, EngineBusy: 503, EngineBroken: 503}
 RETRY_AFTER = 1  # seconds
-BUSY = "More questions are waiting than can be answered soon; ask again in a second."
+_BUSY = "More questions are waiting than can be answered soon; ask again in a second."
 FAULT = "A fault of Gradloupe itself, not of the Function or the address; the log of the server has the details."
 
 
@@ -35,7 +35,7 @@ class Problems:
         app.add_exception_handler(Exception, self._fault)
 
     async def _expected(self, request: Request, problem: Exception) -> Response:
-        return self._response(request, STATUS[type(problem)], str(problem) or BUSY)
+        return self._response(request, STATUS[type(problem)], str(problem) or _BUSY)
 
     async def _refused(self, request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)

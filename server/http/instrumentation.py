@@ -14,8 +14,8 @@ from .access_log import Entry, Log
 from .metrics import Metrics
 from .problem_details import refuse
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-LEFT = 499  # as nginx has it: the client has gone before there was an answer
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
+_LEFT = 499  # as nginx has it: the client has gone before there was an answer
 ENDING = "This server is ending, and its time to finish is over; ask again in a second, when there is another."
 NUMBER = re.compile(rb"[0-9a-f]{8,32}")  # an X-Request-ID that cannot say anything but which request it is
 
@@ -32,7 +32,7 @@ class Watch:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, size = perf_counter(), LEFT, 0
+        began, status, size = perf_counter(), _LEFT, 0
         number = "" if self._log is None else _number(scope)
 
         async def send_watched(message: Message) -> None:
@@ -48,7 +48,7 @@ class Watch:
         try:
             await self.app(scope, receive, send_watched)
         except asyncio.CancelledError:
-            if status != LEFT:
+            if status != _LEFT:
                 raise
             await refuse(send_watched, scope["path"], 503, ENDING, retry_after="1")
         except Exception:
@@ -64,7 +64,7 @@ class Watch:
 
 
 def _known(method: str) -> str:
-    return method if method in METHODS else "other"
+    return method if method in _METHODS else "other"
 
 
 def _number(scope: Scope) -> str:

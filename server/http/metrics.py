@@ -18,25 +18,25 @@ from .responses import Bodies
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 
 
 @dataclass
 class Durations:
     """How many requests took how long: one number for each of ``BOUNDS`` and one above, and the seconds in all."""
 
-    numbers: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    numbers: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
     seconds: float = 0.0
 
     def add(self, seconds: float) -> None:
         """Count one more."""
-        self.numbers[bisect_left(BOUNDS, seconds)] += 1
+        self.numbers[bisect_left(_BOUNDS, seconds)] += 1
         self.seconds += seconds
 
     def cumulative(self) -> list[tuple[str, float]]:
         """Prometheus' buckets: each bound with the number of requests that took no longer."""
         total, buckets = 0, []
-        for bound, number in zip((*map(str, BOUNDS), "+Inf"), self.numbers, strict=True):
+        for bound, number in zip((*map(str, _BOUNDS), "+Inf"), self.numbers, strict=True):
             total += number
             buckets.append((bound, float(total)))
         return buckets

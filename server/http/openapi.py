@@ -31,7 +31,7 @@ A Function that raises, crashes or never returns is a result (200, see `failure`
 """
 
 FINITE = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
-POSITIVE = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
+_POSITIVE = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
 NOT_NEGATIVE = {"type": "number", "minimum": 0, "maximum": LARGEST}
 
 
@@ -44,7 +44,7 @@ def _pixels(bounds: tuple[int, int]) -> dict[str, Any]:
     return {"type": "integer", "minimum": bounds[0], "maximum": bounds[1]}
 
 
-PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "wrt": ({"type": "string"}, "the element swept: `input`, `weight[0,1]`, or the name of a float parameter"),
     "of": ({"type": "string"}, "the output element looked at: `y`, `y[0,1]`"),
     "start": (_or_empty(FINITE), "the first x; by default the domain of what is swept"),
@@ -57,7 +57,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "dtype": ({"type": "string", "enum": list(DTYPES), "default": "float64"}, "what the Function computes in"),
     "device": ({"type": "string", "default": "auto"}, "`auto`, or one of this machine: `cpu`, `cuda`, `mps`"),
-    "step": (_or_empty(POSITIVE), "the widest difference; chosen from the range by default"),
+    "step": (_or_empty(_POSITIVE), "the widest difference; chosen from the range by default"),
     "atol": (_or_empty(NOT_NEGATIVE), "absolute tolerance; chosen from the dtype by default"),
     "rtol": (_or_empty(NOT_NEGATIVE), "relative tolerance; chosen from the dtype by default"),
     "layout": ({"type": "string", "enum": list(LAYOUTS), "default": LAYOUTS[0]}, "how the page lays out its panels"),
@@ -80,7 +80,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
         "the x that the view `step` looks at, the middle of the range by default; where `wrt` is held in `jacobian` "
         "and `node`, and where `descent` starts",
     ),
-    "lr": (_or_empty(POSITIVE), "the learning rate of the view `descent`; chosen from the slopes by default"),
+    "lr": (_or_empty(_POSITIVE), "the learning rate of the view `descent`; chosen from the slopes by default"),
     "steps": (
         _or_empty({"type": "integer", "minimum": STEPS[0], "maximum": STEPS[1]}),
         "how many steps the view `descent` takes",
@@ -92,7 +92,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
 }
 QUERY = [
     {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
-    for name, (schema, text) in PARAMETERS.items()
+    for name, (schema, text) in _PARAMETERS.items()
 ]
 NAME = {
     "name": "name",
@@ -109,7 +109,7 @@ WAIT = {
     "schema": {"type": "string", "enum": ["0", "1"], "default": "0"},
     "description": "`1`: answer when torch is loaded, not before",
 }
-SAID = {
+_SAID = {
     404: "There is no such op.",
     414: "The query is too long.",
     422: "The query asks for what cannot be.",
@@ -138,7 +138,7 @@ def pictures(media_type: str) -> dict[str, Any]:
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """These statuses as OpenAPI responses, each a problem."""
     content = {"application/problem+json": {"schema": _shape("Problem")}}
-    return {status: {"description": SAID[status], "content": content} for status in statuses}
+    return {status: {"description": _SAID[status], "content": content} for status in statuses}
 
 
 def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:

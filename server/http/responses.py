@@ -10,7 +10,7 @@ from fastapi import Request, Response
 
 from .compression import preferred, written
 
-SHARE = 1 / 8  # of the room, for one body
+_SHARE = 1 / 8  # of the room, for one body
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Bodies:
 
     def keep(self, mark: str, coding: str, body: Body) -> None:
         """Keep this one, unless it would drive out too many, and the newest others as far as there is room."""
-        if len(body.data) > self._room * SHARE:
+        if len(body.data) > self._room * _SHARE:
             return
         before = self._kept.pop((mark, coding), None)
         self._kept[mark, coding] = body
@@ -52,15 +52,15 @@ class Bodies:
 
 # A browser asks again every time, which costs a 304: once an op has changed, nobody looks at its old curves. A cache
 # that serves many need not ask for a minute. No stale-while-revalidate, for browsers would take it for themselves, too.
-SHARED = "public, max-age=0, s-maxage=60"
+_SHARED = "public, max-age=0, s-maxage=60"
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
-LARGE = 131_072  # bytes; what takes longer than 5 ms to be compressed is, in a thread
+_LARGE = 131_072  # bytes; what takes longer than 5 ms to be compressed is, in a thread
 WORTH_COMPRESSING = 1024  # bytes; below, the gain is lost in the headers
 COMPRESSED = ("image/png",)  # in themselves
 
 
-def not_modified(request: Request, mark: str, cache: str = SHARED) -> Response | None:
+def not_modified(request: Request, mark: str, cache: str = _SHARED) -> Response | None:
     """The 304 for a client that already has what ``mark`` stands for."""
     ours = etag(request, mark)
     known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
@@ -69,7 +69,7 @@ def not_modified(request: Request, mark: str, cache: str = SHARED) -> Response |
     return Response(status_code=304, headers=_headers(ours, cache))
 
 
-def kept(request: Request, mark: str, media_type: str, cache: str = SHARED) -> Response | None:
+def kept(request: Request, mark: str, media_type: str, cache: str = _SHARED) -> Response | None:
     """What can be answered without asking anybody: the 304, or the body that was sent under ``mark`` before."""
     known = not_modified(request, mark, cache)
     if known is not None:
@@ -78,7 +78,7 @@ def kept(request: Request, mark: str, media_type: str, cache: str = SHARED) -> R
     return None if found is None else _response(found, media_type, 200, _headers(etag(request, mark), cache))
 
 
-def reply(request: Request, body: bytes, media_type: str, mark: str, cache: str = SHARED) -> Response:
+def reply(request: Request, body: bytes, media_type: str, mark: str, cache: str = _SHARED) -> Response:
     """``body``, kept here and to be kept by others under ``mark``; or the 304 that says it was kept."""
     known = kept(request, mark, media_type, cache)
     if known is not None:
@@ -86,9 +86,9 @@ def reply(request: Request, body: bytes, media_type: str, mark: str, cache: str 
     return _keep(request, _written(body, media_type, coding(request)), media_type, mark, cache)
 
 
-async def reply_large(request: Request, body: bytes, media_type: str, mark: str, cache: str = SHARED) -> Response:
+async def reply_large(request: Request, body: bytes, media_type: str, mark: str, cache: str = _SHARED) -> Response:
     """The same, for a body that may take long to be compressed."""
-    if len(body) < LARGE:
+    if len(body) < _LARGE:
         return reply(request, body, media_type, mark, cache)
     sent = await asyncio.to_thread(_written, body, media_type, coding(request))
     return not_modified(request, mark, cache) or _keep(request, sent, media_type, mark, cache)

@@ -15,7 +15,7 @@ from .problem_details import refuse
 STREAM = "/events"  # what a page that is open listens to, without an end
 STREAMS = "{} open pages of this address follow the files already; close some, and the others follow by themselves."
 UNDER_WAY = "{} requests of this address are under way; ask again in a second, when some are answered."
-SOME = 262_144  # bytes; a client that takes fewer in the time it has is not taking them
+_SOME = 262_144  # bytes; a client that takes fewer in the time it has is not taking them
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -75,7 +75,7 @@ class Patient(asyncio.Protocol):
     def look(self, now: float) -> None:
         """Close the connection if its request is not here in time, or what it is sent stays where it is."""
         unsent = self.transport.get_write_buffer_size()
-        if not unsent or unsent > self._unsent or self._unsent - unsent >= SOME:
+        if not unsent or unsent > self._unsent or self._unsent - unsent >= _SOME:
             self._taken, self._unsent = now, unsent
         elif now - self._taken > self._limits.stalled:
             self.transport.abort()

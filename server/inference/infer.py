@@ -17,7 +17,7 @@ from .source.signature import signature_of
 
 __all__ = ["Guess", "NotInferred", "infer"]
 
-BUDGET = 4.0
+_BUDGET = 4.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Guess:
     trouble: str = ""
 
 
-def infer(function: Callable[..., Any], budget: float = BUDGET) -> Guess:
+def infer(function: Callable[..., Any], budget: float = _BUDGET) -> Guess:
     """A recipe that ``function``, a Function class or a plain function of tensors, can be called with.
 
     Forward has to give finite floating numbers that require grad, and backward a gradient for them (or gradients that

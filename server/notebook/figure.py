@@ -29,12 +29,12 @@ from ..worker.answer import device
 from .run import called, examined
 from .subject import Subject, Wanted
 
-HEIGHT = 800  # pixels
-HIDDEN = ("source", "reading")  # parts for which a cell has no room
-ROOM = 1_000_000  # bytes of answers; the page around them is as much again, with the full plotly.js twice
-PATIENCE = 6.0  # seconds for all that the sliders need
-COUNTS = (9, 7, 5, 3)  # values of a slider, as many as there is room and time for
-MOST = 3  # sliders
+_HEIGHT = 800  # pixels
+_HIDDEN = ("source", "reading")  # parts for which a cell has no room
+_ROOM = 1_000_000  # bytes of answers; the page around them is as much again, with the full plotly.js twice
+_PATIENCE = 6.0  # seconds for all that the sliders need
+_COUNTS = (9, 7, 5, 3)  # values of a slider, as many as there is room and time for
+_MOST = 3  # sliders
 GRAD_OUTPUT = 3
 FRAME = Markup(
     '<iframe srcdoc="{}" title="{}" width="100%" height="{}" sandbox="allow-scripts" loading="lazy"'
@@ -43,12 +43,12 @@ FRAME = Markup(
 
 
 @dataclass(frozen=True, repr=False)
-class Look:
+class _Look:
     """A figure to show: ``checked`` is what was found, ``page`` its HTML, empty where nothing could be drawn."""
 
     checked: Checked
     page: bytes = b""
-    height: int = HEIGHT
+    height: int = _HEIGHT
 
     def __repr__(self) -> str:
         return repr(self.checked)
@@ -73,16 +73,16 @@ class Look:
         return Path(path)
 
 
-def figure(function: Any, wanted: Wanted, height: int | None) -> Look:
+def figure(function: Any, wanted: Wanted, height: int | None) -> _Look:
     """What ``gradloupe.look`` returns; raises nothing that a Function raises."""
     there = called(function, wanted)
     if isinstance(there, Found):
-        return Look(there.checked)
+        return _Look(there.checked)
     found = examined(there)
     if found.curves is None or not found.curves.columns:
-        return Look(found.checked)
+        return _Look(found.checked)
     page = _page(there, there.wanted.address(there.told), found.curves, _beside(found.checked))
-    return Look(found.checked, page, height or HEIGHT)
+    return _Look(found.checked, page, height or _HEIGHT)
 
 
 def _beside(checked: Checked) -> str:
@@ -99,12 +99,12 @@ def _page(there: Subject, address: Address, curves: Frame, beside: str) -> bytes
     present = at(address, {})
     each = sum(map(len, parts_of(_document(there, present)).values()))
     seconds = time.monotonic() - began
-    most = min(ROOM // each, int(PATIENCE / seconds))
+    most = min(_ROOM // each, int(_PATIENCE / seconds))
     address, grid = next(_grids(op, address, most))
     pool = Pool()
     for section in sections(address, grid):
         pool.add(_document(there, section))
-    shown = replace(address, hide=HIDDEN)
+    shown = replace(address, hide=_HIDDEN)
     view = View(op, device(), shown, canonical(op, present), curves, "", beside=beside)
     pages, bundle = _kept()
     return single(pages, view, grid, pool, bundle)
@@ -113,8 +113,8 @@ def _page(there: Subject, address: Address, curves: Frame, beside: str) -> bytes
 def _grids(op: dict[str, Any], address: Address, most: int) -> Iterator[tuple[Address, tuple[Axis, ...]]]:
     """The address with sliders, and their axes: the richest choice first that makes so many sections; none at last."""
     kinds = {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
-    for controls in range(min(MOST, len(kinds)), -1, -1):
-        for count in COUNTS:
+    for controls in range(min(_MOST, len(kinds)), -1, -1):
+        for count in _COUNTS:
             numeric = ("float", "int")
             chosen = tuple((name, count if kinds[name] in numeric else 0) for name in list(kinds)[:controls])
             sliding = replace(address, sliders=(*chosen, ("grad_output", GRAD_OUTPUT)))

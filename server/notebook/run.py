@@ -12,8 +12,8 @@ from ..report.report_data import Found
 from ..report.summarize import uncalled
 from .subject import Subject, Wanted, name_of, subject
 
-T = TypeVar("T")
-SAY = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'
+_T = TypeVar("_T")
+_SAY = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'
 
 
 def verdict(function: Any, wanted: Wanted) -> Found:
@@ -29,7 +29,7 @@ def called(function: Any, wanted: Wanted) -> Subject | Found:
         return subject(function, wanted)
     except NotInferred as problem:
         told |= {"recipe": problem.recipe}
-        sentence = f"{problem.sentence} {SAY}" if problem.sayable else problem.sentence
+        sentence = f"{problem.sentence} {_SAY}" if problem.sayable else problem.sentence
         return Found(uncalled(told, sentence), told | {"tried": list(problem.tried)})
     except (BadRecipe, BadQuestion) as problem:
         return Found(uncalled(told | {"recipe": wanted.recipe}, str(problem)), told)
@@ -51,12 +51,12 @@ def _said(problem: BaseException) -> str:
     return f"Looking at it raised {kind}: {problem}" if str(problem) else f"Looking at it raised {kind}."
 
 
-def _now(work: Coroutine[Any, Any, T]) -> T:
+def _now(work: Coroutine[Any, Any, _T]) -> _T:
     """What a coroutine returns that never has to wait."""
     try:
         work.send(None)
     except StopIteration as end:
-        result: T = end.value
+        result: _T = end.value
         return result
     work.close()
     raise RuntimeError("what answers here and now has waited")

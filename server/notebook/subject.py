@@ -34,7 +34,7 @@ from ..worker.answer import answer, device
 from .keyword_values import check_names, settled
 
 GROUP = "here"
-TENSORS = (torch.Tensor, list, tuple)
+_TENSORS = (torch.Tensor, list, tuple)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _written(op: Op) -> tuple[str, int, str]:
 
 def _text(name: str, value: Any) -> str:
     """A value as addresses have it; raises ``BadQuestion``."""
-    if isinstance(value, TENSORS) or hasattr(value, "tolist"):
+    if isinstance(value, _TENSORS) or hasattr(value, "tolist"):
         flat = torch.as_tensor(value).detach().reshape(-1).tolist()
         return ",".join(write(float(each)) for each in flat)
     if isinstance(value, bool | int | float | str):

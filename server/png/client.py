@@ -12,14 +12,14 @@ from ..protocol.python_command import python
 from .process import PREFIX
 
 QUEUE = 8  # pictures that are drawn one after the other; the largest take a second
-DEADLINE = 10.0  # seconds for one of them
+_DEADLINE = 10.0  # seconds for one of them
 TRIES = 2
 
 
 class Rasterizer:
     """Holds one process at most. Everything is awaited in one event loop."""
 
-    def __init__(self, deadline: float = DEADLINE) -> None:
+    def __init__(self, deadline: float = _DEADLINE) -> None:
         self.deadline = deadline
         self._child: Process | None = None
         self._turn = asyncio.Lock()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 PREFIX = struct.Struct("!I")  # how many bytes follow
-LONGEST = 15  # seconds for a picture, should nobody be left to look at the clock
+_LONGEST = 15  # seconds for a picture, should nobody be left to look at the clock
 NICENESS = 5
 FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")
 
@@ -26,7 +26,7 @@ def main() -> None:
     with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb", 0) as outgoing:
         os.dup2(2, 1)
         for svg in _received(sys.stdin.buffer):
-            signal.alarm(LONGEST)
+            signal.alarm(_LONGEST)
             drawn = _drawn(svg)
             signal.alarm(0)
             _send(outgoing, PREFIX.pack(len(drawn)) + drawn)

@@ -10,7 +10,7 @@ from typing import Any
 
 PREFIX = struct.Struct("!II")
 LIMIT = 8 * 2**20
-FORMATS = ("d", "B")  # float64 and uint8, as `memoryview` and `array` name them
+_FORMATS = ("d", "B")  # float64 and uint8, as `memoryview` and `array` name them
 
 
 class BadFrame(Exception):
@@ -29,7 +29,7 @@ def pack(frame: Frame) -> bytes:
     """The bytes of a frame; raises ``BadFrame`` for a column of another type, or one above 8 MiB."""
     views = {name: memoryview(column) for name, column in frame.columns.items()}
     for name, view in views.items():
-        if view.format not in FORMATS:
+        if view.format not in _FORMATS:
             raise BadFrame(f"column {name!r} has the format {view.format!r}; only float64 and uint8 travel")
     layout = [[name, view.format, view.nbytes] for name, view in views.items()]
     header = json.dumps([frame.header, layout], ensure_ascii=False).encode("utf-8", "replace")  # half a surrogate pair

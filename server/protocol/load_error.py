@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-AROUND = 3  # lines before and after the one that is meant
+_AROUND = 3  # lines before and after the one that is meant
 
 Excerpt = list[list[Any]]
 
@@ -31,4 +31,4 @@ def trouble(
 
 def around(lines: Iterable[tuple[int, str]], line: int) -> Excerpt:
     """Those of the numbered lines that are near this one."""
-    return [[number, text] for number, text in lines if abs(number - line) <= AROUND]
+    return [[number, text] for number, text in lines if abs(number - line) <= _AROUND]

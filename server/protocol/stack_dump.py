@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..paths import SERVER
 
 STACK = re.compile(r"^(Current thread|Thread|Stack)\b.*\(most recent call first\):$")
-LINE = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
+_LINE = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
 MOST_COPIES = 16  # processes by os.fork that a worker has not waited for
 TOO_MANY = "Too many copies of this process\n"  # stands before the stack that asked for one more
 ESCAPED = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
@@ -40,7 +40,7 @@ def faults(dump: str) -> tuple[Fault, ...]:
     for text in dump.splitlines():
         if head := STACK.match(text):
             stacks.append((head[1] != "Thread", []))
-        elif stacks and (call := LINE.match(text)):
+        elif stacks and (call := _LINE.match(text)):
             stacks[-1][1].append(Fault(_unescaped(call[1]), int(call[2]), _unescaped(call[3])))
     stacks.reverse()  # the last that was written is that of the end
     stacks.sort(key=lambda stack: not stack[0])

@@ -16,7 +16,7 @@ from ..supervisor.supervisor import PAUSE
 from ..supervisor.worker_process import WorkerProcess
 from .reloader import Loads
 
-LOG = logging.getLogger("gradloupe")
+_LOG = logging.getLogger("gradloupe")
 
 
 class Library:
@@ -180,7 +180,7 @@ class Library:
 
 def _done(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and task.exception() is not None:
-        LOG.error("the gallery is not loaded", exc_info=task.exception())
+        _LOG.error("the gallery is not loaded", exc_info=task.exception())
 
 
 Door = Engine | Library

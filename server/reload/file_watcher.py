@@ -13,7 +13,7 @@ from watchfiles import awatch
 
 from .file_state import GONE, Stamp, empty, looks, stamp
 
-STEP = 20  # ms between two looks at what the system has reported
+_STEP = 20  # ms between two looks at what the system has reported
 TICK = 1.0  # seconds between two looks of our own: over a network, or from another system, nothing is reported
 POLL = 0.3  # the same where nothing can be watched
 SETTLED = 0.015  # seconds that the files stay as they are, after as long a rest, before they are believed
@@ -125,8 +125,8 @@ class Watcher:
         reported = awatch(
             *folders,
             watch_filter=self._matters,
-            step=STEP,
-            debounce=STEP,
+            step=_STEP,
+            debounce=_STEP,
             recursive=False,
             stop_event=self._anew,
         )

@@ -21,11 +21,11 @@ from .file_state import young
 from .file_watcher import Watcher
 from .missing_files import absence, files_of, unstarted
 
-LOG = logging.getLogger("gradloupe")
-HELD = 0.4  # seconds after a save in which its trouble is not told: it may be half of a save
-AFTER = 0.06  # seconds in which a save that spoilt a load is noticed
-SLOW = 0.4  # seconds after which it is said that a load takes its time
-COARSE = 0.05  # seconds by which the clock of a file system may be behind
+_LOG = logging.getLogger("gradloupe")
+_HELD = 0.4  # seconds after a save in which its trouble is not told: it may be half of a save
+_AFTER = 0.06  # seconds in which a save that spoilt a load is noticed
+_SLOW = 0.4  # seconds after which it is said that a load takes its time
+_COARSE = 0.05  # seconds by which the clock of a file system may be behind
 
 
 class Loads:
@@ -142,7 +142,7 @@ class Loads:
     async def _load(self, engine: Engine, stirs: int, began: float) -> None:
         """See a load through: it is shown, or its trouble told, unless a newer one has begun."""
         greeting = asyncio.create_task(_greeting(engine))
-        await asyncio.wait({greeting}, timeout=SLOW)
+        await asyncio.wait({greeting}, timeout=_SLOW)
         if not greeting.done() and self._newest is engine:
             self._loading = True
             await self._tell()
@@ -151,7 +151,7 @@ class Loads:
             return
         known = {} if engine.broken else await engine.catalogue()
         if engine.broken or self._digests.keys() - known.keys():
-            await asyncio.sleep(max(AFTER, began + HELD - time.time()))
+            await asyncio.sleep(max(_AFTER, began + _HELD - time.time()))
             if self._newest is engine and self._watcher.stirs != stirs:  # it has read half of what was to be saved
                 await self._begin()
         if self._newest is engine:
@@ -175,7 +175,7 @@ class Loads:
     def _watch(self, engine: Engine, began: float) -> bool:
         """Follow the files of this load; whether one of which nothing was known has been saved since it began."""
         files = _paths(engine.files)
-        fresh = any(young(path, began - COARSE) for path in files - self._watcher.files)
+        fresh = any(young(path, began - _COARSE) for path in files - self._watcher.files)
         kept = self._watcher.files if engine.broken else self._own | self._lately
         self._watcher.follow(files | kept, wide=bool(engine.broken))
         return fresh
@@ -183,7 +183,7 @@ class Loads:
     def _late(self, files: list[str], since: float) -> None:
         """Follow what a call has imported, too, but for what was written meanwhile: that may be its own work."""
         found = _paths(files) - self._watcher.files
-        fresh = {path for path in found if path.exists() and not young(path, since - COARSE)}
+        fresh = {path for path in found if path.exists() and not young(path, since - _COARSE)}
         self._lately = {path for path in self._lately if path.exists()} | fresh
         if fresh:
             self._watcher.add(fresh)
@@ -198,9 +198,9 @@ class Loads:
         """Tell the terminal of a trouble that is new, and of its end."""
         said, self._said = self._said, self.trouble["sentence"] if self.trouble else ""
         if self._said and self._said != said:
-            LOG.warning(self._said)
+            _LOG.warning(self._said)
         elif said and not self._said:
-            LOG.info("loaded again, with %d Function%s.", len(self._digests), "s" * (len(self._digests) != 1))
+            _LOG.info("loaded again, with %d Function%s.", len(self._digests), "s" * (len(self._digests) != 1))
 
     async def _tell(self) -> None:
         async with self._change:
@@ -220,7 +220,7 @@ class Loads:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            LOG.error("the files are not followed", exc_info=task.exception())
+            _LOG.error("the files are not followed", exc_info=task.exception())
 
 
 async def _greeting(engine: Engine) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from .result import DIFFERING, VERDICT, Checked
 
-MOST_NAMED = 20
+_MOST_NAMED = 20
 
 
 class NothingToAllow(Exception):
@@ -23,8 +23,8 @@ def allowances(given: Iterable[str], names: list[str]) -> Mapping[str, frozenset
     for each in given:
         name, _, id_ = each.partition(":")
         if name not in allowed:
-            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            there = ", ".join(names[:MOST_NAMED]) + more
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            there = ", ".join(names[:_MOST_NAMED]) + more
             raise NothingToAllow(f"--allow {each} names no Function that was found; there are {there}.")
         allowed[name] |= {id_} if id_ else {VERDICT} | DIFFERING
     return allowed

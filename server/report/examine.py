@@ -18,11 +18,11 @@ from .summarize import checked, uncalled
 
 # A Function is asked by so many of its other inputs, however long that takes: no verdict depends on the clock.
 OTHERS = 7
-SAY = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
-HELD = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
+_SAY = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
+_HELD = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
 
 
-class Door(Protocol):
+class _Door(Protocol):
     """What answers: an ``Engine``, or the process of a notebook itself."""
 
     async def stub(self, name: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class Door(Protocol):
 
 
 async def asked(
-    engine: Door,
+    engine: _Door,
     name: str,
     allowed: Collection[str] = (),
     chosen: Callable[[dict[str, Any]], Address] | None = None,
@@ -54,7 +54,7 @@ async def asked(
         op = stub | await engine.op(name)
     except Unsolved as unsolved:
         told = stub | unsolved.told
-        return Found(uncalled(told, f"{told['sentence']} {SAY}" if told.get("sayable") else told["sentence"]), told)
+        return Found(uncalled(told, f"{told['sentence']} {_SAY}" if told.get("sayable") else told["sentence"]), told)
     except (BadQuestion, EngineFault) as problem:
         return Found(uncalled(stub, str(problem)), stub)
     try:
@@ -68,7 +68,7 @@ async def asked(
 
 
 async def _looked_at(
-    engine: Door, op: dict[str, Any], address: Address, allowed: Collection[str], others: bool
+    engine: _Door, op: dict[str, Any], address: Address, allowed: Collection[str], others: bool
 ) -> Found:
     usual = address.question
     curves = await engine.answer(usual)
@@ -86,13 +86,13 @@ async def _looked_at(
 
 def _others(op: dict[str, Any], usual: Question, contract: Mapping[str, Any]) -> list[str]:
     """All inputs but the usual one and those that are held, first what the contract says something wrong of."""
-    held = set(HELD.findall(op["usual_recipe"])) | {usual.wrt.name}
+    held = set(_HELD.findall(op["usual_recipe"])) | {usual.wrt.name}
     names = [each["name"] for each in op["inputs"] if each["values"] and each["name"] not in held]
     accused = {each["element"].partition("[")[0] for each in contract["checks"] if each["level"] == "error"}
     return sorted(names, key=lambda name: name not in accused)
 
 
-async def _by(engine: Door, op: dict[str, Any], names: Sequence[str]) -> AsyncIterator[Frame]:
+async def _by(engine: _Door, op: dict[str, Any], names: Sequence[str]) -> AsyncIterator[Frame]:
     """The curves by these inputs, each of the output that it moves most; none after one that a worker was lost by."""
     for name in names:
         question = default(op, _first(op, name)).question

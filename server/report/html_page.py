@@ -25,9 +25,9 @@ from ..url.address import default
 from .report_data import Found, Report
 from .result import Checked, Finding
 
-WIDE, NARROW = (920, 620), (280, 380)  # pixels of the pictures
-HIDDEN = ("title", "verdict")  # parts of a picture that stand beside it
-NAMED = {"lost": "failed", "unsolved": "undecided"}  # words that have no mark of their own
+_WIDE, _NARROW = (920, 620), (280, 380)  # pixels of the pictures
+_HIDDEN = ("title", "verdict")  # parts of a picture that stand beside it
+_NAMED = {"lost": "failed", "unsolved": "undecided"}  # words that have no mark of their own
 
 
 @dataclass(frozen=True)
@@ -107,13 +107,15 @@ def _pictures(found: Found) -> tuple[str, str] | None:
     """The picture for wide windows and for narrow ones, None where nothing could be drawn."""
     if found.curves is None or not found.curves.columns:
         return None
-    address = replace(default(found.op), hide=HIDDEN)
-    wide, narrow = (svg(found.curves, replace(address, width=width, height=height)) for width, height in (WIDE, NARROW))
+    address = replace(default(found.op), hide=_HIDDEN)
+    wide, narrow = (
+        svg(found.curves, replace(address, width=width, height=height)) for width, height in (_WIDE, _NARROW)
+    )
     return _data(wide), _data(narrow)
 
 
 def _mark(word: str) -> str:
-    return NAMED.get(word, word).replace(" ", "-")
+    return _NAMED.get(word, word).replace(" ", "-")
 
 
 def _data(picture: bytes) -> str:

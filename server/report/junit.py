@@ -13,8 +13,8 @@ from .report_data import Report
 from .result import Checked, Finding
 
 # What XML 1.0 has no place for.
-FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-GRADIENT = "gradient"
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_GRADIENT = "gradient"
 
 
 def junit(report: Report) -> bytes:
@@ -51,7 +51,7 @@ def _suite(root: Element, target: str, report: Report) -> Element:
 def _cases(suite: Element, found: Checked) -> None:
     faults = found.faults
     ids = dict.fromkeys(each.id for each in found.findings)
-    for id_ in (GRADIENT, *ids):
+    for id_ in (_GRADIENT, *ids):
         named = {"classname": f"{found.target}.{found.name}", "name": f"{found.name}.{id_}", "time": "0"}
         case = SubElement(suite, "testcase", {name: _clean(text) for name, text in named.items()})
         if found.file:
@@ -60,9 +60,9 @@ def _cases(suite: Element, found: Checked) -> None:
         wrong = [each for each in faults if each.id == id_]
         for each in wrong[:1]:
             said = "\n".join(f"{one.sentence}\n{found.place(one.line)}" for one in wrong)
-            kind = found.word if id_ == GRADIENT else "error"
+            kind = found.word if id_ == _GRADIENT else "error"
             _outcome(case, "failure", each.sentence, kind, said)
-        if id_ == GRADIENT:
+        if id_ == _GRADIENT:
             _told(case, found)
         elif not wrong:
             _remark(case, found, [each for each in found.findings if each.id == id_])
@@ -98,4 +98,4 @@ def _count(suite: Element) -> None:
 
 
 def _clean(text: str) -> str:
-    return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(text))
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(text))

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .runner import Tell
 
 # Through a pipe: more Functions than so many are worth a line, every so many seconds.
-FEW, EVERY = 20, 5.0
+_FEW, _EVERY = 20, 5.0
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Far:
 
 
 @contextmanager
-def progress(far: Far, every: float = EVERY) -> Iterator[Tell]:
+def progress(far: Far, every: float = _EVERY) -> Iterator[Tell]:
     """What hears how many Functions are done, of how many, and which is next; it is told on the standard error."""
     error = Console(stderr=True)
     if not error.is_terminal:
@@ -48,7 +48,7 @@ def _lines(far: Far, every: float) -> Tell:
     def tell(number: int, total: int, name: str) -> None:
         nonlocal said
         far.total = total
-        if total > FEW and time.monotonic() - said >= every:
+        if total > _FEW and time.monotonic() - said >= every:
             said = time.monotonic()
             sys.stderr.write(f"{number} of {total} Functions looked at, next {name}\n")
             sys.stderr.flush()

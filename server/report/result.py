@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ..documents.summary import coded
 from ..documents.typography import number, prose
 
-LEVELS = ("error", "warning", "note", "fine")
+_LEVELS = ("error", "warning", "note", "fine")
 # Of a verdict: what makes a check fail. "matches here", "undecided" and "no gradient" are said, and are no fault.
 FAULTY = ("differs", "failed", "lost", "unsolved")
 # Of the X-ray's errors: those that it excuses itself where an Op declares what backward follows instead of forward.
@@ -189,7 +189,7 @@ class Checked:
         return f"{self.file}:{line or self.line}" if self.file else ""
 
     def __repr__(self) -> str:
-        return "\n".join(lines(self))
+        return "\n".join(_lines(self))
 
     def _repr_html_(self) -> str:
         return card(self)
@@ -211,14 +211,14 @@ def accusing(sweeps: Sequence[Swept], findings: Sequence[Finding], claim: str) -
 def counted(findings: Sequence[Finding]) -> str:
     """How many findings there are of each level that says something, like ``1 error, 2 notes``."""
     count = Counter(each.level for each in findings)
-    told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in LEVELS[:-1] if count[level]]
+    told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in _LEVELS[:-1] if count[level]]
     return ", ".join(told)
 
 
-WIDE = 96  # columns
+_WIDE = 96  # columns
 
 
-def lines(found: Checked) -> Iterator[str]:
+def _lines(found: Checked) -> Iterator[str]:
     """The word, the sentence, how it was called, where it was looked at, and what the X-ray found."""
     yield f"{found.name}: {', but '.join([found.word, *_beside(found)])}"
     yield from _said("", prose(found.sentence))
@@ -238,7 +238,7 @@ def lines(found: Checked) -> Iterator[str]:
     if found.findings:
         yield from _said("X-ray", counted(found.findings) or f"{len(found.findings)} checks found right")
     for finding in found.findings:
-        if finding.level in LEVELS[:2]:
+        if finding.level in _LEVELS[:2]:
             yield from _said(finding.level, prose(f"{finding.id}: {finding.said}"), 4)
 
 
@@ -252,12 +252,12 @@ def _beside(found: Checked) -> list[str]:
 
 def _said(label: str, text: str, indent: int = 2) -> list[str]:
     head = " " * indent + (f"{label:<12}" if label else "")
-    return wrap(text, WIDE, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
+    return wrap(text, _WIDE, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
 
 
 WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # seen on light and dark
-ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td style="{0}">{2}</td></tr>')
-CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
+_ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td style="{0}">{2}</td></tr>')
+_CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
 
 
 def card(found: Checked) -> str:
@@ -266,7 +266,7 @@ def card(found: Checked) -> str:
     head = Markup('<p style="margin:.2em 0"><b>{}</b>: <b style="color:{}">{}</b>. {}</p>').format(
         found.name, colour, found.word, coded(found.sentence)
     )
-    rows = Markup("").join(ROW.format(CELL, label, said) for label, said in _rows(found))
+    rows = Markup("").join(_ROW.format(_CELL, label, said) for label, said in _rows(found))
     table = Markup('<table style="margin:.4em 0;border:0">{}</table>').format(rows) if rows else Markup("")
     return str(Markup('<div class="gradloupe">{}{}</div>').format(head, table))
 
@@ -283,7 +283,7 @@ def _rows(found: Checked) -> Iterator[tuple[str, Markup]]:
     if found.left_out:
         yield "not swept", coded(found.left_out)
     for finding in found.findings:
-        if finding.level in LEVELS[:2]:
+        if finding.level in _LEVELS[:2]:
             yield finding.level, Markup("<code>{}</code> {}").format(finding.id, coded(finding.said))
     if found.findings:
         rest = counted(found.findings) or f"{len(found.findings)} checks found right"

@@ -63,7 +63,7 @@ async def _why(work: Work) -> dict[str, Any] | None:
 
 
 # One worker more for every so many Functions, as long as there is a core and so much memory for it.
-SHARE, MOST, ROOM = 8, 4, 2**30
+_SHARE, _MOST, _ROOM = 8, 4, 2**30
 Tell = Callable[[int, int, str], None]
 
 
@@ -154,9 +154,9 @@ def in_order(found: Mapping[int, Found]) -> tuple[Found, ...]:
 
 def helpers(count: int) -> int:
     """How many workers are worth their while for so many Functions, beside the first."""
-    if count <= SHARE:
+    if count <= _SHARE:
         return 0
     import psutil  # not for a few
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(0, min(cores, MOST, -(-count // SHARE), psutil.virtual_memory().available // ROOM) - 1)
+    return max(0, min(cores, _MOST, -(-count // _SHARE), psutil.virtual_memory().available // _ROOM) - 1)

@@ -19,10 +19,10 @@ from ..documents.typography import apart, number, powers, prose
 from .report_data import Report
 from .result import FAULTY, VERDICT, Checked, Fault, Finding, counted
 
-NARROWEST, WIDEST = 100, 160  # columns where the width is not that of a terminal; more only for the table
+_NARROWEST, _WIDEST = 100, 160  # columns where the width is not that of a terminal; more only for the table
 COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
 COLOURS |= {"unsolved": "red", "error": "red", "warning": "yellow", "note": "dim"}
-OPEN = ("undecided", "no gradient", "unsupported")  # words that are no fault, and not right either
+_OPEN = ("undecided", "no gradient", "unsupported")  # words that are no fault, and not right either
 HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
     "op = Op(..., surrogate=...), or pass --allow NAME."
@@ -35,7 +35,7 @@ def console(stream: IO[str]) -> Console:
     if stream.isatty():
         return Console(file=stream, highlight=False)
     given = os.environ.get("COLUMNS", "")
-    wide = max(NARROWEST, int(given) if given.isascii() and given.isdigit() else 0)
+    wide = max(_NARROWEST, int(given) if given.isascii() and given.isdigit() else 0)
     return Console(file=stream, highlight=False, width=wide, no_color=True, force_terminal=False, legacy_windows=False)
 
 
@@ -59,7 +59,7 @@ def _write(report: Report, out: Console) -> None:
     if report.troubles:
         out.print()
     table = _table(report, out.is_terminal)
-    natural = Measurement.get(out, out.options.update(width=WIDEST), table).maximum
+    natural = Measurement.get(out, out.options.update(width=_WIDEST), table).maximum
     wide = out.width
     out.width = wide if out.is_terminal else max(wide, natural)
     out.print(table)
@@ -130,7 +130,7 @@ def _below(found: Checked) -> list[RenderableType]:
         said.append(_paragraph(fault.id, fault.sentence, colour))
         if found.file:
             said.append(Padding(Text(found.place(fault.line), "dim"), (0, 0, 0, 2)))
-    if found.word in OPEN:
+    if found.word in _OPEN:
         said.append(_paragraph(found.word, found.sentence))
     said += [_paragraph("matches here", each) for each in found.beyond]
     said += [_paragraph("not swept", found.left_out)] * bool(found.left_out)

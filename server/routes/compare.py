@@ -18,7 +18,7 @@ from ..protocol.fingerprint import fingerprint
 from ..url.numbers import BadQuery
 from .context import Site
 
-PATIENCE = 1.0  # seconds that the page waits for its figures, before it is sent without
+_PATIENCE = 1.0  # seconds that the page waits for its figures, before it is sent without
 
 router = APIRouter()
 
@@ -40,7 +40,7 @@ async def compare(request: Request) -> Response:
         return known
     left, right = await asyncio.gather(
         *(
-            site.answers.soon(op, device, each.question, PATIENCE)
+            site.answers.soon(op, device, each.question, _PATIENCE)
             for op, each in zip(both.ops, both.pair.both, strict=True)
         )
     )

@@ -64,7 +64,7 @@ class Site:
         try:
             return await self.engine.op(name, recipe)
         except NoOp:
-            raise HTTPException(404, missing(name, await self.engine.catalogue())) from None
+            raise HTTPException(404, _missing(name, await self.engine.catalogue())) from None
 
     @classmethod
     def serving(cls, request: Request) -> Site:
@@ -73,7 +73,7 @@ class Site:
         return site
 
 
-def missing(name: str, ops: Collection[str]) -> str:
+def _missing(name: str, ops: Collection[str]) -> str:
     """The sentence about an op that there is not: what is near it, and where all of them are."""
     stem, _, ending = name.rpartition(".")
     if stem in ops:

@@ -21,8 +21,8 @@ QUIET = 15.0  # seconds after which something is sent, lest a proxy takes the si
 RETRY = 1000  # ms until a browser asks again, once the stream has broken
 MEDIA_TYPE = "text/event-stream"
 # Whoever stands between may not wait for more before it passes on what there is.
-HEADERS = {"Cache-Control": f"{NO_STORE}, no-transform", "X-Accel-Buffering": "no"}
-NONE = "This server follows no file; started as gradloupe my_ops.py it tells here when that is saved."
+_HEADERS = {"Cache-Control": f"{NO_STORE}, no-transform", "X-Accel-Buffering": "no"}
+_NONE = "This server follows no file; started as gradloupe my_ops.py it tells here when that is saved."
 
 router = APIRouter()
 
@@ -32,8 +32,8 @@ async def events(request: Request) -> Response:
     """The state of the visitor's own Functions, now and whenever it is another, as server-sent events."""
     loads = _loads(request)
     if request.scope.get("asked") == "HEAD":
-        return Response(media_type=MEDIA_TYPE, headers=HEADERS)
-    return StreamingResponse(_told(loads), media_type=MEDIA_TYPE, headers=HEADERS)
+        return Response(media_type=MEDIA_TYPE, headers=_HEADERS)
+    return StreamingResponse(_told(loads), media_type=MEDIA_TYPE, headers=_HEADERS)
 
 
 @router.post("/reload", include_in_schema=False)
@@ -74,5 +74,5 @@ async def _next(changes: AsyncIterator[dict[str, Any]]) -> dict[str, Any] | None
 def _loads(request: Request) -> Loads:
     door = Site.serving(request).engine
     if not isinstance(door, Library):
-        raise HTTPException(404, NONE)
+        raise HTTPException(404, _NONE)
     return door.own

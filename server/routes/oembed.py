@@ -23,36 +23,36 @@ from ..url.numbers import BadQuery, shown
 from ..url.parse import HEIGHTS, WIDTHS, read, recipe_in
 from .context import Site
 
-MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
-KEPT = 86_400  # seconds that a consumer may keep what it was told
-WIDTH = 800  # pixels, where neither the address nor the consumer says
-PORTS = {"http": 80, "https": 443}
+_MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
+_KEPT = 86_400  # seconds that a consumer may keep what it was told
+_WIDTH = 800  # pixels, where neither the address nor the consumer says
+_PORTS = {"http": 80, "https": 443}
 PLACE = re.compile(r"/(?:ops|embed)/([^/]+)")
 # How high a figure stands, in pixels, and what its parts add to that; a frame that listens is told to the pixel.
-HIGH = 470
-PARTS = {"title": 21, "verdict": 100, "controls": 100}
-PARAMETERS = 70  # more, where an op has some
+_HIGH = 470
+_PARTS = {"title": 21, "verdict": 100, "controls": 100}
+_PARAMETERS = 70  # more, where an op has some
 
 ASKED: dict[str, tuple[dict[str, Any], str]] = {
     "url": ({"type": "string"}, "the address of a figure on this site: `/ops/{name}?…` or `/embed/{name}?…`, whole"),
     "maxwidth": ({"type": "integer", "minimum": 1}, f"no wider than this, in pixels; but {WIDTHS[0]} at least"),
     "maxheight": ({"type": "integer", "minimum": 1}, f"no higher than this, in pixels; but {HEIGHTS[0]} at least"),
-    "format": ({"type": "string", "enum": list(MEDIA_TYPES), "default": "json"}, "the notation of the answer"),
+    "format": ({"type": "string", "enum": list(_MEDIA_TYPES), "default": "json"}, "the notation of the answer"),
 }
-QUERY = [
+_QUERY = [
     {"name": name, "in": "query", "required": name == "url", "schema": schema, "description": text}
     for name, (schema, text) in ASKED.items()
 ]
 ANSWERS = {
     "description": "How to embed the figure.",
-    "content": {media_type: {"schema": {"type": "object"}} for media_type in MEDIA_TYPES.values()},
+    "content": {media_type: {"schema": {"type": "object"}} for media_type in _MEDIA_TYPES.values()},
 }
 
 router = APIRouter()
 
 
 @dataclass(frozen=True)
-class Wanted:
+class _Wanted:
     """What a consumer asks for; the bounds are pixels, None where it sets none."""
 
     url: str
@@ -67,24 +67,24 @@ class Wanted:
     summary="How to embed a figure",
     responses={200: ANSWERS, **problems(404, 414, 422, 501, 503)},
     response_class=Response,
-    openapi_extra={"parameters": QUERY},
+    openapi_extra={"parameters": _QUERY},
 )
 async def oembed(request: Request) -> Response:
     """The frame to put into a page for the address of a figure, as oEmbed has it: `rich`, version 1.0."""
     site = Site.serving(request)
     wanted = wanted_by(request.scope["query_string"].decode("latin-1"))
     base = site.base(request)
-    name, query = place(wanted.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
+    name, query = _place(wanted.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
     try:
         op = await site.engine.op(name, recipe_in(query))
     except NoOp:
         raise HTTPException(404, f"There is no op {shown(name)!r}; the gallery at {base}/ shows them all.") from None
     told = rich(base, op, curves_only(read(op, await site.engine.device(), query)), wanted)
     body = xml(told) if wanted.format == "xml" else json.dumps(told, ensure_ascii=False).encode()
-    return reply(request, body, MEDIA_TYPES[wanted.format], fingerprint(body))
+    return reply(request, body, _MEDIA_TYPES[wanted.format], fingerprint(body))
 
 
-def wanted_by(query: str) -> Wanted:
+def wanted_by(query: str) -> _Wanted:
     """What this query asks for, whatever else is in it; raises ``BadQuery``, or 501 for an unknown format."""
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
@@ -94,12 +94,12 @@ def wanted_by(query: str) -> Wanted:
     if not given.get("url"):
         raise BadQuery("url is missing; give the address of a figure, as in /oembed?url=https%3A%2F%2F…%2Fops%2Fexp.")
     form = given.get("format") or "json"
-    if form not in MEDIA_TYPES:
+    if form not in _MEDIA_TYPES:
         raise HTTPException(501, f"There is no oEmbed in the format {shown(form)!r}; allowed are json and xml.")
-    return Wanted(given["url"], _bound(given, "maxwidth", WIDTHS), _bound(given, "maxheight", HEIGHTS), form)
+    return _Wanted(given["url"], _bound(given, "maxwidth", WIDTHS), _bound(given, "maxheight", HEIGHTS), form)
 
 
-def place(url: str, hosts: Collection[str]) -> tuple[str, str]:
+def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
     """The name of the op and the query that this address of ours says; raises 404 for any other."""
     culprit = f"url={shown(url)}"
     try:
@@ -107,7 +107,7 @@ def place(url: str, hosts: Collection[str]) -> tuple[str, str]:
         host = _host(parts)
     except ValueError:
         raise HTTPException(404, f"{culprit} is no address; copy the one of a figure from its page.") from None
-    if parts.scheme not in PORTS or host not in hosts:
+    if parts.scheme not in _PORTS or host not in hosts:
         raise HTTPException(404, f"{culprit} is not on this site; figures of {min(hosts)} can be embedded from here.")
     found = PLACE.fullmatch(unquote(parts.path))
     if found is None:
@@ -117,10 +117,10 @@ def place(url: str, hosts: Collection[str]) -> tuple[str, str]:
     return found[1], parts.query
 
 
-def rich(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dict[str, Any]:
+def rich(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
     """The answer as plain data. Its ``html`` is a bare frame with no attribute that WordPress would take away."""
     widest = max(wanted.maxwidth or WIDTHS[1], WIDTHS[0])
-    width = min(address.width or (widest if wanted.maxwidth else WIDTH), widest)
+    width = min(address.width or (widest if wanted.maxwidth else _WIDTH), widest)
     room, own = max(wanted.maxheight or HEIGHTS[1], HEIGHTS[0]), address.height or natural(op, address)
     height = min(room, own)
     fitted = height if address.height or own > room else None  # with a height, a figure fits itself into it
@@ -136,7 +136,7 @@ def rich(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dic
         "title": op["title"],
         "provider_name": "Gradloupe",
         "provider_url": f"{base}/",
-        "cache_age": KEPT,
+        "cache_age": _KEPT,
         "html": html,
         "width": width,
         "height": height,
@@ -144,7 +144,7 @@ def rich(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dic
     }
 
 
-def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -> dict[str, Any]:
+def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
     """The picture of the figure, within the bounds of the consumer; nothing where no picture is that small."""
     room = wanted.maxwidth or PREVIEW[0], wanted.maxheight or PREVIEW[1]
     if room[0] < WIDTHS[0] or room[1] < HEIGHTS[0]:
@@ -162,8 +162,8 @@ def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: Wanted) -
 def natural(op: dict[str, Any], address: Address) -> int:
     """About how high a figure is with the parts that it shows, in pixels."""
     controlled = op["parameters"] and "controls" not in address.hide
-    parts = sum(height for part, height in PARTS.items() if part not in address.hide)
-    return HIGH + parts + (PARAMETERS if controlled else 0)
+    parts = sum(height for part, height in _PARTS.items() if part not in address.hide)
+    return _HIGH + parts + (_PARAMETERS if controlled else 0)
 
 
 def xml(told: dict[str, Any]) -> bytes:
@@ -194,4 +194,4 @@ def _host(parts: SplitResult) -> str:
     if parts.username is not None or parts.password is not None:
         raise ValueError("an address with a user in it")
     name = f"[{name}]" if ":" in name else name
-    return name if port is None or port in PORTS.values() else f"{name}:{port}"
+    return name if port is None or port in _PORTS.values() else f"{name}:{port}"

@@ -14,7 +14,7 @@ from ..reload.reloader import Loads
 from .context import Site
 from .gallery import WAIT
 
-NONE = (
+_NONE = (
     "This server shows the gallery alone, which is at /; started as gradloupe my_ops.py it shows the Functions of"
     " that file here."
 )
@@ -27,7 +27,7 @@ async def own(request: Request) -> Response:
     """The way to the first Function; a page that waits while the file is imported, or says why it cannot be."""
     site = Site.serving(request)
     if not isinstance(site.engine, Library):
-        raise HTTPException(404, NONE)
+        raise HTTPException(404, _NONE)
     loads = site.engine.own
     if request.url.query == WAIT:
         await _loaded(loads)

@@ -40,11 +40,11 @@ async def sitemap(request: Request) -> Response:
     if not site.settings.public:
         raise HTTPException(404, "This site has no map: it is not public, and search engines are asked to stay away.")
     base = site.base(request)
-    body = listed([f"{base}/", *(f"{base}/ops/{name}" for name in await site.engine.catalogue())])
+    body = _listed([f"{base}/", *(f"{base}/ops/{name}" for name in await site.engine.catalogue())])
     return reply(request, body, "application/xml", fingerprint(body))
 
 
-def listed(addresses: Iterable[str]) -> bytes:
+def _listed(addresses: Iterable[str]) -> bytes:
     """A sitemap of these addresses."""
     root = ElementTree.Element("urlset", xmlns=NAMESPACE)
     for address in addresses:

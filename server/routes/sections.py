@@ -32,7 +32,7 @@ Write = Callable[[Answer, Address, str], Awaitable[bytes]]
 Render = Callable[[Pages, View], bytes]
 
 # Seconds that a page waits for its figure, before it is sent without: a frame has nothing else to show.
-PATIENCE: dict[Render, float] = {Pages.op: 1.0, Pages.embed: 4.0}
+_PATIENCE: dict[Render, float] = {Pages.op: 1.0, Pages.embed: 4.0}
 
 # The routes take the bare request: parameters that FastAPI converts cost the first page a tenth of its time.
 router = APIRouter()
@@ -185,7 +185,7 @@ async def _page(request: Request, render: Render) -> Response:
     if known is not None:
         return known
     figure = curves_only(address)
-    answer = await site.answers.soon(op, device, figure.question, PATIENCE[render])
+    answer = await site.answers.soon(op, device, figure.question, _PATIENCE[render])
     body = render(site.pages, View(op, device, address, canonical(op, plain(figure)), answer, base, public))
     # A failure may go better the next time; or the worker was replaced by one that has loaded other code.
     passes = answer is None or answer.header["failure"] is not None or not await _stays(site, op)

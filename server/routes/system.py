@@ -14,7 +14,7 @@ from ..protocol.fingerprint import fingerprint
 from ..url.numbers import BadQuery
 from .context import Site
 
-ELEMENT = "element/grad-loupe.js"
+_ELEMENT = "element/grad-loupe.js"
 
 router = APIRouter()
 
@@ -50,7 +50,7 @@ async def healthz(request: Request) -> Response:
 async def element(request: Request) -> Response:
     """The module that makes `<grad-loupe>` work on other sites; its address never changes, so it is asked for again."""
     assets = Site.serving(request).assets
-    return reply(request, assets.read(ELEMENT), assets.media_type(ELEMENT), assets.digest)
+    return reply(request, assets.read(_ELEMENT), assets.media_type(_ELEMENT), assets.digest)
 
 
 @router.get("/static/{digest}/{path:path}", include_in_schema=False)

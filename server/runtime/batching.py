@@ -21,7 +21,7 @@ COPIES = 16
 # Steps of this share of the circle never fall into line: an order in which no neighbours stay neighbours.
 GOLDEN = (5**0.5 - 1) / 2
 # Seconds after which another way to stack is tried although one is borne.
-SLOW = 0.004
+_SLOW = 0.004
 LAST_PLACES = {8: 1e-11, 4: 1e-5, 2: 1e-2}
 
 
@@ -49,7 +49,7 @@ def arranged(section: Section, t: Array, grad_output: float = 1.0) -> Section:
         begun = timing.now()
         if _bears(together, t, witnesses, grad_output, wanted, size):
             ways.append((timing.now() - begun, together))
-            if ways[0][0] < SLOW:
+            if ways[0][0] < _SLOW:
                 break
     return min(ways, key=lambda way: way[0])[1] if ways else alone
 

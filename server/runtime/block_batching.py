@@ -15,7 +15,7 @@ from .stacked_inputs import Copies
 from .timing import quickest
 
 # What a copy costs of a call of its own, where they are stacked.
-SHARED = 0.2
+_SHARED = 0.2
 
 
 def seconds(copies: Copies, enough: float) -> float:
@@ -23,14 +23,14 @@ def seconds(copies: Copies, enough: float) -> float:
 
     With ``enough`` seconds a copy all that is asked for can be had.
     """
-    share = SHARED if copies.stacked else 1.0
+    share = _SHARED if copies.stacked else 1.0
     return quickest(lambda: copies.forward(copies.repeated(1)), enough / share) * share
 
 
 # So many copies are asked alone and together, as far from where ``wrt`` is held as these shares of the range …
-SPREAD = np.array([0.0, 1e-3, 0.03, 0.3, 1.0])
+_SPREAD = np.array([0.0, 1e-3, 0.03, 0.3, 1.0])
 # … but not for outputs of more elements than these, nor for calls of more seconds.
-LARGEST, SLOWEST = 1 << 20, 0.03
+_LARGEST, _SLOWEST = 1 << 20, 0.03
 
 
 def arranged(section: Section, span: float) -> Copies:
@@ -40,10 +40,10 @@ def arranged(section: Section, span: float) -> Copies:
     ``FunctionFailed`` where forward fails.
     """
     alone = Copies(section)
-    if section.sweeps_parameter or not 0 < alone.size <= LARGEST or seconds(alone, SLOWEST) > SLOWEST:
+    if section.sweeps_parameter or not 0 < alone.size <= _LARGEST or seconds(alone, _SLOWEST) > _SLOWEST:
         return alone
     draw = np.random.default_rng(alone.here.size)
-    points = alone.here + span * SPREAD[:, None] * draw.standard_normal((SPREAD.size, alone.here.size))
+    points = alone.here + span * _SPREAD[:, None] * draw.standard_normal((_SPREAD.size, alone.here.size))
     points = points[np.isfinite(alone.willing(points)).any(axis=1)]
     if len(points) < 2:
         return alone

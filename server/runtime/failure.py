@@ -12,7 +12,7 @@ from ...ops import Op
 
 Phase = Literal["forward", "backward", "surrogate", "double backward"]
 MESSAGE_LIMIT = 2000
-INSTALLED = frozenset(("site-packages", "dist-packages"))
+_INSTALLED = frozenset(("site-packages", "dist-packages"))
 NOT_HELD = "NotHeld"  # the device has no such dtype, or the dtype no such numbers
 # The kinds of failure that no Function raised: what it returned was refused, or it was not called at all.
 REFUSED = ("WrongShape", "NoGradient", NOT_HELD)
@@ -97,18 +97,18 @@ def _place(error: Exception, op: Op) -> tuple[int | None, str]:
 
 def _is_beside(file: Path, folder: Path) -> bool:
     """Whether a file is of the same program; what is installed in an environment inside that folder is not."""
-    return file.is_relative_to(folder) and not INSTALLED & set(file.relative_to(folder).parts)
+    return file.is_relative_to(folder) and not _INSTALLED & set(file.relative_to(folder).parts)
 
 
 # Characters of what an exception says.
-LONGEST = 300
+_LONGEST = 300
 
 
 def said(error: BaseException) -> str:
     """The kind of an exception and the first line of its message, without a full stop."""
     try:
-        lines = str(error)[: 4 * LONGEST].strip().splitlines()
+        lines = str(error)[: 4 * _LONGEST].strip().splitlines()
     except Exception:  # noqa: BLE001 an exception may be a Function's own
         lines = []
-    message = lines[0][:LONGEST].rstrip(".") if lines else "no message"
-    return f"{type(error).__name__[:LONGEST]}: {message}"
+    message = lines[0][:_LONGEST].rstrip(".") if lines else "no message"
+    return f"{type(error).__name__[:_LONGEST]}: {message}"

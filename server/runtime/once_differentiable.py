@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 # All functions that the decorator makes share the code of its wrapper.
 _ONCE = once_differentiable(lambda ctx: None).__code__
 # The node that the decorator puts in the place of a graph, and how many nodes are searched for it.
-_ERROR, MOST = "Error", 4096
+_ERROR, _MOST = "Error", 4096
 
 
 def declares_once(function: type[torch.autograd.Function]) -> bool:
@@ -21,7 +21,7 @@ def declares_once(function: type[torch.autograd.Function]) -> bool:
 def refuses(gradient: torch.Tensor) -> bool:
     """Whether on the way from ``gradient``, of which autograd kept the graph, stands the refusal of the decorator."""
     left, seen = [gradient.grad_fn], set[Any]()
-    while left and len(seen) < MOST:
+    while left and len(seen) < _MOST:
         node = left.pop()
         if node is None or node in seen:
             continue

@@ -18,7 +18,7 @@ from .section import Index, Section, at_once
 from .vjp import Handed, cotangent, delivered, dense
 
 # A tensor of more elements than these is large.
-LARGE = 1024
+_LARGE = 1024
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Plane:
     @property
     def dear(self) -> bool:
         """Whether a point costs so much, by a call of its own or by its size, that only few should be asked for."""
-        return not self.stacked or max(math.prod(self._shape(name)) for name in self.stacked) > LARGE
+        return not self.stacked or max(math.prod(self._shape(name)) for name in self.stacked) > _LARGE
 
     def forward(self, s: Array, t: Array) -> Array:
         """The output element at every point (s, t), both 1-D, as float64. Raises ``FunctionFailed``."""

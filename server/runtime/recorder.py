@@ -149,7 +149,7 @@ class Record:
 
 Function = type[torch.autograd.Function]
 # Lists in lists in …: so deep tensors are looked for.
-DEEPEST = 4
+_DEEPEST = 4
 
 
 def instrumented(function: Function) -> tuple[Function, Record]:
@@ -284,7 +284,7 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple | list) else ()
 
 
-def _tensors(value: Any, deep: int = DEEPEST) -> list[torch.Tensor]:
+def _tensors(value: Any, deep: int = _DEEPEST) -> list[torch.Tensor]:
     """The tensors in an attribute: itself, or what lies in a list, tuple or dict, or in one of those inside it."""
     if isinstance(value, torch.Tensor):
         return [value]

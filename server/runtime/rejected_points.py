@@ -10,24 +10,24 @@ import numpy as np
 from .arrays import Array
 from .failure import REFUSED, FunctionFailed
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 # So many points may be refused, and no more than one of so many that are asked for.
-MOST, OF = 8, 8
+_MOST, OF = 8, 8
 # The value at one of them.
 NOTHING = np.array([np.nan])
 
 
-def spared(ask: Callable[[slice], T], chunks: Iterable[slice], blank: T) -> list[T]:
+def spared(ask: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
     """What ``ask`` says of every chunk of points, in order, and ``blank`` of a single point at which forward raises.
 
     A chunk that fails is halved until the point is found. Raises ``FunctionFailed`` where more than a few points fail,
     where it is not a point that does but so many at once, and where forward did not raise.
     """
     chunks = list(chunks)
-    left = min(MOST, sum(each.stop - each.start for each in chunks) // OF)
+    left = min(_MOST, sum(each.stop - each.start for each in chunks) // OF)
 
-    def parts(part: slice) -> Iterator[T]:
+    def parts(part: slice) -> Iterator[_T]:
         nonlocal left
         try:
             found = ask(part)
@@ -52,7 +52,7 @@ def spared(ask: Callable[[slice], T], chunks: Iterable[slice], blank: T) -> list
 def refused(forward: Callable[[Array], Array], x: Array, values: Array) -> tuple[tuple[float, str], ...]:
     """Those of the points ``x`` without a value at which ``forward`` raises, and what, in a few words."""
     found, lost = [], np.flatnonzero(np.isnan(values))
-    for row in lost if lost.size <= MOST else []:
+    for row in lost if lost.size <= _MOST else []:
         try:
             forward(x[[row]])
         except FunctionFailed as error:

@@ -47,7 +47,7 @@ def joined(parts: Sequence[Returned]) -> Returned:
 Index = tuple[int, ...]
 # Copies of the inputs evaluated in one call: beyond some megabytes a bigger batch is a slower one, and what compares
 # each element with every other takes the square of their number.
-BATCH_ELEMENTS = 1 << 20
+_BATCH_ELEMENTS = 1 << 20
 BATCH_TENSORS, BATCH_NUMBERS = 1 << 10, 1 << 13
 
 
@@ -261,7 +261,7 @@ class Section:
 
 def at_once(size: int) -> int:
     """How many copies of so many elements are evaluated in one call."""
-    return max(1, min(BATCH_ELEMENTS // size, BATCH_TENSORS if size > 1 else BATCH_NUMBERS))
+    return max(1, min(_BATCH_ELEMENTS // size, BATCH_TENSORS if size > 1 else BATCH_NUMBERS))
 
 
 def _of_every(index: Index) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from .section import Section
 from .vjp import Handed, delivered
 
 Indices = NDArray[np.intp]
-Shape = tuple[int, ...]
+_Shape = tuple[int, ...]
 
 # Numbers of one call, two MiB of them: a bigger batch is a slower one.
 BATCH_ELEMENTS = 1 << 18
@@ -204,7 +204,7 @@ class Copies:
             return self._tensors[name].clone().reshape(self._shapes[name])
         return self._tensors[name].repeat(copies).reshape(self._laid(name, copies))
 
-    def _laid(self, name: str, copies: int) -> Shape:
+    def _laid(self, name: str, copies: int) -> _Shape:
         """The shape of the tensor in which so many copies of an input lie."""
         shape = self._shapes[name]
         if self.above and self.stacked:
@@ -212,7 +212,7 @@ class Copies:
         return (copies * shape[0], *shape[1:])
 
     @cached_property
-    def _shapes(self) -> dict[str, Shape]:
+    def _shapes(self) -> dict[str, _Shape]:
         """The shapes of the inputs; a single number travels as a tensor of one element."""
         return {each.name: each.shape or (1,) for each in self.section.op.inputs}
 

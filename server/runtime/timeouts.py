@@ -11,7 +11,7 @@ from types import FrameType
 from . import timing
 
 # Seconds: the shortest that there are, and after how many a Function that has swallowed the first is told again.
-SOON, AGAIN = 1e-3, 0.1
+SOON, _AGAIN = 1e-3, 0.1
 
 
 class TookTooLong(BaseException):
@@ -61,12 +61,12 @@ def within(seconds: float) -> Iterator[None]:
             return
         now = timing.now()
         if now - started < seconds:
-            signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, SOON), AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, SOON), _AGAIN)
         elif not _importing(frame):
             raise TookTooLong(f"it was not back after {seconds:.2g} s", now - max(_Calls.began, started))
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), AGAIN)
+    left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), _AGAIN)
     try:
         yield
     finally:

@@ -62,7 +62,7 @@ def _waited() -> int:
 
 # A machine may be busy with something else: so many calls are timed, and more where none of them was quick, as long as
 # they compute for so many seconds at most, and take so many in all.
-LAPS, MORE, PATIENCE, MOST = 5, 60, 0.1, 1.0
+LAPS, _MORE, _PATIENCE, _MOST = 5, 60, 0.1, 1.0
 
 
 def quickest(call: Callable[[], object], enough: float) -> float:
@@ -73,9 +73,9 @@ def quickest(call: Callable[[], object], enough: float) -> float:
     """
     laps: list[float] = []
     started = thread_time()
-    while len(laps) < LAPS or (len(laps) < MORE and min(laps) > enough):
+    while len(laps) < LAPS or (len(laps) < _MORE and min(laps) > enough):
         laps.append(taken(call) if len(laps) < LAPS else passed(call))
-        if thread_time() - started >= PATIENCE or sum(laps) >= MOST:
+        if thread_time() - started >= _PATIENCE or sum(laps) >= _MOST:
             break
     return min(laps)
 

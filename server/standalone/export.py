@@ -21,9 +21,9 @@ from .page import parts, single
 from .sliders import Axis, at, axes, number, sample, sections
 from .string_pool import Pool, expected
 
-LARGEST = 32 * 2**20  # bytes of answers in one file
-SECONDS = 60.0  # for all the sections of one file, or of those that tell its size
-PAUSE = 0.1  # seconds until a question is asked again that there was no room for
+_LARGEST = 32 * 2**20  # bytes of answers in one file
+_SECONDS = 60.0  # for all the sections of one file, or of those that tell its size
+_PAUSE = 0.1  # seconds until a question is asked again that there was no room for
 TOGETHER = 2  # files in the making
 WEIGHED = 4  # files whose size is being found out
 SAMPLES = 64  # sections from which the size of a file is told
@@ -32,7 +32,7 @@ SAMPLES = 64  # sections from which the size of a file is told
 class Exports:
     """Writes the files, and tells beforehand how large they will be."""
 
-    def __init__(self, answers: Answers, pages: Pages, assets: Assets, seconds: float = SECONDS) -> None:
+    def __init__(self, answers: Answers, pages: Pages, assets: Assets, seconds: float = _SECONDS) -> None:
         self._answers, self._pages, self._assets = answers, pages, assets
         self._bundle: Bundle | None = None
         self._made, self._weighed = _Places(TOGETHER, seconds), _Places(WEIGHED, seconds)
@@ -129,7 +129,7 @@ class _Asker:
             try:
                 return await self.answers.of(self.op, self.device, section.question, self.gone)
             except EngineBusy:
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(_PAUSE)
         raise EngineBusy
 
     async def document(self, section: Address) -> dict[str, Any]:
@@ -147,8 +147,8 @@ async def _expected(asker: _Asker, address: Address, grid: tuple[Axis, ...]) -> 
 
 
 def _check_size(data: int) -> None:
-    if data > LARGEST:
+    if data > _LARGEST:
         raise BadQuery(
-            f"sliders: the file would hold about {data / 2**20:.0f} MB of answers; at most {LARGEST >> 20} MB are"
+            f"sliders: the file would hold about {data / 2**20:.0f} MB of answers; at most {_LARGEST >> 20} MB are"
             " allowed, so give fewer values, or lower count."
         )

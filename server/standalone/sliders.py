@@ -12,9 +12,9 @@ from ..protocol.question import Question, Value
 from ..url.address import Address, curves_only, extents, plain
 from ..url.numbers import BadQuery
 
-GRAD_OUTPUTS = (-3.0, 3.0)
-FINEST = 500  # of the extent: what is finer cannot be seen on a slider
-MOST = 400  # sections in one file
+_GRAD_OUTPUTS = (-3.0, 3.0)
+_FINEST = 500  # of the extent: what is finer cannot be seen on a slider
+_MOST = 400  # sections in one file
 EACH = 6
 
 
@@ -31,9 +31,9 @@ class Axis:
 def axes(op: dict[str, Any], address: Address) -> tuple[Axis, ...]:
     """The axis of each slider of ``address``; raises ``BadQuery`` for what is swept, and for too many sections."""
     found = tuple(_axis(op, address.question, name, count) for name, count in address.sliders)
-    if number(found) > MOST:
+    if number(found) > _MOST:
         factors = " × ".join(f"{len(axis.values)} of {axis.name}" for axis in found)
-        raise BadQuery(f"sliders: {factors} make {number(found)} sections; at most {MOST} are allowed, so give fewer.")
+        raise BadQuery(f"sliders: {factors} make {number(found)} sections; at most {_MOST} are allowed, so give fewer.")
     return found
 
 
@@ -74,7 +74,7 @@ def _axis(op: dict[str, Any], asked: Question, name: str, count: int) -> Axis:
     if name == asked.wrt.name:
         raise BadQuery(f"sliders: the curves are drawn along {name}, so it cannot be a slider too; leave it out.")
     if name == "grad_output":
-        return _signed(_numeric(name, "float", GRAD_OUTPUTS, asked.grad_output, count), count)
+        return _signed(_numeric(name, "float", _GRAD_OUTPUTS, asked.grad_output, count), count)
     parameter = next(each for each in op["parameters"] if each["name"] == name)
     present, kind = asked.parameters[name], parameter["kind"]
     if kind in ("float", "int"):
@@ -119,4 +119,4 @@ def _including(values: list[Any], present: float) -> list[Any]:
 
 def _tidy(value: float, span: float) -> float:
     """``value`` rounded where it can no longer be seen."""
-    return round(value, -math.floor(math.log10(span / FINEST))) + 0.0
+    return round(value, -math.floor(math.log10(span / _FINEST))) + 0.0

@@ -39,7 +39,7 @@ class Channel(asyncio.Protocol):
 
 
 PULSE = 0.1  # seconds between two looks at the memory of a worker that computes
-PATIENCE, LOOK = 2.0, 0.02  # seconds for a worker to say where it is, and between two looks whether it has
+_PATIENCE, _LOOK = 2.0, 0.02  # seconds for a worker to say where it is, and between two looks whether it has
 UNBORN = 120.0  # seconds for `import torch` on a cold disk
 
 
@@ -103,7 +103,7 @@ class Life:
         now = asyncio.get_running_loop().time
         until = now() + seconds
         while not self.pid and not any(each.done() for each in either) and now() < until:
-            await asyncio.wait(either, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
 
     def _expect(self) -> asyncio.Future[Frame]:
         self._reply = asyncio.get_running_loop().create_future()
@@ -156,9 +156,9 @@ class Life:
         self._process.locate()
         before: tuple[Fault, ...] = ()
         now = asyncio.get_running_loop().time
-        until = now() + PATIENCE
+        until = now() + _PATIENCE
         while now() < until:
-            done, _ = await asyncio.wait(either, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(either, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
             found = self._process.faults()
             if done or (found and found == before):
                 return

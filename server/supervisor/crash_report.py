@@ -15,8 +15,8 @@ from ..protocol.question import Question
 from ..protocol.source_lines import source_lines
 from ..protocol.stack_dump import MOST_COPIES, Fault, last_line
 
-MOST_COLUMNS = 200
-ADVICE = {
+_MOST_COLUMNS = 200
+_ADVICE = {
     "Timeout": "; let it compute less there, or allow it more time",
     "Memory": "; let it take less there, or allow it more",
     "exit": "; call that only where `__name__` is `__main__`",
@@ -27,7 +27,7 @@ def unloaded(lost: Lost, work: Work) -> dict[str, Any]:
     """The sentence ``broken`` and the ``trouble`` it belongs to, with the line that was running."""
     last = last_line(lost.calls)
     if work.targets:
-        advice = ADVICE.get("exit" if lost.kind.startswith("exit code") else lost.kind, "")
+        advice = _ADVICE.get("exit" if lost.kind.startswith("exit code") else lost.kind, "")
         sentence = f"The process that imported {', '.join(work.targets)} {lost}{lost.place()}{advice}."
     else:
         sentence = f"The worker process {lost} while it loaded the ops{lost.place()}; see the log."
@@ -43,10 +43,10 @@ def _excerpt(last: Fault | None) -> Excerpt:
         text = Path(last.file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    return around(((number, line[:MOST_COLUMNS]) for number, line in enumerate(source_lines(text), 1)), last.line)
+    return around(((number, line[:_MOST_COLUMNS]) for number, line in enumerate(source_lines(text), 1)), last.line)
 
 
-SIGNALS = {
+_SIGNALS = {
     "SIGSEGV": "ended with a segmentation fault (SIGSEGV)",
     "SIGBUS": "ended with a bus error (SIGBUS)",
     "SIGFPE": "ended with an arithmetic error of the processor (SIGFPE)",
@@ -110,7 +110,7 @@ def how(ended: str, located: bool) -> str:
     kind = ended.rpartition(", ")[2]
     if kind.startswith("exit code "):
         return f"called exit with code {kind.removeprefix('exit code ')}" if located else f"ended with {kind}{UNSAID}"
-    return SIGNALS.get(kind, f"was ended by a signal ({kind})")
+    return _SIGNALS.get(kind, f"was ended by a signal ({kind})")
 
 
 def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[str, Any]) -> Frame:

@@ -19,8 +19,8 @@ from .supervisor import Account, Succession
 from .worker_process import WorkerProcess
 
 QUEUE = 64
-AGAIN = 60.0  # seconds until a Function whose worker was lost is tried again
-REMEMBERED = 512  # descriptions of a visitor's Functions, each under one recipe
+_AGAIN = 60.0  # seconds until a Function whose worker was lost is tried again
+_REMEMBERED = 512  # descriptions of a visitor's Functions, each under one recipe
 
 Answer = Frame
 Catalogue = dict[str, dict[str, Any]]
@@ -139,8 +139,8 @@ class Engine:
             told = await self._told("describe", known, recipe)
             self._described[key] = told
             if told.get("lost"):  # it may go better after a while
-                asyncio.get_running_loop().call_later(AGAIN, self._described.pop, key, None)
-            while len(self._described) > REMEMBERED:
+                asyncio.get_running_loop().call_later(_AGAIN, self._described.pop, key, None)
+            while len(self._described) > _REMEMBERED:
                 self._described.popitem(last=False)
         self._described.move_to_end(key)
         told = self._described[key]
@@ -154,7 +154,7 @@ class Engine:
         """What each Function is called by, or was when that worked last, under each recipe that was asked for."""
         told = {key: each["op"]["recipe"] for key, each in self._described.items() if "op" in each}
         now = {(name, asked): used for (_, name, asked), used in told.items() if used}
-        return dict(list({**self._before, **now}.items())[-REMEMBERED:])
+        return dict(list({**self._before, **now}.items())[-_REMEMBERED:])
 
     def inherit(self, recipes: dict[tuple[str, str], str]) -> None:
         """Know what worked before the file was saved."""

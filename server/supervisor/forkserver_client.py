@@ -21,7 +21,7 @@ from ..protocol.job import Work
 from ..protocol.python_command import ONE_THREAD, python
 
 KILLED = -int(signal.SIGKILL)
-LONGEST = 4096  # bytes of what the zygote tells
+_LONGEST = 4096  # bytes of what the zygote tells
 
 
 class Birth:
@@ -70,7 +70,7 @@ class Nursery:
     """One zygote: started at once, while the caller goes on; raises ``OSError`` where it cannot be."""
 
     def __init__(self) -> None:
-        self.stamp = stamp()
+        self.stamp = _stamp()
         self.change = threading.Condition(threading.RLock())
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._expected: deque[Birth] = deque()
@@ -149,7 +149,7 @@ class Nursery:
             return
         started.put(None)
         with suppress(ConnectionResetError):
-            while said := self._socket.recv(LONGEST):
+            while said := self._socket.recv(_LONGEST):
                 self._hear(json.loads(said))
         self._bury_all(self._zygote.wait())
 
@@ -194,7 +194,7 @@ def ask(work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birt
         now = _nurseries.pop() if _nurseries else None
         if now is not None and now.barren:
             raise ConnectionResetError("the process that workers are copies of has ended while it was loading")
-        if now is None or now.ended or now.stamp != stamp():
+        if now is None or now.ended or now.stamp != _stamp():
             if now is not None:
                 now.leave()
             now = Nursery()
@@ -202,7 +202,7 @@ def ask(work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birt
         return now.ask(work, channel, notes, ended)
 
 
-def stamp() -> int:
+def _stamp() -> int:
     """A number that differs when a file of ops/ or server/ does, or what Python itself is told."""
     told = [python(), sorted(each for each in os.environ.items() if each[0].startswith("PYTHON"))]
     files = []

@@ -19,7 +19,7 @@ from .worker_process import WorkerProcess
 
 STARTS = 3  # workers of the gallery in a row that may end while they load
 PAUSE = 1.0  # seconds until a worker that could not be started, or does not stay, is tried again
-FALLS = 3  # workers in a row that have ended before anything was asked of them
+_FALLS = 3  # workers in a row that have ended before anything was asked of them
 CLOSED = "The worker that was asked has made room for a newer one, or the server is ending; ask again."
 
 
@@ -85,7 +85,7 @@ class Succession:
                 if starts == STARTS or (starts and self._is_to_blame(lost)):
                     self.broken = self.broken or self._unloaded(lost)
                 if not self.broken:
-                    await asyncio.sleep(PAUSE if falls >= FALLS else 0.0)
+                    await asyncio.sleep(PAUSE if falls >= _FALLS else 0.0)
                     await self._replace()
         except Exception as problem:
             logging.getLogger("uvicorn.error").exception("no worker is attended to any more")

@@ -20,8 +20,8 @@ from ..protocol.stack_dump import TOO_MANY, Fault, faults
 from . import forkserver_client
 
 FORKS = sys.platform == "linux"  # elsewhere the libraries under torch do not survive it
-WHERE = signal.SIGUSR2  # asks a worker to note where it is
-LONGEST = 2**20  # bytes that are read of what it has noted
+_WHERE = signal.SIGUSR2  # asks a worker to note where it is
+_LONGEST = 2**20  # bytes that are read of what it has noted
 UNTOLD = 10.0  # seconds until it is not believed any more that the end of a killed process will be told
 
 
@@ -66,7 +66,7 @@ class WorkerProcess:
 
     def locate(self) -> None:
         """Have it note where it is; ``faults`` tells it soon after."""
-        self._child.signal(WHERE)
+        self._child.signal(_WHERE)
 
     def faults(self) -> tuple[Fault, ...]:
         """The calls under way when it ended or was located, innermost first; none if it could not say."""
@@ -103,7 +103,7 @@ class WorkerProcess:
         if self._notes < 0:
             return self._last_noted
         with suppress(OSError):
-            return os.pread(self._notes, LONGEST, 0).decode("ascii", "replace")
+            return os.pread(self._notes, _LONGEST, 0).decode("ascii", "replace")
         return ""
 
     def _close(self) -> None:

@@ -12,7 +12,7 @@ from ..protocol.suggest import meant
 from .address import beside, bounds, extents
 from .numbers import LARGEST, BadQuery, read_float, shown
 
-ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
+_ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
 
 Shapes = dict[str, list[int]]
 Second = tuple[Element | None, float | None, float | None]
@@ -36,7 +36,7 @@ def sweepable(op: dict[str, Any]) -> Shapes:
 
 def element(role: str, text: str, shapes: Shapes) -> Element:
     """The element that ``text`` names; raises ``BadQuery``, in which ``role`` is what it is for."""
-    culprit, found = f"{role}={shown(text)}", ELEMENT.fullmatch(text)
+    culprit, found = f"{role}={shown(text)}", _ELEMENT.fullmatch(text)
     name = found[1] if found else text
     if found is None or name not in shapes:
         raise BadQuery(f"{culprit} names no element{suggestion(name, list(shapes))}")

@@ -6,7 +6,7 @@ import math
 import re
 
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 LARGEST = 1e300  # differences of numbers up to here stay finite
 
 
@@ -24,30 +24,30 @@ def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float =
     """The finite number in ``text``, within the bounds; raises ``BadQuery``."""
     culprit, text = f"{name}={shown(text)}", _plain(text)
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
-        raise BadQuery(f"{culprit} is not finite; give a number {between(minimum, maximum)}.")
+        raise BadQuery(f"{culprit} is not finite; give a number {_between(minimum, maximum)}.")
     if not DECIMAL.fullmatch(text):
         meant = text.replace(",", ".", 1)
         hint = f"with a point, {meant}" if DECIMAL.fullmatch(meant) else "in plain digits, such as -1.5 or 2e-3"
         raise BadQuery(f"{culprit} is not a number; write it {hint}.")
     value = float(text)
     if not minimum <= value <= maximum:
-        raise BadQuery(f"{culprit} is out of bounds; give a number {between(minimum, maximum)}.")
+        raise BadQuery(f"{culprit} is out of bounds; give a number {_between(minimum, maximum)}.")
     return value
 
 
 def read_int(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> int:
     """The whole number in ``text``, within the bounds; raises ``BadQuery``."""
     culprit, text = f"{name}={shown(text)}", _plain(text)
-    if not WHOLE.fullmatch(text):
-        raise BadQuery(f"{culprit} is not a whole number; give one {between(minimum, maximum)}, in plain digits.")
+    if not _WHOLE.fullmatch(text):
+        raise BadQuery(f"{culprit} is not a whole number; give one {_between(minimum, maximum)}, in plain digits.")
     if not minimum <= float(text) <= maximum:
-        raise BadQuery(f"{culprit} is out of bounds; give a whole number {between(minimum, maximum)}.")
+        raise BadQuery(f"{culprit} is out of bounds; give a whole number {_between(minimum, maximum)}.")
     if len(text) > 19:
         raise BadQuery(f"{culprit} has too many digits; a whole number of at most 18 digits is allowed.")
     return int(text)
 
 
-def between(minimum: float, maximum: float) -> str:
+def _between(minimum: float, maximum: float) -> str:
     """The bounds in words."""
     low, high = minimum > -LARGEST, maximum < LARGEST
     if low and high:

@@ -12,10 +12,10 @@ from . import to_source
 from .gradcheck_inputs import Concrete, concrete, word_of
 from .to_source import NotSpelled
 
-WIDE = 110
+_WIDE = 110
 # What a declaration need not say, in the order in which it says the rest.
-TOLD = ("surrogate_formula", "broken", "check", "wrt", "of", "dtype", "reference")
-SAID = {"surrogate": "that_of_its_surrogate", "broken": "wrong"}
+_TOLD = ("surrogate_formula", "broken", "check", "wrt", "of", "dtype", "reference")
+_SAID = {"surrogate": "that_of_its_surrogate", "broken": "wrong"}
 
 
 def block(op: Op, recipe: Recipe, import_line: str = "") -> str:
@@ -57,9 +57,9 @@ def pytest_of(op: Op, recipe: Recipe | None = None, import_line: str = "") -> st
 def _first_test(op: Op, recipe: Recipe | None, subject: str) -> str:
     """What Gradloupe finds."""
     asked = f", {to_source.quoted(recipe.text())}" if recipe and not _missing(recipe) else ""
-    begin = f"def test_backward_is_{SAID.get(op.claim, 'the_derivative_of_forward')}():\n    found = gradloupe.check("
+    begin = f"def test_backward_is_{_SAID.get(op.claim, 'the_derivative_of_forward')}():\n    found = gradloupe.check("
     one = f"{begin}{subject}{asked})"
-    if max(map(len, one.splitlines())) > WIDE:
+    if max(map(len, one.splitlines())) > _WIDE:
         one = f"{begin}\n        {subject},\n        {asked[2:]},\n    )"
     if op.check:
         return f'{one}\n    assert "{op.check}" in [each.id for each in found.findings if each.level != "fine"]'
@@ -96,7 +96,7 @@ def _asked(op: Op, numbers: Concrete, names: str, function: str) -> list[str]:
     says = "passes" if op.claim == "exact" else numbers.says
     words += ["raise_exception=False"] * (says == "fails")
     arguments = ", ".join((f"({names}{comma})", *words))
-    lines = [f"call = {function}"] if len(function) + len(arguments) > WIDE - 24 else []
+    lines = [f"call = {function}"] if len(function) + len(arguments) > _WIDE - 24 else []
     asked = f"gradcheck({'call' if lines else function}, {arguments})"
     if says == "raises":
         return [*lines, "with pytest.raises(Exception):  # noqa: B017", f"    {asked}"]
@@ -144,7 +144,7 @@ def _declared(op: Op, import_line: str, call: bool) -> str:
     lines += [f"outputs=({', '.join(map(to_source.quoted, op.outputs))},)"] * (op.outputs != ("y",))
     lines += [f"call={_own_name('call', op)}"] * call
     defaults = {each.name: each.default for each in fields(Op)}
-    lines += [f"{name}={to_source.quoted(getattr(op, name))}" for name in TOLD if getattr(op, name) != defaults[name]]
+    lines += [f"{name}={to_source.quoted(getattr(op, name))}" for name in _TOLD if getattr(op, name) != defaults[name]]
     return f"{_own_name('op', op)} = Op(\n" + "".join(f"    {line},\n" for line in lines) + ")\n"
 
 

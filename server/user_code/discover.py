@@ -18,7 +18,7 @@ from ...ops import Op
 from .definition_lines import NOWHERE, File, Lines
 from .not_found import NoFunction, of_an_unknown_name, of_another_thing, of_nothing
 
-METHODS = ("forward", "backward")
+_METHODS = ("forward", "backward")
 
 
 def lacks(function: type[Function], method: str) -> bool:
@@ -31,7 +31,7 @@ def unwritten(thing: Any) -> str:
     """The method of a Function that only raises ``NotImplementedError``; "" if there is none, or it is no class."""
     if not isinstance(thing, type):
         return ""
-    return next((name for name in METHODS if not lacks(thing, name) and _only_raises(getattr(thing, name, None))), "")
+    return next((name for name in _METHODS if not lacks(thing, name) and _only_raises(getattr(thing, name, None))), "")
 
 
 def _only_raises(method: Any) -> bool:

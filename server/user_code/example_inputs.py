@@ -17,24 +17,24 @@ from ..protocol.suggest import meant
 from .discover import is_function
 from .import_errors import plain_text
 
-MOST_NAMED = 20
+_MOST_NAMED = 20
 
 
 def misnamed(module: ModuleType) -> Iterator[str]:
     """A sentence for each name; nothing is called for that."""
-    said = vars(module).get(EXAMPLES)
+    said = vars(module).get(_EXAMPLES)
     for name in said if isinstance(said, Mapping) else ():
         if isinstance(name, str) and name.partition(".")[0] not in vars(module):
             there = [each for each, value in vars(module).items() if is_function(value)]
             close = meant(name, there)
-            hint = f"did you mean {close}?" if close else f"it has {', '.join(there[:MOST_NAMED])}."
+            hint = f"did you mean {close}?" if close else f"it has {', '.join(there[:_MOST_NAMED])}."
             yield plain_text(
-                f"{EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}"
+                f"{_EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}"
             )
 
 
-LINE = re.compile(r"^[ \t]*Gradloupe:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
-EXAMPLES = "example_inputs"
+_LINE = re.compile(r"^[ \t]*Gradloupe:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_EXAMPLES = "example_inputs"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def override(
     ``names`` are those of the arguments of ``forward``, ``namespace`` is what its module defines. ``alone`` says that
     it is the only Function there, of which ``example_inputs`` need not say the name. Raises ``BadRecipe``.
     """
-    line = LINE.search(inspect.cleandoc(getattr(function, "__doc__", None) or ""))
+    line = _LINE.search(inspect.cleandoc(getattr(function, "__doc__", None) or ""))
     examples = _examples(function, namespace, alone)
     if line is None and examples is None:
         return None
@@ -70,7 +70,7 @@ def override(
 
 def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone: bool) -> Any:
     """What ``example_inputs`` says of this Function; None if nothing."""
-    said = namespace.get(EXAMPLES)
+    said = namespace.get(_EXAMPLES)
     if not isinstance(said, Mapping):
         return said if alone and isinstance(said, torch.Tensor | tuple | list | str) else None
     for key, value in said.items():
@@ -84,10 +84,10 @@ def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone:
 def _from_examples(said: Any, names: Sequence[str]) -> Override:
     try:
         if isinstance(said, str):
-            return Override(parse(said, names), f"{EXAMPLES} says so")
+            return Override(parse(said, names), f"{_EXAMPLES} says so")
         return _of_values(_named(said, names))
     except BadRecipe as problem:
-        raise BadRecipe(f"{EXAMPLES} cannot be used. {problem}") from problem
+        raise BadRecipe(f"{_EXAMPLES} cannot be used. {problem}") from problem
 
 
 def _named(said: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _of_values(values: dict[str, Any]) -> Override:
             "It gives no floating tensor that can be swept, and needs one; give for example torch.randn(7)."
         )
     objects = {each.name: each.value for each in arguments if isinstance(each, Constant) and each.text == OBJECT}
-    return Override(Recipe(arguments), f"{EXAMPLES} says so", given, objects)
+    return Override(Recipe(arguments), f"{_EXAMPLES} says so", given, objects)
 
 
 def _is_held(value: object) -> bool:

@@ -21,10 +21,10 @@ from ..runtime.section import Section
 
 # The step of a difference on either side, how much two such slopes may differ on a smooth curve, and how far a number
 # is moved off a kink, so often.
-STEP, BENT, ASIDE, MOVES = 1e-4, 0.02, 0.07, 4
+_STEP, _BENT, _ASIDE, _MOVES = 1e-4, 0.02, 0.07, 4
 # Beyond so many elements the kinks of a tensor are not looked for, and gradcheck is asked in its fast mode.
-MANY = 64
-COUNT = 401
+_MANY = 64
+_COUNT = 401
 
 Says = Literal["passes", "fails", "raises"]
 
@@ -40,7 +40,7 @@ class Concrete:
     @property
     def fast(self) -> bool:
         """Whether there are too many elements to ask gradcheck for all of them."""
-        return sum(each.numel() for each in self.tensors.values()) > MANY
+        return sum(each.numel() for each in self.tensors.values()) > _MANY
 
     @cached_property
     def says(self) -> Says:
@@ -80,7 +80,7 @@ def word_of(op: Op) -> str:
     section = section_of(op)
     low, high = next((each.domain for each in op.inputs if each.name == section.wrt), (-3.0, 3.0))
     with aside(), np.errstate(all="ignore"):
-        return judge(evaluate(section, Grid(low, high, COUNT))).word
+        return judge(evaluate(section, Grid(low, high, _COUNT))).word
 
 
 def section_of(op: Op) -> Section:
@@ -101,30 +101,30 @@ def _short(tensor: torch.Tensor) -> torch.Tensor:
 def _smooth(call: Call) -> Call:
     """The call with numbers moved aside where the slopes of forward on their two sides differ."""
     for name, tensor in call.tensors.items():
-        if tensor.numel() > MANY:
+        if tensor.numel() > _MANY:
             continue
         for element in range(tensor.numel()):
-            for _ in range(MOVES):
+            for _ in range(_MOVES):
                 if not _bent(call, name, element):
                     break
-                call = _moved(call, name, element, ASIDE)
+                call = _moved(call, name, element, _ASIDE)
     return call
 
 
 def _moved(call: Call, name: str, element: int, by: float) -> Call:
     moved = call.tensors[name].clone()
     moved.view(-1)[element] += by
-    return call.holding({name: _short(moved) if by == ASIDE else moved})
+    return call.holding({name: _short(moved) if by == _ASIDE else moved})
 
 
 def _bent(call: Call, name: str, element: int) -> bool:
     """Whether forward has a kink or a jump at one element of a tensor."""
     try:
-        below, here, above = (_values(_moved(call, name, element, by)) for by in (-STEP, 0.0, STEP))
+        below, here, above = (_values(_moved(call, name, element, by)) for by in (-_STEP, 0.0, _STEP))
     except Exception:  # noqa: BLE001 it is refused there
         return True
-    left, right = (here - below) / STEP, (above - here) / STEP
-    return not bool(((left - right).abs() <= BENT * (1 + left.abs())).all())
+    left, right = (here - below) / _STEP, (above - here) / _STEP
+    return not bool(((left - right).abs() <= _BENT * (1 + left.abs())).all())
 
 
 def _values(call: Call) -> torch.Tensor:

@@ -20,13 +20,13 @@ from ..protocol.source_lines import source_lines
 from .not_found import NoFunction
 from .source_loader import Reading
 
-LONGEST, MOST_TRACEBACK, MOST_COLUMNS = 400, 8000, 200
+_LONGEST, MOST_TRACEBACK, _MOST_COLUMNS = 400, 8000, 200
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # What is imported under another name than it is installed by.
 DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
 DISTRIBUTIONS |= {"yaml": "pyyaml", "Crypto": "pycryptodome", "git": "gitpython", "einops_exts": "einops-exts"}
 
-Place = tuple[str, int | None]  # a file, and a line in it
+_Place = tuple[str, int | None]  # a file, and a line in it
 
 
 def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
 
 
 def _told(
-    sentence: str, error: BaseException, place: Place, excerpt: load_error.Excerpt, traceback: str
+    sentence: str, error: BaseException, place: _Place, excerpt: load_error.Excerpt, traceback: str
 ) -> dict[str, Any]:
     near = [[n, plain_text(text)] for n, text in excerpt]
     return load_error.trouble(
@@ -59,7 +59,7 @@ def plain_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _place(error: BaseException, told: TracebackException, reading: Reading) -> Place:
+def _place(error: BaseException, told: TracebackException, reading: Reading) -> _Place:
     if isinstance(error, SyntaxError):
         file = error.filename or next(reversed(reading.read), "")
         line = _unreadable(reading.read.get(file, b""))[0] or (error.lineno or 1 if error.filename == file else 0)
@@ -121,7 +121,7 @@ def said_of(error: BaseException) -> str:
         said = " ".join(str(error).split())
     except Exception:  # noqa: BLE001 the visitor's class may do anything
         return ""
-    return said if len(said) <= LONGEST else f"{said[:LONGEST]} …"
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
 
 
 def _syntax(error: SyntaxError) -> str:
@@ -172,7 +172,7 @@ def _bad_byte(problem: UnicodeDecodeError) -> tuple[int, str]:
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:
     for n, text in enumerate(source_lines(data.decode("utf-8-sig", "replace")), 1):
-        yield n, text[:MOST_COLUMNS]
+        yield n, text[:_MOST_COLUMNS]
 
 
 def shown(file: str, cwd: str) -> str:

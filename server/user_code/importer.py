@@ -21,16 +21,16 @@ from ..paths import ROOT
 from ..protocol.suggest import meant
 from .source_loader import Reading
 
-SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def settled(name: str, notes: list[str]) -> Iterator[None]:
+def _settled(name: str, notes: list[str]) -> Iterator[None]:
     """Put back, after the import of ``name``, what is Gradloupe's to choose; ``notes`` are told what that was.
 
     The default dtype stays what the file says: constants of its Functions may rest on it.
     """
-    threads, listening = torch.get_num_threads(), {each: signal.getsignal(each) for each in SIGNALS}
+    threads, listening = torch.get_num_threads(), {each: signal.getsignal(each) for each in _SIGNALS}
     dtype = torch.get_default_dtype()
     try:
         yield
@@ -58,7 +58,7 @@ def settled(name: str, notes: list[str]) -> Iterator[None]:
 
 
 PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-DEEPEST = 4  # folders above a file in which is looked for what it imports
+_DEEPEST = 4  # folders above a file in which is looked for what it imports
 
 
 def imported(target: Target, reading: Reading) -> tuple[ModuleType, list[str]]:
@@ -68,7 +68,7 @@ def imported(target: Target, reading: Reading) -> tuple[ModuleType, list[str]]:
     """
     sys.argv = [target.path or target.module]
     process, notes = os.getpid(), list[str]()
-    with settled(target.name, notes):
+    with _settled(target.name, notes):
         module = _module(target) if target.module else _file(Path(target.path), reading)
     if os.getpid() != process:  # the file has forked, and its child came back here
         os._exit(0)
@@ -111,7 +111,7 @@ def _file(path: Path, reading: Reading) -> ModuleType:
             return _alone(path, reading) if not above else _within(path, above, reading)
         except ImportError as problem:
             beside = _lies_in(problem.name or "", path)
-            if "attempted relative import" in str(problem) and above < min(DEEPEST, len(path.parents) - 1):
+            if "attempted relative import" in str(problem) and above < min(_DEEPEST, len(path.parents) - 1):
                 above += 1
             elif beside and beside not in sys.path:
                 sys.path.insert(1, beside)
@@ -130,7 +130,7 @@ def _alone(path: Path, reading: Reading) -> ModuleType:
     if getattr(loaded, "__file__", None) == str(path):  # another target has asked for it
         return sys.modules[path.stem]
     _put_first(str(path.parent))
-    name = free(path.stem)
+    name = _free(path.stem)
     reading.placed[name] = path
     return importlib.import_module(name)
 
@@ -148,7 +148,7 @@ def _within(path: Path, above: int, reading: Reading) -> ModuleType:
     _put_first(str(top.parent))
     name = _loaded(top)
     if not name:
-        own = (top / "__init__.py").is_file() and top.name == free(top.name)
+        own = (top / "__init__.py").is_file() and top.name == _free(top.name)
         name = top.name if own else _as_package(top, reading)
     return importlib.import_module(".".join((name, *rest)))
 
@@ -161,12 +161,12 @@ def _loaded(folder: Path) -> str:
 
 def _as_package(folder: Path, reading: Reading) -> str:
     """The name under which a folder is a package from now on, though Python would not find it under its own."""
-    name, written = free(folder.name), folder / "__init__.py"
+    name, written = _free(folder.name), folder / "__init__.py"
     reading.placed[name] = written if written.is_file() else folder
     return name
 
 
-def free(name: str) -> str:
+def _free(name: str) -> str:
     """A name for a module that is nobody else's: that of the file, or as near to it as can be."""
     name = re.sub(r"\W", "_", name)
     name = f"_{name}" if not name.isidentifier() else name
@@ -180,7 +180,7 @@ def _lies_in(module: str, path: Path) -> str:
     if not module:
         return ""
     real = [path.resolve().parent] if path.is_symlink() else []  # where Python looks, too
-    for folder in (*real, *path.parents[:DEEPEST]):
+    for folder in (*real, *path.parents[:_DEEPEST]):
         for place in (folder, folder / "src"):
             there = place.joinpath(*module.split("."))
             if there.with_suffix(".py").is_file() or any(there.glob("*.py")):

@@ -24,11 +24,11 @@ from .not_found import NoFunction, of_a_base
 from .source_loader import Reading
 from .url_names import names_of
 
-MOST_FILES = 500
+_MOST_FILES = 500
 MOST_SOURCE = 2**21  # characters of source in a greeting
 
 
-Found = tuple[Target, ModuleType, Held]
+_Found = tuple[Target, ModuleType, Held]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def load(targets: Sequence[str], again: int = 0) -> Load:
     """Import the targets, in this process and for good; raises ``LoadFailed``."""
     reading = Reading()
     sys.meta_path.insert(0, reading)
-    found: list[Found] = []
+    found: list[_Found] = []
     notes: list[str] = []
     for text in targets:
         try:
@@ -88,7 +88,7 @@ def load(targets: Sequence[str], again: int = 0) -> Load:
     return Load(tuple(targets), _entries(found, _content(reading, files, again), reading), files, notes, reading)
 
 
-def _concrete(found: list[Found]) -> list[Found]:
+def _concrete(found: list[_Found]) -> list[_Found]:
     """What was found without the bases of others that nobody has named; raises ``NoFunction`` if only such are left."""
     every = [each.function for _, _, each in found]
     left = [one for one in found if one[0].attribute or not inherited(one[2].function, every)]
@@ -102,7 +102,7 @@ def files_read(reading: Reading, first: Sequence[str] = ()) -> list[str]:
     """The real paths of what the watcher is to know, and first of all these."""
     targets = [path for path in reading.named if path.endswith(".py")]
     paths = [*first, *targets, *reading.read]
-    return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))[:MOST_FILES]
+    return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))[:_MOST_FILES]
 
 
 def _content(reading: Reading, files: list[str], again: int) -> str:
@@ -115,7 +115,7 @@ def _content(reading: Reading, files: list[str], again: int) -> str:
     return digest.hexdigest()
 
 
-def _entries(found: list[Found], content: str, reading: Reading) -> dict[str, Entry]:
+def _entries(found: list[_Found], content: str, reading: Reading) -> dict[str, Entry]:
     names = names_of([(each.title, each.file) for _, _, each in found], OPS)
     room = MOST_SOURCE // max(len(found), 1)
     entries = {}

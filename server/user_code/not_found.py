@@ -14,8 +14,8 @@ from ..config.target import defining
 from ..protocol.suggest import meant
 from .definition_lines import File
 
-MOST = 5  # names in a sentence
-ELSEWHERE = "name the file that has it, or file.py:name for a function of tensors."
+_MOST = 5  # names in a sentence
+_ELSEWHERE = "name the file that has it, or file.py:name for a function of tensors."
 
 
 class NoFunction(Exception):
@@ -37,7 +37,7 @@ def of_nothing(module: ModuleType, name: str) -> str:
         return f"{said}; {inner} does, so name that."
     there = [_named("class", "classes", classes), _named("function", "functions", functions)]
     if not any(there):
-        return f"{said}; {_of_the_inside(module) or ELSEWHERE}"
+        return f"{said}; {_of_the_inside(module) or _ELSEWHERE}"
     hint = f"; to look at a function of tensors write {name}:{functions[0]}." if functions else "."
     return f"{said}; it defines {' and '.join(filter(None, there))}{hint}"
 
@@ -59,7 +59,7 @@ def of_an_unknown_name(module: ModuleType, inside: Any, part: str, name: str) ->
     if close:
         return f"{name} has no {outer}{part}; did you mean {name}:{outer}{close}?"
     there = [each for each in names if _can_be_looked_at(vars(inside)[each])]
-    known = f"it has {', '.join(there[:MOST])}." if there else "nothing in it can be looked at."
+    known = f"it has {', '.join(there[:_MOST])}." if there else "nothing in it can be looked at."
     return f"{name} has no {outer}{part}; {known}"
 
 
@@ -91,8 +91,8 @@ def _defined(module: ModuleType, kind: type) -> list[str]:
 def _named(one: str, more: str, names: list[str]) -> str:
     if not names:
         return ""
-    rest = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return f"the {one if len(names) == 1 else more} {', '.join(names[:MOST])}{rest}"
+    rest = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"the {one if len(names) == 1 else more} {', '.join(names[:_MOST])}{rest}"
 
 
 def _in_functions(module: ModuleType) -> list[str]:

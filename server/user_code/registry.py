@@ -27,9 +27,9 @@ from .previous_recipe import as_before, since
 from .scalar_inputs import with_numbers
 from .source_loader import Reading
 
-REMEMBERED = 128  # ops, each under one recipe
+_REMEMBERED = 128  # ops, each under one recipe
 MOST_TRIED = 5
-T = TypeVar("T")
+_T = TypeVar("_T")
 OF_THE_STUB = ("doc", "digest", "line", "file", "own", "declared")
 
 
@@ -113,7 +113,7 @@ class Own:
                 self._solved[key] = self._guarded(entry, recipe, lambda: self._solve(entry, recipe, before))
             except Unsolved as unsolved:
                 self._solved[key] = unsolved
-            while len(self._solved) > REMEMBERED:
+            while len(self._solved) > _REMEMBERED:
                 self._solved.popitem(last=False)
         self._solved.move_to_end(key)
         found = self._solved[key]
@@ -158,7 +158,7 @@ class Own:
             self._usual[entry.name] = usual
         return self._usual[entry.name]
 
-    def _guarded(self, entry: Entry, recipe: str, find: Callable[[], T]) -> T:
+    def _guarded(self, entry: Entry, recipe: str, find: Callable[[], _T]) -> _T:
         """What is found; raises ``Unsolved`` for whatever the visitor's code does instead of it."""
         try:
             return find()

@@ -16,8 +16,8 @@ from types import CodeType, ModuleType
 from ..paths import OPS, SERVER
 from ..protocol.source_lines import source_lines
 
-OURS = (Path(OPS).resolve(), Path(SERVER).resolve())
-INSTALLED = frozenset(("site-packages", "dist-packages"))
+_OURS = (Path(OPS).resolve(), Path(SERVER).resolve())
+_INSTALLED = frozenset(("site-packages", "dist-packages"))
 STANDARD = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 
 Read = dict[str, bytes]
@@ -28,7 +28,7 @@ def of_the_visitor(path: str) -> bool:
     if path.startswith("<"):
         return False
     real = Path(os.path.realpath(path))
-    return INSTALLED.isdisjoint(real.parts) and not any(map(real.is_relative_to, (*OURS, *STANDARD)))
+    return _INSTALLED.isdisjoint(real.parts) and not any(map(real.is_relative_to, (*_OURS, *STANDARD)))
 
 
 class Fresh(SourceFileLoader):

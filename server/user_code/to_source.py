@@ -13,7 +13,7 @@ from ..inference.recipe.grammar import identity
 from ..inference.recipe.recipe import OBJECT, Constant, Recipe, TensorArgument
 from ..runtime.arguments import Bound, Held, Taken
 
-WIDE = 96
+_WIDE = 96
 # Of more numbers than these a tensor is drawn from a fixed seed instead of written out.
 LONG = 96
 IDENTITY = "(lambda x: x)"
@@ -23,7 +23,7 @@ class NotSpelled(Exception):
     """A value that only exists in the visitor's program; the message is the name of its argument."""
 
 
-def constant(each: Constant) -> str:
+def _constant(each: Constant) -> str:
     """What a recipe says of an argument that is no tensor, as Python. Raises ``NotSpelled``."""
     if each.text == OBJECT:
         raise NotSpelled(each.name)
@@ -52,12 +52,12 @@ def tensor(value: torch.Tensor, *words: str, seed: int = 0) -> str:
     numbers = [_short(each) for each in value.reshape(-1).tolist()]
     said = (_listed(numbers, tuple(value.shape)), *words)
     one = f"torch.tensor({', '.join(said)})"
-    if len(one) <= WIDE and "\n" not in one:
+    if len(one) <= _WIDE and "\n" not in one:
         return one
     return "torch.tensor(\n" + "".join(f"    {lines(each, 4)},\n" for each in said) + ")"
 
 
-def dtype(value: torch.Tensor) -> tuple[str, ...]:
+def _dtype(value: torch.Tensor) -> tuple[str, ...]:
     """What has to be said of the dtype of a tensor beside its numbers."""
     return () if value.dtype in (torch.int64, torch.bool) else (f"dtype={value.dtype}",)
 
@@ -77,7 +77,7 @@ def _listed(numbers: list[Any], shape: tuple[int, ...]) -> str:
         return repr(numbers[0])
     for size in reversed(shape[1:]):
         numbers = [numbers[i : i + size] for i in range(0, len(numbers), size)] if size else []
-    return pformat(numbers, width=WIDE, compact=True)
+    return pformat(numbers, width=_WIDE, compact=True)
 
 
 def lines(text: str, indent: int) -> str:
@@ -95,7 +95,7 @@ def held(recipe: Recipe, arguments: tuple[Taken | Held, ...], like: str = "") ->
     found = {}
     for each, argument in zip(recipe.arguments, arguments, strict=True):
         if isinstance(argument, Held) and isinstance(argument.value, torch.Tensor):
-            words = (f"dtype={like}.dtype",) if like and argument.follows else dtype(argument.value)
+            words = (f"dtype={like}.dtype",) if like and argument.follows else _dtype(argument.value)
             found[each.name] = tensor(argument.value, *words, *((f"device={like}.device",) if like else ()))
     return found
 
@@ -110,7 +110,7 @@ def passed(recipe: Recipe, arguments: tuple[Taken | Held, ...], given: list[str]
 
 def _passed(each: TensorArgument | Constant, argument: Taken | Held, given: list[str], scalars: bool) -> str:
     if isinstance(argument, Held):
-        return constant(each) if isinstance(each, Constant) else each.name
+        return _constant(each) if isinstance(each, Constant) else each.name
     text = given[argument.place]
     text += ".reshape(())" if argument.scalar and scalars else ""
     return text if argument.dtype is None else f"{text}.to({argument.dtype})"

@@ -22,9 +22,9 @@ from . import (
 )
 from .columns import Columns
 
-Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
+_Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
 
-VIEWS: dict[str, Look] = {
+VIEWS: dict[str, _Look] = {
     "curves": curves.look,
     "area": area.look,
     "map": grad_output_map.look,

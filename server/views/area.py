@@ -20,7 +20,7 @@ from .columns import Columns, finite
 from .common import looked
 
 # What is nearer to 0 than this share of the range lies beside a jump at 0.
-BESIDE = 1e-9
+_BESIDE = 1e-9
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
@@ -97,7 +97,7 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
 
 
 def _place(x: float, span: float) -> str:
-    return number(x if abs(x) > BESIDE * span else 0.0, span)
+    return number(x if abs(x) > _BESIDE * span else 0.0, span)
 
 
 def _farthest(area: Area, cells: Statuses) -> tuple[float, float, float, float]:

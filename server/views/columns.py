@@ -16,7 +16,7 @@ Columns = dict[str, NDArray[Any]]
 # Where differences have no single value to draw, and what to say instead.
 GAP_OF_KIND = {Kind.KINK: "kink", Kind.JUMP: "jump", Kind.UNRESOLVED: "undecided"}
 
-BENT = ("kink", "cusp")
+_BENT = ("kink", "cusp")
 
 
 def columns(evaluation: Evaluation, verdict: Verdict) -> Columns:
@@ -66,7 +66,7 @@ def marks(evaluation: Evaluation) -> list[dict[str, Any]]:
     """
     named = {float(each.x): each.kind for each in evaluation.special}
     x, slopes, gap = evaluation.rows.x, evaluation.numerical.slopes, evaluation.rows.gap
-    bent = ~gap & (np.isin(x, [place for place, kind in named.items() if kind in BENT]) | (slopes.kind == Kind.KINK))
+    bent = ~gap & (np.isin(x, [place for place, kind in named.items() if kind in _BENT]) | (slopes.kind == Kind.KINK))
     vertical = np.isinf(slopes.left) | np.isinf(slopes.right)
     kinks = [
         _kink(evaluation, named.get(float(x[row]), "cusp" if vertical[row] else "kink"), int(row))

@@ -14,7 +14,7 @@ from .columns import Columns
 
 # So many times the domain of an input is no place to look at a Function.
 MUCH = 100
-DOUBLE = "The contract is looked at in float64 on the CPU."
+_DOUBLE = "The contract is looked at in float64 on the CPU."
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
@@ -23,7 +23,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     checks = sorted(found.checks, key=lambda each: LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
     return {
-        "notes": [] if double else [DOUBLE],
+        "notes": [] if double else [_DOUBLE],
         "sentence": _sentence(checks),
         "checks": [asdict(each) for each in checks],
         "badges": [asdict(each) for each in found.badges],

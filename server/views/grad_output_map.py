@@ -15,15 +15,15 @@ from .columns import Columns
 from .common import findings, grid
 
 # Points, where they share a call and where each needs its own.
-MOST, MOST_ALONE = 201, 17
+_MOST, _MOST_ALONE = 201, 17
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
     """``ratio`` is ``grad_input / grad_output``, row by row of one ``grad_output``. Raises ``FunctionFailed``."""
-    x, notes = np.unique(section.snap(grid(question, MOST).points())), []
+    x, notes = np.unique(section.snap(grid(question, _MOST).points())), []
     section = arranged(section, x, question.grad_output)
-    if not section.stacked and x.size > MOST_ALONE:
-        x = np.unique(section.snap(grid(question, MOST_ALONE).points()))
+    if not section.stacked and x.size > _MOST_ALONE:
+        x = np.unique(section.snap(grid(question, _MOST_ALONE).points()))
         notes = [f"Every point needs calls of its own, so only {x.size} of them are on the map."]
     returned = section.backward(x, question.grad_output)
     if returned.grad_input is None:

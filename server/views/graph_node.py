@@ -22,7 +22,7 @@ from .columns import Columns
 from .common import grid
 
 # Seconds that a call may take if what it has saved is to be tried, for which there are many, or if it is made again.
-QUICK, SLOW = 0.02, 1.0
+QUICK, _SLOW = 0.02, 1.0
 # Of the arguments, outputs and saved tensors of a Function so many are listed.
 LISTED, LISTS = 24, ("arguments", "outputs", "saved")
 
@@ -33,7 +33,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     place = float(section.snap(np.array([asked]))[0])
     with undisturbed():
         call, spent = _traced(section, place, question.grad_output)
-        if QUICK <= spent < SLOW:
+        if QUICK <= spent < _SLOW:
             call, spent = _traced(section, place, question.grad_output)  # without what is loaded for the first
         quick = spent < QUICK
         functions = opened(call, tried_saved(section, grid(question).points()) if quick else ())

@@ -20,9 +20,9 @@ from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
 from .columns import Columns, finite
 
-LEFT_OUT = "Which input reaches which output is not shown: that would take too long, or some input bears no gradient."
-SLOW = "Every call takes long, so only {} × {} cells of the Jacobian are measured at a time."
-WORDS = [status.name.lower() for status in Status]
+_LEFT_OUT = "Which input reaches which output is not shown: that would take too long, or some input bears no gradient."
+_SLOW = "Every call takes long, so only {} × {} cells of the Jacobian are measured at a time."
+_WORDS = [status.name.lower() for status in Status]
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
@@ -35,7 +35,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     found = jacobian(section, span, question.grad_output or 1.0, question.atol, question.rtol)
     apart = worst(found)
     return {
-        "notes": [LEFT_OUT] * (seen is None) + [SLOW.format(*found.shape)] * (found.slow and not found.whole),
+        "notes": [_LEFT_OUT] * (seen is None) + [_SLOW.format(*found.shape)] * (found.slow and not found.whole),
         "sentence": _sentence(found, seen, span),
         "at": found.at,
         "rows": _side(found.rows),
@@ -43,7 +43,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         "tensors": _tensors(section, found, seen),
         "pattern": pattern(found),
         "together": found.together,
-        "statuses": WORDS,
+        "statuses": _WORDS,
         "differs": differs(found),
         "designed": found.meant is not None and not found.meant.where(Status.DIFFERS).any(),
         "worst": _apart(apart) if apart else None,

@@ -23,24 +23,24 @@ from . import curves
 from .columns import Columns
 from .common import looked, names
 
-Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
+_Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
 
 # The views that look at any function and its derivative, and those that look at all of the Function.
 FURTHER = ("curves", "area", "wide", "step")
-WHOLE = ("contract", "node")
+_WHOLE = ("contract", "node")
 _FIRST = "Shown for the first derivative, whatever the order of the curves."
 _OF_THE_DECORATOR = "That is all that can be said of a backward with this decorator."
 _UNSUPPORTED = "There is nothing to compare: with @once_differentiable the second derivative is declared unsupported."
 # Where gradgradcheck is run, as shares of the points that bear it; and how far from a special one, as one of the range.
-CHECKED, NEAR = np.array([0.17, 0.5, 0.83]), 1e-3
+CHECKED, _NEAR = np.array([0.17, 0.5, 0.83]), 1e-3
 
 
-def look(view: Look, section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def look(view: _Look, section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
     """What ``view`` shows one derivative further on, said in the words of that. Raises ``FunctionFailed``.
 
     A view that has no second order shows the first, and says so, unless it has no order at all.
     """
-    if question.view in WHOLE:
+    if question.view in _WHOLE:
         return view(section, question)
     if question.view not in FURTHER:
         found, drawn = view(section, question)
@@ -115,6 +115,6 @@ def _checked(evaluation: Evaluation, verdict: Verdict) -> Array:
     at = evaluation.rows
     good = (evaluation.numerical.slopes.kind == Kind.SMOOTH) & np.isfinite(evaluation.forward)
     for each in evaluation.special:
-        good &= np.abs(at.x - each.x) > NEAR * evaluation.grid.span
+        good &= np.abs(at.x - each.x) > _NEAR * evaluation.grid.span
     rows = np.flatnonzero(good)
     return at.x[rows[(CHECKED * rows.size).astype(np.intp)]] if rows.size else np.empty(0)

@@ -22,7 +22,7 @@ from .columns import Columns, finite
 from .common import grid
 
 # Between the orders 1 and 2, above which a line is a tangent.
-SQUARE = 1.5
+_SQUARE = 1.5
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
@@ -112,7 +112,7 @@ def _taylor(seen: Microscope) -> list[str]:
     if seen.derivative is None or seen.taylor_order is None:
         return []
     departs = f"From the line with backward's slope, {number(seen.derivative)}, forward departs"
-    if seen.taylor_order > SQUARE:
+    if seen.taylor_order > _SQUARE:
         return [f"{departs} with the square of the step: that line is its tangent."]
     return [f"{departs} in proportion to the step: that line is not its tangent."]
 

@@ -26,16 +26,16 @@ from ..runtime.section import Section
 from .columns import Columns
 
 # Points along each axis where they share a call, and the most that can be asked for.
-POINTS, MOST = 61, 101
+_POINTS, _MOST = 61, 101
 # Where each has calls of its own, and where the tensors have more elements than these.
-MOST_ALONE, MOST_LARGE, LARGE = 17, 9, 4096
-SLOWEST = (
+_MOST_ALONE, MOST_LARGE, _LARGE = 17, 9, 4096
+_SLOWEST = (
     "A call takes about {} ms, and the smallest surface needs hundreds of them: that would take too long. "
     "The curves show one element at a time."
 )
 UNTESTED = "Whether what backward returns is the gradient of a function is not tried: that would take too long."
 # So many numbers in all copies of the inputs together take about a second.
-NUMBERS = 5_000_000
+_NUMBERS = 5_000_000
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
@@ -48,7 +48,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     if min(x.size, y.size) < 2:
         return _nothing(f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."), {}
     if not plan.points:
-        return _nothing(SLOWEST.format(_milliseconds(plan))), {}
+        return _nothing(_SLOWEST.format(_milliseconds(plan))), {}
     seen = surface(section, across, x, y, question.grad_output, question.step, plan.cells)
     wrt, wrt2, who = str(question.wrt), str(question.wrt2), whose(seen)
     followed = None
@@ -84,7 +84,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 
 def _points(section: Section, across: Section, question: Question) -> tuple[Array, Array, Plan, list[str]]:
     """The numbers along both axes, as many as the Function bears, what there is time for, and what to say of it."""
-    asked = POINTS if question.count == COUNT else min(question.count, MOST)
+    asked = _POINTS if question.count == COUNT else min(question.count, _MOST)
     ends = (question.start, question.stop), (question.start2 or 0.0, question.stop2 or 0.0)
 
     def grid(count: int) -> list[Array]:
@@ -94,14 +94,14 @@ def _points(section: Section, across: Section, question: Question) -> tuple[Arra
     if min(x.size, y.size) < 2:
         return x, y, Plan(0, 0, False, 0.0), []
     size = max(math.prod(each.shape) for each in section.op.inputs)
-    few, few2 = grid(min(asked, MOST_ALONE))
+    few, few2 = grid(min(asked, _MOST_ALONE))
     plane = plane_of(section, across, few, few2, question.grad_output)
     how = structure(plane)
     why = "Every point needs a call of its own" if how == "one by one" else "The tensors are large"
-    if size > LARGE:
+    if size > _LARGE:
         most = MOST_LARGE
     else:
-        most = MOST_ALONE if how == "one by one" else max(MOST_ALONE, math.isqrt(NUMBERS // size))
+        most = _MOST_ALONE if how == "one by one" else max(_MOST_ALONE, math.isqrt(_NUMBERS // size))
     most = min(asked, most)
     plan = planned(plane, how, few, few2, most, paired(section, question.grad_output))
     if 0 < plan.points < most:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 CAME_BACK = 113  # exit code of a copy of a worker that has come back from the visitor's code
-LOOK = 0.001  # seconds between two looks whether a process has ended
+_LOOK = 0.001  # seconds between two looks whether a process has ended
 
 
 def end_children(spared: Container[int] = (), patience: float = 0.0) -> int:
@@ -66,6 +66,6 @@ def _end(child: int, until: float) -> bool:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 return True
-            time.sleep(LOOK)
+            time.sleep(_LOOK)
         return os.waitstatus_to_exitcode(found[1]) == CAME_BACK
     return False

@@ -14,8 +14,8 @@ from . import answer
 from .child_processes import children, end_children, kept
 from .registry import Collection, Gallery
 
-LONGEST = 2000  # characters of a sentence about a fault
-PATIENCE = 0.05  # seconds for processes that a Function has started, once it has answered
+_LONGEST = 2000  # characters of a sentence about a fault
+_PATIENCE = 0.05  # seconds for processes that a Function has started, once it has answered
 LEFT_ONE = "The Function started a process that outlived it; it was ended."
 LEFT_SOME = "The Function started {} processes that outlived it; they were ended."
 
@@ -52,7 +52,7 @@ class Service:
             return pack(Frame({"bad": f"What was found of {named} cannot be sent: {problem}; ask for fewer points."}))
         except Exception as problem:
             logging.exception("a fault of Gradloupe itself")
-            return pack(Frame({"fault": f"{type(problem).__name__}: {problem}"[:LONGEST]}))
+            return pack(Frame({"fault": f"{type(problem).__name__}: {problem}"[:_LONGEST]}))
 
     def _answered(self, asked: dict[str, Any]) -> Frame:
         for what, told in (("describe", self._described), ("test", self._test)):
@@ -73,7 +73,7 @@ class Service:
         here, ended = set(children()), 0
         if here - self._known - self._kept:
             self._kept = here & kept()
-            ended = end_children(self._known | self._kept, PATIENCE)
+            ended = end_children(self._known | self._kept, _PATIENCE)
         if ended and "notes" in answered.header:
             answered.header["notes"].append(LEFT_ONE if ended == 1 else LEFT_SOME.format(ended))
         return answered

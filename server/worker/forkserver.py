@@ -20,11 +20,11 @@ from ..protocol.job import Work
 from .child_processes import end_children
 from .sandbox import Confinement, adopt, end_with_the_parent
 
-NAMES = ("worker.dispatch", "user_code.registry", "worker.main")
-MODULES = (*(f"{PACKAGE}.server.{name}" for name in NAMES), "numpy.ma")
+_NAMES = ("worker.dispatch", "user_code.registry", "worker.main")
+MODULES = (*(f"{PACKAGE}.server.{name}" for name in _NAMES), "numpy.ma")
 LATER = "torch.fx.experimental.symbolic_shapes"  # half a second, which the X-ray of a contract would wait for
-PAUSE = 1.0  # seconds until a process that the system has refused is asked for again, or with nothing to do
-LONGEST = 2**20  # bytes of a request
+_PAUSE = 1.0  # seconds until a process that the system has refused is asked for again, or with nothing to do
+_LONGEST = 2**20  # bytes of a request
 
 
 class Zygote:
@@ -58,15 +58,15 @@ class Zygote:
     def _heard(self) -> bool:
         """Wait for something to do; whether the server is still there."""
         server = self._server.fileno()
-        ready, _, _ = select([server, self._woken], [], [], PAUSE if self._requests or self._prepares else None)
+        ready, _, _ = select([server, self._woken], [], [], _PAUSE if self._requests or self._prepares else None)
         if not ready and not self._requests:
             self._prepares = False
-            load(LATER)
+            _load(LATER)
             gc.freeze()
         if self._woken in ready:
             os.read(self._woken, 4096)
         if server in ready:
-            said, descriptors, _, _ = socket.recv_fds(self._server, LONGEST, 2)
+            said, descriptors, _, _ = socket.recv_fds(self._server, _LONGEST, 2)
             if not said:
                 return False
             request = json.loads(said)
@@ -153,13 +153,13 @@ def main() -> None:
     end_with_the_parent()
     adopt()
     gc.disable()  # of what is imported nothing is garbage
-    load(*MODULES)
+    _load(*MODULES)
     gc.freeze()  # what nobody touches stays one piece of memory for all
     gc.enable()
     Zygote(server).serve()
 
 
-def load(*modules: str) -> None:
+def _load(*modules: str) -> None:
     """Import what workers need. What cannot be imported is left to the worker, which says why."""
     for name in modules:
         with suppress(Exception):

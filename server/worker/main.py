@@ -18,8 +18,8 @@ from ..protocol.frames import PREFIX, Frame, lengths, pack, unpack
 from ..protocol.job import BUSY, Work
 from .sandbox import Confinement
 
-LONGEST = 2000  # characters of a sentence about a fault
-LEFT = 60  # seconds after which a question that its server has not ended is one that nobody waits for
+_LONGEST = 2000  # characters of a sentence about a fault
+_LEFT = 60  # seconds after which a question that its server has not ended is one that nobody waits for
 MOMENT = 1  # seconds for what somebody's code has asked to be done at the end of the process
 
 
@@ -61,7 +61,7 @@ def _serve(channel: socket.socket, work: Work) -> None:
     pid, incoming = os.getpid(), channel.makefile("rb")
     while (asked := _receive(incoming)) is not None:
         # Should the server be gone where the kernel does not tell us, no Function computes for ever.
-        signal.alarm(int(BUSY * work.deadline) + LEFT)
+        signal.alarm(int(BUSY * work.deadline) + _LEFT)
         reply = service.respond(asked.header)
         if os.getpid() != pid:  # a Function has forked, and its child came back here
             os._exit(0)
@@ -89,7 +89,7 @@ def _receive(incoming: IO[bytes]) -> Frame | None:
 
 def _sentence(problem: Exception) -> str:
     kind = type(problem).__name__
-    return (str(problem) if kind in ("BadDeclaration", "BadFrame") else f"{kind}: {problem}")[:LONGEST]
+    return (str(problem) if kind in ("BadDeclaration", "BadFrame") else f"{kind}: {problem}")[:_LONGEST]
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from ..protocol.stack_dump import MOST_COPIES, TOO_MANY, Fault, written
 from .child_processes import CAME_BACK, children, end_children
 
 
-class Copies:
+class _Copies:
     """From now on, what is asked where this process is to be copied (``os.fork``) by code that is not ours.
 
     A copy that is to be copied ends instead. In this process itself ``too_many`` is called instead of the copy that is
@@ -48,7 +48,7 @@ class Copies:
 
 # What Linux calls them: the signal a process gets when its parent ends, and that orphans below it become its children.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-WHERE = signal.SIGUSR2  # asks a worker to write down where it is
+_WHERE = signal.SIGUSR2  # asks a worker to write down where it is
 _disable = faulthandler.disable
 
 
@@ -69,11 +69,11 @@ class Confinement:
         self._notes, self._born, self._exit = notes, os.getpid(), os._exit
         os.set_inheritable(notes, False)
         faulthandler.enable(notes)
-        faulthandler.register(WHERE, notes)
+        faulthandler.register(_WHERE, notes)
         # Somebody's code may ask for what there is already, but what is written goes to the server.
         faulthandler.enable, faulthandler.disable = (lambda *_, **__: None), (lambda: None)
         os.register_at_fork(after_in_child=_not_further)
-        Copies(self._too_many)
+        _Copies(self._too_many)
         os._exit = self._noted
 
     def run(self, work: Callable[[], None]) -> None:

@@ -22,27 +22,27 @@ from ..examination.call import Call, reseed
 from .capability import Badge, State, raised
 
 # Seconds; most of them go into what torch loads when it compiles for the first time. A question has ten.
-PATIENCE, LEAST = 60.0, 0.02
+_PATIENCE, _LEAST = 60.0, 0.02
 KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-ALIKE = 1e-6
-LONGEST = 65536  # bytes of an answer
+_ALIKE = 1e-6
+_LONGEST = 65536  # bytes of an answer
 
-Said = tuple[State, str]
+_Said = tuple[State, str]
 
 
-def compiling(call: Call, asked: bool, patience: float = PATIENCE) -> Badge:
+def compiling(call: Call, asked: bool, patience: float = _PATIENCE) -> Badge:
     """Whether forward and backward compile as one graph and keep their gradients; tried only if ``asked``."""
     if not asked:
         return Badge("compile", "unknown", "Not tried, because torch.compile takes seconds.")
     if not hasattr(os, "fork"):
         return Badge("compile", "unknown", "It can be tried only where a process can be copied.")
-    if patience < LEAST:
+    if patience < _LEAST:
         return Badge("compile", "unknown", "The Function is too slow: no time was left to try torch.compile.")
-    state, sentence = _apart(lambda: _compiled(call), min(patience, PATIENCE))
+    state, sentence = _apart(lambda: _compiled(call), min(patience, _PATIENCE))
     return Badge("compile", state, sentence)
 
 
-def _compiled(call: Call) -> Said:
+def _compiled(call: Call) -> _Said:
     ran = call.run()
     given = call.grad_outputs(ran)
     if not given:
@@ -74,10 +74,10 @@ def _same(found: torch.Tensor | None, wanted: torch.Tensor | None) -> bool:
     if found is None or wanted is None:
         some = wanted if found is None else found
         return some is None or not bool(some.any())
-    return found.shape == wanted.shape and torch.allclose(found, wanted, ALIKE, ALIKE, equal_nan=True)
+    return found.shape == wanted.shape and torch.allclose(found, wanted, _ALIKE, _ALIKE, equal_nan=True)
 
 
-def _apart(work: Callable[[], Said], patience: float) -> Said:
+def _apart(work: Callable[[], _Said], patience: float) -> _Said:
     """What ``work`` returns in a copy of this process, so that nothing it loads, changes or hangs in stays behind."""
     reading, writing = os.pipe()
     library, parent = ctypes.CDLL(None), os.getpid()
@@ -115,7 +115,7 @@ def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
             os._exit(1)
 
 
-def _answer(work: Callable[[], Said], writing: int) -> None:
+def _answer(work: Callable[[], _Said], writing: int) -> None:
     """The life of the copy; it never returns."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -127,7 +127,7 @@ def _answer(work: Callable[[], Said], writing: int) -> None:
             said: Any = work()
         except Exception as error:  # noqa: BLE001
             said = ("unknown", f"What should be compiled raises {raised(error)} already before.")
-        os.write(writing, json.dumps(said).encode()[:LONGEST])
+        os.write(writing, json.dumps(said).encode()[:_LONGEST])
     finally:
         os._exit(0)
 
@@ -138,7 +138,7 @@ def _read(reading: int, until: float) -> bytes | None:
     while (left := until - time.monotonic()) > 0:
         if not select.select([reading], [], [], left)[0]:
             break
-        more = os.read(reading, LONGEST)
+        more = os.read(reading, _LONGEST)
         if not more:
             return said
         said += more

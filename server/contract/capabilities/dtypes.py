@@ -17,8 +17,8 @@ from .capability import Badge, State, raised
 
 # How far gradients may be off, as a share of the largest, in the dtypes of half the size.
 LOST = {torch.float16: 0.05, torch.bfloat16: 0.2}
-POINTS = 41
-DRAWN = "other random numbers are drawn in another dtype, so gradients cannot be compared."
+_POINTS = 41
+_DRAWN = "other random numbers are drawn in another dtype, so gradients cannot be compared."
 
 _STATES: dict[str, State] = {
     "matches": "yes",
@@ -44,7 +44,7 @@ def autocast(call: Call) -> Badge:
     if not found:
         return Badge("autocast", "unknown", "It runs, but no gradient comes back.")
     if draws(call):
-        return Badge("autocast", "unknown", f"forward and backward run. {DRAWN.capitalize()}")
+        return Badge("autocast", "unknown", f"forward and backward run. {_DRAWN.capitalize()}")
     plain = _gradients(call, call.run(dtype=torch.float32))
     if any(_spoilt(found[name], plain.get(name)) for name in found):
         return Badge("autocast", "wrong", "With bfloat16 gradients are NaN or infinite where in float32 they are not.")
@@ -57,7 +57,7 @@ def autocast(call: Call) -> Badge:
 def half(call: Call) -> Badge:
     """Whether float16 and bfloat16 give, but for their rounding, the gradients of float64."""
     if draws(call):
-        return Badge("half", "unknown", f"It was not compared: {DRAWN}")
+        return Badge("half", "unknown", f"It was not compared: {_DRAWN}")
     said = [_in_half(call, dtype) for dtype in LOST]
     for state in ("wrong", "no", "unknown"):
         sentences = [sentence for each, sentence in said if each == state]
@@ -71,7 +71,7 @@ def complex_numbers(section: Section) -> Badge:
     if section.sweeps_parameter:
         return Badge("complex", "unknown", f"{section.wrt} is no tensor. Sweep an input to try complex numbers.")
     low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
-    grid, section = Grid(low, high, POINTS), replace(section, dtype=torch.float64, device="cpu", stacked=())
+    grid, section = Grid(low, high, _POINTS), replace(section, dtype=torch.float64, device="cpu", stacked=())
     seen: ComplexLook = complex_look(arranged(section, grid.points()), grid)
     state = _STATES[seen.answer]
     if state == "wrong" and seen.answer == "differs" and section.op.claim == "surrogate":

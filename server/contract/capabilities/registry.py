@@ -34,7 +34,7 @@ TITLES = {
 GRAVE: dict[str, Level] = {"vmap": "error", "jvp": "error", "func.grad": "error", "complex": "note", "half": "note"}
 # Where a refusal is no more than what the badge says of it.
 REFUSES = {"vmap", "jvp", "func.grad", "complex", "half"}
-ADVICE = {
+_ADVICE = {
     "jvp": "The jvp has to return the derivative of forward along the tangent, as backward is that of its transpose.",
     "complex": "For complex numbers a gradient is grad_output times the conjugate of the derivative.",
     "autocast": "Decorate with torch.amp.custom_fwd and torch.amp.custom_bwd.",
@@ -52,7 +52,7 @@ def _row(at: Examined, badge: Badge) -> Check:
     level: Level = "fine" if badge.state == "yes" else "note"
     if badge.state == "wrong":
         level = GRAVE.get(badge.name, "warning")
-    advice = ADVICE.get(badge.name, "") if badge.state == "wrong" else ""
+    advice = _ADVICE.get(badge.name, "") if badge.state == "wrong" else ""
     line = at.source.defined(badge.name) if badge.name in ("vmap", "jvp") else None
     return Check(id_, FAMILY, level, title, badge.sentence, "", advice, line, document)
 
@@ -61,7 +61,7 @@ __all__ = ["Badge", "badges"]
 # The order in which they are shown; torch.compile is tried last, with what time there is left.
 ORDER = ("vmap", "jvp", "func.grad", "compile", "autocast", "complex", "half")
 # Seconds for each of the others.
-ONE = 1.5
+_ONE = 1.5
 
 
 @np.errstate(all="ignore")
@@ -92,7 +92,7 @@ def _tried(name: str, ask: Callable[[], Badge], until: float) -> Badge:
     if left <= 0:
         return Badge(name, "unknown", "The Function is too slow for all badges.")
     try:
-        with within(min(left, ONE)):
+        with within(min(left, _ONE)):
             return ask()
     except TookTooLong:
         return Badge(name, "unknown", "The Function was not back in time.")

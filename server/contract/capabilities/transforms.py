@@ -16,18 +16,18 @@ from ..examination.call import Call, irregular, reseed
 from .capability import Badge, raised
 
 # Copies that vmap is given, and by how much its numbers, and gradients, may differ from those of plain calls.
-BATCH, ALIKE = 3, 1e-9
+BATCH, _ALIKE = 3, 1e-9
 # The stretch along a tangent on which slopes are measured, in units of it, and how near they have to be.
-STRETCH, NEAR = 0.05, 1e-5
+_STRETCH, _NEAR = 0.05, 1e-5
 CONTEXT = "forward takes ctx. Move what it does with ctx into setup_context"
 RULE = "it has no rule for vmap: set generate_vmap_rule = True, or write vmap as a staticmethod"
 
-Tensors = dict[str, torch.Tensor]
+_Tensors = dict[str, torch.Tensor]
 
 
 def vmap(call: Call) -> Badge:
     """Whether ``torch.func.vmap`` returns for a batch what single calls return."""
-    turned: Tensors = {name: _turned(tensor) for name, tensor in call.tensors.items()}
+    turned: _Tensors = {name: _turned(tensor) for name, tensor in call.tensors.items()}
     try:
         with torch.no_grad():
             alone = [_numbers(call.holding({name: each[i] for name, each in turned.items()})) for i in range(BATCH)]
@@ -95,16 +95,16 @@ def jvp(call: Call) -> Badge:
     return _judged(measured, call, tangents, weights)
 
 
-def _judged(found: float, call: Call, tangents: Tensors, weights: Tensors) -> Badge:
+def _judged(found: float, call: Call, tangents: _Tensors, weights: _Tensors) -> Badge:
     slope, error = _slope(call, tangents, weights)
-    if abs(found - slope) <= NEAR * (1 + abs(slope)) + BOUNDS * error:
+    if abs(found - slope) <= _NEAR * (1 + abs(slope)) + BOUNDS * error:
         return Badge("jvp", "yes", f"Its jvp is the directional derivative of forward: {found:.6g} in a test.")
     try:
         pulled = call.gradients(weights)
         implied = sum(float(_real(g.conj() * tangents[name])) for name, g in pulled.items() if g is not None)
     except Exception:  # noqa: BLE001 it is told elsewhere
         implied = float("nan")
-    if abs(found - implied) <= NEAR * (1 + abs(implied)):
+    if abs(found - implied) <= _NEAR * (1 + abs(implied)):
         return Badge("jvp", "yes", "Its jvp is not the derivative of forward, but agrees with backward.")
     if not np.isfinite(slope):
         return Badge("jvp", "unknown", "It has a jvp, but the differences of forward do not settle.")
@@ -115,7 +115,7 @@ def _judged(found: float, call: Call, tangents: Tensors, weights: Tensors) -> Ba
     )
 
 
-def _forward_mode(call: Call, tangents: Tensors) -> tuple[list[str], Tensors] | None:
+def _forward_mode(call: Call, tangents: _Tensors) -> tuple[list[str], _Tensors] | None:
     with forward_ad.dual_level():
         # A jvp that works in place would write over the tangent.
         make: Callable[..., Any] = forward_ad.make_dual
@@ -131,7 +131,7 @@ def _forward_mode(call: Call, tangents: Tensors) -> tuple[list[str], Tensors] | 
     return (list(found), found) if found else None
 
 
-def _slope(call: Call, tangents: Tensors, weights: Tensors) -> tuple[float, float]:
+def _slope(call: Call, tangents: _Tensors, weights: _Tensors) -> tuple[float, float]:
     """The slope along the tangents of the outputs, weighed, and its error; NaN where it does not settle."""
 
     def along(t: Array) -> Array:
@@ -139,7 +139,7 @@ def _slope(call: Call, tangents: Tensors, weights: Tensors) -> tuple[float, floa
 
     here = np.array([0.0])
     try:
-        found = differentiate(along, here, along(here), STRETCH)
+        found = differentiate(along, here, along(here), _STRETCH)
     except Exception:  # noqa: BLE001
         return float("nan"), 0.0
     if found.kind[0] != Kind.SMOOTH:
@@ -147,7 +147,7 @@ def _slope(call: Call, tangents: Tensors, weights: Tensors) -> tuple[float, floa
     return float(found.value[0]), float(found.error[0])
 
 
-def _weighed(call: Call, tangents: Tensors, weights: Tensors, t: float) -> float:
+def _weighed(call: Call, tangents: _Tensors, weights: _Tensors, t: float) -> float:
     outputs = call.value(**{name: tensor + t * tangents[name] for name, tensor in call.tensors.items()})
     return sum(float(_real(outputs[name] * weight.conj())) for name, weight in weights.items())
 
@@ -178,7 +178,7 @@ def _turned(tensor: torch.Tensor) -> torch.Tensor:
 
 def _same(some: Any, others: Any) -> bool:
     return len(some) == len(others) and all(
-        a.shape == b.shape and torch.allclose(a.to(b.dtype), b, ALIKE, ALIKE, equal_nan=True)
+        a.shape == b.shape and torch.allclose(a.to(b.dtype), b, _ALIKE, _ALIKE, equal_nan=True)
         for a, b in zip(some, others, strict=True)
     )
 

@@ -17,7 +17,7 @@ from ..examination.references import EXTENDING, MECHANICS
 from ..examination.session import Examined, close
 from .surrogate import DECLARED, follows
 
-LARGER = 1024.0
+_LARGER = 1024.0
 
 
 def gradout_inplace(at: Examined) -> Iterator[Found]:
@@ -51,7 +51,7 @@ def gradout_strides(at: Examined) -> Iterator[Found]:
         yield Found("note", "backward writes to grad_output, which no layout in memory bears alike.")
         return
     for call in _shaped(at):
-        for laid, how in LAYOUTS.items():
+        for laid, how in _LAYOUTS.items():
             if (found := _laid(at, call, laid, how)) is not None:
                 yield found
                 return
@@ -59,7 +59,7 @@ def gradout_strides(at: Examined) -> Iterator[Found]:
         yield _astray(at, sentence(found_law, at.section.wrt))
 
 
-LAYOUTS: dict[Layout, str] = {
+_LAYOUTS: dict[Layout, str] = {
     expanded: "one number stands for all of it, as behind y.sum()",
     strided: "it is every other number of a longer tensor, as a slice or a column is",
     transposed: "its columns come before its rows, as behind y.T",
@@ -106,9 +106,9 @@ def _shaped(at: Examined) -> Iterator[Call]:
         yield at.call.holding({name: at.call.tensors[name].reshape(2, -1) for name in at.call.stacked})
 
 
-def nonlinear(at: Examined) -> Iterator[Found]:
+def _nonlinear(at: Examined) -> Iterator[Found]:
     """The laws that every vector-Jacobian product keeps."""
-    broken = [each for each in at.laws.findings if each.law in LAWS]
+    broken = [each for each in at.laws.findings if each.law in _LAWS]
     seen = sentence(broken[0], at.section.wrt) if broken else _broken_law(at)
     if not seen:
         return
@@ -123,7 +123,7 @@ def nonlinear(at: Examined) -> Iterator[Found]:
     )
 
 
-LAWS = ("zero", "odd", "scales", "adds", "mixes")
+_LAWS = ("zero", "odd", "scales", "adds", "mixes")
 
 
 def _broken_law(at: Examined) -> str:
@@ -135,13 +135,13 @@ def _broken_law(at: Examined) -> str:
         ("depends on the sign of grad_output", _each(one, torch.neg), _of(of_one, torch.neg)),
         (
             "returns no more for a larger grad_output",
-            _each(one, lambda t: LARGER * t),
-            _of(of_one, lambda t: LARGER * t),
+            _each(one, lambda t: _LARGER * t),
+            _of(of_one, lambda t: _LARGER * t),
         ),
         (
             "returns no less for a smaller grad_output",
-            _each(one, lambda t: t / LARGER),
-            _of(of_one, lambda t: t / LARGER),
+            _each(one, lambda t: t / _LARGER),
+            _of(of_one, lambda t: t / _LARGER),
         ),
         (
             "does not return for a sum the sum of what it returns for the parts",
@@ -219,7 +219,7 @@ HANDED = (
         "Linear in grad_output",
         MECHANICS,
         "backward is linear in grad_output.",
-        nonlinear,
+        _nonlinear,
         ("backward", "steady"),
     ),
 )

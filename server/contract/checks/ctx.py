@@ -19,11 +19,11 @@ from ..examination.probe import Found, Probe
 from ..examination.references import EXTENDING, MECHANICS, SAVE
 from ..examination.session import Examined, close
 
-POINTS = 33
+_POINTS = 33
 # What explains a gradient that is not the slope of forward better than a mask that was forgotten.
-EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE"}
+_EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE"}
 # What a method of torch itself puts there.
-OWN = {"materialize_grads", "saved_for_forward"}
+_OWN = {"materialize_grads", "saved_for_forward"}
 
 
 def ctx_tensor(at: Examined) -> Iterator[Found]:
@@ -116,12 +116,12 @@ def _edited_after(at: Examined, name: str) -> Gradients | None:
 def saved_unused(at: Examined) -> Iterator[Found]:
     """Saved tensors that have no influence."""
     low, high = at.reach
-    unused = unused_saved(at.section, np.linspace(low, high, POINTS))
+    unused = unused_saved(at.section, np.linspace(low, high, _POINTS))
     if not unused:
         return
     saved = at.first.forward.saved if at.first.forward else ()
     size = sum(each.size for each in saved if each and each.called in unused)
-    wrong = not (at.by_design or at.broken & EXPLAIN) and any(
+    wrong = not (at.by_design or at.broken & _EXPLAIN) and any(
         bool(s.differs(at.first.gradients.get(n)).any()) for n, s in at.slopes.items()
     )
     yield Found(
@@ -153,7 +153,7 @@ def saved_intermediate(at: Examined) -> Iterator[Found]:
 
 def ctx_shadow(at: Examined) -> Iterator[Found]:
     """Attributes of ctx that hide those of the node."""
-    taken = set(dir(at.function._backward_cls)) - OWN
+    taken = set(dir(at.function._backward_cls)) - _OWN
     kept = set(at.first.forward.names) if at.first.forward else set[str]()
     hidden = sorted((kept | at.source.attributes()) & taken)
     if hidden:

@@ -16,16 +16,16 @@ from ..examination.references import MECHANICS, PRECISION
 from ..examination.session import Examined
 
 # The largest share by which a gradient may be off in a dtype.
-ALLOWED = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
+_ALLOWED = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
 # Beside the range of a page: 0, numbers beside it, and large ones.
 CRITICAL = (0.0, 1e-12, -1e-12)
-LARGE = (1e2, -1e2, 1e4, -1e4)
+_LARGE = (1e2, -1e2, 1e4, -1e4)
 
 
 def dtypes(at: Examined) -> Iterator[Found]:
     """The gradient in every dtype, against that in double precision."""
     plain, told = at.first.gradients, list[str]()
-    for dtype, most in ALLOWED.items():
+    for dtype, most in _ALLOWED.items():
         name = str(dtype).removeprefix("torch.")
         try:
             ran = at.call.run(dtype=dtype)
@@ -65,7 +65,7 @@ def _off(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | 
 def nonfinite(at: Examined) -> Iterator[Found]:
     """Gradients that are no numbers where forward is one."""
     within = [x for x in CRITICAL if at.reach[0] <= x <= at.reach[1]]
-    for name, x, value, gradient in _scan(at, (*within, *at.reach, *LARGE)):
+    for name, x, value, gradient in _scan(at, (*within, *at.reach, *_LARGE)):
         beyond = not at.reach[0] <= x <= at.reach[1]
         nan = gradient != gradient
         yield Found(
@@ -107,7 +107,7 @@ def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float,
                     break
 
 
-def empty(at: Examined) -> Iterator[Found]:
+def _empty(at: Examined) -> Iterator[Found]:
     """Tensors without elements."""
     tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items() if t.dim()}
     if not tensors:  # a tensor without a dimension is never empty
@@ -142,5 +142,5 @@ NUMBERS = (
         nonfinite,
         ("backward", "steady"),
     ),
-    Probe("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.", empty),
+    Probe("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.", _empty),
 )

@@ -18,11 +18,11 @@ from ..examination.references import GRADCHECK
 from ..examination.session import Examined
 
 # Beyond so many elements they are asked in their fast mode, which looks along one random direction.
-ALL = 16
-LONGEST = 120
+_ALL = 16
+_LONGEST = 120
 
 
-def asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Found]:
+def _asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Found]:
     """A checker at the numbers of the call, which lie off the kinks of most Functions, with a seed of its own."""
     given = at.call.arguments()
     leaves = tuple(given.leaves.values())
@@ -35,16 +35,16 @@ def asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Fou
         return tuple(found) if isinstance(found, list) else found
 
     size = max(tensor.numel() for tensor in (*leaves, *at.first.ran.outputs.values())) if at.first.ran else 0
-    mode = ", in its fast mode" if size > ALL else ""
+    mode = ", in its fast mode" if size > _ALL else ""
     try:
         reseed()
         begun()
-        checker(call, leaves, fast_mode=size > ALL)
+        checker(call, leaves, fast_mode=size > _ALL)
     except GradcheckError as error:
         first = (str(error).strip().splitlines() or ["it does not say why"])[0].rstrip(" .,:;")
         yield Found(
             "note",
-            f"{name} fails{mode}: {shorten(first, LONGEST, placeholder=' …')}.",
+            f"{name} fails{mode}: {shorten(first, _LONGEST, placeholder=' …')}.",
             "",
             "It is a second opinion, and no judge.",
             None,
@@ -55,18 +55,18 @@ def asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Fou
 
 def gradcheck(at: Examined) -> Iterator[Found]:
     """First derivatives."""
-    yield from asked(torch.autograd.gradcheck, "gradcheck", at)
+    yield from _asked(torch.autograd.gradcheck, "gradcheck", at)
 
 
-def gradgradcheck(at: Examined) -> Iterator[Found]:
+def _gradgradcheck(at: Examined) -> Iterator[Found]:
     """Second derivatives."""
     if declares_once(at.function):
         yield Found("note", "Not asked: backward declares that it must not be differentiated.")
         return
-    yield from asked(partial(torch.autograd.gradgradcheck, gen_non_contig_grad_outputs=False), "gradgradcheck", at)
+    yield from _asked(partial(torch.autograd.gradgradcheck, gen_non_contig_grad_outputs=False), "gradgradcheck", at)
 
 
 CHECKERS = (
     Probe("GRADCHECK", "torch.autograd.gradcheck", GRADCHECK, "gradcheck passes.", gradcheck),
-    Probe("GRADGRADCHECK", "torch.autograd.gradgradcheck", GRADCHECK, "gradgradcheck passes.", gradgradcheck),
+    Probe("GRADGRADCHECK", "torch.autograd.gradgradcheck", GRADCHECK, "gradgradcheck passes.", _gradgradcheck),
 )

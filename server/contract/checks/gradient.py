@@ -18,14 +18,22 @@ from ..examination.slopes import Slopes, dot, slopes
 from .surrogate import DECLARED, declared
 
 # How far a gradient may be off beside the error of the differences, as a share of what is largest.
-NEAR = 1e-3
+_NEAR = 1e-3
 # Places at which a gradient that seems wrong is measured again, and the stretch on which that is done.
-AGAIN, STRETCH = 4, 0.05
+_AGAIN, _STRETCH = 4, 0.05
 # Rows that say already what is wrong with the gradient.
-EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE", "NESTED-ARG", "DIRTY-MISSING"}
-UNLIKE = "The derivative of its surrogate is yet another."
+_EXPLAIN = {
+    "GRAD-NONE",
+    "OUTPUT-GRAD-IGNORED",
+    "SWAPPED",
+    "NONLINEAR",
+    "GRADOUT-INPLACE",
+    "NESTED-ARG",
+    "DIRTY-MISSING",
+}
+_UNLIKE = "The derivative of its surrogate is yet another."
 # Held tensors are moved so far to irregular places beside them.
-BESIDE = 0.02
+_BESIDE = 0.02
 
 
 def gradient(at: Examined) -> Iterator[Found]:
@@ -55,8 +63,8 @@ def _said(at: Examined, element: str, seen: str) -> Found:
     name = element.partition("[")[0]
     if at.by_design:
         meant_so = declared(at, name, at.first.gradients.get(name))
-        return Found("note", seen, "", DECLARED if meant_so else UNLIKE, at.source.returned())
-    if at.broken & EXPLAIN:
+        return Found("note", seen, "", DECLARED if meant_so else _UNLIKE, at.source.returned())
+    if at.broken & _EXPLAIN:
         return Found("note", seen, "", "Another row says why.", at.source.returned())
     return Found(
         "error",
@@ -78,13 +86,13 @@ def _wrong(
     if not bool(off.any()) or measured.of_a_triangle(found):
         return None
     far = torch.where(off, torch.nan_to_num(found.detach() - measured.value, nan=torch.inf).abs(), -1.0).reshape(-1)
-    for place in far.argsort(descending=True)[:AGAIN].tolist():
+    for place in far.argsort(descending=True)[:_AGAIN].tolist():
         if far[place] < 0:
             break
         slope, error = _again(call, name, given, place)
         returned = float(found.detach().reshape(-1)[place])
         largest = abs(slope) + measured.largest
-        if np.isfinite(slope) and not abs(returned - slope) <= BOUNDS * error + NEAR * largest:
+        if np.isfinite(slope) and not abs(returned - slope) <= BOUNDS * error + _NEAR * largest:
             at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
             is_ = number(float(call.tensors[name].reshape(-1)[place]))
             element = f"{name}[{at}]" if at else name
@@ -108,7 +116,7 @@ def _again(call: Call, name: str, given: Tensors, place: int) -> tuple[float, fl
         return np.array(values)
 
     here = np.array([x])
-    found = differentiate(along, here, along(here), STRETCH * max(1.0, abs(x)))
+    found = differentiate(along, here, along(here), _STRETCH * max(1.0, abs(x)))
     if found.kind[0] != Kind.SMOOTH:
         return float("nan"), 0.0
     return float(found.value[0]), float(found.error[0])
@@ -121,7 +129,7 @@ def _beside(at: Examined) -> Call | None:
     moved = {}
     for name, tensor in at.call.tensors.items():
         low, high = next(each.domain for each in at.section.op.inputs if each.name == name)
-        moved[name] = tensor + BESIDE * (high - low) * irregular(tensor, 37)
+        moved[name] = tensor + _BESIDE * (high - low) * irregular(tensor, 37)
     call = at.call.holding(moved)
     try:
         found = call.gradients(at.first.grad_outputs)

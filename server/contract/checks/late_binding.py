@@ -20,7 +20,7 @@ from ..examination.probe import Found, Probe
 from ..examination.references import FUNCTION
 from ..examination.session import Examined, all_close
 
-MOST = 12
+_MOST = 12
 
 
 def late_read(at: Examined) -> Iterator[Found]:
@@ -31,7 +31,7 @@ def late_read(at: Examined) -> Iterator[Found]:
     own = getattr(own, "__func__", own)
     if not isinstance(own, FunctionType):
         return
-    for called, moved in [*_attributes(at.function, own), *_globals(own)][:MOST]:
+    for called, moved in [*_attributes(at.function, own), *_globals(own)][:_MOST]:
         variant = type(at.function.__name__, (at.function,), {name: staticmethod(moved)})
         if not all_close(plain, _of_another(at, variant) or plain):
             last = called.rpartition(".")[2]

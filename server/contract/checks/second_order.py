@@ -17,7 +17,7 @@ from ..examination.session import Examined
 from ..examination.slopes import Slopes, of_function
 
 # So steep a gradient is one at a kink.
-STEEP = 1e4
+_STEEP = 1e4
 
 
 def once_diff(at: Examined) -> Iterator[Found]:
@@ -33,7 +33,7 @@ def once_diff(at: Examined) -> Iterator[Found]:
         )
 
 
-def second_order(at: Examined) -> Iterator[Found]:
+def _second_order(at: Examined) -> Iterator[Found]:
     """The gradient of the gradient, against differences of the gradient."""
     declared = declares_once(at.function)
     if at.broken & {"NONLINEAR", "GRADOUT-INPLACE"} and not at.by_design:
@@ -52,7 +52,7 @@ def second_order(at: Examined) -> Iterator[Found]:
     for name in (*at.call.tensors, *handed):
         numerical = _by_handed(at, handed[name], weights) if name in handed else _numerical(at, name, weights)
         found = analytical.get(name)
-        off = numerical.differs(found) & (numerical.value.abs() < STEEP)
+        off = numerical.differs(found) & (numerical.value.abs() < _STEEP)
         if not bool(off.any()) or numerical.of_a_triangle(found):
             continue
         row = int(torch.where(off, numerical.value.abs(), -1.0).argmax())
@@ -145,7 +145,7 @@ SECOND = (
         "Second derivatives",
         DOUBLE,
         "Autograd's second derivative is that of backward, or both are 0.",
-        second_order,
+        _second_order,
         ("backward", "steady"),
     ),
 )

@@ -35,7 +35,7 @@ def _memory(times: int) -> str:
     return f", but it takes {times} times the memory" if times > 1 else ""
 
 
-def swapped(at: Examined) -> Iterator[Found]:
+def _swapped(at: Examined) -> Iterator[Found]:
     """Right gradients in the wrong order."""
     given, slopes = at.first.gradients, at.slopes
     for one, other in ((a, b) for a in given for b in given if a < b):
@@ -165,7 +165,12 @@ RETURNED = (
         ("watched", "backward"),
     ),
     Probe(
-        "SWAPPED", "Order of the gradients", EXTENDING, "No two gradients are swapped.", swapped, ("backward", "steady")
+        "SWAPPED",
+        "Order of the gradients",
+        EXTENDING,
+        "No two gradients are swapped.",
+        _swapped,
+        ("backward", "steady"),
     ),
     Probe(
         "GRAD-DTYPE",

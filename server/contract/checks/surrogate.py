@@ -11,10 +11,10 @@ from ..examination.session import Examined, close
 
 DECLARED = "Its surrogate declares so."
 # A surrogate that depends on grad_output is asked for these.
-SIZES = (1.0, -1.0, 2.0**8, -(2.0**8), 2.0**-8, 0.0)
+_SIZES = (1.0, -1.0, 2.0**8, -(2.0**8), 2.0**-8, 0.0)
 
 
-def meant(at: Examined, grad_outputs: Tensors) -> Gradients | None:
+def _meant(at: Examined, grad_outputs: Tensors) -> Gradients | None:
     """The gradients of the surrogate, None where there is none or it cannot be asked.
 
     One that depends on ``grad_output`` can be asked only where that is one number.
@@ -39,7 +39,7 @@ def declared(at: Examined, name: str, found: torch.Tensor | None, grad_outputs: 
     """Whether the surrogate calls for this gradient of one tensor, or cannot be asked."""
     if not at.by_design:
         return False
-    called_for = meant(at, at.first.grad_outputs if grad_outputs is None else grad_outputs)
+    called_for = _meant(at, at.first.grad_outputs if grad_outputs is None else grad_outputs)
     return called_for is None or close(found, called_for.get(name))
 
 
@@ -47,9 +47,9 @@ def follows(at: Examined) -> bool:
     """Whether the surrogate depends on ``grad_output``, and backward returns what it calls for at every size."""
     if not at.section.op.follows_sign:
         return False
-    for size in SIZES:
+    for size in _SIZES:
         given = {name: torch.full_like(each, size) for name, each in at.first.grad_outputs.items()}
-        called_for, found = meant(at, given), at.gradients(given)
+        called_for, found = _meant(at, given), at.gradients(given)
         if called_for is None or not all(close(found[name], called_for[name]) for name in found):
             return False
     return True

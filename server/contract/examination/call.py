@@ -23,7 +23,7 @@ Gradients = dict[str, torch.Tensor | None]
 
 
 @dataclass(frozen=True)
-class Given:
+class _Given:
     """Fresh arguments: the ``tensors`` by name, of which those in ``leaves`` are copies that track, and the rest."""
 
     tensors: dict[str, torch.Tensor]
@@ -40,7 +40,7 @@ class Given:
 class Ran:
     """What a call returned: as it is in ``returned``, its tensors by name in ``outputs``."""
 
-    given: Given
+    given: _Given
     returned: Any
     outputs: dict[str, torch.Tensor]
 
@@ -79,7 +79,7 @@ class Call:
 
         ``reach`` is the interval they are taken from for the swept input, by default its domain.
         """
-        return called(section, reach)
+        return _called(section, reach)
 
     @classmethod
     def plain(cls, section: Section) -> Call:
@@ -95,7 +95,7 @@ class Call:
         """The same call with other tensors in place of these."""
         return replace(self, tensors={**self.tensors, **tensors})
 
-    def arguments(self, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None) -> Given:
+    def arguments(self, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None) -> _Given:
         """Fresh arguments, of ``dtype`` if given; those named by ``which`` (by default all) go back to a leaf.
 
         No tensor is a leaf itself, which a Function that works in place would refuse.
@@ -107,10 +107,10 @@ class Call:
                 leaves[name] = own.requires_grad_()
                 own = own * 1
             tensors[name] = own
-        return Given(tensors, dict(self.parameters), leaves)
+        return _Given(tensors, dict(self.parameters), leaves)
 
     def run(
-        self, given: Given | None = None, *, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None
+        self, given: _Given | None = None, *, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None
     ) -> Ran:
         """Call once, with the random numbers that every call has. Raises whatever forward raises."""
         given = given or self.arguments(which, dtype)
@@ -162,15 +162,15 @@ def reseed() -> None:
 # So many numbers at once, and where in the interval: beside the middle, beside halves and whole numbers.
 COPIES, SHIFT = 8, 0.41
 # Inputs that are not swept stay within this share of their domain of where they are held.
-ASIDE = 0.06
+_ASIDE = 0.06
 # A single number is held this share of its domain beside where it was: 0 and 1 are the places of most kinks.
-BESIDE = 0.0137
-WITNESSES = (1, 6)
-ALIKE = 1e-8
-GOLDEN = (5**0.5 - 1) / 2
+_BESIDE = 0.0137
+_WITNESSES = (1, 6)
+_ALIKE = 1e-8
+_GOLDEN = (5**0.5 - 1) / 2
 
 
-def called(section: Section, reach: tuple[float, float] | None) -> Call:
+def _called(section: Section, reach: tuple[float, float] | None) -> Call:
     """The call of a section. Raises nothing: where the Function raises everywhere, it is the plain one."""
     plain = Call.plain(section)
     for call in _several(section, plain, reach):
@@ -199,7 +199,7 @@ def _several(section: Section, plain: Call, reach: tuple[float, float] | None) -
             low, high = _interval(section, name, name == swept, own)
             # A golden step apart, so that no two inputs move together.
             share = (torch.arange(COPIES, dtype=torch.float64) + SHIFT) / COPIES
-            share = share if name == swept else (GOLDEN * (1 + place) * (1 + COPIES * share)) % 1
+            share = share if name == swept else (_GOLDEN * (1 + place) * (1 + COPIES * share)) % 1
             rows[name] = (low + (high - low) * share).reshape(-1, *plain.tensors[name].shape[1:])
         yield Call(section.op, {**plain.tensors, **rows}, plain.parameters, section.op, names)
 
@@ -208,7 +208,7 @@ def _interval(section: Section, name: str, swept: bool, reach: tuple[float, floa
     low, high = _declared(section, name).domain
     if swept:
         return reach or (low, high)
-    held, aside = dict(section.inputs)[name][0], ASIDE * (high - low)
+    held, aside = dict(section.inputs)[name][0], _ASIDE * (high - low)
     return (max(low, held - aside), min(high, held + aside)) if low < held < high else (held, held + aside)
 
 
@@ -220,7 +220,7 @@ def _beside(section: Section, plain: Call) -> dict[str, torch.Tensor]:
         if not isinstance(declared.value, tuple):
             low, high = declared.domain
             order = torch.arange(1.0, 1 + tensor.numel(), dtype=torch.float64).reshape(tensor.shape)
-            moved[name] = tensor + BESIDE * (high - low) * torch.cos(order)
+            moved[name] = tensor + _BESIDE * (high - low) * torch.cos(order)
     return moved
 
 
@@ -251,7 +251,7 @@ def _same_as_alone(call: Call) -> bool:
         alone = [each for row in range(COPIES) if (each := _said(_row(call, row)))]
         if not together or len(alone) < COPIES or any(math.prod(t.shape[1:]) > 1 for t in together[0].values()):
             return False
-        return drawn or all(_alike(call, together, alone, row) for row in WITNESSES)
+        return drawn or all(_alike(call, together, alone, row) for row in _WITNESSES)
     except Exception:  # noqa: BLE001 then they are not given together
         return False
 
@@ -281,5 +281,5 @@ def _alike(call: Call, together: _Said, alone: list[_Said], row: int) -> bool:
     shared = [name for name in gradients if name not in call.stacked]
     pairs += [(gradients[name], sum((each[1][name] for each in alone), torch.zeros(()))) for name in shared]
     return len(pairs) == len(values) + len(gradients) and all(
-        a.shape == b.shape and torch.allclose(a, b, ALIKE, ALIKE, equal_nan=True) for a, b in pairs
+        a.shape == b.shape and torch.allclose(a, b, _ALIKE, _ALIKE, equal_nan=True) for a, b in pairs
     )

@@ -11,10 +11,10 @@ from ...runtime.recorder import same
 from .call import Gradients
 from .probe import shape_of
 
-Pair = tuple[torch.Tensor, torch.Tensor]
+_Pair = tuple[torch.Tensor, torch.Tensor]
 
 
-def differing(some: Gradients, others: Gradients) -> Iterator[tuple[str, Pair]]:
+def differing(some: Gradients, others: Gradients) -> Iterator[tuple[str, _Pair]]:
     """The gradients that are not the very same, by name; None stands for zeros."""
     for name, one in some.items():
         other = others[name]

@@ -23,17 +23,17 @@ from .function_lines import Source
 from .slopes import Slopes, slopes
 
 # Points at which they are put to a section, and where each needs calls of its own.
-POINTS, FEW = 33, 4
+_POINTS, _FEW = 33, 4
 
 
 def laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
     """The laws that backward breaks along the sweep, for the output and the input that are looked at."""
     if section.sweeps_parameter:
         return Linearity()
-    x = np.unique(section.snap(np.linspace(*reach, POINTS)))
+    x = np.unique(section.snap(np.linspace(*reach, _POINTS)))
     try:
         cut = arranged(section, x)
-        x = x if cut.stacked else x[:: POINTS // FEW]
+        x = x if cut.stacked else x[:: _POINTS // _FEW]
         return examine(cut, x, 1.0, cut.backward(x, 1.0))
     except Exception:  # noqa: BLE001 what fails is told elsewhere
         return Linearity()
@@ -122,7 +122,7 @@ class Examined:
         """The first call, with an irregular ``grad_output`` for every output. It is interrupted after a while."""
         began = timing.now()
         try:
-            with within(FIRST):
+            with within(_FIRST):
                 return replace(self._called(), seconds=timing.now() - began)
         except TookTooLong as error:
             return First(Record(()), None, {}, {}, (), "forward", error)
@@ -189,10 +189,10 @@ class Examined:
 
 
 # Seconds that the first call may take.
-FIRST = 1.5
+_FIRST = 1.5
 # Two gradients that differ by less differ in rounding only, in double precision and in any other.
-DOUBLE = (torch.float64, torch.complex128)
-ROUNDING, ROUNDING_IN_FLOAT = 1e-6, 1e-3
+_DOUBLE = (torch.float64, torch.complex128)
+_ROUNDING, ROUNDING_IN_FLOAT = 1e-6, 1e-3
 # What these are raised for spoils every comparison of two calls.
 UNSTEADY = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}
 
@@ -203,7 +203,7 @@ def close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
         return all(each is None or not bool(torch.nan_to_num(each).any()) for each in (a, b))
     if a.shape != b.shape:
         return False
-    a, b, rtol = a.detach(), b.detach(), ROUNDING if b.dtype in DOUBLE else ROUNDING_IN_FLOAT
+    a, b, rtol = a.detach(), b.detach(), _ROUNDING if b.dtype in _DOUBLE else ROUNDING_IN_FLOAT
     largest = float(torch.where(b.isfinite(), b, 0.0).abs().max()) if b.numel() else 0.0
     return torch.allclose(a, b, rtol=rtol, atol=rtol * largest + 1e-12, equal_nan=True)
 

@@ -12,12 +12,12 @@ from ...runtime import timing
 from .call import Call, Tensors
 
 # Elements looked at in one tensor, and the seconds they may take together.
-MOST, SECONDS = 24, 0.1
-STEP, LEVELS = 1e-3, 3
+_MOST, _SECONDS = 24, 0.1
+_STEP, _LEVELS = 1e-3, 3
 # A slope is known if its error is no larger than this share of it and of the largest.
 KNOWN = 1e-4
 # The slopes of either side come together with the step, but at a kink.
-TOGETHER = 0.6
+_TOGETHER = 0.6
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ def of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> S
     """The derivative of a number by the elements of a tensor, at most 24 of them and those there is time for."""
     value = torch.zeros_like(held)
     known = torch.zeros(held.shape, dtype=torch.bool)
-    middle, until = total(held), timing.now() + SECONDS
+    middle, until = total(held), timing.now() + _SECONDS
     count = held.numel()
-    for place in {round(k * (count - 1) / max(1, min(MOST, count) - 1)) for k in range(min(MOST, count))}:
+    for place in {round(k * (count - 1) / max(1, min(_MOST, count) - 1)) for k in range(min(_MOST, count))}:
         found, sure = _one(total, held, place, middle)
         value.view(-1)[place], known.view(-1)[place] = found, sure
         if timing.now() > until:
@@ -111,8 +111,8 @@ def _one(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int,
         moved.view(-1)[place] = where
         return total(moved)
 
-    central, sides, step = [], [], STEP * max(1.0, abs(x))
-    for level in range(LEVELS):
+    central, sides, step = [], [], _STEP * max(1.0, abs(x))
+    for level in range(_LEVELS):
         h = step / 2**level
         above, below = at(x + h), at(x - h)
         central.append((above - below) / (2 * h))
@@ -121,5 +121,5 @@ def _one(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int,
     best = (16 * once[1] - once[0]) / 15
     rounding = 16 * torch.finfo(held.dtype).eps * (abs(middle) + abs(x * best)) / (step / 4)
     error = abs(best - once[1]) + rounding
-    bent = abs(sides[2]) > TOGETHER * abs(sides[0]) and abs(sides[2]) > 16 * rounding + KNOWN * abs(best)
+    bent = abs(sides[2]) > _TOGETHER * abs(sides[0]) and abs(sides[2]) > 16 * rounding + KNOWN * abs(best)
     return best, error <= KNOWN * (abs(best) + 1) and not bent

@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 from ..search.trial import Attempt
 from .swept_element import Pair
 
-Interval = tuple[float, float]
+_Interval = tuple[float, float]
 
 USUAL = (-3.0, 3.0)
 POSITIVE = (0.05, 4.0)
 # Where it is looked for the ends of what is finite.
-FAR, COARSE, HALVINGS = 10.0, 41, 30
+_FAR, _COARSE, _HALVINGS = 10.0, 41, 30
 # Where it is looked if nothing moves nearby, and how far beyond what moves there it is swept.
-FARTHER, BEYOND = (10.0, 30.0, 100.0, 300.0, 1000.0, 10_000.0), 1.5
+FARTHER, _BEYOND = (10.0, 30.0, 100.0, 300.0, 1000.0, 10_000.0), 1.5
 # So many calls it takes to look for an end, for movement and for a wall.
-CALLS = 3 * COARSE
+_CALLS = 3 * _COARSE
 # Steps are seen if there is one between no more than this share of the points; so near to a point it stands still.
-SEEN, STILL, FEW = 0.7, 1e-6, 2
+_SEEN, _STILL, _FEW = 0.7, 1e-6, 2
 # A curve whose largest value is so many times a usual one is a wall beside a flat line.
-STEEP, NARROWER, NARROWINGS = 1e4, 2 / 3, 5
+_STEEP, NARROWER, NARROWINGS = 1e4, 2 / 3, 5
 LIMITS = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
 
 
-def span(attempt: Attempt, pair: Pair, usual: Interval = USUAL) -> Interval:
+def span(attempt: Attempt, pair: Pair, usual: _Interval = USUAL) -> _Interval:
     """Where to sweep the element of a pair: the usual interval, or where its input is held if that is not finite."""
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
 
@@ -42,9 +42,9 @@ def span(attempt: Attempt, pair: Pair, usual: Interval = USUAL) -> Interval:
 
     main = attempt.recipe.inputs[0].name == pair.wrt
     wide = _with_limits(usual, attempt) if main else usual
-    if not attempt.clock.has(CALLS):
+    if not attempt.clock.has(_CALLS):
         return wide
-    low, high = _finite(at, held, max(FAR, *map(abs, wide)))
+    low, high = _finite(at, held, max(_FAR, *map(abs, wide)))
     if attempt.late:
         return wide
     start, stop = max(low, wide[0]), min(high, wide[1])
@@ -56,7 +56,7 @@ def span(attempt: Attempt, pair: Pair, usual: Interval = USUAL) -> Interval:
     return _inward(start, stop) if attempt.late else found
 
 
-def _with_limits(usual: Interval, attempt: Attempt) -> Interval:
+def _with_limits(usual: _Interval, attempt: Attempt) -> _Interval:
     """As wide as it takes to see beyond the numbers that a clamp or a threshold is given."""
     limits = [
         abs(float(value))
@@ -66,17 +66,17 @@ def _with_limits(usual: Interval, attempt: Attempt) -> Interval:
         and any(word in name.lower() for word in LIMITS)
     ]
     reach = max((each for each in limits if 2.0 < each <= 1000.0), default=0.0)
-    return _scaled(usual, BEYOND * reach) if reach else usual
+    return _scaled(usual, _BEYOND * reach) if reach else usual
 
 
-def _scaled(usual: Interval, reach: float) -> Interval:
+def _scaled(usual: _Interval, reach: float) -> _Interval:
     reach = float(f"{max(reach, usual[1]):.3g}")
     return (usual[0] if usual[0] > 0 else -reach, reach)
 
 
-def _finite(at: Callable[[float], float], held: float, far: float) -> Interval:
+def _finite(at: Callable[[float], float], held: float, far: float) -> _Interval:
     """The interval about ``held`` in which forward is finite, as far as it is looked; single poles do not end it."""
-    t = np.linspace(-far, far, COARSE)
+    t = np.linspace(-far, far, _COARSE)
     if not abs(held) <= far:
         t = t + held
     fine = np.array([math.isfinite(at(float(each))) for each in t])
@@ -97,14 +97,14 @@ def _runs(fine: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 def _end(at: Callable[[float], float], inside: float, outside: float) -> float:
     """The end of what is finite, bisected; the round number that it is, if it is one."""
-    for _ in range(HALVINGS):
+    for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if math.isfinite(at(middle)) else (inside, middle)
     near = round(inside, 6)
     return near if abs(near - inside) <= 1e-6 else inside
 
 
-def _stepping(at: Callable[[float], float], start: float, stop: float, usual: Interval) -> Interval:
+def _stepping(at: Callable[[float], float], start: float, stop: float, usual: _Interval) -> _Interval:
     """The interval, or a narrower one if it is wider than usual and the steps of a staircase are too fine for it."""
     while stop - start > usual[1] - usual[0] and _too_many(at, start, stop):
         start, stop = min(usual[0], start / 2), max(usual[1], stop / 2)
@@ -113,40 +113,40 @@ def _stepping(at: Callable[[float], float], start: float, stop: float, usual: In
 
 def _too_many(at: Callable[[float], float], start: float, stop: float) -> bool:
     """Whether forward stands still almost everywhere and yet moves between most of the points."""
-    t = np.linspace(start, stop, COARSE)
+    t = np.linspace(start, stop, _COARSE)
     values = np.array([at(float(each)) for each in t])
-    beside = np.array([at(float(each) + STILL * (stop - start)) for each in t])
+    beside = np.array([at(float(each) + _STILL * (stop - start)) for each in t])
     still = (values == beside)[np.isfinite(values)]
     moves = np.flatnonzero(np.diff(values) != 0)
-    if not moves.size or still.mean() <= SEEN:
+    if not moves.size or still.mean() <= _SEEN:
         return False
-    return moves.size > max(SEEN * (moves[-1] + 1 - moves[0]), FEW)  # beyond the steps it may be clamped
+    return moves.size > max(_SEEN * (moves[-1] + 1 - moves[0]), _FEW)  # beyond the steps it may be clamped
 
 
-def _moving(at: Callable[[float], float], start: float, stop: float, low: float, high: float) -> Interval:
+def _moving(at: Callable[[float], float], start: float, stop: float, low: float, high: float) -> _Interval:
     """The interval, or a wider one if nothing at all happens in it."""
     if _moves(at, start, stop):
         return start, stop
     for far in FARTHER:
         a, b = max(low, -far), min(high, far)
         if a < b and _moves(at, a, b):
-            return max(low, -BEYOND * far), min(high, BEYOND * far)
+            return max(low, -_BEYOND * far), min(high, _BEYOND * far)
     return start, stop
 
 
 def _moves(at: Callable[[float], float], start: float, stop: float) -> bool:
-    values = [at(float(each)) for each in np.linspace(start, stop, COARSE)]
+    values = [at(float(each)) for each in np.linspace(start, stop, _COARSE)]
     finite = [each for each in values if math.isfinite(each)]
     return bool(finite) and max(finite) > min(finite)
 
 
-def _narrowed(at: Callable[[float], float], start: float, stop: float) -> Interval:
+def _narrowed(at: Callable[[float], float], start: float, stop: float) -> _Interval:
     """A narrower interval where the curve is a wall at one end."""
     a, b = start, stop
     for _ in range(NARROWINGS):
-        sizes = np.abs([at(float(each)) for each in np.linspace(a, b, COARSE)])
+        sizes = np.abs([at(float(each)) for each in np.linspace(a, b, _COARSE)])
         sizes = sizes[np.isfinite(sizes)]
-        if not sizes.size or sizes.max() <= STEEP * (1 + np.median(sizes)):
+        if not sizes.size or sizes.max() <= _STEEP * (1 + np.median(sizes)):
             break
         a, b = a * NARROWER, b * NARROWER
     else:
@@ -154,7 +154,7 @@ def _narrowed(at: Callable[[float], float], start: float, stop: float) -> Interv
     return _inward(a, b)
 
 
-def _inward(start: float, stop: float) -> Interval:
+def _inward(start: float, stop: float) -> _Interval:
     """The interval with ends of three figures, for people; not wider, for beyond may be nothing."""
     figure = 10.0 ** (math.floor(math.log10(max(abs(start), abs(stop)))) - 2)
     a, b = math.ceil(start / figure - 1e-9) * figure, math.floor(stop / figure + 1e-9) * figure

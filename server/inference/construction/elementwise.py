@@ -9,9 +9,9 @@ import torch
 from ..search.trial import SEED, Attempt, Tensors
 
 # Small steps alone do not see a rank among all elements, as a mask of the k largest has it.
-STEPS = (0.05, 1.3, -1.3, 10.0, -10.0)
-LENGTH, SHORTER = 7, (5, 1)
-WITNESSES = (0, 3, 6)
+_STEPS = (0.05, 1.3, -1.3, 10.0, -10.0)
+LENGTH, _SHORTER = 7, (5, 1)
+_WITNESSES = (0, 3, 6)
 
 
 def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
@@ -28,7 +28,7 @@ def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
     names = tuple(name for name in inputs if attempt.tensor(name).shape == shape)
     if any(sizes[name] != 1 for name in inputs if name not in names):
         return ()
-    if not attempt.clock.has(LENGTH * len(STEPS) * len(names)):
+    if not attempt.clock.has(LENGTH * len(_STEPS) * len(names)):
         return ()
     rows = {name: _row(attempt.tensor(name), place) for place, name in enumerate(names)}
     row = attempt.changed(rows)
@@ -59,7 +59,7 @@ def _alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
     for name in names:
         for element in range(LENGTH):
             others = torch.arange(LENGTH) != element
-            for step in STEPS:
+            for step in _STEPS:
                 if row.late:
                     return False
                 held = float(row.tensor(name)[element])
@@ -81,7 +81,7 @@ def _anywhere(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
             row.changed({name: row.tensor(name)[:length] for name in names}).outputs(),
             [None if each is None else each[:length] for each in out],
         )
-        for length in SHORTER
+        for length in _SHORTER
     )
 
 
@@ -104,7 +104,7 @@ def _backward_alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
         again = replace(row, seed=SEED + 1).pulled(place, ones)
         if not (full and none and again) or any(not _near(full[name], again[name]) for name in names):
             continue
-        for element in WITNESSES:
+        for element in _WITNESSES:
             hot = torch.arange(LENGTH) == element
             found = row.pulled(place, hot.double())
             if found and any(not _near(found[name], torch.where(hot, full[name], none[name])) for name in names):
@@ -114,9 +114,9 @@ def _backward_alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
 
 def _backward_bears(row: Attempt, names: tuple[str, ...]) -> bool:
     """Whether backward takes a shorter row too, as forward does: it may use a held tensor that forward does not."""
-    shorter = row.changed({name: row.tensor(name)[: SHORTER[0]] for name in names})
+    shorter = row.changed({name: row.tensor(name)[: _SHORTER[0]] for name in names})
     ones = torch.ones(LENGTH, dtype=torch.float64)
-    return row.pulled(0, ones) is None or shorter.pulled(0, ones[: SHORTER[0]]) is not None
+    return row.pulled(0, ones) is None or shorter.pulled(0, ones[: _SHORTER[0]]) is not None
 
 
 def _row_bears(attempt: Attempt, row: Attempt, base: Tensors) -> bool:

@@ -22,9 +22,9 @@ from .output_names import free, outputs_of
 from .parameter_bounds import parameter
 from .swept_element import Pair, first, pairs
 
-Given = Mapping[str, torch.Tensor]
+_Given = Mapping[str, torch.Tensor]
 # Seconds for looking where something moves, beyond the first call, if a call takes as long as SLOW or not.
-SECONDS, SWIFTLY, SLOW = 2.0, 5.0, 0.01
+_SECONDS, SWIFTLY, _SLOW = 2.0, 5.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Made:
 
 
 def op_of(
-    function: Callable[..., Any], recipe: Recipe, name: str, title: str, group: str, given: Given | None = None
+    function: Callable[..., Any], recipe: Recipe, name: str, title: str, group: str, given: _Given | None = None
 ) -> Op:
     """The op of a Function, or of a plain function of tensors, that is called as a recipe says.
 
@@ -58,7 +58,7 @@ def op_of(
         attempt = Attempt.at(function, recipe, given)
         graph, base = _called(attempt)
         attempt.outputs()
-        attempt = attempt.within(SWIFTLY if attempt.clock.seconds < SLOW else SECONDS)
+        attempt = attempt.within(SWIFTLY if attempt.clock.seconds < _SLOW else _SECONDS)
         return _op(_made(attempt, base), graph, name, title, group)
 
 

@@ -15,17 +15,17 @@ from ..search.trial import Attempt
 from .swept_element import Pair
 
 # Names of numbers that make no sense below 0, or at it.
-POSITIVE = (
+_POSITIVE = (
     *("eps", "scale", "sigma", "std", "alpha", "beta", "gamma", "tau", "temp", "width", "slope", "lambda", "lambd"),
     *("rate", "lr", "momentum", "radius", "power", "steep", "sharp", "soft", "norm", "delta", "step", "decay"),
 )
-SIZES = ("clip", "clamp", "limit", "thresh", "cap")
-SHARES = ("p", "prob", "ratio", "keep", "momentum", "dropout", "drop", "decay", "share", "fraction")
+_SIZES = ("clip", "clamp", "limit", "thresh", "cap")
+_SHARES = ("p", "prob", "ratio", "keep", "momentum", "dropout", "drop", "decay", "share", "fraction")
 # Of a whole number so many below and above are tried, one after the other, until one fails.
-WHOLE, LARGE, SEEDS = 5, 12, (0, 99)
+_WHOLE, _LARGE, SEEDS = 5, 12, (0, 99)
 SHRINKINGS = 5
-INNER = (0.0, 0.03, 0.27, 0.5, 0.73, 1.0)
-SECONDS = 0.5
+_INNER = (0.0, 0.03, 0.27, 0.5, 0.73, 1.0)
+_SECONDS = 0.5
 
 
 def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Parameter | None:
@@ -35,7 +35,7 @@ def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Pa
     to be tried they are what is usual for the name and the value.
     """
     value = constant.value
-    tried = attempt.within(SECONDS)
+    tried = attempt.within(_SECONDS)
 
     def works(other: object) -> bool:
         return tried.late or _works(tried.changed({constant.name: other}), pair)
@@ -47,7 +47,7 @@ def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Pa
         choices = tuple(dict.fromkeys([value, *strings]))
         return Parameter(name, value, kind="choice", choices=choices) if len(choices) > 1 else None
     if isinstance(value, int):
-        least, most = SEEDS if "seed" in name and works(SEEDS[1]) else _whole(value, works, 1 if tried.late else WHOLE)
+        least, most = SEEDS if "seed" in name and works(SEEDS[1]) else _whole(value, works, 1 if tried.late else _WHOLE)
         return Parameter(name, value, least, most, kind="int") if least < most else None
     if isinstance(value, float) and math.isfinite(value):
         low, high = _real(value, constant.name.lower(), works)
@@ -65,9 +65,9 @@ def _works(attempt: Attempt, pair: Pair) -> bool:
     return fits and math.isfinite(float(out[pair.of_index]))
 
 
-def _whole(value: int, works: Callable[[object], bool], far: int = WHOLE) -> tuple[int, int]:
+def _whole(value: int, works: Callable[[object], bool], far: int = _WHOLE) -> tuple[int, int]:
     """The run of whole numbers about a value that all work."""
-    if abs(value) > LARGE:
+    if abs(value) > _LARGE:
         ends = sorted((value // 2, value * 2))
         return tuple(end if works(end) else value for end in ends)  # type: ignore[return-value]
     low = high = value
@@ -85,12 +85,12 @@ def _real(value: float, name: str, works: Callable[[object], bool]) -> tuple[flo
 
 def _usual(value: float, name: str) -> tuple[float, float]:
     words = name.replace("_", " ").split()
-    if 0.0 <= value <= 1.0 and any(word in SHARES for word in words):
+    if 0.0 <= value <= 1.0 and any(word in _SHARES for word in words):
         return 0.0, 1.0
     far = max(3.0, _nice(2 * abs(value)))
-    if value > 0 and any(word in name for word in SIZES):
+    if value > 0 and any(word in name for word in _SIZES):
         return 0.0, far
-    if value > 0 and any(word.startswith(POSITIVE) for word in words):
+    if value > 0 and any(word.startswith(_POSITIVE) for word in words):
         return _nice(value / 10), _nice(value * 5)
     return -far, far
 
@@ -98,7 +98,7 @@ def _usual(value: float, name: str) -> tuple[float, float]:
 def _end(value: float, end: float, works: Callable[[object], bool]) -> float:
     """The usual end, or one nearer to the value, so that everything between them works."""
     for _ in range(SHRINKINGS):
-        if all(works(value + (end - value) * share) for share in INNER[::-1]):
+        if all(works(value + (end - value) * share) for share in _INNER[::-1]):
             return float(f"{end:.9g}")
         end = value + (end - value) / 2
     return value

@@ -8,11 +8,11 @@ import torch
 
 from ..search.trial import Attempt, Tensors
 
-Index = tuple[int, ...]
+_Index = tuple[int, ...]
 
 # Steps that cross a kink nearby, a threshold of a round number, a rank among other elements.
-STEPS = (0.05, 1.3, -1.3, 10.0)
-FEW, MORE = 6, 40
+_STEPS = (0.05, 1.3, -1.3, 10.0)
+_FEW, _MORE = 6, 40
 # An input, element or pair that is looked at first may move so much less than the one that moves most.
 ENOUGH_INPUT, ENOUGH_ELEMENT, ENOUGH_SAME = 0.05, 0.5, 0.25
 
@@ -22,9 +22,9 @@ class Pair:
     """An element of an input and one of an output. It ``moves`` the output so much a step; backward ``pulls``."""
 
     wrt: str
-    wrt_index: Index
+    wrt_index: _Index
     output: int
-    of_index: Index
+    of_index: _Index
     moves: float = 0.0
     pulls: bool = False
 
@@ -55,9 +55,9 @@ def first(found: dict[str, Pair]) -> Pair:
 
 def _pair(attempt: Attempt, base: Tensors, name: str) -> Pair:
     count = attempt.tensor(name).numel()
-    best = _best(attempt, base, name, _spread(count, FEW))
-    if not best.moves and count > FEW:
-        best = _best(attempt, base, name, _spread(count, MORE))
+    best = _best(attempt, base, name, _spread(count, _FEW))
+    if not best.moves and count > _FEW:
+        best = _best(attempt, base, name, _spread(count, _MORE))
     return _pulled(attempt, base, best)
 
 
@@ -76,7 +76,7 @@ def _moving(attempt: Attempt, base: Tensors, name: str, element: int) -> Pair:
     held = attempt.tensor(name)
     index = _unravelled(element, held.shape)
     moved = [torch.zeros(0) if out is None else torch.zeros_like(out) for out in base]
-    for step in STEPS:
+    for step in _STEPS:
         outputs = attempt.moved(name, index, float(held[index]) + step).outputs()
         for place, out in enumerate(outputs or ()):
             was = base[place] if place < len(base) else None
@@ -112,7 +112,7 @@ def _spread(count: int, most: int) -> list[int]:
     return sorted({round(float(each)) for each in torch.linspace(0, count - 1, min(count, most))})
 
 
-def _unravelled(element: int, shape: torch.Size) -> Index:
+def _unravelled(element: int, shape: torch.Size) -> _Index:
     index: list[int] = []
     for size in reversed(shape):
         element, place = divmod(element, size)

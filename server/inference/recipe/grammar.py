@@ -33,11 +33,11 @@ MOST_TEXT, MOST_ARGUMENTS, MOST_ELEMENTS, MOST_DIMENSIONS = 2000, 32, 16_384, 8
 
 EXAMPLE = "write for example x: float64[7]; k = 2"
 
-NAME = r"[^\W\d]\w*"
-TENSOR = re.compile(rf"({NAME})\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
-VALUE = re.compile(rf"({NAME})\s*=(?!=)\s*(.*)", re.DOTALL)
+_NAME = r"[^\W\d]\w*"
+_TENSOR = re.compile(rf"({_NAME})\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
+_VALUE = re.compile(rf"({_NAME})\s*=(?!=)\s*(.*)", re.DOTALL)
 # Everything up to a semicolon or the end of a line that stands in no string.
-PIECES = re.compile(r"""(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[^;\n])+""")
+_PIECES = re.compile(r"""(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[^;\n])+""")
 
 
 def parse(text: str, names: Sequence[str] | None = None, objects: Mapping[str, Any] | None = None) -> Recipe:
@@ -49,7 +49,7 @@ def parse(text: str, names: Sequence[str] | None = None, objects: Mapping[str, A
     """
     if len(text) > MOST_TEXT:
         raise BadRecipe(f"The recipe has {len(text)} characters, and at most {MOST_TEXT} are read; say less.")
-    pieces = [piece.strip() for piece in PIECES.findall(text) if piece.strip()]
+    pieces = [piece.strip() for piece in _PIECES.findall(text) if piece.strip()]
     if len(pieces) > MOST_ARGUMENTS:
         raise BadRecipe(f"The recipe has {len(pieces)} arguments, and at most {MOST_ARGUMENTS} are allowed.")
     arguments = {}
@@ -83,10 +83,10 @@ def _ordered(
 
 
 def _argument(piece: str, objects: Mapping[str, Any]) -> TensorArgument | Constant:
-    tensor = TENSOR.fullmatch(piece)
+    tensor = _TENSOR.fullmatch(piece)
     if tensor:
         return _tensor(piece, *tensor.groups())
-    value = VALUE.fullmatch(piece)
+    value = _VALUE.fullmatch(piece)
     if value:
         return _constant(value[1], value[2].strip(), objects)
     raise BadRecipe(

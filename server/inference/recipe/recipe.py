@@ -23,11 +23,11 @@ FLOATS = ("float64", "float32", "float16", "bfloat16")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 FUNCTIONS = ("tanh", "abs", "exp", "sin", "relu", "sigmoid", "mul", "sub", "addcmul")
-KINDS = (*DTYPES, "complex64", "complex128", "float8_e4m3fn")
+_KINDS = (*DTYPES, "complex64", "complex128", "float8_e4m3fn")
 MODULE = "torch.nn.Tanh()"
 MENU: dict[str, Any] = {
     "identity": identity,
-    **{f"torch.{name}": getattr(torch, name) for name in (*FUNCTIONS, *KINDS)},
+    **{f"torch.{name}": getattr(torch, name) for name in (*FUNCTIONS, *_KINDS)},
     MODULE: torch.nn.Tanh(),
     **{name: float(name) for name in ("inf", "-inf", "nan")},
 }

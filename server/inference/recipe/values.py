@@ -7,7 +7,7 @@ import math
 import torch
 
 # A value nearer to 0, where many kinks lie, is replaced.
-LEAST, INSTEAD = 0.05, 0.25
+_LEAST, INSTEAD = 0.05, 0.25
 # What is positive is a probability too, and so is what it lacks to 1.
 LOW, HIGH = 0.1, 0.9
 TINY = 1e-12
@@ -41,11 +41,11 @@ def filled(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int)
     if fill == "signs":
         return torch.where(values < 0, -1, 1).to(kind)
     if fill == "spd":
-        return definite(values).to(kind)
-    return _rounded(torch.where(values.abs() < LEAST, INSTEAD, values)).to(kind)
+        return _definite(values).to(kind)
+    return _rounded(torch.where(values.abs() < _LEAST, INSTEAD, values)).to(kind)
 
 
-def definite(values: torch.Tensor) -> torch.Tensor:
+def _definite(values: torch.Tensor) -> torch.Tensor:
     """Symmetric positive definite matrices out of any square ones: diagonally dominant, so rounding does no harm."""
     half = _rounded((values + values.mT) / 4)
     return half + torch.diag_embed(_rounded(half.abs().sum(dim=-1) + 0.5))

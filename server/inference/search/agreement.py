@@ -12,9 +12,9 @@ from ..recipe.recipe import Recipe, TensorArgument
 from .trial import backwards, flat, seeded
 
 # So many elements are looked at, and so many where it is to be made sure; a kink may lie under one of the few.
-DIRECTIONS, MANY = 6, 32
-STEPS = {torch.float64: 1e-6, torch.float32: 4e-3}
-LARGER = (10.0, 1e3, 1e6)
+_DIRECTIONS, _MANY = 6, 32
+_STEPS = {torch.float64: 1e-6, torch.float32: 4e-3}
+_LARGER = (10.0, 1e3, 1e6)
 TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
 
 
@@ -41,7 +41,7 @@ class Agreement:
         return self.moves and not self.idle
 
 
-def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = DIRECTIONS) -> Agreement:
+def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = _DIRECTIONS) -> Agreement:
     """Compare backward with central differences of forward, element by element, at a few elements of each input.
 
     Raises nothing: a call that fails here agrees nowhere.
@@ -54,7 +54,7 @@ def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = DIRECT
 
 def sure(call: Callable[..., Any], recipe: Recipe) -> bool:
     """Whether they agree at all of many elements, which is no chance."""
-    found = agreement(call, recipe, MANY)
+    found = agreement(call, recipe, _MANY)
     return found.moves and found.share == 1.0
 
 
@@ -116,7 +116,7 @@ def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agre
     inputs = [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.grad]
     for each, gradient in zip(inputs, found, strict=True):
         dense = torch.zeros_like(leaves[each.name]) if gradient is None else gradient
-        step, tolerance = STEPS.get(dense.dtype, 1e-2), TOLERANCES.get(dense.dtype, 0.1)
+        step, tolerance = _STEPS.get(dense.dtype, 1e-2), TOLERANCES.get(dense.dtype, 0.1)
         for index in _places(dense.numel(), max(2, directions // len(inputs))):
             slope = (value(each.name, index, step) - value(each.name, index, -step)) / (2 * step)
             said = float(dense.reshape(-1)[index])
@@ -148,7 +148,7 @@ def _idle(
 def _hands_on(call: Callable[..., Any], recipe: Recipe) -> bool:
     """Whether larger numbers come out as they go in, too: what is small may lie within all bounds."""
     first = recipe.inputs[0].name
-    for factor in LARGER:
+    for factor in _LARGER:
         larger = recipe.tensors()[first] * factor
         with torch.no_grad():
             outputs = list(flat(seeded(call, *recipe.build(given={first: larger}))))

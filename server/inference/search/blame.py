@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-OURS = __name__.rpartition(".")[0]
-Names = frozenset[int]
+_OURS = __name__.rpartition(".")[0]
+_Names = frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Blame:
     """
 
     error: BaseException
-    places: Names
+    places: _Names
     expression: str = ""
     backward: bool = False
     own: bool = False
@@ -49,7 +49,7 @@ def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> B
     found, expression, backward, own = frozenset[int](), "", False, False
     always, straight = False, True
     reached = list[int]()
-    carried: dict[str, Names] | None = None
+    carried: dict[str, _Names] | None = None
     for frame, line, node in _frames(error.__traceback__):
         reached.append(line)
         backward = backward or frame.f_code.co_name in ("backward", "vjp")
@@ -80,7 +80,7 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, a
 def strange(frame: FrameType) -> bool:
     """Whether it is of strangers' code, neither torch's nor ours."""
     module = str(frame.f_globals.get("__name__", ""))
-    return not module.startswith(OURS) and module.split(".")[0] != "torch"
+    return not module.startswith(_OURS) and module.split(".")[0] != "torch"
 
 
 def _comes_here(frame: FrameType) -> bool:
@@ -117,10 +117,10 @@ def _expression(code: CodeType, lasti: int) -> ast.Module | None:
 
 
 def _standing(
-    frame: FrameType, names: Sequence[str], given: Sequence[Any], carried: dict[str, Names] | None
-) -> dict[str, Names]:
+    frame: FrameType, names: Sequence[str], given: Sequence[Any], carried: dict[str, _Names] | None
+) -> dict[str, _Names]:
     """For each local name the arguments it comes from: by being one, by its name, or by what it was made of."""
-    known: dict[str, Names] = {}
+    known: dict[str, _Names] = {}
     carried = _received(frame.f_code, carried)
     objects = {id(one): place for place, one in enumerate(given) if isinstance(one, torch.Tensor | list | dict | tuple)}
     for name, value in frame.f_locals.items():
@@ -140,7 +140,7 @@ def _standing(
     return _derived(frame, known)
 
 
-def _received(code: CodeType, carried: dict[str, Names] | None) -> dict[str, Names]:
+def _received(code: CodeType, carried: dict[str, _Names] | None) -> dict[str, _Names]:
     """What the parameters of a function were given, by their names."""
     if carried is None:
         return {}
@@ -150,7 +150,7 @@ def _received(code: CodeType, carried: dict[str, Names] | None) -> dict[str, Nam
     return {name: places for name, places in found.items() if places}
 
 
-def _derived(frame: FrameType, known: dict[str, Names]) -> dict[str, Names]:
+def _derived(frame: FrameType, known: dict[str, _Names]) -> dict[str, _Names]:
     """Add the names that were assigned from those known, in the order of the lines up to the error."""
     for node in _assignments(frame.f_code):
         if node.lineno > (frame.f_lineno or 0):
@@ -203,7 +203,7 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield f".{each.attr}"
 
 
-def _passed(node: ast.AST, known: dict[str, Names], here: Names) -> dict[str, Names] | None:
+def _passed(node: ast.AST, known: dict[str, _Names], here: _Names) -> dict[str, _Names] | None:
     """What the function that is being called is given, by the names of its parameters; "*" for those not known."""
     call = (
         node.body[0].value

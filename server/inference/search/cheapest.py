@@ -6,10 +6,10 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def cheapest(options: Sequence[Sequence[tuple[float, T]]], most: int) -> Iterator[tuple[float, tuple[T, ...]]]:
+def cheapest(options: Sequence[Sequence[tuple[float, _T]]], most: int) -> Iterator[tuple[float, tuple[_T, ...]]]:
     """At most so many combinations of options that are each given with their cost, by the sum of their costs.
 
     None where a place has no options.

@@ -24,12 +24,12 @@ UNLIKELY = 4.0
 # With some values nothing is seen of the Function, and all agrees: they come after a second look at any other.
 PAST = 5.0
 # Half of a few elements are some of them; and steps of a quantiser that are seen.
-SHARES, STEPS = (0.5, 0.3), (0.5, 0.1)
+_SHARES, _STEPS = (0.5, 0.3), (0.5, 0.1)
 # What is called with one argument, with two, or with three.
-ONE, TWO, THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
-TENSORS = ("tensor", "index", "mask")
-PLAIN = ("number", "whole", "dim", "flag", "text", "sequence")
-KINDS: tuple[tuple[str, str], ...] = (
+_ONE, TWO, _THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
+_TENSORS = ("tensor", "index", "mask")
+_PLAIN = ("number", "whole", "dim", "flag", "text", "sequence")
+_KINDS: tuple[tuple[str, str], ...] = (
     (r"\bCallable\b", "callable"),
     (r"Tensor\b|ndarray|\bFloat\[|\bArray\b", "tensor"),
     (r"\b(list|tuple|List|Tuple|Sequence|Iterable|Size)\b", "sequence"),
@@ -57,7 +57,7 @@ class Choice:
     @property
     def is_tensor(self) -> bool:
         """Whether it is a tensor."""
-        return self.kind in TENSORS
+        return self.kind in _TENSORS
 
 
 def choices(argument: Argument, known: Evidence, first: bool) -> list[Choice]:
@@ -106,14 +106,14 @@ def _defaulted(argument: Argument, known: Evidence) -> Iterator[Choice]:
 def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[str, float, str]]:
     """The kinds that are possible, with the cost of each and the reason for it."""
     weights, reasons = dict(known.weights), {kind: known.why(kind) for kind in known.weights}
-    annotated = [kind for pattern, kind in KINDS if re.search(pattern, argument.annotation)]
+    annotated = [kind for pattern, kind in _KINDS if re.search(pattern, argument.annotation)]
     for place, kind in enumerate(annotated):
         weights[kind] = weights.get(kind, 0.0) + ANNOTATED - place
         reasons[kind] = f"its annotation is {argument.annotation}"
     if not annotated:
         _named(argument.name, weights, reasons)
     if known.saved:
-        weights |= {kind: weights[kind] - ANNOTATED for kind in PLAIN if kind in weights}
+        weights |= {kind: weights[kind] - ANNOTATED for kind in _PLAIN if kind in weights}
     if first and not annotated:
         weights["tensor"] = weights.get("tensor", 0.0) + 3
         reasons.setdefault("tensor", "it stands first")
@@ -148,8 +148,8 @@ def _fits(known: Evidence, kind: str, reason: str) -> bool:
     """Whether what has attributes of its own may yet be of a kind: a tensor if it is used as one, and what is written
     out, as an annotation or as a default.
     """
-    tensor = kind in TENSORS and known.weight(kind) > 0
-    return tensor or kind not in (*PLAIN, *TENSORS) or reason.startswith(("its annotation", "its default"))
+    tensor = kind in _TENSORS and known.weight(kind) > 0
+    return tensor or kind not in (*_PLAIN, *_TENSORS) or reason.startswith(("its annotation", "its default"))
 
 
 def _idle(argument: Argument, known: Evidence, annotated: list[str]) -> bool:
@@ -189,14 +189,14 @@ def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
         "dim": lambda: [-1, 1, 0, 2],
         "flag": lambda: [False, True],
         "text": lambda: _strings(argument, known),
-        "callable": lambda: [MENU[name] for name in (ONE, ONE, TWO, THREE)[min(known.arity, 3)]],
+        "callable": lambda: [MENU[name] for name in (_ONE, _ONE, TWO, _THREE)[min(known.arity, 3)]],
         "object": lambda: objects(known),
         "sequence": lambda: _sequences(argument.name, known),
         "nothing": lambda: [None],
         "dtype": lambda: [torch.float64, torch.float32],
         "device": lambda: ["cpu"],
     }
-    if kind in TENSORS:
+    if kind in _TENSORS:
         return [None]
     return makers[kind]() if kind in makers else []
 
@@ -204,9 +204,9 @@ def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
 def _numbers(name: str, known: Evidence) -> list[Any]:
     values = [*known.numbers, *(name_hints.suggested(name) or (0.5, 1.0, 2))]
     if known.share:
-        return list(SHARES)
+        return list(_SHARES)
     if known.step and name_hints.TINY.search(name.lower()):
-        values = [*STEPS, *values]
+        values = [*_STEPS, *values]
     if name_hints.vanishing(name, known.used):
         values = [TINY, *values]
     asked = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))

@@ -11,9 +11,9 @@ from ..source.signature import MISSING, Argument
 from .blame import Blame
 from .choices import constant, writable
 
-Given = TensorArgument | Constant
+_Given = TensorArgument | Constant
 Change = Callable[[TensorArgument], TensorArgument]
-LONGEST = 90
+_LONGEST = 90
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Broken:
     def otherwise(self) -> str:
         """Why a change is made, in words that follow "because"."""
         said = self.blame.message
-        said = said if len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"
+        said = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
         return f"otherwise {'backward' if self.blame.backward else 'forward'} raises {said}"
 
-    def given(self, place: int) -> Given:
+    def given(self, place: int) -> _Given:
         """What an argument was given; its default where it was left out."""
         passed = self.recipe.arguments
         return (
@@ -75,7 +75,7 @@ class Broken:
         found = [(place, self.given(place)) for place in self.places()]
         return [(place, each) for place, each in found if isinstance(each, Constant)]
 
-    def changed(self, place: int, given: Given, cost: float) -> Iterator[Repair]:
+    def changed(self, place: int, given: _Given, cost: float) -> Iterator[Repair]:
         """The recipe with another value for one argument; defaults before it are passed then too."""
         arguments = list(self.recipe.arguments)
         for missing in range(len(arguments), place + 1):

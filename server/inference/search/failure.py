@@ -15,11 +15,11 @@ from .queue import Step
 from .search import Search, missing
 from .trial import Outcome, tried
 
-MOST_TOLD, LONGEST = 5, 160
+MOST_TOLD, _LONGEST = 5, 160
 # What torch says where a complex tensor is asked for.
 COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
 Failures = list[tuple[Step, Outcome, Blame]]
-KINDS = {
+_KINDS = {
     **{"tensor": "a tensor", "index": "an index", "mask": "a mask", "number": "a number", "whole": "a whole number"},
     **{"flag": "True or False", "text": "a string", "callable": "something to call", "sequence": "a tuple or a list"},
     **{"nothing": "may be None", "dtype": "a dtype", "device": "a device", "dim": "a dimension", "object": "an object"},
@@ -140,10 +140,10 @@ def _object(search: Search, thing: str) -> str:
 
 def _way(argument: str, recipe: str) -> str:
     pieces = recipe.split("; ")
-    while len(pieces) > 1 and len("; ".join(pieces)) >= LONGEST:
+    while len(pieces) > 1 and len("; ".join(pieces)) >= _LONGEST:
         pieces.pop()
     short = "; ".join(pieces)
-    example = short if 0 < len(short) < LONGEST else f"x: float64[7]; {argument or 'k'} = 2"
+    example = short if 0 < len(short) < _LONGEST else f"x: float64[7]; {argument or 'k'} = 2"
     return f"say how it is called, such as `{example}`"
 
 
@@ -169,8 +169,8 @@ def _found_out(search: Search, name: str) -> str:
     if not known.weights:
         return "nothing was found out about it"
     kind = max(known.weights, key=lambda each: known.weights[each])
-    return f"{KINDS.get(kind, kind)}, because {known.why(kind) or 'of its name'}"
+    return f"{_KINDS.get(kind, kind)}, because {known.why(kind) or 'of its name'}"
 
 
 def _short(message: str) -> str:
-    return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
+    return message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"

@@ -47,7 +47,7 @@ def _value(name: str) -> Any:
 
 
 # What is not normal: of some numbers one is larger.
-LARGE = 2.0
+_LARGE = 2.0
 
 
 def filling(known: Evidence, shape: tuple[int, ...]) -> Fill | None:
@@ -66,6 +66,6 @@ def filling(known: Evidence, shape: tuple[int, ...]) -> Fill | None:
 def asked(known: Evidence) -> Fill | None:
     """The fill that keeps the bounds that are asked for of the numbers; None where any number does."""
     low, high = -math.inf if known.low is None else known.low, math.inf if known.high is None else known.high
-    if (low <= LOW and HIGH <= high < LARGE) or (0 <= low <= LOW and high >= HIGH):
+    if (low <= LOW and HIGH <= high < _LARGE) or (0 <= low <= LOW and high >= HIGH):
         return "positive"
     return "negative" if low <= -HIGH and -LOW <= high <= 0 else None

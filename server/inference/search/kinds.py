@@ -10,11 +10,11 @@ from ..recipe.recipe import MENU, Constant, TensorArgument
 from ..source import name_hints
 from .failed_call import Broken, Repair
 
-Match = re.Match[str]
-CALLED = ("torch.tanh", "torch.mul", "identity", "torch.addcmul")
+_Match = re.Match[str]
+_CALLED = ("torch.tanh", "torch.mul", "identity", "torch.addcmul")
 
 
-def called(broken: Broken, match: Match) -> Iterator[Repair]:
+def called(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Something to call."""
     named = [place for place, each in enumerate(broken.recipe.arguments) if name_hints.CALLED.search(each.name)]
     for place in dict.fromkeys((*broken.places(), *named)):
@@ -22,10 +22,10 @@ def called(broken: Broken, match: Match) -> Iterator[Repair]:
         if isinstance(given, Constant) and isinstance(given.value, tuple | list):
             # What it holds is called.
             yield from broken.valued(place, ((MENU["torch.tanh"],), [MENU["torch.tanh"]]), 0.3)
-        yield from broken.valued(place, tuple(MENU[name] for name in CALLED), 0.4, 0.3)
+        yield from broken.valued(place, tuple(MENU[name] for name in _CALLED), 0.4, 0.3)
 
 
-def another(broken: Broken, match: Match) -> Iterator[Repair]:
+def another(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Numbers that are not the same."""
     numbers = [(place, each) for place, each in broken.constants() if type(each.value) in (int, float)]
     values = [each.value for _, each in numbers]
@@ -34,7 +34,7 @@ def another(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.valued(place, (each.value * 2 or 1, each.value + 1), 0.4)
 
 
-def flag(broken: Broken, match: Match) -> Iterator[Repair]:
+def flag(broken: Broken, match: _Match) -> Iterator[Repair]:
     """True or False."""
     for place, each in broken.constants():
         if type(each.value) is not bool:
@@ -44,20 +44,20 @@ def flag(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.valued(place, (True, False), 1.4)
 
 
-def dtype(broken: Broken, match: Match) -> Iterator[Repair]:
+def dtype(broken: Broken, match: _Match) -> Iterator[Repair]:
     """A dtype of the kind that is asked for."""
     names = ("torch.float8_e4m3fn",) if "float8" in match.string else ("torch.float32", "torch.float64")
     for place, each in broken.constants():
         yield from broken.valued(place, tuple(MENU[name] for name in names if MENU[name] is not each.value), 0.4)
 
 
-def narrow(broken: Broken, match: Match) -> Iterator[Repair]:
+def narrow(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Half precision, of either kind."""
     for step, to in enumerate(("bfloat16", "float16")):
         yield from broken.all(lambda each, to=to: _of(each, to), 0.5 + 0.2 * step)  # type: ignore[misc]
 
 
-def taken(broken: Broken, match: Match) -> Iterator[Repair]:
+def taken(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Something to call that takes so many arguments."""
     count = int(next(filter(None, match.groups()), "2"))
     for place, each in broken.constants():

@@ -11,7 +11,7 @@ from .blame import Blame, strange
 
 # Of a tensor, a module and a ctx it is known what they have. What is given as a tensor may have to be another object,
 # but then nothing of a tensor is spelled nearly so.
-UNKNOWN = re.compile(r"^'(?:Tensor|Parameter)' object has no attribute '(\w+)'")
+_UNKNOWN = re.compile(r"^'(?:Tensor|Parameter)' object has no attribute '(\w+)'")
 MISSPELLED = re.compile(
     r"^(?:'\w+Backward' object|module '[\w.]+'|type object '\w+') has no attribute '|^`[\w.]+` was removed"
 )
@@ -25,7 +25,7 @@ def incurable(blamed: Blame) -> bool:
         return not blamed.places
     if isinstance(error, AttributeError):
         said = str(error)
-        unknown = UNKNOWN.match(said)
+        unknown = _UNKNOWN.match(said)
         return bool(MISSPELLED.match(said) or (unknown and (not blamed.places or misspelled(unknown[1]))))
     return isinstance(error, NameError | SyntaxError | ImportError | SystemExit) or blamed.always
 

@@ -21,9 +21,9 @@ from .shapes import Form, forms
 AGAIN = 3.0
 MOST_COMBINATIONS = 400
 # A tensor of a recipe has no more numbers.
-LARGEST = 4096
-Part = tuple[int, str]
-DTYPES = {"index": "int64", "mask": "bool"}
+_LARGEST = 4096
+_Part = tuple[int, str]
+_DTYPES = {"index": "int64", "mask": "bool"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """A combination that is left to be tried in each of some ``forms``, the likeliest first.
 
     ``inside`` are the places of its tensors, ``again`` says that it has been put off for what has failed before.
@@ -63,12 +63,12 @@ class Row:
         return self.base + self.forms[0].cost
 
     @property
-    def parts(self) -> set[Part]:
+    def parts(self) -> set[_Part]:
         """What all its steps have in them."""
-        found = set[Part]()
+        found = set[_Part]()
         for place, each in enumerate(self.combination):
             if each.is_tensor:
-                found.add((place, f"a tensor of {DTYPES.get(each.kind, 'float64')}"))
+                found.add((place, f"a tensor of {_DTYPES.get(each.kind, 'float64')}"))
             else:
                 found |= {(place, literal(each.value)), (place, f"a {type(each.value).__name__}")}
         return found
@@ -83,10 +83,10 @@ class Ladder:
         self._options = [choices(each, gathered.of(each.name), not place) for place, each in enumerate(arguments)]
         self._combinations = self._combined()
         self._upcoming = next(self._combinations, None)
-        self._heap: list[tuple[float, int, Step | Row]] = []
+        self._heap: list[tuple[float, int, Step | _Row]] = []
         self._forms: dict[tuple[tuple[int, ...], tuple[str, ...]], list[Form]] = {}
         self._seen: set[str] = set()
-        self._failed: set[frozenset[Part]] = set()
+        self._failed: set[frozenset[_Part]] = set()
         self._count = 0
 
     @property
@@ -124,7 +124,7 @@ class Ladder:
             if not self._heap:
                 return None
             cost, _, found = heapq.heappop(self._heap)
-            step = self._first(found) if isinstance(found, Row) else found
+            step = self._first(found) if isinstance(found, _Row) else found
             if step is None:
                 continue
             if cost > step.cost or not self._must_fail(_all_parts(step.recipe)):
@@ -150,11 +150,11 @@ class Ladder:
         self._seen.add(text)
         return new
 
-    def _put(self, cost: float, found: Step | Row) -> None:
+    def _put(self, cost: float, found: Step | _Row) -> None:
         self._count += 1
         heapq.heappush(self._heap, (cost, self._count, found))
 
-    def _first(self, row: Row) -> Step | None:
+    def _first(self, row: _Row) -> Step | None:
         """The first step of a row, whose others stay; None if it has been there, or if the row as a whole must fail."""
         if not row.again and self._must_fail(row.parts):
             self._put(row.cost + AGAIN, replace(row, again=True))
@@ -166,7 +166,7 @@ class Ladder:
         step = self._step(row.cost, row.combination, dict(zip(row.inside, form.shapes, strict=True)))
         return step if self._is_new(step) else None
 
-    def _must_fail(self, parts: set[Part]) -> bool:
+    def _must_fail(self, parts: set[_Part]) -> bool:
         return any(each <= parts for each in self._failed)
 
     def _combined(self) -> Iterator[tuple[float, tuple[Choice, ...]]]:
@@ -183,7 +183,7 @@ class Ladder:
                 continue
             found = self._of_tensors(tuple(inside), tuple(combination[place].kind for place in inside))
             if found:
-                row = Row(cost + more, tuple(combination[:count]), tuple(inside), tuple(found))
+                row = _Row(cost + more, tuple(combination[:count]), tuple(inside), tuple(found))
                 self._put(row.cost, row)
 
     def _of_tensors(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[Form]:
@@ -242,21 +242,21 @@ class Ladder:
 def _too_large(recipe: Recipe) -> bool:
     """Whether it asks for more numbers than one looks at: an error may name any size."""
     sizes = [math.prod(each.shape) for each in recipe.arguments if isinstance(each, TensorArgument)]
-    return max(sizes) > LARGEST
+    return max(sizes) > _LARGEST
 
 
-def _all_parts(recipe: Recipe) -> set[Part]:
+def _all_parts(recipe: Recipe) -> set[_Part]:
     return {*_parts(recipe), *_types(recipe)}
 
 
-def _parts(recipe: Recipe) -> list[Part]:
+def _parts(recipe: Recipe) -> list[_Part]:
     return [
         (place, each.text if isinstance(each, TensorArgument) else each.written)
         for place, each in enumerate(recipe.arguments)
     ]
 
 
-def _types(recipe: Recipe) -> list[Part]:
+def _types(recipe: Recipe) -> list[_Part]:
     return [
         (place, f"a tensor of {each.dtype}" if isinstance(each, TensorArgument) else f"a {type(each.value).__name__}")
         for place, each in enumerate(recipe.arguments)

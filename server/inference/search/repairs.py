@@ -12,8 +12,8 @@ from . import kinds, shape_repairs
 from . import shape_repairs as size_repairs
 from .failed_call import Broken, Repair
 
-Match = re.Match[str]
-Mend = Callable[[Broken, Match], Iterator[Repair]]
+_Match = re.Match[str]
+Mend = Callable[[Broken, _Match], Iterator[Repair]]
 
 
 def repairs(broken: Broken) -> Iterator[Repair]:
@@ -26,7 +26,7 @@ def repairs(broken: Broken) -> Iterator[Repair]:
         yield from _refused(broken)
 
 
-def _tensor(broken: Broken, match: Match) -> Iterator[Repair]:
+def _tensor(broken: Broken, match: _Match) -> Iterator[Repair]:
     """A tensor where a constant was."""
     like = broken.recipe.inputs[0] if broken.recipe.inputs else TensorArgument("x", (7,))
     for step, (place, each) in enumerate(broken.constants()):
@@ -38,12 +38,12 @@ def _tensor(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.changed(place, tensor, 0.5 + 0.4 * step + 0.4 * more)
 
 
-def _returned(broken: Broken, match: Match) -> Iterator[Repair]:
+def _returned(broken: Broken, match: _Match) -> Iterator[Repair]:
     """There is a gradient for what is no tensor: it should be one."""
     yield from _tensor(broken.blaming(frozenset([int(match[1]) - 1])), match)
 
 
-def _saved(broken: Broken, match: Match) -> Iterator[Repair]:
+def _saved(broken: Broken, match: _Match) -> Iterator[Repair]:
     """What is saved for backward has to be a tensor."""
     place = int(match[1])
     name = broken.saved[place] if place < len(broken.saved) else None
@@ -51,7 +51,7 @@ def _saved(broken: Broken, match: Match) -> Iterator[Repair]:
     yield from _tensor(broken.blaming(places) if places else broken, match)
 
 
-def _attribute(broken: Broken, match: Match) -> Iterator[Repair]:
+def _attribute(broken: Broken, match: _Match) -> Iterator[Repair]:
     owner, name = match[1], match[2]
     if owner != "Tensor":
         yield from _tensor(broken, match)
@@ -61,7 +61,7 @@ def _attribute(broken: Broken, match: Match) -> Iterator[Repair]:
         yield from broken.valued(place, values, 0.8)
 
 
-def _whole(broken: Broken, match: Match) -> Iterator[Repair]:
+def _whole(broken: Broken, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if type(each.value) is not int:
             yield from broken.valued(place, (2, 1, 3), 0.4)
@@ -73,7 +73,7 @@ def _whole(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.changed(place, TensorArgument(one.name, (), "int64", "index", 2), 0.5)
 
 
-def _sequence(broken: Broken, match: Match) -> Iterator[Repair]:
+def _sequence(broken: Broken, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if isinstance(each.value, int | float):
             for step, length in enumerate((2, 1, 4, 3)):
@@ -82,19 +82,19 @@ def _sequence(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.changed(place, TensorArgument(each.name, (3, 5)), 0.9)
 
 
-def _signs(broken: Broken, match: Match) -> Iterator[Repair]:
+def _signs(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Numbers that are all -1 or 1."""
     for place, each in broken.tensors():
         if place:
             yield from broken.changed(place, replace(each, fill="signs"), 0.4)
 
 
-def _single(broken: Broken, match: Match) -> Iterator[Repair]:
+def _single(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Single precision."""
     yield from broken.all(lambda each: replace(each, dtype="float32") if each.floating else each, 0.3)
 
 
-def _index(broken: Broken, match: Match) -> Iterator[Repair]:
+def _index(broken: Broken, match: _Match) -> Iterator[Repair]:
     dtype = "int32" if re.search(r"\b(Int|int32)\b", match.string) else "int64"
     for step, (place, each) in enumerate(broken.tensors()):
         first = 0.5 * (place == 0) + 0.2 * step
@@ -103,18 +103,18 @@ def _index(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.changed(place, given, 0.4 + first + 0.3 * more)
 
 
-def _mask(broken: Broken, match: Match) -> Iterator[Repair]:
+def _mask(broken: Broken, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         yield from broken.changed(place, TensorArgument(each.name, each.shape, "bool"), 0.4 + 0.3 * (place == 0))
 
 
-def _float(broken: Broken, match: Match) -> Iterator[Repair]:
+def _float(broken: Broken, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         if not each.floating:
             yield from broken.changed(place, TensorArgument(each.name, each.shape), 0.5)
 
 
-def _narrower(broken: Broken, match: Match) -> Iterator[Repair]:
+def _narrower(broken: Broken, match: _Match) -> Iterator[Repair]:
     """An index, or a whole number, that is smaller."""
     for place, each in broken.tensors(False):
         if each.fill == "index" and each.below > 1:
@@ -124,13 +124,13 @@ def _narrower(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.changed(place, Constant(fixed.name, fixed.value - 1), 0.5)
 
 
-def _positive(broken: Broken, match: Match) -> Iterator[Repair]:
+def _positive(broken: Broken, match: _Match) -> Iterator[Repair]:
     yield from broken.all(lambda each: replace(each, fill="positive") if each.floating else each, 0.3)
     for place, each in reversed(broken.tensors()):
         yield from broken.changed(place, replace(each, fill="positive"), 0.4)
 
 
-def _passed(broken: Broken, match: Match) -> Iterator[Repair]:
+def _passed(broken: Broken, match: _Match) -> Iterator[Repair]:
     """As many arguments as backward returns gradients."""
     expected, got = int(match[1]), int(match[2])
     least = sum(each.required for each in broken.arguments)
@@ -138,14 +138,14 @@ def _passed(broken: Broken, match: Match) -> Iterator[Repair]:
         yield Repair(Recipe(broken.recipe.arguments[:got]), 0.2, "", "")
 
 
-def _held(broken: Broken, match: Match) -> Iterator[Repair]:
+def _held(broken: Broken, match: _Match) -> Iterator[Repair]:
     """One input fewer that requires grad."""
     inputs = [(place, each) for place, each in broken.tensors() if each.grad]
     for place, each in inputs if len(broken.recipe.inputs) > 1 else []:
         yield from broken.changed(place, replace(each, grad=False), 0.5)
 
 
-def _nothing(broken: Broken, match: Match) -> Iterator[Repair]:
+def _nothing(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Something in the place of None."""
     nones = frozenset(place for place, each in broken.constants() if each.value is None)
     if nones:
@@ -154,7 +154,7 @@ def _nothing(broken: Broken, match: Match) -> Iterator[Repair]:
         yield from broken.valued(place, (1.0, 2, True), 0.6)
 
 
-def _untruthful(broken: Broken, match: Match) -> Iterator[Repair]:
+def _untruthful(broken: Broken, match: _Match) -> Iterator[Repair]:
     """A tensor that is asked whether it is true, or compared, should be a flag or a number."""
     for place, each in broken.tensors(False):
         yield from broken.valued(place, (True, 1.0, False, 2, None), 0.5 + 0.5 * (place == 0))

@@ -28,12 +28,12 @@ MOST_TRIALS = 4000
 # After the first that works, so many more are looked at, within so many seconds, for one that agrees.
 MORE_TRIALS, MORE_SECONDS = 40, 0.6
 # A closer look calls a Function about so many times, and may take this share of the time that is left.
-SHARE = 0.25
-CALLS, UNKNOWN = 40, Agreement(0.0, False)
+_SHARE = 0.25
+_CALLS, _UNKNOWN = 40, Agreement(0.0, False)
 # A trial may take this share of the time that is left, and no less than so many seconds.
-PATIENCE, LEAST = 0.75, 0.5
+_PATIENCE, _LEAST = 0.75, 0.5
 # Of so many trials all but a few failing in the same way, for want of something, the others will too.
-HOPELESS, SAME = 40, 0.6
+HOPELESS, _SAME = 40, 0.6
 MISSING_HERE = re.compile(
     r"CUDA|No module named|[Pp]rocess group|not registered|^NameError|[Tt]riton|HIP|not compiled|_C\b|MPS|backend|"
     r"Device index must not be negative|cuda array interface"
@@ -84,7 +84,7 @@ class Search:
     @property
     def _patience(self) -> float:
         """For how long one trial is waited for: some are always left, for another recipe may come to an end."""
-        return MORE_SECONDS if self.found else max(LEAST, PATIENCE * (self.budget - self._seconds))
+        return MORE_SECONDS if self.found else max(_LEAST, _PATIENCE * (self.budget - self._seconds))
 
     @property
     def _seconds(self) -> float:
@@ -108,7 +108,7 @@ class Search:
             return False
         message, count = Counter(each[2].message for each in self.failures).most_common(1)[0]
         blamed = next(each[2] for each in self.failures if each[2].message == message)
-        return count > SAME * len(self.failures) and bool(
+        return count > _SAME * len(self.failures) and bool(
             missing(blamed) or incurable(blamed) or not blamed.places or self.an_object(blamed)
         )
 
@@ -120,14 +120,14 @@ class Search:
         self._cost = 0.0 if outcome.error else self._seconds - begun
         if outcome.error is None and self._slow(step):
             # It is too slow to be called some times more: what works is taken.
-            self.found, self._settled = self.found or (step, replace(outcome, given=()), UNKNOWN), True
+            self.found, self._settled = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
             return
         if outcome.error is None:
             try:
                 with within(self._patience):
                     self._worked(step, outcome)
             except TookTooLong:
-                self.found, self._settled = self.found or (step, replace(outcome, given=()), UNKNOWN), True
+                self.found, self._settled = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
             return
         names = [each.name for each in self.gathered.arguments]
         blamed = blame(outcome.error, names, outcome.given)
@@ -160,12 +160,12 @@ class Search:
 
     def _slow(self, step: Step) -> bool:
         """Whether closer looks would take too long; what may have been held up by others is called again."""
-        left, looks = self.budget - self._seconds, self._cost * CALLS
-        if SHARE * left < looks <= left:
+        left, looks = self.budget - self._seconds, self._cost * _CALLS
+        if _SHARE * left < looks <= left:
             begun = self._seconds
             tried(self.signature.call, step.recipe)
             self._cost = min(self._cost, self._seconds - begun)
-        return self._cost * CALLS > SHARE * left
+        return self._cost * _CALLS > _SHARE * left
 
     def _worked(self, step: Step, outcome: Outcome) -> None:
         step, outcome = self._held(step, outcome)

@@ -11,12 +11,12 @@ from ..recipe.recipe import Constant, Recipe, TensorArgument
 from .failed_call import Broken, Repair
 from .shapes import usual
 
-Match = re.Match[str]
+_Match = re.Match[str]
 # Of more tensors than these not all sizes are tried.
 MOST_TENSORS = 5
 
 
-def resized(broken: Broken, match: Match) -> Iterator[Repair]:
+def resized(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Every tensor to blame with another last dimension; then with another first one, and last but one."""
     tensors = broken.tensors(False)
     if len(tensors) > MOST_TENSORS:
@@ -30,7 +30,7 @@ def resized(broken: Broken, match: Match) -> Iterator[Repair]:
                     yield from broken.changed(place, _shaped(each, shape), 1.0 + 0.15 * more + 0.3 * step + 0.6 * turn)
 
 
-def written(broken: Broken, match: Match) -> Iterator[Repair]:
+def written(broken: Broken, match: _Match) -> Iterator[Repair]:
     """A shape as the user's own error writes it: ``(B, N)``, ``(B, 1, T)``, ``[N, 3]``."""
     quoted = re.findall(r"['`\"](\w+)['`\"]", match.string)
     for text in re.findall(r"[(\[]([\w*+\-/ ]+(?:,[\w*+\-/ ]*)+)[)\]]", match.string):
@@ -45,10 +45,10 @@ def written(broken: Broken, match: Match) -> Iterator[Repair]:
         yield from of_rank(broken, len(sizes))
 
 
-def demanded(broken: Broken, match: Match) -> Iterator[Repair]:
+def demanded(broken: Broken, match: _Match) -> Iterator[Repair]:
     """A number that the error asks for, as the size of a dimension or as the value of a whole number."""
     wanted = int(match[1])
-    if not 0 < wanted <= LARGEST:
+    if not 0 < wanted <= _LARGEST:
         return
     for step, (place, each) in enumerate(broken.tensors(False)):
         for at in reversed(range(len(each.shape))):
@@ -71,7 +71,7 @@ def counted(broken: Broken) -> Iterator[Repair]:
             yield Repair(Recipe(tuple(given)), 0.4 + 0.05 * step, each.name, broken.otherwise)
 
 
-def spread(broken: Broken, match: Match) -> Iterator[Repair]:
+def spread(broken: Broken, match: _Match) -> Iterator[Repair]:
     """A tuple of sizes that together have as many elements as a tensor."""
     sizes = [each for each in broken.recipe.arguments if isinstance(each, Constant) and _sizes(each.value)]
     for each in sizes[:1]:
@@ -90,7 +90,7 @@ def _shaped(each: TensorArgument, shape: tuple[int, ...]) -> TensorArgument:
 
 
 # No larger whole number is taken from an error.
-LARGEST = 100
+_LARGEST = 100
 # Sizes of the last dimension that are tried where another than the usual is asked for.
 LENGTHS = (3, 2, 4, 6, 8, 5, 7, 9, 1)
 
@@ -106,7 +106,7 @@ def of_rank(broken: Broken, rank: int) -> Iterator[Repair]:
         yield from broken.all(lambda each: _with(each, usual(rank, each.fill == "spd")), 0.5)
 
 
-def unpacked(broken: Broken, match: Match) -> Iterator[Repair]:
+def unpacked(broken: Broken, match: _Match) -> Iterator[Repair]:
     """As many dimensions, or elements of a sequence, as are unpacked."""
     count = int(match[1])
     yield from of_rank(broken, count)
@@ -115,7 +115,7 @@ def unpacked(broken: Broken, match: Match) -> Iterator[Repair]:
         yield from broken.changed(place, Constant(each.name, (fill,) * count), 0.4)
 
 
-def deeper(broken: Broken, match: Match) -> Iterator[Repair]:
+def deeper(broken: Broken, match: _Match) -> Iterator[Repair]:
     """One dimension more."""
     for place, each in broken.tensors(False):
         if len(each.shape) < 5:
@@ -124,7 +124,7 @@ def deeper(broken: Broken, match: Match) -> Iterator[Repair]:
         yield from broken.all(lambda each: _with(each, usual(len(each.shape) + 1)), 0.5)
 
 
-def ranged(broken: Broken, match: Match) -> Iterator[Repair]:
+def ranged(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Enough dimensions for the one asked for, or a nearer one."""
     low, high, got = int(match[1]), int(match[2]), int(match[3])
     yield from of_rank(broken, got + 1 if got > high else -got)
@@ -133,7 +133,7 @@ def ranged(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.changed(place, Constant(each.name, low if got < low else high), 0.4)
 
 
-def named_rank(broken: Broken, match: Match) -> Iterator[Repair]:
+def named_rank(broken: Broken, match: _Match) -> Iterator[Repair]:
     """As many dimensions as the message says: 4D, 2-dimensional, a matrix."""
     ranks = [int(each) for each in re.findall(r"(\d)(?=-?\s?[Dd]\b|-dim| dim)", match.string)]
     words = {"matrix": 2, "matrices": 2, "vector": 1}
@@ -143,7 +143,7 @@ def named_rank(broken: Broken, match: Match) -> Iterator[Repair]:
             yield replace(repair, cost=repair.cost + 0.3 * step)
 
 
-def square(broken: Broken, match: Match) -> Iterator[Repair]:
+def square(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Square matrices, definite ones at last."""
     for place, each in broken.tensors():
         shape = usual(max(2, len(each.shape)), True)
@@ -152,7 +152,7 @@ def square(broken: Broken, match: Match) -> Iterator[Repair]:
     yield from broken.all(lambda each: replace(each, shape=usual(max(2, len(each.shape)), True)), 0.6)
 
 
-def definite(broken: Broken, match: Match) -> Iterator[Repair]:
+def definite(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Positive definite matrices."""
     for place, each in broken.tensors():
         if len(each.shape) >= 2 and each.shape[-1] == each.shape[-2]:
@@ -160,7 +160,7 @@ def definite(broken: Broken, match: Match) -> Iterator[Repair]:
     yield from square(broken, match)
 
 
-def product(broken: Broken, match: Match) -> Iterator[Repair]:
+def product(broken: Broken, match: _Match) -> Iterator[Repair]:
     """The inner sizes of a matrix product: that of either side."""
     rows, one, other, columns = (int(each) for each in match.groups())
     pairs = [((other, columns), (one, columns)), ((columns, other), (columns, one))]
@@ -172,10 +172,10 @@ def product(broken: Broken, match: Match) -> Iterator[Repair]:
         if each.shape[-1:] == (one,) and len(each.shape) != 2:
             yield from broken.changed(place, _with(each, (*each.shape[:-1], other)), 0.5 + 0.3 * step)
     yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 1.0)
-    yield from lengths(broken)
+    yield from _lengths(broken)
 
 
-def mismatch(broken: Broken, match: Match) -> Iterator[Repair]:
+def mismatch(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Two sizes that should be one."""
     one, other = int(match[1]), int(match[2])
     for step, (place, each) in enumerate(reversed(broken.tensors(False))):
@@ -188,11 +188,11 @@ def mismatch(broken: Broken, match: Match) -> Iterator[Repair]:
         yield from broken.all(lambda each: _with(each, longest), 0.8)
     for place, constant in broken.constants():
         if type(constant.value) is int:
-            yield from broken.valued(place, tuple(each for each in (one, other) if each < LARGEST), 0.6, 0.0)
-    yield from lengths(broken)
+            yield from broken.valued(place, tuple(each for each in (one, other) if each < _LARGEST), 0.6, 0.0)
+    yield from _lengths(broken)
 
 
-def length(broken: Broken, match: Match) -> Iterator[Repair]:
+def length(broken: Broken, match: _Match) -> Iterator[Repair]:
     """A last dimension that is as long as asked for."""
     wanted = int(match[1])
     for place, each in broken.tensors(False):
@@ -200,10 +200,10 @@ def length(broken: Broken, match: Match) -> Iterator[Repair]:
             yield from broken.changed(place, _with(each, (*each.shape[:-1], wanted)), 0.4)
     if 0 < wanted < 20:
         yield from broken.all(lambda each: _with(each, (*each.shape[:-1], wanted)) if each.shape else each, 0.5)
-    yield from lengths(broken)
+    yield from _lengths(broken)
 
 
-def beyond(broken: Broken, match: Match) -> Iterator[Repair]:
+def beyond(broken: Broken, match: _Match) -> Iterator[Repair]:
     """A dimension that is long enough for an index."""
     index, place, size = int(match[1]), int(match[2]), int(match[3])
     for argument, each in broken.tensors(False):
@@ -211,10 +211,10 @@ def beyond(broken: Broken, match: Match) -> Iterator[Repair]:
             if 0 <= at < len(each.shape) and each.shape[at] == size and 0 <= index < 20:
                 shape = (*each.shape[:at], index + 1, *each.shape[at + 1 :])
                 yield from broken.changed(argument, _with(each, shape), 0.4)
-    yield from lengths(broken)
+    yield from _lengths(broken)
 
 
-def lengths(broken: Broken) -> Iterator[Repair]:
+def _lengths(broken: Broken) -> Iterator[Repair]:
     """Other lengths of the last dimension, where there is one tensor, or all have the same."""
     shapes = {each.shape[-1:] for each in broken.recipe.inputs}
     if len(shapes) == 1 and shapes != {()}:
@@ -222,7 +222,7 @@ def lengths(broken: Broken) -> Iterator[Repair]:
             yield from broken.all(lambda each, wanted=wanted: _with(each, (*each.shape[:-1], wanted)), 1.5 + 0.2 * step)  # type: ignore[misc]
 
 
-def of_gradient(broken: Broken, match: Match) -> Iterator[Repair]:
+def of_gradient(broken: Broken, match: _Match) -> Iterator[Repair]:
     """The shape of the gradient that backward returned."""
     place, shape = int(match[1]), tuple(int(each) for each in re.findall(r"\d+", match[2]))
     each = broken.recipe.arguments[place] if place < len(broken.recipe.arguments) else None
@@ -237,7 +237,7 @@ def of_gradient(broken: Broken, match: Match) -> Iterator[Repair]:
                 yield Repair(Recipe(arguments), 0.6, one.name, "its shape is that of another")
 
 
-def divisible(broken: Broken, match: Match) -> Iterator[Repair]:
+def divisible(broken: Broken, match: _Match) -> Iterator[Repair]:
     """Sizes that divide: powers of two, and squares."""
     yield from broken.all(lambda each: _with(each, usual(len(each.shape), even=True)), 0.4)
     yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 0.6)

@@ -9,12 +9,12 @@ from ..source import name_hints
 from ..source.evidence import Evidence, Relations
 from .cheapest import cheapest
 
-Shape = tuple[int, ...]
-Place = tuple[str, int]
+_Shape = tuple[int, ...]
+_Place = tuple[str, int]
 
 # Small, of unequal sizes, so that nothing fits by chance, and none of them 1, which shows nothing of what is done along
 # it; 4 has halves and quarters.
-USUAL: dict[int, Shape] = {
+_USUAL: dict[int, _Shape] = {
     0: (),
     1: (7,),
     2: (3, 4),
@@ -23,7 +23,7 @@ USUAL: dict[int, Shape] = {
     5: (2, 3, 2, 4, 4),
     6: (2, 3, 2, 2, 3, 3),
 }
-EVEN: dict[int, Shape] = {
+_EVEN: dict[int, _Shape] = {
     0: (),
     1: (8,),
     2: (4, 8),
@@ -32,22 +32,22 @@ EVEN: dict[int, Shape] = {
     5: (2, 2, 4, 4, 4),
     6: (2, 2, 2, 2, 4, 4),
 }
-RANKS = (1, 2, 4, 3, 5)
+_RANKS = (1, 2, 4, 3, 5)
 # More forms than these are never tried.
-MOST = 60
+_MOST = 60
 
 
 @dataclass(frozen=True)
 class Form:
     """One shape for each tensor, and how unlikely they are together."""
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[_Shape, ...]
     cost: float
 
 
 def forms(known: Sequence[Evidence], kinds: Sequence[str], relations: Relations) -> list[Form]:
     """Shapes for these tensors together, each with the kind it is to be; the likeliest first."""
-    found: dict[tuple[Shape, ...], Form] = {}
+    found: dict[tuple[_Shape, ...], Form] = {}
     for cost, ranks in _rankings(known, kinds):
         for more, shapes in _of_ranks(known, kinds, ranks, relations):
             form = Form(shapes, cost + more)
@@ -56,14 +56,14 @@ def forms(known: Sequence[Evidence], kinds: Sequence[str], relations: Relations)
     for form in _weighted(known, kinds):
         if form.shapes not in found or found[form.shapes].cost > form.cost:
             found[form.shapes] = form
-    return sorted(found.values(), key=lambda form: form.cost)[:MOST]
+    return sorted(found.values(), key=lambda form: form.cost)[:_MOST]
 
 
 def _weighted(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[Form]:
     """A layer's input, weight and bias: linear, or a convolution."""
     if len(known) not in (2, 3) or set(kinds) != {"tensor"} or not name_hints.WEIGHT.search(known[1].name):
         return
-    shapes: tuple[tuple[float, tuple[Shape, ...]], ...] = (
+    shapes: tuple[tuple[float, tuple[_Shape, ...]], ...] = (
         (0.3, ((3, 4), (5, 4), (5,))),
         (1.2, ((2, 4, 6, 6), (3, 4, 3, 3), (3,))),
         (1.6, ((2, 4, 7), (3, 4, 3), (3,))),
@@ -73,9 +73,9 @@ def _weighted(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[Form]
             yield Form(form[: len(known)], cost)
 
 
-def usual(rank: int, square: bool = False, even: bool = False) -> Shape:
+def usual(rank: int, square: bool = False, even: bool = False) -> _Shape:
     """The shape that a tensor of so many dimensions has when nothing else is known."""
-    shape = (EVEN if even else USUAL).get(rank, (1,) * max(0, rank - 2) + (2, 3))
+    shape = (_EVEN if even else _USUAL).get(rank, (1,) * max(0, rank - 2) + (2, 3))
     return (*shape[:-2], 4, 4) if square and rank >= 2 else shape
 
 
@@ -89,7 +89,7 @@ def _possible(known: Evidence) -> list[int]:
         first.append(least)
     if name_hints.IMAGE.search(known.name.lower()):
         first.append(4)
-    return list(dict.fromkeys([*first, *(each for each in RANKS if each >= least), *range(max(least, 1), 7)]))[:6]
+    return list(dict.fromkeys([*first, *(each for each in _RANKS if each >= least), *range(max(least, 1), 7)]))[:6]
 
 
 def _rankings(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[tuple[float, tuple[int, ...]]]:
@@ -125,7 +125,7 @@ def _beside(known: Evidence, kind: str, rank: int) -> Iterator[tuple[float, int]
 
 def _of_ranks(
     known: Sequence[Evidence], kinds: Sequence[str], ranks: tuple[int, ...], relations: Relations
-) -> Iterator[tuple[float, tuple[Shape, ...]]]:
+) -> Iterator[tuple[float, tuple[_Shape, ...]]]:
     """The shapes of tensors with so many dimensions each: tied dimensions agree, and otherwise those in line."""
     rank_of = {each.name: rank for each, rank in zip(known, ranks, strict=True)}
     ties = [(_placed(one, rank_of), _placed(other, rank_of)) for one, other in relations.equal]
@@ -145,15 +145,15 @@ def _of_ranks(
 
 
 def _lines(
-    known: Sequence[Evidence], kinds: Sequence[str], rank_of: dict[str, int], tied: list[tuple[Place, Place]]
-) -> Iterator[tuple[float, list[tuple[Place, Place]]]]:
+    known: Sequence[Evidence], kinds: Sequence[str], rank_of: dict[str, int], tied: list[tuple[_Place, _Place]]
+) -> Iterator[tuple[float, list[tuple[_Place, _Place]]]]:
     """Ways in which the dimensions of the later tensors follow those of the first."""
     first, related = known[0].name, {name for tie in tied for name, _ in tie}
     rank = rank_of[first]
-    ways: list[list[tuple[float, list[tuple[Place, Place]]]]] = []
+    ways: list[list[tuple[float, list[tuple[_Place, _Place]]]]] = []
     for each in known[1:]:
         mine = rank_of[each.name]
-        free = [(0.0, list[tuple[Place, Place]]())]
+        free = [(0.0, list[tuple[_Place, _Place]]())]
         same = [((each.name, place), (first, place)) for place in range(mine)]
         last = [((each.name, place), (first, place + rank - mine)) for place in range(mine)]
         if each.few and mine == 1:
@@ -175,12 +175,14 @@ def _lines(
 
 
 def _sizes(
-    rank_of: dict[str, int], ties: list[tuple[Place, Place]], square: set[str], relations: Relations, even: bool
-) -> dict[Place, int]:
+    rank_of: dict[str, int], ties: list[tuple[_Place, _Place]], square: set[str], relations: Relations, even: bool
+) -> dict[_Place, int]:
     """A size for every dimension: those that are tied share one, the others differ where they can."""
-    root: dict[Place, Place] = {(name, place): (name, place) for name, rank in rank_of.items() for place in range(rank)}
+    root: dict[_Place, _Place] = {
+        (name, place): (name, place) for name, rank in rank_of.items() for place in range(rank)
+    }
 
-    def top(place: Place) -> Place:
+    def top(place: _Place) -> _Place:
         while root[place] != place:
             place = root[place]
         return place
@@ -192,7 +194,7 @@ def _sizes(
             root[high] = low
     kernels = {_placed(each, rank_of) for each in relations.kernels}
     main = next(iter(rank_of))
-    given: dict[Place, int] = {}
+    given: dict[_Place, int] = {}
     spare = iter((5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 8, 9))
     for name, place in root:
         if top((name, place)) == (name, place):
@@ -214,7 +216,7 @@ def _sizes(
     return {place: given[top(place)] for place in root}
 
 
-def _placed(place: Place, rank_of: dict[str, int]) -> Place | None:
+def _placed(place: _Place, rank_of: dict[str, int]) -> _Place | None:
     """A dimension counted from the front; None where the tensor has no such one."""
     name, index = place
     rank = rank_of.get(name, 0)

@@ -146,10 +146,10 @@ def plain(out: Any) -> torch.Tensor | None:
     return None
 
 
-REFUSED = re.compile(r"Backward returned an (incorrect number of gradients|invalid gradient at index \d+ - got)")
+_REFUSED = re.compile(r"Backward returned an (incorrect number of gradients|invalid gradient at index \d+ - got)")
 
 
-class Unfit(Exception):
+class _Unfit(Exception):
     """A call that raised nothing, and yet shows nothing; the message says why."""
 
 
@@ -173,7 +173,7 @@ class Outcome:
     @property
     def refused(self) -> bool:
         """Whether forward went through, and torch itself refused what backward returned, which no recipe may mend."""
-        return self.forward and isinstance(self.error, RuntimeError) and bool(REFUSED.search(str(self.error)))
+        return self.forward and isinstance(self.error, RuntimeError) and bool(_REFUSED.search(str(self.error)))
 
     @property
     def works(self) -> bool:
@@ -203,7 +203,7 @@ def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             found = backwards(outputs, leaves, [torch.ones_like(each) for each in outputs])
             gradients = [each for each in found if each is not None]
             if not gradients:
-                raise Unfit("backward gave no gradient for any argument")
+                raise _Unfit("backward gave no gradient for any argument")
             valued = all(bool(torch.isfinite(each).all()) for each in outputs)
             finite = valued and all(bool(torch.isfinite(each).all()) for each in gradients)
             some = any(bool(each.count_nonzero()) for each in gradients)
@@ -229,15 +229,15 @@ def moving(returned: Any) -> list[torch.Tensor]:
     tensors = list(flat(returned))
     floats = [each for each in tensors if each.is_floating_point() or each.is_complex()]
     if not tensors:
-        raise Unfit(f"forward returned no tensor, but {called(returned, 1)}")
+        raise _Unfit(f"forward returned no tensor, but {called(returned, 1)}")
     if not any(each.numel() for each in floats):
-        raise Unfit("forward returned no floating numbers")
+        raise _Unfit("forward returned no floating numbers")
     if not any(each.requires_grad for each in floats):
-        raise Unfit("what forward returned does not require grad")
+        raise _Unfit("what forward returned does not require grad")
     outputs = [each for each in floats if each.requires_grad and each.numel()]
     shares = [float(torch.isfinite(each.detach()).double().mean()) for each in outputs]
     if not any(share >= 0.5 for share in shares):
-        raise Unfit("what forward returned is not finite")
+        raise _Unfit("what forward returned is not finite")
     return outputs
 
 
@@ -256,6 +256,6 @@ def seeded(call: Callable[..., Any], *given: Any) -> Any:
     return call(*given)
 
 
-def size(recipe: Recipe) -> int:
+def _size(recipe: Recipe) -> int:
     """How many numbers the inputs have together."""
     return sum(math.prod(each.shape) for each in recipe.inputs)

@@ -16,7 +16,7 @@ from .quantities import Amounts
 from .torch_signatures import ALONG, CHOICES, KEYWORDS, PLACES, RANKS, SQUARE
 
 NOT_TENSORS = {"arange", "zeros", "ones", "full", "tensor", "as_tensor", "empty", "eye", "rand", "randn", "from_numpy"}
-WEIGHTS = {"tensor": 2.0, "index": 3.0, "mask": 3.0, "dim": 4.0, "whole": 3.0, "number": 1.5, "sequence": 2.0}
+_WEIGHTS = {"tensor": 2.0, "index": 3.0, "mask": 3.0, "dim": 4.0, "whole": 3.0, "number": 1.5, "sequence": 2.0}
 TYPES = {"Tensor": "tensor", "int": "whole", "float": "number", "bool": "flag", "str": "text", "Number": "number"}
 
 
@@ -159,7 +159,7 @@ class Called:
         for kind, table in PLACES.items():
             for place in table.get(name, ()):
                 if place < len(given):
-                    reader.say(given[place], kind, WEIGHTS[kind], node, _word(kind, name))
+                    reader.say(given[place], kind, _WEIGHTS[kind], node, _word(kind, name))
                     noted.add(place)
         for place, rank in RANKS.get(name, {}).items():
             found = reader.evidence(given[place]) if place < len(given) else None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-Found = Iterator[tuple[ast.expr, object]]
+_Found = Iterator[tuple[ast.expr, object]]
 # What gives a tensor back under another name.
-COPIES = {"clone", "view_as", "alias", "identity"}
+_COPIES = {"clone", "view_as", "alias", "identity"}
 
 
-def past(node: ast.If | ast.IfExp, same: Callable[[ast.expr], bool], returned: Collection[str]) -> Found:
+def past(node: ast.If | ast.IfExp, same: Callable[[ast.expr], bool], returned: Collection[str]) -> _Found:
     """What an if asks for, as (expression, value), whose branch only hands on an argument or raises.
 
     Also the numbers of a chain that ends in an else for all others, which is the general path. ``same`` says whether
@@ -51,7 +51,7 @@ def _into(each: ast.stmt, names: Collection[str]) -> bool:
 
 
 def _handed_on(value: ast.expr, same: Callable[[ast.expr], bool]) -> bool:
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in COPIES:
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _COPIES:
         return same(value.func.value) or any(same(each) for each in value.args)
     return same(value)
 
@@ -78,7 +78,7 @@ def _general(node: ast.If) -> bool:
     return bool(last.orelse) and not any(isinstance(each, ast.Raise) for each in last.orelse)
 
 
-def _asked(test: ast.expr, answer: bool) -> Found:
+def _asked(test: ast.expr, answer: bool) -> _Found:
     """The values that each give a question this answer alone."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         yield from _asked(test.operand, not answer)
@@ -91,7 +91,7 @@ def _asked(test: ast.expr, answer: bool) -> Found:
         yield test, answer
 
 
-def _compared(one: ast.expr, operator: ast.cmpop, other: ast.expr, answer: bool) -> Found:
+def _compared(one: ast.expr, operator: ast.cmpop, other: ast.expr, answer: bool) -> _Found:
     if not isinstance(operator, (ast.Eq, ast.Is, ast.In) if answer else (ast.NotEq, ast.IsNot, ast.NotIn)):
         return
     values = other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]

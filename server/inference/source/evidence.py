@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from .torch_signatures import misspelled
 
 # Shares of a few elements that are neither none of them nor all.
-SEEN = (0.2, 0.8)
+_SEEN = (0.2, 0.8)
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Evidence:
         Where both True and False do, neither says more than the other. A share that is small, or nearly all, may be
         that of no element.
         """
-        if self.share and isinstance(value, int | float) and not SEEN[0] <= value <= SEEN[1]:
+        if self.share and isinstance(value, int | float) and not _SEEN[0] <= value <= _SEEN[1]:
             return True
         if isinstance(value, bool) and {each for each in self.past if isinstance(each, bool)} == {True, False}:
             return False

@@ -35,7 +35,7 @@ WEIGHT = re.compile(r"(weights?|kernel|filters?)$|^[wW]$")
 IMAGE = re.compile(r"(^|_)(img|images?|rgb|pixels?)\d*(_|$)")
 
 # For each pattern the numbers tried, the likeliest first.
-SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
+_SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
     (r"dtype", ()),
     (r"(^|_)seed(_|$)", (0, 1)),
     (r"(^|_)device", ("cpu",)),
@@ -77,4 +77,4 @@ def vanishing(name: str, used: Collection[str]) -> bool:
 def suggested(name: str) -> Sequence[Any]:
     """The numbers that a name suggests, the likeliest first; none if it suggests nothing."""
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    return next((values for pattern, values in SUGGESTED if re.search(pattern, plain)), ())
+    return next((values for pattern, values in _SUGGESTED if re.search(pattern, plain)), ())

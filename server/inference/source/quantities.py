@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from .indexing import Places
 
-WHOLE = {"int", "floor", "ceil", "round", "trunc"}
-STEPS = {"floor", "ceil", "round", "trunc", "round_", "floor_", "ceil_", "trunc_", "rint"}
+_WHOLE = {"int", "floor", "ceil", "round", "trunc"}
+_STEPS = {"floor", "ceil", "round", "trunc", "round_", "floor_", "ceil_", "trunc_", "rint"}
 TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
@@ -17,7 +17,7 @@ class Amounts(Places):
 
     def shared(self, node: ast.Call) -> None:
         """Note the share in ``int(rate * x.numel())``: how many of all elements, as a number from 0 to 1."""
-        product = node.args[0] if _called(node) in WHOLE and node.args else None
+        product = node.args[0] if _called(node) in _WHOLE and node.args else None
         if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
             return
         for share, size in ((product.left, product.right), (product.right, product.left)):
@@ -30,7 +30,7 @@ class Amounts(Places):
 
     def stepped(self, node: ast.Call) -> None:
         """Note the step in ``torch.round(x / step)``: the larger it is, the better the stairs are seen."""
-        if _called(node) not in STEPS:
+        if _called(node) not in _STEPS:
             return
         method = isinstance(node.func, ast.Attribute) and not node.args
         rounded = node.func.value if method else node.args[0] if node.args else None  # type: ignore[attr-defined]

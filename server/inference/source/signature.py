@@ -19,7 +19,7 @@ MISSING: Any = inspect.Parameter.empty
 LEFT_OUT: Any = object()
 # A decorator that forgets its Function's signature leaves *args, **kwargs.
 _BASE = _SingleLevelFunction
-BACKWARD = "Write a static method backward(ctx, grad_output) that returns one gradient for each argument of forward"
+_BACKWARD = "Write a static method backward(ctx, grad_output) that returns one gradient for each argument of forward"
 
 
 class Unfit(NotInferred):
@@ -116,7 +116,7 @@ def _refuse_incomplete(function: Any) -> None:
             "a class that derives from it."
         )
     if function.backward is _BASE.backward and function.vjp is _BASE.vjp:
-        raise Unfit(f"{name} has no backward, so there is no gradient to look at. {BACKWARD}.")
+        raise Unfit(f"{name} has no backward, so there is no gradient to look at. {_BACKWARD}.")
 
 
 def _parameters(function: Any, name: str) -> list[inspect.Parameter]:

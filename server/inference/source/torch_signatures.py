@@ -33,16 +33,16 @@ SAME = {
 CASTS = {"as_tensor", "tensor", "asarray"}
 # What has no numbers yet.
 BLANK = {"empty_like", "empty", "new_empty"}
-EVERY = tuple(range(1, 8))
+_EVERY = tuple(range(1, 8))
 
-TENSORS = {
+_TENSORS = {
     **dict.fromkeys(("matmul", "mm", "bmm", "dot", "mv", "outer", "ger", "cross", "maximum", "minimum"), (0, 1)),
     **dict.fromkeys(("atan2", "logaddexp", "dist", "cdist", "mse_loss", "l1_loss", "grid_sample", "allclose"), (0, 1)),
     **dict.fromkeys(("binary_cross_entropy", "kl_div", "smooth_l1_loss", "cosine_similarity", "equal"), (0, 1)),
     **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"), (0, 1, 2)),
     **dict.fromkeys(("addmm", "baddbmm", "addmv", "addcmul", "addcdiv", "conv_transpose3d", "bilinear"), (0, 1, 2)),
     **dict.fromkeys(("batch_norm", "native_batch_norm"), (0, 1, 2, 3, 4)),
-    **{"embedding": (1,), "layer_norm": (0, 2, 3), "einsum": EVERY, "lerp": (0, 1), "block_diag": (0, 1, 2)},
+    **{"embedding": (1,), "layer_norm": (0, 2, 3), "einsum": _EVERY, "lerp": (0, 1), "block_diag": (0, 1, 2)},
     "sparse_coo_tensor": (1,),
 }
 INDICES: dict[str, tuple[int, ...]] = {
@@ -69,7 +69,7 @@ DIMS = {
     **dict.fromkeys(("transpose", "movedim", "swapaxes"), (1, 2)),
 }
 WHOLES = {
-    **dict.fromkeys(("view", "reshape", "expand", "repeat", "tile", "new_zeros", "new_ones", "new_empty"), EVERY),
+    **dict.fromkeys(("view", "reshape", "expand", "repeat", "tile", "new_zeros", "new_ones", "new_empty"), _EVERY),
     **dict.fromkeys(("arange", "range", "zeros", "ones", "empty", "eye", "randn", "rand", "randperm"), (0, 1, 2, 3, 4)),
     **dict.fromkeys(("topk", "chunk", "split", "roll", "kthvalue", "one_hot", "pixel_shuffle", "group_norm"), (1,)),
     **dict.fromkeys(("tril", "triu", "matrix_power", "repeat_interleave", "diagonal", "diag", "bincount"), (1,)),
@@ -84,7 +84,7 @@ WHOLES = {
         "comb": (0, 1),
     },
 }
-NUMBERS = {
+_NUMBERS = {
     **dict.fromkeys(("clamp", "clip", "clamp_", "clip_", "threshold", "hardtanh", "threshold_"), (1, 2)),
     **dict.fromkeys(("clamp_min", "clamp_max", "clamp_min_", "clamp_max_", "fill_", "leaky_relu", "elu", "full"), (1,)),
     **dict.fromkeys(
@@ -97,7 +97,7 @@ SEQUENCES: dict[str, tuple[int, ...]] = {
     **{"pad": (1,), "permute": (1,), "layer_norm": (1,), "sparse_coo_tensor": (2,)},
 }
 PLACES: dict[str, dict[str, tuple[int, ...]]] = {
-    **{"tensor": TENSORS, "index": INDICES, "mask": MASKS, "dim": DIMS, "whole": WHOLES, "number": NUMBERS},
+    **{"tensor": _TENSORS, "index": INDICES, "mask": MASKS, "dim": DIMS, "whole": WHOLES, "number": _NUMBERS},
     "sequence": SEQUENCES,
 }
 # How many dimensions the tensors of a function have.

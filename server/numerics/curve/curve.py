@@ -15,20 +15,20 @@ from ..differentiation.recheck import looked_at_again
 from ..sampling.grid import Rows
 
 # Up to so many points that contradict backward, by more than this, are measured twice.
-LONE = 32
-LONE_TOLERANCE = 1e-13
+_LONE = 32
+_LONE_TOLERANCE = 1e-13
 # The finer ladder says something else where it explains this share of the contradiction …
-FINER = 0.1
+_FINER = 0.1
 # … and steps have gone unseen where it does so at this share of the points.
-UNSEEN = 0.25
+_UNSEEN = 0.25
 # Between two points a slope may be so many times what it is at them.
 STEEPER = 4.0
 # So many last places are no movement.
-PLACES = 16.0
+_PLACES = 16.0
 # A kink is looked for beside the slopes within this share of the range.
-NEARBY = 0.05
+_NEARBY = 0.05
 # More jumps on the rows than these few have not been located between them.
-FEW = 2
+_FEW = 2
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def measured(
         kind[beside] = Kind.EDGE
         error[beside] = np.nan
     found = replace(slopes, value=value, kind=kind, error=error)
-    unseen = bool((kind[~at.gap] == Kind.JUMP).sum() > FEW) or _steps(at, values, found)
+    unseen = bool((kind[~at.gap] == Kind.JUMP).sum() > _FEW) or _steps(at, values, found)
     return Curve(values, found, unseen)
 
 
@@ -62,10 +62,10 @@ def _steps(at: Rows, values: Array, slopes: Slopes) -> bool:
     """Whether the function moves between the rows by more than its slopes at them account for, in many of the cells."""
     steep = np.abs(slopes.value) + BOUNDS * slopes.error
     with np.errstate(all="ignore"):
-        accounted = STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + PLACES * EPSILON * np.abs(values[1:])
+        accounted = STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + _PLACES * EPSILON * np.abs(values[1:])
         moved, smooth = np.abs(np.diff(values)), slopes.kind == Kind.SMOOTH
     known = smooth[1:] & smooth[:-1] & np.isfinite(moved)
-    return bool(known.any() and (moved > accounted)[known].mean() > UNSEEN)
+    return bool(known.any() and (moved > accounted)[known].mean() > _UNSEEN)
 
 
 def without_slopes(curve: Curve) -> Curve:
@@ -105,16 +105,16 @@ def second_look(section: Section, at: Rows, curve: Curve, analytical: Array | No
     slopes, smooth = curve.slopes, curve.slopes.kind == Kind.SMOOTH
     with np.errstate(all="ignore"):
         off = np.abs(analytical / grad_output - slopes.value)
-        doubted = np.flatnonzero(smooth & ~(off <= BOUNDS * slopes.error + LONE_TOLERANCE * np.abs(slopes.value)))
+        doubted = np.flatnonzero(smooth & ~(off <= BOUNDS * slopes.error + _LONE_TOLERANCE * np.abs(slopes.value)))
     if not doubted.size:
         return curve
     forward = inside(section, at.x)
-    some = doubted[np.linspace(0, doubted.size - 1, min(LONE, doubted.size)).astype(np.intp)]
+    some = doubted[np.linspace(0, doubted.size - 1, min(_LONE, doubted.size)).astype(np.intp)]
     visible = _visible(at.x, curve.values, slopes)
     again = looked_at_again(forward, at.x, curve.values, slopes, some, visible[some])
     with np.errstate(all="ignore"):
-        surprised = (again.kind != Kind.SMOOTH) | (np.abs(again.value - slopes.value) + again.error > FINER * off)
-    unseen = bool(doubted.size > LONE and surprised[some].mean() > UNSEEN)
+        surprised = (again.kind != Kind.SMOOTH) | (np.abs(again.value - slopes.value) + again.error > _FINER * off)
+    unseen = bool(doubted.size > _LONE and surprised[some].mean() > _UNSEEN)
     if unseen:
         again = looked_at_again(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
     return Curve(curve.values, again, unseen or curve.unseen)
@@ -124,4 +124,4 @@ def _visible(x: Array, values: Array, slopes: Slopes) -> Array:
     """The slope below which nothing can be seen at each row: that of the picture, or of what is near if it is less."""
     picture = np.ptp(values[np.isfinite(values)]) / np.ptp(x)
     near = np.nan_to_num(np.abs(slopes.value), nan=picture, posinf=picture)
-    return np.minimum(largest_nearby(near, max(1, int(NEARBY * x.size))), picture)
+    return np.minimum(largest_nearby(near, max(1, int(_NEARBY * x.size))), picture)

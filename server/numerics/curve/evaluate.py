@@ -33,9 +33,9 @@ from .symmetric_inputs import mirrored
 
 # Noise of forward, as a share of its rise, that makes jumps of its own, and that is felt in differences as small as
 # those by which more points are asked for.
-SEEN, FELT = 1e-5, 1e-11
+_SEEN, FELT = 1e-5, 1e-11
 # Only what lies within this share of the range is in sight of a point.
-NEARBY = 0.05
+_NEARBY = 0.05
 
 
 @np.errstate(all="ignore")  # what overflows or is no number is told by the rows where it is
@@ -62,7 +62,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     repeats = sure and not failure and not linearity.breaks("repeats")
     found = landmarks(section, reference, grid, precision) if sure or drawn else ()
     corners = edges(section, x, returned.grad_input, found, grad_output) if repeats else ()
-    at = rows(x, found, corners if corners and not rough(reference, x, y, SEEN) else ())
+    at = rows(x, found, corners if corners and not rough(reference, x, y, _SEEN) else ())
     if at.x is not x:
         y = reference.forward(at.x)
         returned, failure = _returned(section, at.x, y, grad_output)
@@ -158,7 +158,7 @@ def _share(slopes: list[Array], in_sight: float) -> Array:
     if not in_sight:
         return np.ones(slopes[0].size)
     near = np.nan_to_num(np.abs(np.stack(slopes)), nan=in_sight, posinf=in_sight).max(axis=0)
-    return np.minimum(largest_nearby(near, max(1, int(NEARBY * near.size))) / in_sight, 1.0)
+    return np.minimum(largest_nearby(near, max(1, int(_NEARBY * near.size))) / in_sight, 1.0)
 
 
 def _lost(

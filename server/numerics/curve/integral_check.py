@@ -15,26 +15,26 @@ from ..sampling.grid import Rows
 from ..tolerance import Tolerance
 
 # Where each point costs a call of its own, cells reach over so many rows.
-EVERY = 5
+_EVERY = 5
 # Cells that leave more than these shares of what they may, and of the noise, are refined: the rest would add up.
-EXACT, HEARD = 0.05, 0.25
+EXACT, _HEARD = 0.05, 0.25
 TRUNCATION = 0.02
-FALLS = 0.1
+_FALLS = 0.1
 # Of those so many are examined; the others are as most of these are.
-MOST, MOST_ONE_BY_ONE = 64, 8
+_MOST, MOST_ONE_BY_ONE = 64, 8
 # Where a residual sits the cell is cut into so many parts, and those parts again, so often and no more than so many.
-PARTS = 4
-CLOSER = 8
-OPEN, OPEN_ONE_BY_ONE = 256, 16
+_PARTS = 4
+_CLOSER = 8
+_OPEN, OPEN_ONE_BY_ONE = 256, 16
 # A residual is backward's fault where no part alone holds more than this share of it, and the quadrature has moved
 # by no more than that when the parts were cut.
-ALONE = 0.6
+_ALONE = 0.6
 MOVED = 0.125
 # That is put to the test by cutting it into so many parts at once.
 CUTS, CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 # A residual is made in steps if it is in less than this share of so many parts, three times over.
-STEPPED, STEPS = 32, 3
-FEW, STILL = 0.25, 1e-3
+STEPPED, _STEPS = 32, 3
+_FEW, _STILL = 0.25, 1e-3
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,9 @@ def area_check(
         slack = (right - left) * held + tolerance.rtol * np.abs(area)
         heard = noise[:-1] + noise[1:] + unsure
         bent = _truncation(area, right - left, followed.gradient[ends]) > EXACT * slack
-        doubted = np.flatnonzero((bent | (np.abs(rise - area) > HEARD * heard)) & (np.abs(rise - area) > EXACT * slack))
+        doubted = np.flatnonzero(
+            (bent | (np.abs(rise - area) > _HEARD * heard)) & (np.abs(rise - area) > EXACT * slack)
+        )
         cells = _Cells(section, followed.forward, followed.precise, grad_output, left, right, rise, area, heard)
         area, leaps, hidden = _examined(cells, doubted, slack + heard)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
@@ -129,7 +131,7 @@ def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
     if section.stacked:
         return np.arange(at.x.size)
     special = at.gap | at.below | at.above
-    return np.flatnonzero(special | (np.arange(at.x.size) % EVERY == 0) | (np.arange(at.x.size) == at.x.size - 1))
+    return np.flatnonzero(special | (np.arange(at.x.size) % _EVERY == 0) | (np.arange(at.x.size) == at.x.size - 1))
 
 
 def _truncation(area: Array, width: Array, gradient: Array) -> Array:
@@ -147,7 +149,7 @@ def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple
     doubted = doubted[np.abs(cells.rise - area)[doubted] > allowed[doubted]]
     if not doubted.size:
         return area, leaps, hidden
-    most = MOST if cells.section.stacked else MOST_ONE_BY_ONE
+    most = _MOST if cells.section.stacked else MOST_ONE_BY_ONE
     some = doubted[np.linspace(0, doubted.size - 1, min(most, doubted.size)).astype(np.intp)]
     area[some] = cells.area[some]
     wrong = _closer(cells, some, area, allowed)
@@ -162,13 +164,13 @@ def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple
 
 def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
     """Cut cells into ever more parts, as long as their residual falls as only the quadrature's own error does."""
-    for count in (PARTS, PARTS**2, PARTS**3)[: 3 if cells.section.stacked else 2]:
+    for count in (_PARTS, _PARTS**2, _PARTS**3)[: 3 if cells.section.stacked else 2]:
         edges = cells.left[some] + (cells.right - cells.left)[some] * np.linspace(0, 1, count + 1)[:, None]
         edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
         area[some] = finer
-        some = some[(after < FALLS * before) & (after > HEARD**2 * cells.rounding[some])]
+        some = some[(after < _FALLS * before) & (after > _HEARD**2 * cells.rounding[some])]
         if not some.size:
             break
 
@@ -181,16 +183,16 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
     """
     scale, section = cells.grad_output, cells.section
     owner, low, high, known = some, cells.left[some], cells.right[some], cells.area[some]
-    fault, most = np.zeros(cells.area.size), OPEN if section.stacked else OPEN_ONE_BY_ONE
-    for _ in range(CLOSER):
-        edges = section.snap((low + (high - low) * np.linspace(0, 1, PARTS + 1)[:, None]).ravel())
-        edges = edges.reshape(PARTS + 1, low.size)
+    fault, most = np.zeros(cells.area.size), _OPEN if section.stacked else OPEN_ONE_BY_ONE
+    for _ in range(_CLOSER):
+        edges = section.snap((low + (high - low) * np.linspace(0, 1, _PARTS + 1)[:, None]).ravel())
+        edges = edges.reshape(_PARTS + 1, low.size)
         parts = quadrature(section, edges[:-1], edges[1:], scale)
         rises = scale * np.diff(cells.forward(edges.ravel()).reshape(edges.shape), axis=0)
         np.add.at(area, owner, parts.sum(axis=0) - known)
         residual = np.nan_to_num(np.abs(rises - parts), nan=np.inf)
         total, moved = residual.sum(axis=0), np.abs(parts.sum(axis=0) - known)
-        spread = (residual.max(axis=0) <= ALONE * total) & (moved <= MOVED * total) & (total > cells.rounding[owner])
+        spread = (residual.max(axis=0) <= _ALONE * total) & (moved <= MOVED * total) & (total > cells.rounding[owner])
         whole = (rises - parts).sum(axis=0)
         spread &= np.abs(whole) >= total / 2
         spread[spread] = _stays(cells, edges[0, spread], edges[-1, spread], rises.sum(axis=0)[spread], whole[spread])
@@ -225,11 +227,11 @@ def _stepped(cells: _Cells, some: NDArray[np.intp]) -> Mask:
     low, high = cells.left[some], cells.right[some]
     column, few = np.arange(low.size), np.zeros(low.size, bool)
     slope = cells.area[some] / (high - low)
-    for _ in range(STEPS):
+    for _ in range(_STEPS):
         edges = low + (high - low) * np.linspace(0, 1, STEPPED + 1)[:, None]
         rises = cells.grad_output * np.diff(cells.precise(edges.ravel()).reshape(edges.shape), axis=0)
         left = np.nan_to_num(np.abs(rises - slope * np.diff(edges, axis=0)))
-        few = (left > STILL * left.sum(axis=0)).mean(axis=0) < FEW
+        few = (left > _STILL * left.sum(axis=0)).mean(axis=0) < _FEW
         at = left.argmax(axis=0)
         low, high = edges[at, column], edges[at + 1, column]
     return few

@@ -11,10 +11,10 @@ from ..differentiation.noise import largest_nearby
 from .curve import Curve
 
 # Forward's noise is so many times the bound that a few samples give …
-NOISE = 3.0
+_NOISE = 3.0
 # … within so many rows. It is no noise if the difference is that much larger than its roughness and forward takes
 # another value at this share of the rows.
-AROUND = 25
+_AROUND = 25
 ANOTHER = 100.0
 DISTINCT = 0.5
 
@@ -28,7 +28,7 @@ def rounding(dtype: torch.dtype, x: Array, curve: Curve, rounded: Array) -> Arra
     smooth = (slopes.kind == Kind.SMOOTH) & np.isfinite(slopes.value)
     steep = np.where(smooth, np.abs(slopes.value), 0.0)
     eps = max(torch.finfo(dtype).eps, 2 * slopes.precision)
-    known = np.maximum(2 * eps * np.abs(values) + eps * np.abs(x) * steep, NOISE * slopes.noise)
+    known = np.maximum(2 * eps * np.abs(values) + eps * np.abs(x) * steep, _NOISE * slopes.noise)
     return known if dtype == torch.float64 else np.maximum(_lost(values, rounded), known)
 
 
@@ -41,4 +41,4 @@ def _lost(values: Array, rounded: Array) -> Array:
     rough = np.abs(np.diff(off, 3, prepend=off[:1], append=np.repeat(off[-1:], 2)))
     stepped = np.unique(rounded).size < DISTINCT * rounded.size
     another = not stepped and largest(off) > ANOTHER * largest(rough)
-    return 2 * NOISE * largest_nearby(rough if another else np.abs(off), AROUND)
+    return 2 * _NOISE * largest_nearby(rough if another else np.abs(off), _AROUND)

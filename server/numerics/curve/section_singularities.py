@@ -17,11 +17,11 @@ from .curve import inside
 
 # With so many points a kink stands out from what is only curved.
 FINE_ENOUGH = 401
-FEWEST = 3
+_FEWEST = 3
 # A jump of less than so many times the noise is none.
 LOUD = 30.0
 # The two sides of a jump of backward differ by more than this share.
-ALIKE = 1e-6
+_ALIKE = 1e-6
 
 
 def landmarks(section: Section, reference: Section, grid: Grid, precision: float) -> tuple[SpecialPoint, ...]:
@@ -64,7 +64,7 @@ def edges(
     section: Section, x: Array, analytical: Array | None, known: tuple[SpecialPoint, ...], grad_output: float
 ) -> tuple[SpecialPoint, ...]:
     """The places where what backward returned jumps, and forward does nothing special."""
-    if analytical is None or x.size < FEWEST:
+    if analytical is None or x.size < _FEWEST:
         return ()
 
     def gradient(t: Array) -> Array:
@@ -81,7 +81,7 @@ def edges(
         sides = gradient(np.array([[each.left, each.right] for each in jumps]).ravel()).reshape(-1, 2)
         fits = (np.abs(sides) <= largest(analytical)).all(axis=1)
         # A single point that is unlike its two neighbours is no jump, but a point to be judged.
-        fits &= np.abs(np.diff(sides)[:, 0]) > ALIKE * np.abs(sides).max(axis=1)
+        fits &= np.abs(np.diff(sides)[:, 0]) > _ALIKE * np.abs(sides).max(axis=1)
         return tuple(each for each, fit in zip(jumps, fits, strict=True) if fit)
     except FunctionFailed:
         return ()

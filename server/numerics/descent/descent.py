@@ -18,13 +18,13 @@ from .plan import Asked, Plan, planned
 from .true_gradient import Truth, downhill
 
 # Of both runs together, and what is left at least for the second.
-SECONDS, LEAST_SECONDS = 3.0, 1.0
+_SECONDS, LEAST_SECONDS = 3.0, 1.0
 # So many elements can be told apart in a picture, and so many pairs of what moves and what comes out be measured.
 MOST_ELEMENTS, MOST_PAIRS = 256, 1 << 16
 # Numbers of all steps together.
 MOST_NUMBERS = 1 << 15
 # Beside the start, as a share of the range.
-FLAT = 1e-3
+_FLAT = 1e-3
 # An output is on goal that is off by no more than this share of the largest.
 ON_GOAL = 1e-12
 # The seeds with which the Function is asked whether it draws lots.
@@ -74,8 +74,8 @@ def descend(section: Section, asked: Asked) -> Descent:
     random = _draws(loss, start)
     truth = truth.alone() if random else truth
     begun = timing.now()
-    returned = walk(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), SECONDS)
-    left = SECONDS - (timing.now() - begun)
+    returned = walk(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), _SECONDS)
+    left = _SECONDS - (timing.now() - begun)
     met: list[int] = []
     true = walk(start, plan.lr, plan.steps, _true(truth, loss, random, met), max(LEAST_SECONDS, left))
     ways = returned.positions[:, 0], true.positions[:, 0]
@@ -146,5 +146,5 @@ def _there(truth: Truth, loss: Loss, start: Array) -> NDArray[np.bool_]:
 
 def _flat(truth: Truth, start: Array, y: Array) -> bool:
     """Whether forward is the same on both sides of the start."""
-    beside = truth.outputs(np.stack((start - FLAT * truth.span, start + FLAT * truth.span)))
+    beside = truth.outputs(np.stack((start - _FLAT * truth.span, start + _FLAT * truth.span)))
     return beside.shape[1] == y.size and bool((beside == y).all())

@@ -18,13 +18,13 @@ REACHED = 1e-6
 # A loss that has grown by so much, and still grows, will not come back.
 GROWN = 1e3
 # Of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
-TURNS, LESS = 0.2, 0.1
+_TURNS, LESS = 0.2, 0.1
 # Of all the way, in the last quarter of the steps.
-NOWHERE = 1e-6
+_NOWHERE = 1e-6
 # Too few steps to tell whether they go back and forth.
-FEW = 6
+_FEW = 6
 # Losses nearer to each other than this share of the first are the same.
-SAME = 1e-9
+_SAME = 1e-9
 
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
@@ -56,7 +56,7 @@ def ending(run: Run) -> Ending:
         return "settles"
     if _turns(run):
         return "oscillates"
-    if abs(last - first) <= SAME * first:
+    if abs(last - first) <= _SAME * first:
         return "level"
     return "falls" if last < first else "rises"
 
@@ -65,15 +65,15 @@ def _settled(run: Run) -> bool:
     """Whether it has gone next to nowhere for the last quarter of its steps."""
     late = run.positions[-1 - run.steps // 4 :]
     way = float(np.ptp(run.positions, axis=0).max())
-    return run.steps >= FEW and float(np.ptp(late, axis=0).max()) <= NOWHERE * way
+    return run.steps >= _FEW and float(np.ptp(late, axis=0).max()) <= _NOWHERE * way
 
 
 def _turns(run: Run) -> bool:
     """Whether it goes back and forth, and loses nothing by it."""
     half = run.steps // 2
-    if half < FEW:
+    if half < _FEW:
         return False
     moved, losses = run.moved[half:], run.losses[half:]
     back = (moved[1:] * moved[:-1]).sum(axis=1) < 0
     middle = len(losses) // 2
-    return bool(back.mean() >= TURNS and losses[middle:].mean() > (1 - LESS) * losses[:middle].mean())
+    return bool(back.mean() >= _TURNS and losses[middle:].mean() > (1 - LESS) * losses[:middle].mean())

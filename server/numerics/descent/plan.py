@@ -16,19 +16,19 @@ from ...runtime.section import Section
 from .loss import Loss, backward, flat, output, placed, seed, size_of
 from .true_gradient import Truth
 
-STEPS = 40
+_STEPS = 40
 # With this share of 1/slope² the distance to the goal halves in each step where forward is straight.
 CALM = 0.25
-NUMBERS = (5.0, 2.5, 2.0, 1.0)
+_NUMBERS = (5.0, 2.5, 2.0, 1.0)
 # Where to begin and what to reach, as shares of the range, and the places among which the slopes are looked at.
 QUARTERS = (0.75, 0.25)
-PLACES = np.linspace(1 / 8, 7 / 8, 7)
+_PLACES = np.linspace(1 / 8, 7 / 8, 7)
 # And those on the way to where the goal is reached, which does not lead through its middle: that may be 0.
 WAY = (0.0, 0.25, 0.75, 1.0)
 # A gradient of this share of the first says nothing of how long steps may be: it is what rounding leaves of 0.
 NO_LONGER = 1e-6
 # Outputs nearer to each other than this share of their size are no goal.
-SAME = 1e-6
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def planned(section: Section, truth: Truth, asked: Asked) -> Plan:
     elsewhere = start if goal else _elsewhere(section, truth, asked, start, y)
     goal = goal or _values(truth, elsewhere, y)
     lr = asked.lr or declared.lr or _calm(section, truth, Loss(section, goal), asked, (start, elsewhere))
-    return Plan(tuple(start.tolist()), goal, lr, asked.steps or declared.steps or STEPS)
+    return Plan(tuple(start.tolist()), goal, lr, asked.steps or declared.steps or _STEPS)
 
 
 def _declared(section: Section) -> Descent | None:
@@ -102,11 +102,11 @@ def _elsewhere(section: Section, truth: Truth, asked: Asked, start: Array, y: Ar
         others = np.array([start[::-1], start + shift, asked.start + asked.stop - start])
     else:
         near = [place for share in QUARTERS if (place := asked.start + share * span) != start[0]]
-        others = np.array([*near, *(asked.start + PLACES * span)])[:, None]
+        others = np.array([*near, *(asked.start + _PLACES * span)])[:, None]
     others = section.snap(others)
     away = np.abs(truth.outputs(others) - y).max(axis=1, initial=0.0)
     away = np.where(np.isfinite(away), away, 0.0)
-    enough = SAME * float(np.abs(y).max(initial=0.0))
+    enough = _SAME * float(np.abs(y).max(initial=0.0))
     first = 0 if start.size > 1 or away[0] > enough else int(away.argmax())
     found = next((row for row in (first, int(away.argmax())) if away[row] > enough), None)
     return start if found is None else np.asarray(others[found])
@@ -126,7 +126,7 @@ def _calm(section: Section, truth: Truth, loss: Loss, asked: Asked, ends: tuple[
     start, elsewhere = ends
     way = [start + share * (elsewhere - start) for share in WAY]
     if start.size == 1:
-        way += [np.array([asked.start + share * (asked.stop - asked.start)]) for share in PLACES]
+        way += [np.array([asked.start + share * (asked.stop - asked.start)]) for share in _PLACES]
     y = truth.outputs(start[None])[0]
     least, many = NO_LONGER * float(np.linalg.norm(loss.residual(y))), y.size
     steepest = max(size for each in way for size in (_steepness(truth, each), *_returned(section, loss, each, least)))
@@ -134,7 +134,7 @@ def _calm(section: Section, truth: Truth, loss: Loss, asked: Asked, ends: tuple[
         return CALM * many
     most = CALM * many / steepest**2
     decade = 10.0 ** math.floor(math.log10(most))
-    return float(f"{next(each for each in NUMBERS if each * decade <= most * (1 + SAME)) * decade:.2g}")
+    return float(f"{next(each for each in _NUMBERS if each * decade <= most * (1 + _SAME)) * decade:.2g}")
 
 
 def _steepness(truth: Truth, position: Array) -> float:

@@ -12,7 +12,7 @@ from .optimizer import Run
 from .outcome import REACHED, Ending, ending
 
 # Two descents are one where they are nowhere farther apart than this share of the way.
-SAME = 1e-6
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _fate(found: Descent, run: Run, moving: Moving, end: Ending) -> str:
 
 def _change(run: Run, step: int = -1) -> str:
     first, last = float(run.losses[0]), float(run.losses[step])
-    if abs(last - first) <= SAME * abs(first):
+    if abs(last - first) <= _SAME * abs(first):
         return f"the loss stays {number(first)}"
     return f"the loss {'falls' if last < first else 'grows'} from {apart(first, last)} to {apart(last, first)}"
 
@@ -136,7 +136,7 @@ def _together(found: Descent) -> bool:
         return False
     away = np.abs(one.positions - one.positions[0])
     way = float(away.max(initial=0.0, where=np.isfinite(away)))
-    return bool(np.allclose(one.positions, other.positions, rtol=SAME, atol=SAME * way, equal_nan=True))
+    return bool(np.allclose(one.positions, other.positions, rtol=_SAME, atol=_SAME * way, equal_nan=True))
 
 
 def _unmoved(found: Descent, moving: Moving) -> list[str]:

@@ -16,7 +16,7 @@ from ..differentiation.noise import relative_precision
 from ..differentiation.reference import reference_of
 from .loss import flat, output, placed, seed, size_of
 
-BENT = (Kind.KINK, Kind.JUMP)
+_BENT = (Kind.KINK, Kind.JUMP)
 
 
 def downhill(slopes: Slopes, residual: Array) -> tuple[Array, bool]:
@@ -32,7 +32,7 @@ def downhill(slopes: Slopes, residual: Array) -> tuple[Array, bool]:
     value = slopes.value.reshape(shape)
     # A slope that is mostly doubt says nothing.
     value = np.where((kind == Kind.UNRESOLVED) & ~(slopes.error.reshape(shape) < np.abs(value)), 0.0, value)
-    bent = np.isin(kind, BENT)
+    bent = np.isin(kind, _BENT)
     gradient = _along(value, residual)
     rows = bent.any(axis=1)
     if rows.any():
@@ -50,12 +50,12 @@ def _along(slope: Array, residual: Array) -> Array:
 
 # The points along the range, no round numbers, that tell whether many copies may be asked at once, and how finely
 # forward rounds.
-PROBES = 33
-LEAST_ROUNDING = 2.0**-1074
+_PROBES = 33
+_LEAST_ROUNDING = 2.0**-1074
 # Half units in the last place by which the lanes of a processor may differ, and each value be off.
 LANES = 8.0
 # What seems bent is looked at again with steps so much shorter, so often, and believed with an error of that share.
-NEARER, CLOSER, SURE = 2.0**-9, 3, 1e-3
+NEARER, _CLOSER, _SURE = 2.0**-9, 3, 1e-3
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Truth:
     @classmethod
     def of(cls, section: Section, start: float, stop: float) -> Truth:
         """The truth about a section, as far as it can be seen from ``start`` to ``stop``."""
-        x = section.snap(start + (stop - start) * np.sort(np.arange(PROBES) * GOLDEN % 1))
+        x = section.snap(start + (stop - start) * np.sort(np.arange(_PROBES) * GOLDEN % 1))
         reference = reference_of(arranged(section, x), x)
         try:
             precision = relative_precision(reference.forward, x, reference.forward(x))
@@ -140,12 +140,12 @@ class Truth:
             found = self.outputs(points, step)
             return found.ravel() if found.shape[1] == m else np.full(places.size, np.nan)
 
-        rounding = np.maximum(LANES * self.precision * np.abs(values), LEAST_ROUNDING)
+        rounding = np.maximum(LANES * self.precision * np.abs(values), _LEAST_ROUNDING)
         finite = np.abs(y[np.isfinite(y)])
         visible = float(finite.max(initial=0.0)) / self.span
         with np.errstate(all="ignore"):
             slopes = settle(forward, x, values, widest, rounding, self.precision, visible)
-            for _ in range(CLOSER if self.precision == EPSILON else 0):
+            for _ in range(_CLOSER if self.precision == EPSILON else 0):
                 if (slopes.kind == Kind.SMOOTH).all():
                     break
                 widest = widest * NEARER
@@ -155,7 +155,7 @@ class Truth:
 
 def _surer(slopes: Slopes, closer: Slopes) -> Slopes:
     """The slopes, with those seen from closer where they are smooth there: the kink lay beside, between the steps."""
-    smooth = (closer.kind == Kind.SMOOTH) & (closer.error <= SURE * np.abs(closer.value))
+    smooth = (closer.kind == Kind.SMOOTH) & (closer.error <= _SURE * np.abs(closer.value))
     better = (slopes.kind != Kind.SMOOTH) & (smooth | ((closer.value == 0) & (closer.error == 0)))
     return replace(
         slopes,

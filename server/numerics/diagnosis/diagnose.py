@@ -22,7 +22,7 @@ from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped
 
 # The multiples of slopes less than this share of the largest say little.
-STEEP = 0.1
+_STEEP = 0.1
 # From the simplest to the most contrived: the first that fits is told.
 STORIES: tuple[Callable[[Evidence], Story | None], ...] = (
     not_finite,
@@ -41,7 +41,7 @@ STORIES: tuple[Callable[[Evidence], Story | None], ...] = (
     in_part,
 )
 # Stories of how grad_output is treated, beside which there may be another of what is returned for it.
-BESIDE = ("layout", "written to", "does not add")
+_BESIDE = ("layout", "written to", "does not add")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def explained(section: Section, evaluation: Evaluation, verdict: Verdict) -> Exp
         return None
     with np.errstate(all="ignore"):
         story = nonlinear(section, evaluation, verdict)
-        if story is None or story[0] in BESIDE:
+        if story is None or story[0] in _BESIDE:
             other = _of_slopes(section, evaluation, verdict)
             story = _both(story, other) if story and other else story or other
     return Explanation(*story) if story else None
@@ -105,7 +105,7 @@ def _unexplained(seen: Evidence) -> Story:
             "unexplained",
             f"{said}. {seen.owner} is flat; backward returns {_span(seen.returned[seen.wrong])} times grad_output.",
         )
-    steep = seen.wrong & (np.abs(seen.slope) >= STEEP * largest(seen.slope[seen.judged])) & seen.moving
+    steep = seen.wrong & (np.abs(seen.slope) >= _STEEP * largest(seen.slope[seen.judged])) & seen.moving
     if not np.isfinite(seen.returned[steep]).any():
         return "unexplained", f"{said}."
     share = _span((seen.returned / seen.slope)[steep])

@@ -29,12 +29,12 @@ SURE = 0.9
 # Sure is what is known better than to this share of the slopes the story calls for.
 WIDE = 0.1
 # Forward is known to be flat where its slope is known to be less than this share of what backward returned.
-FLAT = 1e-3
-NOTHING = 4096 * torch.finfo(torch.float64).eps
+_FLAT = 1e-3
+_NOTHING = 4096 * torch.finfo(torch.float64).eps
 # Values that scatter by more than this share are not typical of one another.
 SCATTER = 0.1
 # The last places that a product of grad_output may lose.
-ROUNDING = 2.0
+_ROUNDING = 2.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Evidence:
     @cached_property
     def flat(self) -> Mask:
         """Where the function is known not to move, along more than a single row."""
-        known = self.band <= FLAT * largest(self.returned[self.judged])
+        known = self.band <= _FLAT * largest(self.returned[self.judged])
         flat: Mask = self.judged & ~self.kink & known & (np.abs(self.slope) <= self._nothing)
         rows = np.flatnonzero(self.judged & ~self.kink)
         beside = np.pad(flat[rows], 1)
@@ -82,7 +82,7 @@ class Evidence:
 
     @cached_property
     def _nothing(self) -> Array:
-        return self.band + NOTHING * _most(self.slope[self.judged])
+        return self.band + _NOTHING * _most(self.slope[self.judged])
 
     @cached_property
     def all_flat(self) -> bool:
@@ -168,7 +168,7 @@ def evidence(section: Section, evaluation: Evaluation, compared: Comparison, cur
         judged=JUDGED[compared.status],
         wrong=compared.status == Status.DIFFERS,
         precision=chosen(1.0, evaluation.dtype).rtol,
-        rounding=ROUNDING * torch.finfo(evaluation.dtype).eps,
+        rounding=_ROUNDING * torch.finfo(evaluation.dtype).eps,
     )
 
 

@@ -17,16 +17,16 @@ from .evidence import Evidence
 
 POWERS = (1, -1, 2, -2)
 # Two factors are one if they differ by less than this share.
-ALIKE = 1e-6
+_ALIKE = 1e-6
 # A value is moved by a share that no other is likely to be: up, or down where that is out of bounds.
-MOVES = (1.1875, 0.8125)
-ROWS = 5
+_MOVES = (1.1875, 0.8125)
+_ROWS = 5
 # In a tensor larger than this no element is looked for.
-FEW = 64
+_FEW = 64
 
 
 @dataclass(frozen=True)
-class Held:
+class _Held:
     """A held value and what it is called, and the section in which it has ``moved``."""
 
     name: str
@@ -37,12 +37,12 @@ class Held:
 
 def held_behind(seen: Evidence, size: float) -> tuple[str, int] | None:
     """The name of a held value, and the power of it that a factor of this ``size`` is whatever the value; or None."""
-    alike = max(ALIKE, seen.precision) * size
+    alike = max(_ALIKE, seen.precision) * size
     for each in _all_held(seen.section):
         powers = [power for power in POWERS if abs(abs(each.value) ** power - size) <= alike]
         factor = _factor(seen, each.section) if powers else None
         for power in powers:
-            if factor is not None and abs(abs(each.moved) ** power - factor) <= max(ALIKE, seen.precision) * factor:
+            if factor is not None and abs(abs(each.moved) ** power - factor) <= max(_ALIKE, seen.precision) * factor:
                 return each.name, power
     return None
 
@@ -50,7 +50,7 @@ def held_behind(seen: Evidence, size: float) -> tuple[str, int] | None:
 def _factor(seen: Evidence, moved: Section) -> float | None:
     """The factor between what backward returns and the slope, in another section."""
     rows = np.flatnonzero(seen.moving)
-    x = seen.x[rows[np.linspace(0, rows.size - 1, ROWS).astype(np.intp)]]
+    x = seen.x[rows[np.linspace(0, rows.size - 1, _ROWS).astype(np.intp)]]
     grad_output = seen.evaluation.grad_output
     try:
         returned = moved.backward(x, grad_output).grad_input
@@ -62,28 +62,28 @@ def _factor(seen: Evidence, moved: Section) -> float | None:
         return None
     factors = np.abs(returned / grad_output / slopes.value)[slopes.kind == Kind.SMOOTH]
     factors = factors[np.isfinite(factors)]
-    alike = factors.size and np.ptp(factors) <= max(ALIKE, seen.precision) * factors.max()
+    alike = factors.size and np.ptp(factors) <= max(_ALIKE, seen.precision) * factors.max()
     return float(np.median(factors)) if alike else None
 
 
-def _all_held(section: Section) -> Iterator[Held]:
+def _all_held(section: Section) -> Iterator[_Held]:
     for name, values in section.inputs:
         shape = next(each.shape for each in section.op.inputs if each.name == name)
-        indices = list(product(*map(range, shape))) if len(values) <= FEW else []
+        indices = list(product(*map(range, shape))) if len(values) <= _FEW else []
         for place, index in enumerate(indices):
             value = values[place]
             if abs(value) in (0, 1) or (name, index) == (section.wrt, section.wrt_index):
                 continue
-            moved = (*values[:place], value * MOVES[0], *values[place + 1 :])
+            moved = (*values[:place], value * _MOVES[0], *values[place + 1 :])
             called = name + (f"[{','.join(map(str, index))}]" if len(values) > 1 else "")
-            yield Held(called, value, value * MOVES[0], replace(section, inputs=_with(section.inputs, name, moved)))
+            yield _Held(called, value, value * _MOVES[0], replace(section, inputs=_with(section.inputs, name, moved)))
     for each in section.op.parameters:
         held = dict(section.parameters)[each.name]
         if each.kind != "float" or abs(float(held)) in (0, 1):
             continue
-        for bigger in [float(held) * m for m in MOVES if each.minimum <= float(held) * m <= each.maximum][:1]:
+        for bigger in [float(held) * m for m in _MOVES if each.minimum <= float(held) * m <= each.maximum][:1]:
             parameters = _with(section.parameters, each.name, bigger)
-            yield Held(each.name, float(held), bigger, replace(section, parameters=parameters))
+            yield _Held(each.name, float(held), bigger, replace(section, parameters=parameters))
 
 
 def _with(pairs: tuple[tuple[str, Any], ...], name: str, value: Any) -> tuple[tuple[str, Any], ...]:

@@ -12,7 +12,7 @@ from ..sentences.places import MOST_PLACES, listed, stretches
 from .evidence import EXCEPTIONS, SURE, Evidence, Story, passes
 from .unused_saved import unused_saved
 
-FEW = 3
+_FEW = 3
 # Without its mask a formula goes on as it was: by a border it changes by no more than this share of its size.
 GOES_ON = 0.1
 
@@ -31,7 +31,7 @@ def mask(seen: Evidence) -> Story | None:
     """Right where forward moves, and not 0 where it is flat."""
     leaks = seen.wrong & seen.flat
     elsewhere = np.count_nonzero(seen.wrong & seen.moving)
-    if not leaks.any() or np.count_nonzero(seen.moving) < FEW or elsewhere > EXCEPTIONS * np.count_nonzero(leaks):
+    if not leaks.any() or np.count_nonzero(seen.moving) < _FEW or elsewhere > EXCEPTIONS * np.count_nonzero(leaks):
         return None
     borders = _borders(seen, leaks)
     leap = np.abs(np.diff(seen.returned[borders])).max(initial=0.0)
@@ -52,7 +52,7 @@ def in_part(seen: Evidence) -> Story | None:
     """Right on part of the axis, and on the rest 0, constant, or some multiple of the slope."""
     right = seen.judged & ~seen.wrong
     runs = stretches(seen.wrong, seen.judged)
-    if len(runs) > MOST_PLACES or np.count_nonzero(right) < FEW:
+    if len(runs) > MOST_PLACES or np.count_nonzero(right) < _FEW:
         return None
     answers: dict[str, Mask] = {}
     for first, last in runs:
@@ -94,7 +94,7 @@ def _answer(seen: Evidence, rows: Mask) -> str | None:
     share, within = seen.typical(returned)
     if (np.abs(returned - share) <= seen.precision * abs(share)).all():
         return passes(figure(share, within))
-    if np.count_nonzero(rows & seen.moving) < max(FEW, SURE * returned.size):
+    if np.count_nonzero(rows & seen.moving) < max(_FEW, SURE * returned.size):
         return None
     factor, within = seen.typical((seen.returned / seen.slope)[rows & seen.moving])
     off = np.abs(seen.returned - factor * seen.slope)[rows]

@@ -21,7 +21,7 @@ from .evidence import JUDGED, Story, times
 from .responses import Asked, asked
 
 # The laws, the gravest first, and what breaking them makes of backward.
-KINDS: dict[Law, str] = {
+_KINDS: dict[Law, str] = {
     "repeats": "random",
     "zero": "added term",
     "odd": "sign of grad_output",
@@ -31,18 +31,18 @@ KINDS: dict[Law, str] = {
     "adds": "does not add",
 }
 # Those of which more can be told than their finding says.
-TOLD: tuple[Law, ...] = ("zero", "odd", "scales")
+_TOLD: tuple[Law, ...] = ("zero", "odd", "scales")
 # A power is known to so much.
-STEADY = 1e-3
+_STEADY = 1e-3
 
 
 def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Story | None:
     """The story of the law of linearity that backward breaks, None if it breaks none."""
     linearity, wrt = evaluation.linearity, names_of(section).wrt
-    broken = [finding for finding in map(linearity.at, KINDS) if finding]
+    broken = [finding for finding in map(linearity.at, _KINDS) if finding]
     if not broken:
         return None
-    if linearity.breaks(*TOLD) and not linearity.breaks("repeats"):
+    if linearity.breaks(*_TOLD) and not linearity.breaks("repeats"):
         at = JUDGED[verdict.forward.status]
         try:
             answers = asked(section, evaluation, at if at.any() else np.ones_like(at))
@@ -52,7 +52,7 @@ def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Sto
         for tell in (_forgotten, _added, _sign, _scale):
             if story := tell(answers):
                 return story
-    return KINDS[broken[0].law], sentence(broken[0], wrt)
+    return _KINDS[broken[0].law], sentence(broken[0], wrt)
 
 
 def _forgotten(to: Asked) -> Story | None:
@@ -169,7 +169,7 @@ def _power(to: Asked) -> float | None:
         return None
     steps = np.log(np.abs([to.larger / to.plain, to.plain / to.smaller]))[:, some] / math.log(to.factor)
     power = round(2 * float(steps.mean())) / 2
-    return power if np.abs(steps - power).max() < STEADY and power != 1 else None
+    return power if np.abs(steps - power).max() < _STEADY and power != 1 else None
 
 
 def _bound(to: Asked, some: Mask) -> str:

@@ -12,23 +12,23 @@ from ..tolerance import PLACES
 from .evidence import Evidence, Story
 
 # A sum is told from so many rows, and next to where the addition is 0 it is not divided by.
-ENOUGH = 8
-ZERO = 1e-3
+_ENOUGH = 8
+_ZERO = 1e-3
 # A number this many powers of two smaller still has all its bits where numbers are rounded as they are computed.
-SMALL_BITS = 4
+_SMALL_BITS = 4
 # Rounding has no memory: from one row to the next it changes by about as much as it is.
-ROUGH = 0.5
+_ROUGH = 0.5
 # A few operations in float32 lose so many last places.
-ROUNDED = 16
+_ROUNDED = 16
 
 
 def added(seen: Evidence) -> Story | None:
     """The slope, plus a constant or a multiple of x or y, times ``grad_output``."""
-    if np.count_nonzero(seen.judged & ~seen.kink) < ENOUGH:
+    if np.count_nonzero(seen.judged & ~seen.kink) < _ENOUGH:
         return None
     more = seen.returned - seen.slope
     for called, unit in (("", np.ones_like(seen.x)), (seen.wrt, seen.x), (seen.of, seen.values)):
-        rows = seen.judged & ~seen.kink & (np.abs(unit) > ZERO * np.nanmax(np.abs(unit[seen.judged])))
+        rows = seen.judged & ~seen.kink & (np.abs(unit) > _ZERO * np.nanmax(np.abs(unit[seen.judged])))
         share, within = seen.typical(more[rows] / unit[rows])
         exceptions = seen.exceptions(1.0, share * unit) if share else None
         if exceptions is None:
@@ -51,7 +51,7 @@ def single(seen: Evidence) -> Story | None:
     with np.errstate(all="ignore"):
         near = returned.astype(np.float32).astype(np.float64)
     off = np.abs(returned - slope)
-    allowed = ROUNDED * torch.finfo(torch.float32).eps * np.abs(slope) + seen.band[seen.judged]
+    allowed = _ROUNDED * torch.finfo(torch.float32).eps * np.abs(slope) + seen.band[seen.judged]
     if (near != returned).any() or (off > allowed).any():
         return None
     worst = float(off.max() / largest(slope))
@@ -89,9 +89,9 @@ def _in_part(seen: Evidence) -> Story | None:
     rows = seen.judged & ~seen.kink
     off, most = (seen.returned - seen.slope)[rows], largest(seen.slope[seen.judged])
     allowed = PLACES[4] * torch.finfo(torch.float32).eps * (np.abs(seen.slope[rows]) + most) + seen.band[rows]
-    if not (seen.wrong & rows).any() or (seen.wrong & seen.kink).any() or off.size < ENOUGH:
+    if not (seen.wrong & rows).any() or (seen.wrong & seen.kink).any() or off.size < _ENOUGH:
         return None
-    if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < ROUGH * np.sqrt(np.mean(off**2)):
+    if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < _ROUGH * np.sqrt(np.mean(off**2)):
         return None
     worst = float(np.abs(off).max() / most)
     return "low precision", (
@@ -103,7 +103,7 @@ def _in_part(seen: Evidence) -> Story | None:
 def _rounded(returned: Array, dtype: torch.dtype, own: float) -> bool:
     """Whether the values, small ones too, are numbers of this ``dtype``: a staircase has fewer bits for those."""
     near = torch.from_numpy(returned).to(dtype).to(torch.float64).numpy()
-    if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < ENOUGH:
+    if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < _ENOUGH:
         return False
-    small = near[np.abs(near) <= largest(near) / 2**SMALL_BITS]
-    return small.size < ENOUGH or mantissa_bits(small) > mantissa_bits(near) - SMALL_BITS
+    small = near[np.abs(near) <= largest(near) / 2**_SMALL_BITS]
+    return small.size < _ENOUGH or mantissa_bits(small) > mantissa_bits(near) - _SMALL_BITS

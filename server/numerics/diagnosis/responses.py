@@ -19,11 +19,11 @@ from ..tolerance import chosen
 
 # How much larger and smaller grad_output is made, by the size of the dtype, and the last places two answers may differ.
 FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}
-PLACES = {8: 64.0, 4: 64.0, 2: 4.0}
+_PLACES = {8: 64.0, 4: 64.0, 2: 4.0}
 # So many points are asked where they share a call, and where each costs one of its own.
-TOGETHER, ALONE = 1024, 12
+_TOGETHER, _ALONE = 1024, 12
 # Values that were computed in the same way, but for the order of vectorised code.
-ALIKE = 1e-2
+_ALIKE = 1e-2
 # grad_output itself is the base if it is neither huge nor tiny.
 MIDDLE = (0.03, 1000.0)
 
@@ -56,7 +56,7 @@ class Asked:
     @cached_property
     def slack(self) -> float:
         """The share of themselves by which two answers may differ."""
-        return PLACES[self.evaluation.dtype.itemsize] * torch.finfo(self.evaluation.dtype).eps
+        return _PLACES[self.evaluation.dtype.itemsize] * torch.finfo(self.evaluation.dtype).eps
 
     @property
     def x(self) -> Array:
@@ -79,7 +79,7 @@ class Asked:
 def asked(section: Section, evaluation: Evaluation, at: Mask) -> Asked:
     """Ask the backward of ``section`` at the rows ``at``, or some of them. Raises ``FunctionFailed``."""
     together = evaluation.structure == "together"
-    rows, most = np.flatnonzero(at), TOGETHER if together else ALONE
+    rows, most = np.flatnonzero(at), _TOGETHER if together else _ALONE
     at = np.zeros_like(at)
     at[rows[np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.intp)]] = True
     x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, FACTOR[evaluation.dtype.itemsize]
@@ -100,6 +100,6 @@ def _as_before(section: Section, evaluation: Evaluation, at: Mask) -> Section:
             values = stacked.forward(evaluation.rows.x[at])
         except FunctionFailed:
             continue
-        if np.allclose(values, evaluation.forward[at], rtol=ALIKE, atol=ALIKE * largest(values), equal_nan=True):
+        if np.allclose(values, evaluation.forward[at], rtol=_ALIKE, atol=_ALIKE * largest(values), equal_nan=True):
             return stacked
     return section

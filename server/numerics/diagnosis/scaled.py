@@ -15,13 +15,13 @@ from .held_values import held_behind
 from .swapped_inputs import swapped
 
 # A factor is told from so many rows where the function moves.
-FEW = 3
-ENOUGH = 8
+_FEW = 3
+_ENOUGH = 8
 # Looked at for a factor first: some rows, and what scatters less than this may be constant.
-ROWS = 64
-STEADY = 1e-2
+_ROWS = 64
+_STEADY = 1e-2
 # Next to the zero of a factor there is nothing to divide by.
-ZERO = 1e-6
+_ZERO = 1e-6
 
 
 def blocked(seen: Evidence) -> Story | None:
@@ -38,7 +38,7 @@ def blocked(seen: Evidence) -> Story | None:
 
 def constant_factor(seen: Evidence) -> Story | None:
     """The slope, times a number."""
-    if np.count_nonzero(seen.moving) < FEW:
+    if np.count_nonzero(seen.moving) < _FEW:
         return None
     steep = seen.moving & (np.abs(seen.slope) >= np.median(np.abs(seen.slope[seen.moving])))
     factor, within = seen.typical(seen.returned[steep] / seen.slope[steep])
@@ -77,9 +77,9 @@ def _plain(value: float, within: float) -> str:
 def factor_of_x(seen: Evidence) -> Story | None:
     """The slope, divided or multiplied by something simple in x and y."""
     rows = np.flatnonzero(seen.moving & (seen.returned != 0) & np.isfinite(seen.returned))
-    if rows.size < ENOUGH:
+    if rows.size < _ENOUGH:
         return None
-    rows = rows[np.linspace(0, rows.size - 1, min(ROWS, rows.size)).astype(np.intp)]
+    rows = rows[np.linspace(0, rows.size - 1, min(_ROWS, rows.size)).astype(np.intp)]
     names, factors = zip(*_factors(seen), strict=True)
     table = np.stack(factors)
     ratio = np.log(np.abs(seen.returned[rows] / seen.slope[rows]))
@@ -124,11 +124,11 @@ def _steady(logarithms: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]
     """Along the last axis, whether most of the values hardly differ."""
     ranked = np.sort(logarithms, axis=-1)
     few = logarithms.shape[-1] // 20
-    return ranked[..., -1 - few] - ranked[..., few] <= STEADY
+    return ranked[..., -1 - few] - ranked[..., few] <= _STEADY
 
 
 def _told(seen: Evidence, called: str, factor: Array, missing: bool) -> Story | None:
-    fair = np.abs(factor) > ZERO * np.nanmax(np.abs(factor[seen.judged]))
+    fair = np.abs(factor) > _ZERO * np.nanmax(np.abs(factor[seen.judged]))
     some = seen.moving & fair
     share = seen.returned[some] / seen.slope[some]
     constant, within = seen.typical(share * factor[some] if missing else share / factor[some])

@@ -10,7 +10,7 @@ from ..sentences.places import MOST_PLACES, stretches
 from .evidence import Evidence, Story, passes
 
 # So many rows make a window, or one flank of a bump.
-FEW = 3
+_FEW = 3
 # Beside a bump there may be lobes of this share of its height.
 LOBES = 0.25
 # Half a unit in the last place is not all that two differences from a peak may lose.
@@ -37,7 +37,7 @@ def window(seen: Evidence) -> Story | None:
     share, within = seen.typical(seen.returned[inside])
     exceptions = seen.exceptions(0.0, np.where(inside, share, 0.0))
     runs = stretches(inside, seen.judged)
-    if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < FEW:
+    if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < _FEW:
         return None
     said = f"{_flat(seen)}, yet backward {passes(figure(share, within))} {seen.where(inside)} and returns 0 elsewhere"
     return "window", f"{said}: a window."
@@ -88,7 +88,7 @@ def _one_peak(share: Array, peak: int, precision: float) -> bool:
     last = int(zeros[zeros > peak].min(initial=share.size)) - 1
     lobe = share[first : last + 1]
     steps, top = np.diff(lobe), peak - first
-    one = bool((steps[:top] >= -waver).all() and (steps[top:] <= waver).all()) and np.unique(lobe).size > 2 * FEW
+    one = bool((steps[:top] >= -waver).all() and (steps[top:] <= waver).all()) and np.unique(lobe).size > 2 * _FEW
     beside = np.abs(np.concatenate((share[:first], share[last + 1 :])))
     falls = max(share[0], share[-1]) < share[peak] * (1 - precision) and 0 < peak < share.size - 1
     return one and bool(falls) and float(beside.max(initial=0.0)) <= LOBES * share[peak]

@@ -16,11 +16,11 @@ from ..differentiation.richardson import extrapolate, tableau
 from .evidence import EXCEPTIONS, SURE, WIDE, Evidence, Story
 
 # Beside the size of the value that is moved, and of 1.
-WIDEST = 2e-3
+_WIDEST = 2e-3
 # Rows that are looked at where they share a call and where each costs one.
-TOGETHER, ALONE = 128, 12
+_TOGETHER, _ALONE = 128, 12
 # Where the other input is swept, beside its value.
-PLACES = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
+_PLACES = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 
 
 def swapped(seen: Evidence) -> Story | None:
@@ -30,7 +30,7 @@ def swapped(seen: Evidence) -> Story | None:
     rows = np.flatnonzero(seen.judged & ~seen.kink & np.isfinite(seen.returned))
     if not others or seen.owner != "forward" or not rows.size:
         return None
-    most = TOGETHER if seen.evaluation.structure == "together" else ALONE
+    most = _TOGETHER if seen.evaluation.structure == "together" else _ALONE
     rows = rows[np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.intp)]
     for other in others:
         try:
@@ -65,7 +65,7 @@ def _returned_for(section: Section, other: str, seen: Evidence) -> bool:
     values, place = dict(section.inputs), _place(section)
     held = values[other][place]
     turned = replace(section, wrt=other, inputs=_with(section, section.wrt, float(np.median(seen.x)) + 0.1))
-    x = turned.snap(held + PLACES * max(1.0, abs(held)))
+    x = turned.snap(held + _PLACES * max(1.0, abs(held)))
     grad_output = seen.evaluation.grad_output
     returned = turned.backward(x, grad_output).grad_input
     if returned is None:
@@ -77,7 +77,7 @@ def _by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Arr
     """The slope of forward with respect to the ``other`` input at every ``x`` of the swept one, and its error bound."""
     reference = arranged(reference_of(section, x, grad_output), x, grad_output)
     held = dict(section.inputs)[other][_place(section)]
-    steps = WIDEST * max(1.0, abs(held)) * LADDER
+    steps = _WIDEST * max(1.0, abs(held)) * LADDER
     above = np.stack([_moved(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])
     below = np.stack([_moved(reference, other, held - step).forward(x) for step in steps.ravel().tolist()])
     gaps = (held + steps) - (held - steps)

@@ -13,7 +13,7 @@ from ...runtime.graph import Graph
 from ...runtime.section import Section
 
 # The points at which it is tried, as shares of all: on both sides of most masks.
-WITNESSES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
+_WITNESSES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
 # NaN alone is fooled by comparisons, a large number alone by those the other way.
 POISONS = (math.nan, 1e6, -1e6)
 
@@ -33,7 +33,7 @@ def tried_saved(section: Section, x: Array) -> tuple[tuple[str, bool | None], ..
     """
     if section.sweeps_parameter or section.order == 2:
         return ()
-    witnesses = x[np.unique((WITNESSES * (x.size - 1)).astype(np.intp))].tolist()
+    witnesses = x[np.unique((_WITNESSES * (x.size - 1)).astype(np.intp))].tolist()
     try:
         names = _saved(Graph.of(section, witnesses[0]))
     except Exception:  # noqa: BLE001 what fails here is shown where the section itself is evaluated

@@ -23,9 +23,9 @@ FINE_WIDEST = 0.2
 # Next to 0 numbers stand so far apart.
 LEAST_ROUNDING = 2.0**-1074
 # Where points stand closer than this share of what is usual, steps are as much shorter and half, down to a least.
-CLOSER, LEAST = 0.4, 1 / 256
+_CLOSER, _LEAST = 0.4, 1 / 256
 # A rise of fewer times the rounding is none.
-HEARD = 32.0
+_HEARD = 32.0
 # How many of its own error bounds a slope may be off before that counts as evidence.
 BOUNDS = 10.0
 
@@ -132,7 +132,7 @@ def _room(x: Array) -> Array:
         return np.ones(x.size)
     room = np.maximum(np.append(gaps, gaps[-1]), np.append(gaps[0], gaps))
     share = room / np.median(room)
-    return np.where(share < CLOSER, np.maximum(share / 2, LEAST), 1.0)
+    return np.where(share < _CLOSER, np.maximum(share / 2, _LEAST), 1.0)
 
 
 def bends(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
@@ -203,12 +203,12 @@ def settle(
     value[edge] = np.where(has_right, right, left)[edge]
     error[edge] = np.where(has_right, right_error, left_error)[edge]
 
-    still = HEARD * rounding + 1e-9 * visible * widest
+    still = _HEARD * rounding + 1e-9 * visible * widest
     jump_right, jump_left = _stays(np.abs(above - y), still), _stays(np.abs(y - below), still)
     jump = jump_left | jump_right
     for quotient, side, run, present in ((to_right, right, ahead, has_right), (to_left, left, behind, has_left)):
         # A rise of some last places stays the same too, however short the step: the lanes of a processor differ so.
-        heard = np.abs(quotient[-1] * run[-1]) > HEARD * precision * np.abs(y)
+        heard = np.abs(quotient[-1] * run[-1]) > _HEARD * precision * np.abs(y)
         vertical = _grows(quotient) & heard & present & ~jump
         side[vertical] = np.copysign(np.inf, quotient[-1][vertical])
         kind[vertical & (kind != Kind.EDGE)] = Kind.KINK

@@ -15,25 +15,25 @@ PLACES = 24
 # How far apart the probed points are, as shares of the visible range, and how many there are on either side.
 NEAR, FAR = 2e-10, 1e-6
 THREE, SIX = 3, 6
-ROOM = 32.0
+_ROOM = 32.0
 # How many less close points there are for each close one.
 ASKED_AGAIN = SIX / THREE
-TINY = 1e-300
-MOST = 0.05
-NEXT = 1
-FEW = 0.5
+_TINY = 1e-300
+_MOST = 0.05
+_NEXT = 1
+_FEW = 0.5
 # So much more noise between the less close points is rounding that the close ones do not show.
 COARSER = 8.0
 # A step of more than this share of the rise, so many times the next largest, is a jump between the points.
-GROSS, LONE = 1e-4, 100.0
+_GROSS, _LONE = 1e-4, 100.0
 # With no more noise than this share of its value forward seems perfect, but may be rounded too coarsely to be heard.
 PERFECT = 64 * EPSILON
 # Steps so small may be rounding beside something that is not small itself.
 ROUNDED = 1e-12
 FLOAT32_BITS = 24
-CROOKED = 1 / math.pi
-SMALL_BITS = 4
-ENOUGH = 4
+_CROOKED = 1 / math.pi
+_SMALL_BITS = 4
+_ENOUGH = 4
 # Beside a pole the steepest percent of the slopes says nothing of the others.
 BUT_THE_STEEPEST = 0.99
 
@@ -48,7 +48,7 @@ def _around(x: Array, gap: float, side: int) -> Array:
     at = _places(x.size)
     room = np.diff(x, prepend=-np.inf, append=np.inf)
     room[room == 0] = np.inf
-    apart = np.minimum(gap, np.minimum(room[:-1], room[1:])[at] / ROOM)
+    apart = np.minimum(gap, np.minimum(room[:-1], room[1:])[at] / _ROOM)
     near = x[at]
     apart = np.maximum(apart, 256 * np.spacing(np.abs(near)))
     steps = np.arange(1, side + 1)
@@ -68,13 +68,13 @@ def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: fl
     are all the same, less close ones tell; where they tell nothing either, the noise is what it is elsewhere. Capped
     at a twentieth of the ``rise`` of the curve.
     """
-    rms = heard(probed, forward(_around(x, FAR * span, SIX)), gross=GROSS * rise)
+    rms = heard(probed, forward(_around(x, FAR * span, SIX)), gross=_GROSS * rise)
     loud = rms > PERFECT * np.abs(probed[:: 2 * THREE])
     elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _steps(probed)
     rms[~loud] = np.maximum(rms[~loud], min(elsewhere, ROUNDED))
-    known = np.log(np.maximum(np.minimum(largest_nearby(rms, NEXT), MOST * rise), TINY))
+    known = np.log(np.maximum(np.minimum(largest_nearby(rms, _NEXT), _MOST * rise), _TINY))
     noise = np.exp(np.interp(np.arange(x.size), _places(x.size), known))
-    return np.where(noise > 2 * TINY, noise, 0.0)
+    return np.where(noise > 2 * _TINY, noise, 0.0)
 
 
 def heard(close: Array, less_close: Array, *, gross: float = math.inf) -> Array:
@@ -94,7 +94,7 @@ def _rms(values: Array, side: int, gross: float) -> Array:
     # Of steps so few that hardly one is seen, half a step is the noise.
     steps = np.abs(np.diff(sides))
     highest = steps.max(axis=(0, 2))
-    few = ((steps > 0).mean(axis=(0, 2)) < FEW) & (highest <= ROUNDED)
+    few = ((steps > 0).mean(axis=(0, 2)) < _FEW) & (highest <= ROUNDED)
     rms = np.where(few, np.maximum(rms, highest / 2), rms)
     rms[~np.isfinite(rms)] = 0.0
     return rms
@@ -104,7 +104,7 @@ def _without_jumps(sides: Array, gross: float) -> Array:
     """The values with those beyond a gross step, the only one on its side, moved back by it."""
     steps = np.diff(sides)
     size = np.sort(np.abs(steps), axis=-1)
-    lone = (size[..., -1] > gross) & (size[..., -1] > LONE * size[..., -2])
+    lone = (size[..., -1] > gross) & (size[..., -1] > _LONE * size[..., -2])
     if not lone.any():
         return sides
     jump = np.where(lone[..., None] & (np.abs(steps) == size[..., -1:]), steps, 0.0)
@@ -116,7 +116,7 @@ def _steps(values: Array) -> float:
     steps = np.abs(np.diff(values))
     moves = steps > 0
     step = float(np.min(steps, initial=np.inf, where=moves))
-    return step if moves.mean() < FEW and step <= ROUNDED else 0.0
+    return step if moves.mean() < _FEW and step <= ROUNDED else 0.0
 
 
 def largest_nearby(values: Array, reach: int) -> Array:
@@ -146,7 +146,7 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
     """
     if not _looks_rounded(y):
         return EPSILON
-    crooked = forward(x + CROOKED * (x[-1] - x[0]) / x.size)
+    crooked = forward(x + _CROOKED * (x[-1] - x[0]) / x.size)
     return math.ldexp(1.0, -mantissa_bits(crooked)) if _looks_rounded(crooked) else EPSILON
 
 
@@ -156,5 +156,5 @@ def _looks_rounded(y: Array) -> bool:
     if not 1 < bits <= FLOAT32_BITS or int(np.count_nonzero(np.diff(y))) <= y.size // 2:
         return False
     magnitude = np.abs(y)
-    small = y[(magnitude > 0) & (magnitude <= np.nanmax(magnitude, initial=0.0, where=np.isfinite(y)) / 2**SMALL_BITS)]
-    return small.size < ENOUGH or mantissa_bits(small) > bits - SMALL_BITS + 1
+    small = y[(magnitude > 0) & (magnitude <= np.nanmax(magnitude, initial=0.0, where=np.isfinite(y)) / 2**_SMALL_BITS)]
+    return small.size < _ENOUGH or mantissa_bits(small) > bits - _SMALL_BITS + 1

@@ -14,9 +14,9 @@ NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 # So many last places beside a node a smooth curve is straight, and what is not is rounding: it changes from each number
 # to the next, or stays for thousands of them. It may grow towards one end of a cell, so that it is heard in so many
 # parts of it; fewer of both where each point is a call.
-NEAR = 1e-4  # of x; in half precision that is none of its numbers
-BESIDE, PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
-BESIDE_ONE_BY_ONE, PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
+_NEAR = 1e-4  # of x; in half precision that is none of its numbers
+_BESIDE, _PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
+BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
 
 
 def quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
@@ -35,8 +35,8 @@ def rounding(section: Section, forward: Forward, left: Array, right: Array, grad
 
     Heard among the numbers next to each ``left`` and ``right``, and next to nodes all over the cell.
     """
-    places, parts = (BESIDE, PARTS) if section.stacked else (BESIDE_ONE_BY_ONE, PARTS_ONE_BY_ONE)
-    steps = np.clip(np.array(places)[:, None] * torch.finfo(section.dtype).eps, -NEAR, NEAR)
+    places, parts = (_BESIDE, _PARTS) if section.stacked else (BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE)
+    steps = np.clip(np.array(places)[:, None] * torch.finfo(section.dtype).eps, -_NEAR, _NEAR)
     straight = steps / (steps**2).sum()
 
     def moves(of: Forward, x: Array) -> Array:

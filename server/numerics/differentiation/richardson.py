@@ -12,9 +12,9 @@ from ...runtime.arrays import Array
 # The next change is guessed to shrink as the last one did. Ten times that guess is taken for the
 # truncation error, and never more than the last change itself.
 SAFETY = 10.0
-TINY = 1e-300
+_TINY = 1e-300
 # A last change counts above so many times the rounding in it, and this share of the two differences.
-HEARD, GROSS = 30.0, 0.2
+_HEARD, _GROSS = 30.0, 0.2
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def extrapolate(
     moved = np.abs(stacked[entries:], out=stacked[entries:])
     change, before = moved[:entries], moved[entries:]
     noise = table.gain @ rounding
-    slowness = change[table.first :] / (before + TINY)
+    slowness = change[table.first :] / (before + _TINY)
     slowness *= SAFETY
     error = change.copy()
     error[table.first :] *= np.minimum(slowness, 1.0, out=slowness)
@@ -110,5 +110,5 @@ def extrapolate(
 def _restless(differences: Array, rounding: Array, falls: float) -> Array:
     """The last change of each column that changes grossly, and no less from step to step; 0 elsewhere."""
     before, last = np.abs(np.diff(differences[-3:], axis=0))
-    least = HEARD * (rounding[-1] + rounding[-2]) + GROSS * np.abs(differences[-2:]).max(axis=0)
+    least = _HEARD * (rounding[-1] + rounding[-2]) + _GROSS * np.abs(differences[-2:]).max(axis=0)
     return np.where((last > least) & (last > falls * before), last, 0.0)

@@ -9,7 +9,7 @@ from .numbers import simplest
 
 # A number that takes more digits than these was not meant as a decimal.
 PLAIN = 6
-NAMED = {
+_NAMED = {
     "π": math.pi,
     "1/π": 1 / math.pi,
     "2π": 2 * math.pi,
@@ -57,4 +57,4 @@ def name(value: float, within: float) -> str:
     """What the constant of this value is called, such as ``ln 2`` or ``1/ln 10``; empty if it is none of renown."""
     if not 0 < within < PRECISE * abs(value):
         return ""
-    return next((called for called, constant in NAMED.items() if abs(value - constant) <= within), "")
+    return next((called for called, constant in _NAMED.items() if abs(value - constant) <= within), "")

@@ -19,9 +19,9 @@ from .cells import Ground, along, steepest
 from .directional import straight
 
 # What is off by more than this and its bound is measured twice before backward is accused.
-LONE_TOLERANCE = 1e-13
+_LONE_TOLERANCE = 1e-13
 # Less than this beside a forward that is 0 and flat comes from a tail that it has lost.
-NOTHING = 1e-30
+_NOTHING = 1e-30
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def judged(
         return Judged(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
     off = np.abs(returned - slopes.value)
     doubted = np.flatnonzero(
-        (slopes.kind == Kind.SMOOTH) & ~(off <= BOUNDS * slopes.error + LONE_TOLERANCE * np.abs(slopes.value))
+        (slopes.kind == Kind.SMOOTH) & ~(off <= BOUNDS * slopes.error + _LONE_TOLERANCE * np.abs(slopes.value))
     )
     if doubted.size:
         by, at = np.tile(ground.copies.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
@@ -95,7 +95,7 @@ def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: flo
     scale = expected + largest(slopes.value) + height
     near = off <= allowed + band
     if not scale.any():  # what is so small that nothing was seen of it is nothing
-        near |= off <= NOTHING
+        near |= off <= _NOTHING
     vague = (band > allowed + WIDE * scale) | (band > WIDE * np.abs(returned)) & (np.abs(returned) > allowed)
     smooth = kind == Kind.SMOOTH
     status = np.full(kind.shape, Status.UNDECIDED, np.int8)

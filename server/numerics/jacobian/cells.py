@@ -27,14 +27,14 @@ from ..differentiation.noise import FAR, NEAR, PERFECT, ROUNDED, SIX, THREE, hea
 from ..differentiation.richardson import extrapolate, tableau
 
 # Noise is probed along so many random lines through all elements of ``wrt``.
-LINES = 2
+_LINES = 2
 # Asked twice, forward answers the same to the last place.
-STEADY = 1e-14
+_STEADY = 1e-14
 # So many values along a line tell how many digits forward carries, so far to either side as a share of the range.
-TELLING, REACH = 24, 0.1
+TELLING, _REACH = 24, 0.1
 
 
-class Map(Protocol):
+class _Map(Protocol):
     """What can be looked at: some outputs as a function of some elements, held at ``here``."""
 
     @property
@@ -59,7 +59,7 @@ class Ground:
     says that forward, asked again, answers the same.
     """
 
-    copies: Map
+    copies: _Map
     span: float
     y: Array
     noise: Array
@@ -67,16 +67,16 @@ class Ground:
     steady: bool = True
 
     @classmethod
-    def plain(cls, copies: Map, span: float, precision: float = EPSILON) -> Ground:
+    def plain(cls, copies: _Map, span: float, precision: float = EPSILON) -> Ground:
         """Where nothing is known but ``precision``, by one forward. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
         return cls(copies, span, y, np.zeros(y.size), precision)
 
     @classmethod
-    def of(cls, copies: Map, span: float) -> Ground:
+    def of(cls, copies: _Map, span: float) -> Ground:
         """Probed, by 121 forwards. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
-        t = span * np.linspace(-REACH, REACH, TELLING)
+        t = span * np.linspace(-_REACH, _REACH, TELLING)
         probes = _probes(copies.here, span)
         with np.errstate(all="ignore"):
             points = np.concatenate((_on_line(copies.here, t), *probes))
@@ -84,7 +84,7 @@ class Ground:
             values, again = copies.willing(points), copies.willing(points)[:TELLING]
             there = values[:TELLING]
             steady = np.array_equal(again, there) or np.allclose(
-                again, there, rtol=STEADY, atol=STEADY * largest(there), equal_nan=True
+                again, there, rtol=_STEADY, atol=_STEADY * largest(there), equal_nan=True
             )
             precision = _precision(copies, t, there)
             noise = _noise(values[TELLING:], y) if precision == EPSILON else np.zeros(y.size)
@@ -139,7 +139,7 @@ def steepest(value: Array, columns: int) -> Array:
     return np.repeat(np.max(size, axis=1, initial=0.0, where=np.isfinite(size)), columns)
 
 
-def along(copies: Map, rows: Indices, columns: Indices, cells: Indices) -> Forward:
+def along(copies: _Map, rows: Indices, columns: Indices, cells: Indices) -> Forward:
     """The outputs in some ``cells`` of these rows and columns, for numbers of the element of each cell's column."""
     which_row, places = np.divmod(cells, columns.size)
     moved, first, which = np.unique(places, return_index=True, return_inverse=True)
@@ -156,15 +156,15 @@ def _probes(here: Array, span: float) -> list[Array]:
     """Points beside ``here`` on random lines, in between which only noise differs: close ones, then less close ones."""
     sides = [np.concatenate((-np.arange(side, 0.0, -1), np.arange(1.0, side + 1))) for side in (THREE, SIX)]
     gaps = [np.maximum(share * span, 256 * np.spacing(np.abs(here))) for share in (NEAR, FAR)]
-    lines = [drawn(here.size, 1 + line) for line in range(LINES)]
+    lines = [drawn(here.size, 1 + line) for line in range(_LINES)]
     return [here + side[:, None] * (gap * line) for side, gap in zip(sides, gaps, strict=True) for line in lines]
 
 
 def _noise(values: Array, y: Array) -> Array:
     """The root mean square noise of every output, from their values at the probes."""
-    close, less_close = np.split(values, [2 * THREE * LINES])
-    places = [each.reshape(LINES, -1, y.size).swapaxes(1, 2).ravel() for each in (close, less_close)]
-    found = heard(*places).reshape(LINES, y.size).max(axis=0)
+    close, less_close = np.split(values, [2 * THREE * _LINES])
+    places = [each.reshape(_LINES, -1, y.size).swapaxes(1, 2).ravel() for each in (close, less_close)]
+    found = heard(*places).reshape(_LINES, y.size).max(axis=0)
     loud = found > PERFECT * np.abs(y)
     # With no more noise than that forward seems perfect, but may be rounded as coarsely as elsewhere.
     return np.where(loud, found, np.maximum(found, min(largest(found[loud]), ROUNDED)))
@@ -175,7 +175,7 @@ def _on_line(here: Array, t: Array) -> Array:
     return here + t[:, None] * drawn(here.size, 0)
 
 
-def _precision(copies: Map, t: Array, values: Array) -> float:
+def _precision(copies: _Map, t: Array, values: Array) -> float:
     """Half a unit in the last place of what forward computes in, told by the output that moves most on that line."""
     most = int(np.nan_to_num(np.ptp(values, axis=0)).argmax())
     return relative_precision(lambda s: copies.willing(_on_line(copies.here, s))[:, most], t, values[:, most])

@@ -20,11 +20,11 @@ from .every_input import Every, numbers
 Link = Literal["arrives", "dropped", "unfounded", "nothing", "unknown"]
 Links = tuple[tuple[Link, ...], ...]
 
-UNKNOWN: Link = "unknown"
+_UNKNOWN: Link = "unknown"
 # Slopes along one line are compared to this share of the largest.
-ALIKE = 1e-6
+_ALIKE = 1e-6
 # Outputs of so many elements in all, and so many seconds at so many calls an input, are enough.
-LARGEST, BUDGET, CALLS = 1 << 18, 1.5, 26
+_LARGEST, _BUDGET, _CALLS = 1 << 18, 1.5, 26
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def influence(section: Section, span: Callable[[str], float], grad_output: float
     fails.
     """
     every = Every(section)
-    if every.size > LARGEST or CALLS * len(section.inputs) * every.seconds > BUDGET:
+    if every.size > _LARGEST or _CALLS * len(section.inputs) * every.seconds > _BUDGET:
         return None
     inputs, outputs = tuple(name for name, _ in section.inputs), section.op.outputs
     moved = [_moved(every, name, span(name)) for name in inputs]
@@ -96,7 +96,7 @@ def _moved(every: Every, name: str, span: float) -> _Moved:
     except FunctionFailed:
         unknown = len(every.weights)
         return _Moved((None,) * unknown, np.full(unknown, np.nan), np.full(unknown, np.nan))
-    least = ALIKE * ALIKE * (largest(found.value) + largest(y) / span)
+    least = _ALIKE * _ALIKE * (largest(found.value) + largest(y) / span)
     seen = np.abs(found.value) > BOUNDS * found.error + least
     kink, sides = found.kind == Kind.KINK, (np.abs(np.stack((found.left, found.right))) > least).sum(axis=0)
     there = np.where(kink, sides == 2, seen | (found.kind == Kind.JUMP))
@@ -117,7 +117,7 @@ def _loss(every: Every, outputs: tuple[str, ...], moved: list[_Moved], grad_outp
         found = _gradients(every, which, grad_output)
     except FunctionFailed as error:
         said = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
-        return Loss(outputs, (tuple(UNKNOWN for _ in moved),) * len(which), (), (), said)
+        return Loss(outputs, (tuple(_UNKNOWN for _ in moved),) * len(which), (), (), said)
     returned = tuple("None" if each is None else "gradient" if bool(each.any()) else "0" for each in found)
     links: Links = tuple(
         tuple(_link(each.moves[output], what == "gradient") for each, what in zip(moved, returned, strict=True))

@@ -8,8 +8,8 @@ from ..sentences.places import listed
 from .dependence import Influence, Loss
 
 # Pairs of tensors that are named.
-FEW = 3
-NONE = (
+_FEW = 3
+_NONE = (
     "For an output that the loss does not use, a Function that calls set_materialize_grads(False) is handed None:"
     " backward has to test for it."
 )
@@ -34,7 +34,7 @@ def others(influence: Influence, of: str, wrt: str) -> str:
                 wrong.append(f"{output} by {name} is {'dropped' if link == 'dropped' else 'wrong'}")
     if not wrong:
         return ""
-    some = [*wrong[:FEW], f"{len(wrong) - FEW} more"] if len(wrong) > FEW else wrong
+    some = [*wrong[:_FEW], f"{len(wrong) - _FEW} more"] if len(wrong) > _FEW else wrong
     return f"Not right for other tensors: {listed(some)}; see below which input reaches which output."
 
 
@@ -51,7 +51,7 @@ def _told(influence: Influence, loss: Loss) -> Iterator[str]:
     if loss.failure:
         yield f"{begins}, backward raised {loss.failure.rstrip('.')}."
         if "NoneType" in loss.failure:
-            yield NONE
+            yield _NONE
         return
     silent = [name for name in loss.outputs if not influence.carries[influence.outputs.index(name)]]
     if len(silent) == len(loss.outputs):

@@ -19,7 +19,7 @@ from .jacobian import Jacobian
 from .sparsity import moves, places
 
 # What is looked for has to be there to this share of the largest slope.
-ALIKE = 1e-6
+_ALIKE = 1e-6
 
 
 def explained(jacobian: Jacobian, span: float) -> str:
@@ -51,7 +51,7 @@ def _factor(jacobian: Jacobian) -> str:
     factor = float(np.median(jacobian.returned[some] / value[some]))
     if not factor or not _alike(jacobian, factor * value):
         return ""
-    said = figure(factor, ALIKE * abs(factor))
+    said = figure(factor, _ALIKE * abs(factor))
     if said == "−1":
         return "backward returns every slope with its sign reversed."
     return f"backward returns {said} times every slope."
@@ -118,4 +118,4 @@ def _alike(jacobian: Jacobian, wanted: Array) -> bool:
     known = _known(jacobian) & np.isfinite(wanted)
     with np.errstate(all="ignore"):
         off = np.abs(jacobian.returned - wanted)[known]
-        return bool(known.any() and (off <= ALIKE * largest(value) + BOUNDS * error[known]).all())
+        return bool(known.any() and (off <= _ALIKE * largest(value) + BOUNDS * error[known]).all())

@@ -14,10 +14,10 @@ from ...runtime.stacked_inputs import Indices
 from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
 from .cells import Ground, drawn, slopes
 
-Ask = Callable[[Array], Array]
+_Ask = Callable[[Array], Array]
 
 # Slopes along a line are compared to this share of what they are made of.
-ALIKE = 1e-6
+_ALIKE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Line:
     ``FunctionFailed``, and of the second those are NaN that the Function refuses.
     """
 
-    asked: Ask
-    asked_willing: Ask
+    asked: _Ask
+    asked_willing: _Ask
 
     @property
     def here(self) -> Array:
@@ -69,9 +69,9 @@ def straight(ground: Ground, rows: Indices, columns: Indices, found: Slopes) -> 
     doubt = np.where(smooth, error * np.abs(share), 0.0).sum(axis=1) + line.error
     off = np.abs(line.value - made.sum(axis=1))
     return (line.kind == Kind.SMOOTH) & (
-        off <= BOUNDS * doubt + ALIKE * (np.abs(made).sum(axis=1) + np.abs(line.value))
+        off <= BOUNDS * doubt + _ALIKE * (np.abs(made).sum(axis=1) + np.abs(line.value))
     )
 
 
-def _beside(ask: Ask, here: Array, direction: Array, points: Array) -> Array:
+def _beside(ask: _Ask, here: Array, direction: Array, points: Array) -> Array:
     return ask(here + points * direction)

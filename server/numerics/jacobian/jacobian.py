@@ -23,9 +23,9 @@ from .symmetric_pairs import shared
 
 # A block has at most so many rows and columns; fewer where a call is so slow that it would take longer than so many
 # seconds, at so many calls for each row and column.
-SIDES = (64, 16, 4, 1)
-BUDGET = 1.5
-FORWARDS, BACKWARDS, PROBES = 12, 2, 121
+_SIDES = (64, 16, 4, 1)
+_BUDGET = 1.5
+FORWARDS, BACKWARDS, _PROBES = 12, 2, 121
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def jacobian(
 
     ground, measured = held_against(reference)
     whole = (rows.count, columns.count) == (rows.total, columns.total)
-    elsewhere = None if whole or failure else scan(surrogate or reference, copies, span, grad_output, BUDGET)
+    elsewhere = None if whole or failure else scan(surrogate or reference, copies, span, grad_output, _BUDGET)
     return Jacobian(
         section=section,
         at=float(copies.here[_flat(section)]),
@@ -127,7 +127,7 @@ def jacobian(
         returned=returned,
         none=found.none,
         together=bool(copies.stacked),
-        slow=side < SIDES[0],
+        slow=side < _SIDES[0],
         steady=ground.steady,
         integer=copies.integer,
         elsewhere=elsewhere,
@@ -197,8 +197,8 @@ def _around(name: str, shape: Index, place: int, side: int) -> Side:
 
 def _side(copies: Copies) -> int:
     calls = FORWARDS + BACKWARDS
-    taken = calls * seconds(copies, BUDGET / (SIDES[0] * calls))
-    return next((each for each in SIDES if each * taken <= BUDGET), SIDES[-1])
+    taken = calls * seconds(copies, _BUDGET / (_SIDES[0] * calls))
+    return next((each for each in _SIDES if each * taken <= _BUDGET), _SIDES[-1])
 
 
 def _returned(copies: Copies, rows: Indices, grad_output: float) -> tuple[Rows, Failure | None]:
@@ -213,7 +213,7 @@ def _returned(copies: Copies, rows: Indices, grad_output: float) -> tuple[Rows, 
 def _ground(copies: Copies, rows: Side, span: float) -> Ground:
     """What is known of the outputs of the block."""
     some = replace(copies, only=(rows.first, rows.first + rows.count))
-    if PROBES * seconds(copies, BUDGET / PROBES) > BUDGET:
+    if _PROBES * seconds(copies, _BUDGET / _PROBES) > _BUDGET:
         return Ground.plain(some, span, max(EPSILON, torch.finfo(copies.section.dtype).eps / 2))
     return Ground.of(some, span)
 

@@ -19,21 +19,21 @@ from .cell_status import judged
 from .cells import Ground, slopes
 
 # No more cells than these are looked over; eight bytes each.
-MOST = 1 << 21
+_MOST = 1 << 21
 # Nor outputs with more elements than these, for which there would be no room to be probed.
-LARGEST = 1 << 14
+_LARGEST = 1 << 14
 # The step of the one difference, as a share of the range.
-STEP = 1e-5
+_STEP = 1e-5
 # Random directions in which the differences are tried: one that misses an error is rare, four of them hardly are.
-DIRECTIONS = 4
+_DIRECTIONS = 4
 # Below this share of the largest slope an error is none.
-LEAST = 1e-7
+_LEAST = 1e-7
 # So many suspects, the worst ones, and the rest of their rows and columns are measured as thoroughly as a block.
 SUSPECTS = 32
 
 
 @dataclass(frozen=True)
-class Worst:
+class _Worst:
     """The cell in which the two are furthest apart."""
 
     row: int
@@ -53,7 +53,7 @@ class Elsewhere:
     judged: int
     differs: int
     more: bool
-    worst: Worst | None
+    worst: _Worst | None
 
 
 def scan(reference: Copies, copies: Copies, span: float, grad_output: float, budget: float) -> Elsewhere | None:
@@ -64,7 +64,7 @@ def scan(reference: Copies, copies: Copies, span: float, grad_output: float, bud
     """
     here, size = copies.here.size, copies.size
     calls = 2 * here + 3 * size
-    if here * size > MOST or size > LARGEST or calls * seconds(copies, budget / calls) > budget:
+    if here * size > _MOST or size > _LARGEST or calls * seconds(copies, budget / calls) > budget:
         return None
     ground = Ground.of(reference, span)
     if not ground.steady or ground.precision != EPSILON:
@@ -76,13 +76,13 @@ def scan(reference: Copies, copies: Copies, span: float, grad_output: float, bud
     if off is None:
         return None
     off /= grad_output
-    least = (chosen(1.0, copies.section.dtype).rtol + LEAST) * largest(off)
+    least = (chosen(1.0, copies.section.dtype).rtol + _LEAST) * largest(off)
     return _confirmed(ground, copies, grad_output, off, _off(ground, off) + least)
 
 
 def differences(ground: Ground, some: Indices) -> Array:
     """The slopes of all outputs by ``some`` elements of ``wrt`` (elements × outputs), by one difference each."""
-    here, step = ground.copies.here, STEP * ground.span
+    here, step = ground.copies.here, _STEP * ground.span
     points, place = np.empty((2 * some.size, here.size)), np.arange(some.size)
     points[:] = here
     above, below = here[some] + step, here[some] - step
@@ -107,8 +107,8 @@ def _off(ground: Ground, returned: Array) -> Array:
     The bound is measured, not assumed: the differences, summed up along random directions, against the slope in that
     direction by a whole ladder.
     """
-    directions = np.random.default_rng(3).standard_normal((ground.copies.here.size, DIRECTIONS))
-    summed = np.zeros((returned.shape[0], DIRECTIONS))
+    directions = np.random.default_rng(3).standard_normal((ground.copies.here.size, _DIRECTIONS))
+    summed = np.zeros((returned.shape[0], _DIRECTIONS))
     for some in batches(ground):
         slope = differences(ground, some)
         summed += slope.T @ directions[some]
@@ -125,8 +125,8 @@ def _along(ground: Ground, directions: Array) -> Array:
     above, below = ground.copies.willing(points).reshape(2, LEVELS, -1)
     rounding = np.maximum(2 * EPSILON * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
     value, error, _ = extrapolate((above - below) / (2 * steps), rounding / (2 * steps), tableau(LEVELS, RATIO, 2))
-    value[~(error <= LEAST * largest(value))] = np.nan
-    return value.reshape(DIRECTIONS, -1).T
+    value[~(error <= _LEAST * largest(value))] = np.nan
+    return value.reshape(_DIRECTIONS, -1).T
 
 
 def _confirmed(ground: Ground, copies: Copies, grad_output: float, off: Array, allowed: Array) -> Elsewhere:
@@ -152,7 +152,7 @@ def _confirmed(ground: Ground, copies: Copies, grad_output: float, off: Array, a
 
 def _again(
     ground: Ground, copies: Copies, rows: Indices, columns: Indices, grad_output: float
-) -> tuple[int, Worst | None] | None:
+) -> tuple[int, _Worst | None] | None:
     gradients = copies.rows(rows, grad_output).gradients
     if gradients is None:
         return None
@@ -165,4 +165,4 @@ def _again(
     cell = int(far.argmax())
     row, column = divmod(cell, columns.size)
     numerical = float(found.slopes.value[cell])
-    return int(differs.sum()), Worst(int(rows[row]), int(columns[column]), numerical, float(returned[cell]))
+    return int(differs.sum()), _Worst(int(rows[row]), int(columns[column]), numerical, float(returned[cell]))

@@ -10,9 +10,9 @@ from ..differentiation.finite_differences import Kind
 from .jacobian import Jacobian, Side
 
 # Below this share of the largest slope, or within so many of its error bounds, a slope counts as none.
-NOTHING, BOUNDS = 1e-9, 10.0
+_NOTHING, _BOUNDS = 1e-9, 10.0
 
-SAID = {
+_SAID = {
     "zero": "No output moves with any input here.",
     "diagonal": "It is diagonal: every output depends on its own input alone.",
     "rows": "Every row of {of} depends on its own row of {wrt} alone.",
@@ -46,7 +46,7 @@ def told(jacobian: Jacobian) -> str:
     if word == "sparse":
         there = moves(jacobian)
         return f"{np.count_nonzero(there)} of {there.size} cells are not 0."
-    said = SAID.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.columns.name)
+    said = _SAID.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.columns.name)
     return said if jacobian.whole else said.replace("It is", "This block is").replace("Every", "In this block every")
 
 
@@ -55,9 +55,9 @@ def moves(jacobian: Jacobian) -> Mask:
     slopes = jacobian.numerical.slopes
     size = np.abs(slopes.value)
     most = np.max(size, initial=0.0, where=np.isfinite(size))
-    still = size <= np.maximum(NOTHING * most, BOUNDS * slopes.error)
+    still = size <= np.maximum(_NOTHING * most, _BOUNDS * slopes.error)
     sides = np.maximum(np.abs(slopes.left), np.abs(slopes.right))
-    still = np.where(slopes.kind == Kind.KINK, sides <= NOTHING * most, still)
+    still = np.where(slopes.kind == Kind.KINK, sides <= _NOTHING * most, still)
     return ~still.reshape(jacobian.shape)
 
 

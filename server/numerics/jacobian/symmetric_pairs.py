@@ -14,10 +14,10 @@ from ..differentiation.finite_differences import BOUNDS, Kind
 from ..status import Status
 from .cell_status import Judged
 
-Indices = NDArray[np.intp]
+_Indices = NDArray[np.intp]
 
 
-def shared(section: Section, columns: Indices, returned: Array, judged: Judged) -> Judged:
+def shared(section: Section, columns: _Indices, returned: Array, judged: Judged) -> Judged:
     """The same, but accused cells agree where backward shares between two columns what forward has in one of them.
 
     ``columns`` are elements of the input that is swept; ``returned`` has one number for each cell, row by row.
@@ -38,7 +38,7 @@ def shared(section: Section, columns: Indices, returned: Array, judged: Judged) 
     return replace(judged, status=cells.ravel())
 
 
-def _partners(section: Section, columns: Indices) -> Indices:
+def _partners(section: Section, columns: _Indices) -> _Indices:
     """Among the columns, that of the element across the diagonal; −1 where there is none."""
     shape, place = shape_of(section), {int(each): row for row, each in enumerate(columns)}
     partner = np.full(columns.size, -1)

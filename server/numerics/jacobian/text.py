@@ -16,8 +16,8 @@ from .jacobian import Jacobian, Side
 from .scan import Elsewhere
 from .sparsity import told
 
-RIGHT = (Status.AGREES, Status.SUBGRADIENT)
-NAMES = {
+_RIGHT = (Status.AGREES, Status.SUBGRADIENT)
+_NAMES = {
     Kind.KINK: ("kink", "kinks"),
     Kind.JUMP: ("jump", "jumps"),
     Kind.EDGE: ("cell at the edge of the domain", "cells at the edge of the domain"),
@@ -87,7 +87,7 @@ def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
     apart_ = int(jacobian.numerical.where(Status.DIFFERS).sum())
     cells = jacobian.numerical.status.size
     if not apart_:
-        yield _agrees(jacobian, int(jacobian.numerical.where(*RIGHT).sum()))
+        yield _agrees(jacobian, int(jacobian.numerical.where(*_RIGHT).sum()))
         return
     yield f"backward differs from forward's differences {_of(apart_, cells, jacobian)}{_most(jacobian)}."
     off = int(jacobian.meant.where(Status.DIFFERS).sum()) if jacobian.meant else cells
@@ -144,7 +144,7 @@ def _most(jacobian: Jacobian) -> str:
 def _open(jacobian: Jacobian) -> Iterator[str]:
     """The cells in which differences have no single number to show."""
     kinds = jacobian.numerical.slopes.kind
-    found = [(int((kinds == kind).sum()), names) for kind, names in NAMES.items()]
+    found = [(int((kinds == kind).sum()), names) for kind, names in _NAMES.items()]
     vague = int((jacobian.numerical.where(Status.UNDECIDED) & np.isin(kinds, (Kind.SMOOTH, Kind.UNRESOLVED))).sum())
     parts = [f"{count} {names[count > 1]}" for count, names in found if count]
     if vague and jacobian.steady and jacobian.returned is not None:

@@ -19,15 +19,15 @@ from .violation import Finding, Law
 G = TypeVar("G")
 
 # Turning the sign rounds nothing: a linear backward keeps to it, and to its own answer, in the last places.
-LAST_PLACES = {8: 16.0, 4: 16.0, 2: 4.0}
+_LAST_PLACES = {8: 16.0, 4: 16.0, 2: 4.0}
 # A sum is rounded …
 SUMS = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
 # … and a grad_output of another size, or that lies otherwise in memory, may take another path through a kernel.
 ROUNDED = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
 # So near to the largest number of the dtype, what is meant to be larger may overflow on the way.
-ROOM = 16.0
+_ROOM = 16.0
 # What is off by so nearly the most is off by the most.
-TIE = 0.999
+_TIE = 0.999
 
 
 @dataclass(frozen=True)
@@ -89,17 +89,17 @@ class Trial(Generic[G]):
     def _off(self, found: Array, question: Question[G]) -> NDArray[np.bool_]:
         """Where ``found`` is not the answer, but for rounding, underflow, and the overflow of a larger number."""
         info, known, factor = torch.finfo(self.dtype), question.known, question.factor
-        allowed = max(question.rounding, LAST_PLACES[self.dtype.itemsize] * info.eps)
+        allowed = max(question.rounding, _LAST_PLACES[self.dtype.itemsize] * info.eps)
         size, times = np.abs(known), np.abs(factor)
         slack = allowed * (size + largest(known)) + torch.finfo(self.inside).tiny / times
-        off = (size * times < info.max / ROOM) & ~(np.abs(found / factor - known) <= slack)
+        off = (size * times < info.max / _ROOM) & ~(np.abs(found / factor - known) <= slack)
         return off & (np.isfinite(found) | (times <= 1))
 
 
 def _worst(far: Array, off: NDArray[np.bool_]) -> int:
     """The row that is furthest off; of those that are equally so, the one in the middle."""
     far = np.where(off, np.where(np.isfinite(far), far, np.inf), -1.0)
-    ties = np.flatnonzero(far >= TIE * far.max())
+    ties = np.flatnonzero(far >= _TIE * far.max())
     return int(ties[ties.size // 2])
 
 

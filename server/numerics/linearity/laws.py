@@ -22,8 +22,8 @@ from .violation import Finding, Law, sentence
 
 __all__ = ["Finding", "Law", "Linearity", "examine", "sentence"]
 # So many points are examined where each needs a call of its own, and so many numbers in one call.
-ALONE = 12
-NUMBERS = 1 << 15
+_ALONE = 12
+_NUMBERS = 1 << 15
 # Where numbers underflow or are rounded on the way, a linear backward may seem to break these.
 ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")
 
@@ -134,7 +134,7 @@ def _base(section: Section, grad_output: float) -> float:
 
 def _some(section: Section, count: int) -> slice | NDArray[np.intp]:
     """All points, or as many of them, evenly spread, as are examined."""
-    most = max(ALONE, NUMBERS // section.copy_size) if section.stacked else ALONE
+    most = max(_ALONE, _NUMBERS // section.copy_size) if section.stacked else _ALONE
     return slice(None) if count <= most else np.linspace(0, count - 1, most).astype(np.intp)
 
 

@@ -19,16 +19,16 @@ from ..differentiation.noise import mantissa_bits
 from .check import ROUNDED, SUMS, Question, Trial, touched
 from .violation import Finding
 
-Ask = Trial[float | Array]
+_Ask = Trial[float | Array]
 
 # How many powers of two larger and smaller all grad_outputs are made, and the random one at each point …
-FAR, NEAR = 20, 10
+_FAR, _NEAR = 20, 10
 # … but for half precision, which holds no more.
 FAR_IN_HALF, NEAR_IN_HALF = 5, 3
 # Random numbers are drawn from so many powers of two on either side of 1.
-SPREAD = 3.0
+_SPREAD = 3.0
 # Shorter dtypes, and the bits of their numbers.
-SHORTER = ((11, torch.float16), (24, torch.float32))
+_SHORTER = ((11, torch.float16), (24, torch.float32))
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class _Known:
 class _Laid:
     """What asks a backward with a grad_output of ``equal`` numbers, or of ``any``, that lies in memory like this."""
 
-    trial: Ask
+    trial: _Ask
     equal: Layout
     any: Layout
 
@@ -64,7 +64,7 @@ def at_each_point(
         return np.zeros(x.shape) if found is None else found
 
     of_base = ask(base, dense) if of_base is None else of_base
-    trial: Ask = Trial(ask, x, section.dtype, section.dtype)
+    trial: _Ask = Trial(ask, x, section.dtype, section.dtype)
     yield trial.broken("repeats", Question(base, base, of_base, layout=watched))
     yield (written := touched(watched, x, base))
     yield trial.broken("zero", Question(0.0, 0.0, 0 * of_base))
@@ -81,7 +81,7 @@ def at_each_point(
     yield from _signs_and_sums(trial, known, _laid(section, trial) if elementwise and not written else None)
 
 
-def _sizes(trial: Ask, known: _Known, exponents: Array) -> Iterator[Finding | None]:
+def _sizes(trial: _Ask, known: _Known, exponents: Array) -> Iterator[Finding | None]:
     """Larger grad_outputs, and each point's own times another number."""
     far, near = _reach(trial)
     sums, large, powers = SUMS[trial.inside.itemsize], 2.0**far, 2.0 ** np.round(near * exponents)
@@ -91,7 +91,7 @@ def _sizes(trial: Ask, known: _Known, exponents: Array) -> Iterator[Finding | No
         yield replace(finding, law="mixes") if _mixes(trial, known, mixed) else finding
 
 
-def _mixes(trial: Ask, known: _Known, given: Array) -> bool:
+def _mixes(trial: _Ask, known: _Known, given: Array) -> bool:
     """Whether what is returned for every other point moves with the ``given`` grad_output of the points between."""
     try:
         answer = trial.ask(given, dense)
@@ -104,7 +104,7 @@ def _mixes(trial: Ask, known: _Known, given: Array) -> bool:
     )
 
 
-def _signs_and_sums(trial: Ask, known: _Known, laid: _Laid | None) -> Iterator[Finding | None]:
+def _signs_and_sums(trial: _Ask, known: _Known, laid: _Laid | None) -> Iterator[Finding | None]:
     """Negative grad_outputs, smaller ones and sums, of an elementwise Function in other layouts of memory too.
 
     One question is for several laws: only where it is not answered as all call for are they asked one by one.
@@ -126,7 +126,7 @@ def _signs_and_sums(trial: Ask, known: _Known, laid: _Laid | None) -> Iterator[F
         yield from _layouts(trial, known, laid)
 
 
-def _layouts(trial: Ask, known: _Known, laid: _Laid) -> Iterator[Finding | None]:
+def _layouts(trial: _Ask, known: _Known, laid: _Laid) -> Iterator[Finding | None]:
     """The same grad_output in other layouts of memory; not on a sheet if the Function does not take one."""
     places, count = ROUNDED[trial.inside.itemsize], laid.trial.x.size
     if not laid.trial.keeps(Question(known.random[:count], math.nan, known.of_random[:count], 1.0, places)):
@@ -136,26 +136,26 @@ def _layouts(trial: Ask, known: _Known, laid: _Laid) -> Iterator[Finding | None]
     yield laid.trial.broken("layout", Question(random, random, known.of_random[:count], 1.0, places, laid.any))
 
 
-def _laid(section: Section, trial: Ask) -> _Laid:
+def _laid(section: Section, trial: _Ask) -> _Laid:
     if section.copy_size > 1 or trial.x.size < 4:
         return _Laid(trial, expanded, strided)
     sheet = replace(trial, ask=on_a_sheet(section, trial.x), x=trial.x[: even(trial.x.size)])
     return _Laid(sheet, expanded, transposed)
 
 
-def _reach(trial: Ask) -> tuple[int, int]:
-    return (FAR_IN_HALF, NEAR_IN_HALF) if trial.inside == torch.float16 else (FAR, NEAR)
+def _reach(trial: _Ask) -> tuple[int, int]:
+    return (FAR_IN_HALF, NEAR_IN_HALF) if trial.inside == torch.float16 else (_FAR, _NEAR)
 
 
 def _inside(dtype: torch.dtype, answer: Array) -> torch.dtype:
     """The dtype that backward computes in: a shorter one than asked for if all its answers are so short."""
     bits = mantissa_bits(answer) if dtype.itemsize > 2 else 0
-    return next((short for most, short in SHORTER if 1 < bits <= most), dtype)
+    return next((short for most, short in _SHORTER if 1 < bits <= most), dtype)
 
 
 @lru_cache(maxsize=16)
 def _drawn(count: int) -> tuple[Array, Array]:
     """A random number of either sign, and one from −1 to 1, for every point; always the same ones."""
     random = np.random.default_rng(count)
-    size = 2 ** random.uniform(-SPREAD, SPREAD, count)
+    size = 2 ** random.uniform(-_SPREAD, _SPREAD, count)
     return size * random.choice((-1.0, 1.0), count), random.uniform(-1.0, 1.0, count)

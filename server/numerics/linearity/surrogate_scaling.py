@@ -15,9 +15,9 @@ from ...runtime.section import Section
 from .laws import Linearity
 
 # Both are asked for grad_outputs so many times smaller and larger, of either sign.
-SIZES = (2.0**-8, -(2.0**-8), -1.0, 2.0**8, -(2.0**8))
+_SIZES = (2.0**-8, -(2.0**-8), -1.0, 2.0**8, -(2.0**8))
 # The surrogate is differentiated in double precision, backward may have been asked in half.
-ROUNDED = 1e-2
+_ROUNDED = 1e-2
 
 
 def foretold(section: Section, x: Array, grad_output: float, linearity: Linearity) -> bool:
@@ -29,7 +29,7 @@ def foretold(section: Section, x: Array, grad_output: float, linearity: Linearit
         return False
     at = x[(WITNESSES * x.size).astype(np.intp)]
     try:
-        return all(_as_meant(section, at, size * grad_output) for size in SIZES)
+        return all(_as_meant(section, at, size * grad_output) for size in _SIZES)
     except FunctionFailed:
         return False
 
@@ -42,4 +42,4 @@ def _as_meant(section: Section, x: Array, grad_output: float) -> bool:
     returned = section.backward(x, grad_output)
     if returned.grad_input is None or meant.grad_input is None:
         return False
-    return np.allclose(returned.grad_input, meant.grad_input, rtol=ROUNDED, atol=0.0)
+    return np.allclose(returned.grad_input, meant.grad_input, rtol=_ROUNDED, atol=0.0)

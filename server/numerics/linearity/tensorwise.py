@@ -16,11 +16,11 @@ from ...runtime.vjp import Layout, Watched, dense, expanded, strided, transposed
 from .check import ROUNDED, SUMS, Question, Trial, touched
 from .violation import Finding
 
-Given = Callable[[torch.Tensor], torch.Tensor]
+_Given = Callable[[torch.Tensor], torch.Tensor]
 
 # A Function that is looked at one number at a time is given so many at once: it is meant for tensors.
 SEVERAL = 7
-LARGER = 32.0
+_LARGER = 32.0
 
 
 def over_all(section: Section, x: Array, base: float, several: bool) -> Iterator[Finding | None]:
@@ -40,7 +40,7 @@ def over_all(section: Section, x: Array, base: float, several: bool) -> Iterator
     if known is None:
         return
 
-    def ask(given: Given, layout: Layout) -> Array:
+    def ask(given: _Given, layout: Layout) -> Array:
         found = cut.vjp(t, lambda out: layout(given(out)))
         return np.zeros(known.shape) if found is None else found
 
@@ -50,7 +50,7 @@ def over_all(section: Section, x: Array, base: float, several: bool) -> Iterator
     yield (written := touched(watched, place, math.nan))
     yield trial.broken("odd", Question(_times(-1.0, one), math.nan, known, -1.0))
     places, sums = ROUNDED[section.dtype.itemsize], SUMS[section.dtype.itemsize]
-    yield trial.broken("scales", Question(_times(LARGER, one), math.nan, known, LARGER, sums))
+    yield trial.broken("scales", Question(_times(_LARGER, one), math.nan, known, _LARGER, sums))
     both = known + ask(other, dense)
     yield trial.broken("adds", Question(lambda out: one(out) + other(out), math.nan, both, 1.0, sums))
     if not written:
@@ -59,7 +59,7 @@ def over_all(section: Section, x: Array, base: float, several: bool) -> Iterator
         yield trial.broken("layout", Question(equal, base, ask(equal, dense), 1.0, places, expanded))
 
 
-def _random(seed: int, base: float) -> Given:
+def _random(seed: int, base: float) -> _Given:
     def given(out: torch.Tensor) -> torch.Tensor:
         numbers = base * np.random.default_rng(seed).standard_normal(tuple(out.shape))
         return torch.as_tensor(numbers).to(out.device, out.dtype)
@@ -67,9 +67,9 @@ def _random(seed: int, base: float) -> Given:
     return given
 
 
-def _equal(base: float) -> Given:
+def _equal(base: float) -> _Given:
     return lambda out: torch.full(out.shape, base, dtype=out.dtype, device=out.device)
 
 
-def _times(factor: float, given: Given) -> Given:
+def _times(factor: float, given: _Given) -> _Given:
     return lambda out: factor * given(out)

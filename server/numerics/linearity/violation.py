@@ -11,8 +11,8 @@ from ..formatting.numbers import apart, number
 Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout"]
 
 # What falls so far short is cut off, and not only rounded.
-SHORT = 0.5
-LAYOUTS = {
+_SHORT = 0.5
+_LAYOUTS = {
     "expanded": "one number stands for all of it, as behind y.sum()",
     "strided": "it is every other number of a longer tensor, as a slice or a column is",
     "transposed": "its columns come before its rows, as behind y.T",
@@ -56,7 +56,7 @@ def sentence(finding: Finding, wrt: str = "") -> str:
 def _what(finding: Finding) -> str:
     """What backward does to grad_output."""
     if finding.law == "layout":
-        return f"backward takes for granted how grad_output lies in memory. Where {LAYOUTS[finding.layout]}"
+        return f"backward takes for granted how grad_output lies in memory. Where {_LAYOUTS[finding.layout]}"
     if finding.law == "scales" and not finding.message:
         return _scales(finding)
     return {
@@ -74,7 +74,7 @@ def _what(finding: Finding) -> str:
 def _scales(finding: Finding) -> str:
     if finding.returned == 0:
         return "backward drops a small grad_output"
-    if abs(finding.returned) < SHORT * abs(finding.expected):
+    if abs(finding.returned) < _SHORT * abs(finding.expected):
         return "backward clips or normalises grad_output"
     return "What backward returns is not in proportion to grad_output"
 

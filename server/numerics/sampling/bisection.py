@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array
 
 # So many rounds of so many points.
-ROUNDS, BETWEEN = 2, 66
+_ROUNDS, _BETWEEN = 2, 66
 
 
 def begins(
@@ -21,8 +21,8 @@ def begins(
     Known to about a four thousandth of the way, which is measured in proportion where both have one sign. ``snap``
     makes numbers ones that can be asked.
     """
-    for _ in range(ROUNDS):
-        between = np.geomspace(start, stop, BETWEEN) if start * stop > 0 else np.linspace(start, stop, BETWEEN)
+    for _ in range(_ROUNDS):
+        between = np.geomspace(start, stop, _BETWEEN) if start * stop > 0 else np.linspace(start, stop, _BETWEEN)
         between = snap(between)
         at = int(np.append(holds(between[1:-1]), True).argmax()) + 1
         start, stop = float(between[at - 1]), float(between[at])

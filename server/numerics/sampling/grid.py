@@ -11,8 +11,8 @@ from ...runtime.arrays import Array
 from ..singularities.special_points import SpecialPoint
 
 # Relative to the distance of two points: what is nearer than this is the same point.
-SAME = 1e-6
-BELOW, GAP, ABOVE = 1, 2, 3
+_SAME = 1e-6
+_BELOW, _GAP, ABOVE = 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,18 @@ def rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, .
     if not (found or edges):
         none = np.zeros(x.size, bool)
         return Rows(x, none, none, none)
-    near = SAME * (x[-1] - x[0]) / x.size
+    near = _SAME * (x[-1] - x[0]) / x.size
     places = np.array([each.x for each in (*found, *edges)])
     points = [x[np.abs(x[:, None] - places).min(axis=1) > near]]
     roles = [np.zeros(points[0].size, np.int8)]
     for each in found:
         jump = each.kind == "jump"
         points.append(np.array([each.left, each.x, each.right] if jump else [each.x]))
-        roles.append(np.array([BELOW, GAP, ABOVE] if jump else [GAP if each.kind == "pole" else 0], np.int8))
+        roles.append(np.array([_BELOW, _GAP, ABOVE] if jump else [_GAP if each.kind == "pole" else 0], np.int8))
     for each in edges:
         points.append(np.array([each.left, each.right]))
-        roles.append(np.array([BELOW, ABOVE], np.int8))
+        roles.append(np.array([_BELOW, ABOVE], np.int8))
     merged, role = np.concatenate(points), np.concatenate(roles)
     order = np.lexsort((role, merged))
     merged, role = merged[order], role[order]
-    return Rows(merged, role == GAP, role == BELOW, role == ABOVE)
+    return Rows(merged, role == _GAP, role == _BELOW, role == ABOVE)

@@ -16,16 +16,16 @@ from ..singularities.special_points import SpecialPoint
 from .grid import Rows
 
 # The picture is so many pixels wide and high, and no line may be further off than this.
-PIXELS, ALLOWED = 1000.0, 0.25
+_PIXELS, _ALLOWED = 1000.0, 0.25
 # Cells that are estimated to be off by this share of it are doubted.
 DOUBTED = 0.5
 # In cells: what is narrower are the two sides of one place.
-TINY = 1e-4
+_TINY = 1e-4
 # So many units of rounding are not worth a point.
-ROUNDINGS = 32.0
+_ROUNDINGS = 32.0
 
 
-def allowed_of(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], rounding: Array) -> Array:
+def _allowed_of(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], rounding: Array) -> Array:
     """A quarter of a pixel of each line's panel, which shows all of it but what is next to a pole."""
     shown = np.where(np.isfinite(lines), lines, np.nan)
     hidden = next_to(at.x, special, "pole")
@@ -33,7 +33,7 @@ def allowed_of(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], roundi
     high, low = (np.fmax.reduce(side, axis=1, initial=-np.inf) for side in (shown, -shown))
     rise = np.where(high + low > 0, high + low, np.inf)
     size = np.where(np.isfinite(rise), np.maximum(np.abs(high), np.abs(low)), 0.0)
-    return np.maximum(ALLOWED / PIXELS * rise, ROUNDINGS * rounding * size)
+    return np.maximum(_ALLOWED / _PIXELS * rise, _ROUNDINGS * rounding * size)
 
 
 def next_to(x: Array, special: tuple[SpecialPoint, ...], kind: str) -> Mask:
@@ -46,10 +46,10 @@ def next_to(x: Array, special: tuple[SpecialPoint, ...], kind: str) -> Mask:
     return near
 
 
-def doubted(at: Rows, lines: Array, allowed: Array, special: tuple[SpecialPoint, ...]) -> Mask:
+def _doubted(at: Rows, lines: Array, allowed: Array, special: tuple[SpecialPoint, ...]) -> Mask:
     """The cells over which some line may be bent by more than is allowed, as its second differences tell."""
     run = np.diff(at.x)
-    open_ = (run > TINY * (at.x[-1] - at.x[0]) / at.x.size) & ~at.gap[1:] & ~at.gap[:-1]
+    open_ = (run > _TINY * (at.x[-1] - at.x[0]) / at.x.size) & ~at.gap[1:] & ~at.gap[:-1]
     with np.errstate(all="ignore"):
         slope = np.diff(lines, axis=1) / run
         curved = 2 * np.abs(np.diff(slope, axis=1)) / (run[1:] + run[:-1])
@@ -90,17 +90,17 @@ def slopes_near(x: Array, values: Array) -> Array:
         return np.concatenate((2 * slope[:1] - mean[:1], mean, 2 * slope[-1:] - mean[-1:]))
 
 
-Look = Callable[[Array], Array]
+_Look = Callable[[Array], Array]
 # In pixels, beside a kink: there the gradient leaps.
-BESIDE = 0.1
+_BESIDE = 0.1
 # In pixels, the narrowest cell worth a point, however steep the curve; and next to a cusp, where the gradient has
 # no bound and each point would make its panel higher.
-NARROWEST, NARROWEST_AT_CUSP = 0.002, 0.05
-MOST, PASSES = 580, 12
+_NARROWEST, NARROWEST_AT_CUSP = 0.002, 0.05
+_MOST, _PASSES = 580, 12
 # With fewer rows there is nothing to doubt.
-FEWEST = 5
+_FEWEST = 5
 # In cells, the step of the differences that stand for the numerical gradient.
-STEP = 1e-5
+_STEP = 1e-5
 
 
 def between(
@@ -119,10 +119,10 @@ def between(
     Where each point costs a call of its own only those beside kinks are given. For a section that is smooth
     enough for its rows there are none, and nothing is evaluated.
     """
-    extra = beside(at, special)
-    if not section.stacked or at.x.size < FEWEST:
+    extra = _beside(at, special)
+    if not section.stacked or at.x.size < _FEWEST:
         return _new(section, at, extra)
-    near = STEP * (at.x[-1] - at.x[0]) / at.x.size
+    near = _STEP * (at.x[-1] - at.x[0]) / at.x.size
     sloped, returned = precision == EPSILON, gradient is not None
 
     def look(t: Array) -> Array:
@@ -154,9 +154,9 @@ def _new(section: Section, at: Rows, points: Array) -> Array:
     return points[~np.isin(points, at.x)] if points.size else points
 
 
-def beside(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
+def _beside(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
     """Two points for each kink, right beside it, between which the gradient leaps."""
-    near = BESIDE / PIXELS * (at.x[-1] - at.x[0])
+    near = _BESIDE / _PIXELS * (at.x[-1] - at.x[0])
     kinks = np.array([each.x for each in special if each.kind == "kink"])
     points = np.concatenate((kinks - near, kinks + near))
     after = np.searchsorted(at.x, points)
@@ -167,7 +167,7 @@ def beside(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
 
 
 def refined(
-    at: Rows, lines: Array, look: Look, special: tuple[SpecialPoint, ...] = (), rounding: Array | None = None
+    at: Rows, lines: Array, look: _Look, special: tuple[SpecialPoint, ...] = (), rounding: Array | None = None
 ) -> Array:
     """Points between the rows ``at``, with which no straight line is off by more than a quarter of a pixel.
 
@@ -176,16 +176,16 @@ def refined(
     values at the cuts lie on the chord. ``rounding`` is each line's unit in the last place. Next to a pole nothing
     is drawn; next to a cusp the gradient has no end, and forward alone counts.
     """
-    allowed = allowed_of(at, lines, special, np.zeros(len(lines)) if rounding is None else rounding)
-    cells = _cells(at, doubted(at, lines, allowed, special), look, special)
-    pixel = (at.x[-1] - at.x[0]) / PIXELS
-    extra, room = [np.empty(0)], MOST
-    for _ in range(PASSES):
+    allowed = _allowed_of(at, lines, special, np.zeros(len(lines)) if rounding is None else rounding)
+    cells = _cells(at, _doubted(at, lines, allowed, special), look, special)
+    pixel = (at.x[-1] - at.x[0]) / _PIXELS
+    extra, room = [np.empty(0)], _MOST
+    for _ in range(_PASSES):
         if not cells.left.size:
             break
         points, seen = cells.thirds(look)
         off = cells.off(seen, allowed)
-        narrowest = pixel * np.where(cells.cusp, NARROWEST_AT_CUSP, NARROWEST)
+        narrowest = pixel * np.where(cells.cusp, NARROWEST_AT_CUSP, _NARROWEST)
         wrong = np.flatnonzero((off > 1) & (cells.right - cells.left > narrowest))
         if 2 * wrong.size > room:
             # Half as many for all of them are better than all for half of them.
@@ -208,7 +208,7 @@ class _Cells:
     after: Array
     cusp: Mask
 
-    def thirds(self, look: Look) -> tuple[Array, Array]:
+    def thirds(self, look: _Look) -> tuple[Array, Array]:
         """The points that cut each cell in three (2 × cells), and the lines there (lines × 2 × cells)."""
         third = (self.right - self.left) / 3
         points = np.stack((self.left + third, self.right - third))
@@ -240,10 +240,10 @@ class _Cells:
         )
 
 
-def _cells(at: Rows, doubtful: Mask, look: Look, special: tuple[SpecialPoint, ...]) -> _Cells:
+def _cells(at: Rows, doubtful: Mask, look: _Look, special: tuple[SpecialPoint, ...]) -> _Cells:
     """The doubted cells, but for those next to a pole; from a kink they begin where its gradient has leapt."""
     which = np.flatnonzero(doubtful & ~next_to(at.x, special, "pole"))
-    kinks, near = [each.x for each in special if each.kind == "kink"], BESIDE / PIXELS * (at.x[-1] - at.x[0])
+    kinks, near = [each.x for each in special if each.kind == "kink"], _BESIDE / _PIXELS * (at.x[-1] - at.x[0])
     left, right = at.x[which], at.x[which + 1]
     left, right = left + near * np.isin(left, kinks), right - near * np.isin(right, kinks)
     which, left, right = which[right > left], left[right > left], right[right > left]

@@ -12,7 +12,7 @@ from ...runtime.timing import quickest
 from .grid import Grid
 
 # A point takes about so many calls, and all of them are to end in so many seconds; there are at least so many points.
-CALLS, ENOUGH, LEAST = 30, 6.0, 21
+_CALLS, _ENOUGH, _LEAST = 30, 6.0, 21
 
 
 def thinned(section: Section, grid: Grid, grad_output: float) -> Grid:
@@ -21,9 +21,9 @@ def thinned(section: Section, grid: Grid, grad_output: float) -> Grid:
         return grid
     t, count = section.snap(np.array([(grid.start + grid.stop) / 2])), grid.count
     try:
-        seconds = quickest(lambda: section.backward(t, grad_output), ENOUGH / (count * CALLS))
+        seconds = quickest(lambda: section.backward(t, grad_output), _ENOUGH / (count * _CALLS))
     except FunctionFailed:
         return grid
-    while count * CALLS * seconds > ENOUGH and count // 2 + 1 >= LEAST:
+    while count * _CALLS * seconds > _ENOUGH and count // 2 + 1 >= _LEAST:
         count = count // 2 + 1
     return replace(grid, count=count)

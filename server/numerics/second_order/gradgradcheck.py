@@ -18,22 +18,22 @@ from ...runtime.section import Section
 from ..formatting.numbers import number
 from ..sentences.places import listed
 
-SEED = 0
+_SEED = 0
 # Tensors of more elements take too long, and those of more than a few are checked along a random direction only.
-MOST, ALL = 1024, 16
-SECONDS, SLOW, TIMES = 0.5, 0.01, 3
-LONGEST = 120  # characters of what was raised
+_MOST, _ALL = 1024, 16
+_SECONDS, _SLOW, _TIMES = 0.5, 0.01, 3
+_LONGEST = 120  # characters of what was raised
 
 
 @dataclass(frozen=True)
-class Opinion:
+class _Opinion:
     """Whether gradgradcheck ``passed`` at every point it was run at (None: it was not run), and that in a sentence."""
 
     passed: bool | None
     sentence: str
 
 
-def gradgradcheck(section: Section, points: Array, called: str, span: float) -> Opinion:
+def gradgradcheck(section: Section, points: Array, called: str, span: float) -> _Opinion:
     """Run ``torch.autograd.gradgradcheck`` with what is swept at each of a few ``points``, the only input with a grad.
 
     In double precision on the CPU, with tolerances and steps of its own and a seeded ``grad_output`` for all of the
@@ -41,7 +41,7 @@ def gradgradcheck(section: Section, points: Array, called: str, span: float) -> 
     ``called`` is the name of what is swept, ``span`` the range.
     """
     if not points.size:
-        return Opinion(None, "torch.autograd.gradgradcheck was not run: no point lies off the kinks and jumps.")
+        return _Opinion(None, "torch.autograd.gradgradcheck was not run: no point lies off the kinks and jumps.")
     section, until, done = section.at(torch.float64, "cpu"), math.inf, list[str]()
     for t in points.tolist():
         if timing.now() > until:
@@ -52,30 +52,30 @@ def gradgradcheck(section: Section, points: Array, called: str, span: float) -> 
                 warnings.simplefilter("ignore")  # it is only asked what it says
                 refused = _run(section, t)
         except GradcheckError as error:
-            return Opinion(False, f"torch.autograd.gradgradcheck fails at {at}: {_first_line(error)}.")
+            return _Opinion(False, f"torch.autograd.gradgradcheck fails at {at}: {_first_line(error)}.")
         except Exception as error:  # noqa: BLE001 whatever the Function raises
             said = f"{type(error).__name__}: {_first_line(error)}"
-            return Opinion(False, f"torch.autograd.gradgradcheck cannot run at {at}, where it met a {said}.")
+            return _Opinion(False, f"torch.autograd.gradgradcheck cannot run at {at}, where it met a {said}.")
         if refused:
-            return Opinion(None, f"torch.autograd.gradgradcheck was not run: {refused}.")
+            return _Opinion(None, f"torch.autograd.gradgradcheck was not run: {refused}.")
         # The first time torch has much to load, which is no fault of the Function's.
-        until = min(until, timing.now() + SECONDS)
+        until = min(until, timing.now() + _SECONDS)
         done.append(number(t, span))
-    return Opinion(True, f"torch.autograd.gradgradcheck passes at {called} = {listed(done)}.")
+    return _Opinion(True, f"torch.autograd.gradgradcheck passes at {called} = {listed(done)}.")
 
 
 def _run(section: Section, t: float) -> str:
     """Why it was not run, empty if it was and passed. Raises what it raises."""
     swept, call = _call(section, t)
     out = call(swept)
-    if min(_taken(call, swept) for _ in range(TIMES)) > SLOW:
+    if min(_taken(call, swept) for _ in range(_TIMES)) > _SLOW:
         return "it would take too long with a Function as slow as this"
     size = max(swept.numel(), out.numel())
-    if size > MOST:
+    if size > _MOST:
         return f"it would take too long for {size} elements"
-    random = torch.Generator().manual_seed(SEED)
+    random = torch.Generator().manual_seed(_SEED)
     grad_output = torch.randn(out.shape, generator=random, dtype=out.dtype).requires_grad_()
-    torch.autograd.gradgradcheck(call, (swept,), (grad_output,), fast_mode=size > ALL)
+    torch.autograd.gradgradcheck(call, (swept,), (grad_output,), fast_mode=size > _ALL)
     return ""
 
 
@@ -101,4 +101,4 @@ def _call(section: Section, t: float) -> tuple[torch.Tensor, Callable[[torch.Ten
 
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or ["no message"]
-    return shorten(lines[0].rstrip(".,: "), LONGEST, placeholder=" …")
+    return shorten(lines[0].rstrip(".,: "), _LONGEST, placeholder=" …")

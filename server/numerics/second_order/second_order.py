@@ -17,7 +17,7 @@ from ..differentiation.reference import reference_of
 from .grad_input import derived
 
 # Compared with what they mean: whether the two are the same but for the error of the differences, and rounding.
-BOUNDS, RTOL = 10.0, 1e-6
+_BOUNDS, _RTOL = 10.0, 1e-6
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SecondOrder:
         if self.analytical is None:
             return np.zeros(self.x.size, np.bool_)
         scale = np.abs(self.numerical) + np.abs(self.analytical)
-        allowed = BOUNDS * self.error + RTOL * (scale + np.max(scale[self.smooth], initial=0.0))
+        allowed = _BOUNDS * self.error + _RTOL * (scale + np.max(scale[self.smooth], initial=0.0))
         off: NDArray[np.bool_] = self.smooth & (np.abs(self.analytical - self.numerical) > allowed)
         return off
 

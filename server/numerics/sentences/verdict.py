@@ -15,7 +15,7 @@ from .places import Names, everywhere, intervals, listed, place, reach
 from .whole_range import said as beyond
 
 # If fewer of the points are judged, the sentence says how many.
-MOST = 0.9
+_MOST = 0.9
 
 
 def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -198,7 +198,7 @@ def _left_out(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     judged = verdict.against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)
     at = evaluation.rows
     could = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
-    return [f"{judged} of {could} points could be judged."] if judged < MOST * could else []
+    return [f"{judged} of {could} points could be judged."] if judged < _MOST * could else []
 
 
 def _mirrored(evaluation: Evaluation, names: Names) -> list[str]:

@@ -10,7 +10,7 @@ from ..status import Status
 from ..whole_range.check import Interval, Wide, beyond
 from .places import Names, listed
 
-MOST = 3
+_MOST = 3
 
 
 def said(wide: Wide, grid: Grid, names: Names) -> list[str]:
@@ -36,7 +36,7 @@ def _agrees(wide: Wide, grid: Grid, names: Names) -> str:
 
 
 def _differs(wide: Wide, outside: tuple[Interval, ...], grid: Grid, names: Names) -> str:
-    places = [_place(wide, each, names) for each in outside[:MOST]]
+    places = [_place(wide, each, names) for each in outside[:_MOST]]
     more = len(outside) - len(places)
     where = listed([*places, f"on {more} more intervals"] if more else places)
     row = _nearest(wide, grid)

@@ -13,7 +13,7 @@ from ...runtime.arrays import Array, Mask
 # A node is suspect when the slope turns there this much more than three cells further on either side.
 OUTSTANDING = 4.0
 # Sixth differences hear a kink under curvature that drowns its turn; they spread it over three nodes on either side.
-SIXTH, WIDE = 6, (6, 8)
+SIXTH, _WIDE = 6, (6, 8)
 # Rounding makes up to 64 units of a sixth difference (1 + 6 + 15 + 20 + 15 + 6 + 1), and so do the places of the nodes.
 SIXTH_GAIN, SIXTH_PLACES = 64.0, 64e-9
 TURN_IN_SIXTHS = 4.0
@@ -22,7 +22,7 @@ EVEN = 1e-6
 UNSEEN_TURN = 1e-6
 UNSEEN_JUMP = 1e-6
 # So many nodes at which sixth differences exceed second ones: the grid is too coarse for what forward does there.
-UNRESOLVED, MARGIN = 4, 8
+UNRESOLVED, _MARGIN = 4, 8
 # Where there is a suspect in every so many cells, some may hide others.
 CROWDED = 32
 
@@ -84,7 +84,7 @@ def suspects(x: Array, y: Array, precision: float, rise: float, visible: float, 
         loud = sixth > _sixth_floor(x, y, run, precision, rise, visible)
         np.copyto(sharp[3:-3], sixth / run[0], where=np.isfinite(sixth))
         if loud.any():
-            loud &= (sixth > OUTSTANDING * _aside(sixth, *WIDE)) & ~_near(known, x, 3)[3:-3]
+            loud &= (sixth > OUTSTANDING * _aside(sixth, *_WIDE)) & ~_near(known, x, 3)[3:-3]
             # Between two nodes a kink is loudest not at them but at their neighbours.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud
@@ -117,7 +117,7 @@ def unresolved(
         nodes.sort()
     if nodes.size < UNRESOLVED:
         return np.empty(0)
-    return np.array([x[max(nodes[0] - MARGIN, 0)], x[min(nodes[-1] + MARGIN, x.size - 1)]])
+    return np.array([x[max(nodes[0] - _MARGIN, 0)], x[min(nodes[-1] + _MARGIN, x.size - 1)]])
 
 
 def _steps(values: NDArray[Any]) -> NDArray[Any]:

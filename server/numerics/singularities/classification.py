@@ -15,13 +15,13 @@ from .one_sided_limits import Side
 Kind = Literal["kink", "cusp", "jump", "pole"]
 
 # A jump is so many times higher than the steps by which the values approach it, and than their rounding.
-STANDS, ROUNDINGS = 4.0, 512.0
+STANDS, _ROUNDINGS = 4.0, 512.0
 UNSEEN_IN_A_CROWD = 1e-3
 # A kink keeps the slopes of its sides over three fourfold shrinkings, to this share of its angle; and nothing
 # seen nearer may contradict the angle.
-PLATEAU, KEPT, CONTRADICTS = 3, 0.2, 0.6
+PLATEAU, _KEPT, CONTRADICTS = 3, 0.2, 0.6
 # Rounding may be so many times what is expected of it.
-ROUGH = 8.0
+_ROUGH = 8.0
 
 
 def kinds(
@@ -41,7 +41,7 @@ def kinds(
 
 def _jumps(here: Array, below: Side, above: Side, unseen: Array) -> Mask:
     """Whether the two sides settle at different values, or both elsewhere than at the value in between."""
-    floor = ROUNDINGS * np.maximum(below.rounding, above.rounding) + unseen
+    floor = _ROUNDINGS * np.maximum(below.rounding, above.rounding) + unseen
     moving = STANDS * np.maximum(below.moving, above.moving)
     height = np.abs(above.limit - below.limit)
     alone = np.minimum(np.abs(here - below.limit), np.abs(here - above.limit))
@@ -53,7 +53,7 @@ def _jumps(here: Array, below: Side, above: Side, unseen: Array) -> Mask:
 def _turns(below: Side, above: Side, visible: float) -> tuple[Mask, NDArray[np.intp]]:
     """Whether the slopes of the two sides differ by an angle that stays while one comes nearer, and how near."""
     turn = np.abs(above.slopes - below.slopes)
-    noise = ROUGH * (below.rounding + above.rounding) / np.abs(np.diff(above.points, axis=0))
+    noise = _ROUGH * (below.rounding + above.rounding) / np.abs(np.diff(above.points, axis=0))
     fine, scales = above.fine[1:], turn.shape[0]
     nearer = np.where(fine, turn + 4 * noise, np.inf)[::-1]
     at_most = np.minimum.accumulate(nearer, axis=0)[::-1]
@@ -61,7 +61,7 @@ def _turns(below: Side, above: Side, visible: float) -> tuple[Mask, NDArray[np.i
     for slopes in (below.slopes, above.slopes):
         for back in range(1, PLATEAU + 1):
             moved = np.abs(slopes[PLATEAU:] - slopes[PLATEAU - back : scales - back])
-            seen[PLATEAU:] &= moved < KEPT * turn[PLATEAU:]
+            seen[PLATEAU:] &= moved < _KEPT * turn[PLATEAU:]
     seen[:PLATEAU] = False
     finest = scales - 1 - seen[::-1].argmax(axis=0)
     return seen.any(axis=0) & below.there & above.there, finest
@@ -75,7 +75,7 @@ def crossing(x: float, width: float, below: Side, above: Side, place: int, scale
     left, at_left = _extended(below, x, place, scale)
     right, at_right = _extended(above, x, place, scale)
     shift = (at_right - at_left) / (left - right)
-    doubt = 2 * ROUGH * float(below.rounding[place] + above.rounding[place]) / abs(right - left)
+    doubt = 2 * _ROUGH * float(below.rounding[place] + above.rounding[place]) / abs(right - left)
     doubt += 2 * float(np.spacing(np.abs(above.points[0, place])))
     if not (abs(shift) <= width and doubt < width):
         return x, width

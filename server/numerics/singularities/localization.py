@@ -12,21 +12,21 @@ from ...runtime.arrays import Array, Forward, Mask
 from .candidates import Suspects, suspects, unresolved
 
 # More are no special points but the texture of noise.
-MOST, MOST_IF_DEAR = 256, 64
+_MOST, MOST_IF_DEAR = 256, 64
 # Where the grid is too coarse, it is searched again on so many points, and so many a cell.
-FINER, FINER_CELL = 8192, 64
+_FINER, FINER_CELL = 8192, 64
 # Into how many parts an interval is cut, in the first pass and the others; and all intervals together.
-PARTS, LATER_PARTS, TOGETHER, FEWEST = 1024, 512, 4096, 32
+_PARTS, LATER_PARTS, _TOGETHER, _FEWEST = 1024, 512, 4096, 32
 DEAR_PARTS, DEAR_LATER_PARTS = 64, 16
-PASSES = 20
+_PASSES = 20
 # In cells, how far down places are narrowed.
-NARROWEST, NARROWEST_IF_DEAR = 1e-13, 1e-7
+_NARROWEST, NARROWEST_IF_DEAR = 1e-13, 1e-7
 # What loses its sharpness to this share, a hundred times closer, only bends.
 BLUNT = 1 / 10
 # What is not so much sharper then is no jump.
 SHARPER = 6.0
 # A bend is heard above so many units of rounding.
-HEARD = 8
+_HEARD = 8
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Search:
         if self.cheap:
             found = self._finer(found, x, y, known)
         if found.low.size:
-            found = self._within(found.sharpest(MOST if self.cheap else MOST_IF_DEAR))
+            found = self._within(found.sharpest(_MOST if self.cheap else MOST_IF_DEAR))
         return self._narrowed(found) if found.low.size else found
 
     def _suspects(self, x: Array, y: Array, known: Array) -> Suspects:
@@ -63,20 +63,20 @@ class Search:
         if not piece.size:
             return found
         low, high = piece
-        points = np.linspace(low, high, int(min(FINER, FINER_CELL * (high - low) / self.cell)))
+        points = np.linspace(low, high, int(min(_FINER, FINER_CELL * (high - low) / self.cell)))
         more = self._suspects(points[:, None], self.values(points)[:, None], known)
-        if more.low.size > MOST:
+        if more.low.size > _MOST:
             return found
         return found.where((found.high < low) | (found.low > high)).and_also(more)
 
     def _within(self, found: Suspects) -> Suspects:
         """All that is suspect within the intervals, and as sharp seen from nearer."""
-        parts = self._parts(found.low.size, PARTS, DEAR_PARTS)
+        parts = self._parts(found.low.size, _PARTS, DEAR_PARTS)
         points = _parted(found.low, found.high, parts)
         inside = self._suspects(points, self.values(points), np.empty(0))
-        before, least = found.sharp[inside.column], SHARPER if self.jumps_only and parts == PARTS else BLUNT
+        before, least = found.sharp[inside.column], SHARPER if self.jumps_only and parts == _PARTS else BLUNT
         inside = inside.where((inside.sharp >= least * before) | np.isinf(before))
-        return inside if inside.low.size <= MOST else inside.sharpest(0)
+        return inside if inside.low.size <= _MOST else inside.sharpest(0)
 
     def _narrowed(self, found: Suspects) -> Suspects:
         """Each interval cut to those two of its parts between which the forward bends most, again and again.
@@ -85,8 +85,8 @@ class Search:
         """
         parts = self._parts(found.low.size, LATER_PARTS, DEAR_LATER_PARTS)
         low, high, column = found.low, found.high, np.arange(found.low.size)
-        narrowest = self.cell * (NARROWEST if self.cheap else NARROWEST_IF_DEAR)
-        for _ in range(PASSES):
+        narrowest = self.cell * (_NARROWEST if self.cheap else NARROWEST_IF_DEAR)
+        for _ in range(_PASSES):
             wide = high - low > np.maximum(narrowest, 4 * np.spacing(np.maximum(np.abs(low), np.abs(high))))
             if not wide.any():
                 break
@@ -107,7 +107,7 @@ class Search:
         most, until = bend[at, column], at + 2
         moved = np.fmax(np.abs(values[1] - values[0]), np.abs(values[-1] - values[-2])) / (points[1] - points[0])
         rounding = self.precision * (np.abs(values[at + 1, column]) + np.abs(points[0]) * moved)
-        heard = (most > HEARD * rounding) | np.isinf(most)
+        heard = (most > _HEARD * rounding) | np.isinf(most)
         if edge.any():
             finite = np.isfinite(values)
             ends = (finite[1:] != finite[:-1]).argmax(axis=0)
@@ -116,7 +116,7 @@ class Search:
         return at, until, heard
 
     def _parts(self, intervals: int, most: int, if_dear: int) -> int:
-        return max(FEWEST, min(most, TOGETHER // intervals)) if self.cheap else if_dear
+        return max(_FEWEST, min(most, _TOGETHER // intervals)) if self.cheap else if_dear
 
 
 def _parted(low: Array, high: Array, parts: int) -> Array:

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask
 
 # The approach: distances that shrink fourfold, over twelve decades.
-RATIO, SCALES = 4.0, 21
-SHRINKING = RATIO ** -np.arange(SCALES)[:, None]
+_RATIO, SCALES = 4.0, 21
+SHRINKING = _RATIO ** -np.arange(SCALES)[:, None]
 # What holds over so many of the finest steps, 256-fold, holds in the limit.
-STEPS = 4
+_STEPS = 4
 # A logarithm moves by the same with every step, a power of negative exponent by more.
 STAYS = 0.95
 # The slope of x log x grows by this with every step while there are digits to see it.
 CLIMBS = 1.03
 # A step is heard above so many units of rounding.
-HEARD = 64.0
+_HEARD = 64.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Side:
 
     @cached_property
     def _heard(self) -> Mask:
-        return (np.abs(self.steps) > HEARD * self.rounding) & self.fine[1:]
+        return (np.abs(self.steps) > _HEARD * self.rounding) & self.fine[1:]
 
     @cached_property
     def diverges(self) -> Mask:
@@ -70,7 +70,7 @@ class Side:
         steps = self._finest(self.steps, last)
         size = np.abs(steps)
         onward = (size[1:] >= STAYS * size[:-1]) & (np.sign(steps[1:]) == np.sign(steps[:-1]))
-        return onward.all(axis=0) & self._finest(self._heard, last).all(axis=0) & self.there & (last >= STEPS)
+        return onward.all(axis=0) & self._finest(self._heard, last).all(axis=0) & self.there & (last >= _STEPS)
 
     @cached_property
     def vertical(self) -> Mask:
@@ -80,7 +80,7 @@ class Side:
         size = np.abs(steps)
         climbs = (slopes[1:] >= CLIMBS * slopes[:-1]).all(axis=0) & np.isfinite(slopes).all(axis=0)
         settles = (size[1:] < size[:-1]).all(axis=0) & (np.sign(steps) == np.sign(steps[-1])).all(axis=0)
-        return climbs & settles & self.there & (last >= STEPS) & ~self.diverges
+        return climbs & settles & self.there & (last >= _STEPS) & ~self.diverges
 
     @cached_property
     def moving(self) -> Array:
@@ -88,7 +88,7 @@ class Side:
         return np.abs(self._finest(self.steps, _last(self.fine[1:]))).max(axis=0)
 
     def _finest(self, values: NDArray[Any], last: NDArray[np.intp]) -> NDArray[Any]:
-        rows = np.maximum(last[None, :] - np.arange(STEPS, -1, -1)[:, None], 0)
+        rows = np.maximum(last[None, :] - np.arange(_STEPS, -1, -1)[:, None], 0)
         return values[rows, np.arange(last.size)]
 
 

@@ -14,9 +14,9 @@ from .localization import Search
 from .one_sided_limits import SHRINKING, Side
 
 # In cells: how far a special point is looked at from; or this share of the way to the nearest other one.
-REACH, SHARE = 1.0, 0.25
+_REACH, _SHARE = 1.0, 0.25
 # In units in the last place of x, nearer than which nothing is learnt of it.
-PLACES = 32
+_PLACES = 32
 # With more suspects than these within a cell on either side, small jumps are the texture of rounding.
 CROWD = 6
 
@@ -94,13 +94,13 @@ def _told_apart(search: Search, found: Suspects, known: Array) -> tuple[SpecialP
 def _approached(search: Search, x: Array, width: Array) -> tuple[Array, Side, Side]:
     """The values at the places, and on their two sides."""
     apart = np.diff(x, prepend=-np.inf, append=np.inf)
-    reach = np.minimum(REACH * search.cell, SHARE * np.minimum(apart[:-1], apart[1:]))
+    reach = np.minimum(_REACH * search.cell, _SHARE * np.minimum(apart[:-1], apart[1:]))
     distance = reach * SHRINKING
     points = np.stack((x - distance, x + distance))
     values = search.values(np.concatenate((x[None], *points)))
     here, sides = values[0], values[1:].reshape(points.shape)
     last_place = np.spacing(np.abs(x)) * (search.precision / EPSILON)
-    fine = distance > np.maximum(PLACES * last_place, 2 * width)
+    fine = distance > np.maximum(_PLACES * last_place, 2 * width)
     drift = np.fmax(*np.abs(sides[:, 0] - sides[:, 1])) / reach
 
     def side(points: Array, values: Array) -> Side:

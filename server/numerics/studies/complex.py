@@ -20,33 +20,33 @@ from ..differentiation.finite_differences import BOUNDS, Kind, Slopes, different
 from ..differentiation.recheck import looked_at_again
 from ..sampling.grid import Grid
 
-Answer = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
+_Answer = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
 
 # Points along each line, and of sections that need a call for each.
-POINTS, POINTS_ONE_BY_ONE = 41, 3
+_POINTS, POINTS_ONE_BY_ONE = 41, 3
 # How far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares of
 # the range, and at most so much.
-ASIDE, CROSSING, TALL, MOST = 0.23, 0.38, 0.5, 2.0
+_ASIDE, CROSSING, TALL, _MOST = 0.23, 0.38, 0.5, 2.0
 # Last places do not count here: a conjugate is there or not.
-RTOL = 1e-6
-PLACES = 64
-WIDE = 0.1
-ENOUGH = 0.5
+_RTOL = 1e-6
+_PLACES = 64
+_WIDE = 0.1
+_ENOUGH = 0.5
 
-Part = Literal["real", "imag"]
-Line = Literal["along", "across"]
-PARTS: tuple[Part, ...] = ("real", "imag")
-LINES: tuple[Line, ...] = ("along", "across")
+_Part = Literal["real", "imag"]
+_Line = Literal["along", "across"]
+_PARTS: tuple[_Part, ...] = ("real", "imag")
+_LINES: tuple[_Line, ...] = ("along", "across")
 # The sign that each derivative has: as it should be, with f′ for conj(f′), and where all is conjugated.
-SIGNS: dict[Answer, dict[tuple[Part, Line], int]] = {
-    "matches": dict.fromkeys(product(PARTS, LINES), 1),
+SIGNS: dict[_Answer, dict[tuple[_Part, _Line], int]] = {
+    "matches": dict.fromkeys(product(_PARTS, _LINES), 1),
     "conjugate missing": {
         ("real", "along"): 1,
         ("real", "across"): -1,
         ("imag", "along"): -1,
         ("imag", "across"): 1,
     },
-    "conjugated": {(part, line): 1 if line == "along" else -1 for part, line in product(PARTS, LINES)},
+    "conjugated": {(part, line): 1 if line == "along" else -1 for part, line in product(_PARTS, _LINES)},
 }
 
 
@@ -54,7 +54,7 @@ SIGNS: dict[Answer, dict[tuple[Part, Line], int]] = {
 class ComplexLook:
     """What backward does with complex numbers, and the error where the Function does not take them."""
 
-    answer: Answer
+    answer: _Answer
     failure: Failure | None = None
 
 
@@ -87,26 +87,26 @@ def complex_look(section: Section, grid: Grid) -> ComplexLook:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the imaginary part is dropped is seen
         try:
-            slices = {(part, line): _slice(section, grid, part, line) for part, line in product(PARTS, LINES)}
+            slices = {(part, line): _slice(section, grid, part, line) for part, line in product(_PARTS, _LINES)}
         except FunctionFailed as error:
             return ComplexLook("not supported", error.failure)
     judged = np.concatenate([each.judged for each in slices.values()])
-    if judged.mean() < ENOUGH:
+    if judged.mean() < _ENOUGH:
         return ComplexLook("undecided")
     # A small part of a large number has lost places that the large part has not.
-    slack = {line: PLACES * EPSILON * max(slices[part, line].height for part in PARTS) for line in LINES}
+    slack = {line: _PLACES * EPSILON * max(slices[part, line].height for part in _PARTS) for line in _LINES}
     for answer, signs in SIGNS.items():
         if all(each.agrees(signs[key], slack[key[1]]) for key, each in slices.items()):
             return ComplexLook(answer)
     return ComplexLook("differs")
 
 
-def _slice(section: Section, grid: Grid, part: Part, line: Line) -> _Slice:
-    count = POINTS if section.stacked else POINTS_ONE_BY_ONE
+def _slice(section: Section, grid: Grid, part: _Part, line: _Line) -> _Slice:
+    count = _POINTS if section.stacked else POINTS_ONE_BY_ONE
     if line == "along":
-        t, aside = np.linspace(grid.start, grid.stop, count), min(ASIDE * grid.span, MOST)
+        t, aside = np.linspace(grid.start, grid.stop, count), min(_ASIDE * grid.span, _MOST)
     else:
-        tall = min(TALL * grid.span, MOST)
+        tall = min(TALL * grid.span, _MOST)
         t, aside = np.linspace(-tall, tall, count), grid.start + CROSSING * grid.span
     cut = replace(section, call=partial(_through, section.call, aside, part, line), dtype=torch.float64, device="cpu")
     returned = cut.backward(t, 1.0)
@@ -126,11 +126,11 @@ def _compared(analytical: Array, slopes: Slopes, height: float, span: float) -> 
     band = BOUNDS * slopes.error
     # A constant has no slope to measure the band by, but it has a height.
     scale = np.abs(slopes.value) + largest(slopes.value) + height / span
-    judged = (slopes.kind == Kind.SMOOTH) & (band <= WIDE * scale) & np.isfinite(analytical)
-    return _Slice(analytical, slopes.value, RTOL * scale + band, judged, height)
+    judged = (slopes.kind == Kind.SMOOTH) & (band <= _WIDE * scale) & np.isfinite(analytical)
+    return _Slice(analytical, slopes.value, _RTOL * scale + band, judged, height)
 
 
-def _through(call: Callable[..., Any], aside: float, part: Part, line: Line, *arguments: Any) -> Any:
+def _through(call: Callable[..., Any], aside: float, part: _Part, line: _Line, *arguments: Any) -> Any:
     """The real function of real numbers that lies inside a function of complex ones."""
 
     def turned(argument: Any) -> Any:

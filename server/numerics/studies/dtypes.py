@@ -23,9 +23,9 @@ from .ulps import Places, no_places, places
 # Points of a section that needs a call for each.
 ONE_BY_ONE = 17
 # The parts in which an interval is searched in one call, and with a call for each.
-PARTS, PARTS_ONE_BY_ONE = 64, 4
+_PARTS, _PARTS_ONE_BY_ONE = 64, 4
 # Beyond so many rounds an interval ends at 0, where numbers never end.
-ROUNDS = 32
+_ROUNDS = 32
 # The significant bits of what a wider dtype may hide.
 BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
 
@@ -200,9 +200,9 @@ def _overflow(section: Section, x: Array, found: Returned, true: Returned | None
 
 def _where_it_ends(section: Section, inner: float, outer: float) -> float:
     """The number nearest to ``inner`` at which forward is not finite, as at ``outer``."""
-    parts = PARTS if section.stacked else PARTS_ONE_BY_ONE
+    parts = _PARTS if section.stacked else _PARTS_ONE_BY_ONE
     try:
-        for _ in range(ROUNDS):
+        for _ in range(_ROUNDS):
             between = section.snap(np.linspace(inner, outer, parts + 2)[1:-1])
             between = between[(between != inner) & (between != outer)]
             if not between.size:

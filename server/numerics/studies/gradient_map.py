@@ -12,16 +12,16 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 
 # Values of grad_output, 0 and both signs of each other one.
-COUNT = 81
+_COUNT = 81
 # How far they reach at least, and beyond the one that is asked for.
-REACH, BEYOND = 3.0, 1.5
+_REACH, _BEYOND = 3.0, 1.5
 ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 def axis(grad_output: float) -> Array:
     """81 values of ``grad_output``, increasing and symmetric about 0, the one asked for among them."""
     size = abs(grad_output)
-    half = np.linspace(0.0, _rounded(max(REACH, BEYOND * size)), COUNT // 2 + 1)
+    half = np.linspace(0.0, _rounded(max(_REACH, _BEYOND * size)), _COUNT // 2 + 1)
     if size:
         half[max(1, int(np.abs(half - size).argmin()))] = size
     return np.concatenate((-half[:0:-1], half))

@@ -16,13 +16,13 @@ from ..differentiation.noise import largest_nearby
 from ..differentiation.recheck import looked_at_again
 from ..differentiation.richardson import extrapolate, tableau
 
-Seen = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
+_Seen = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
 
 # Each fourth step is an eighth, as in the finer ladder: 65 of them lead from 0.3 of the range to 1e-15 of it.
-WIDEST, EVERY, COUNT = 0.3, 4, 65
-SHRINKING = FINE_RATIO ** (-np.arange(COUNT) / EVERY)
+_WIDEST, _EVERY, _COUNT = 0.3, 4, 65
+_SHRINKING = FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
 # The places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
-AROUND = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
+_AROUND = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
 HERE = 4
 # So many of the smallest steps show nothing but rounding.
 TAIL = 8
@@ -30,9 +30,9 @@ TAIL = 8
 RESTLESS = 0.1
 # A pole gains as much from each of these steps to the next as it did before; nothing bounded does.
 DEEPER = np.array([12, 24, 36, 48])
-GAIN, SOME = 0.5, 1e-6
+GAIN, _SOME = 0.5, 1e-6
 # In the order of ``Kind``.
-KINDS: tuple[Seen, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")
+_KINDS: tuple[_Seen, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Slope:
     error: float
 
 
-NONE = Slope(math.nan, math.inf)
+_NONE = Slope(math.nan, math.inf)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Microscope:
     """
 
     x: float
-    kind: Seen
+    kind: _Seen
     best: Slope
     left: Slope
     right: Slope
@@ -102,7 +102,7 @@ def microscope(
     four calls; ``forward`` is asked up to half a ``span`` away and is to say NaN where it has no value.
     Source: M. T. Heath, Scientific Computing, ch. 1, for the V; the remainder is the Taylor test.
     """
-    steps = WIDEST * span * SHRINKING
+    steps = _WIDEST * span * _SHRINKING
     points = np.stack((x + steps, x - steps))
     values = forward(np.append(points.ravel(), x))
     y, (above, below) = float(values[-1]), values[:-1].reshape(points.shape)
@@ -122,7 +122,7 @@ def microscope(
     law = fitted(steps, off, np.fmax(rounding, best.error))
     error = _at_least(off, best.error)
 
-    remainder = np.full(COUNT, np.nan)
+    remainder = np.full(_COUNT, np.nan)
     if derivative is not None and math.isfinite(y):
         remainder = np.fmax(np.abs(above - y - run_ahead * derivative), np.abs(y - below - run_behind * derivative))
     places = 2 * precision * (height + np.abs(steps * (derivative or 0.0)))
@@ -141,7 +141,7 @@ def microscope(
         ahead=_at_least(np.abs(ahead - right.value), right.error),
         rounding=rounding,
         law=law,
-        truncation=law.at(steps) if law else np.full(COUNT, np.nan),
+        truncation=law.at(steps) if law else np.full(_COUNT, np.nan),
         least=_least(steps, error, rounding),
         taylor=np.maximum(remainder, places),
         taylor_order=fall.order if fall else None,
@@ -158,7 +158,7 @@ def _ladder(forward: Forward, x: float, span: float, step: float | None, precisi
         different, back = np.unique(t, return_inverse=True)
         return forward(different)[back]
 
-    places = x + span * AROUND
+    places = x + span * _AROUND
     y = once(places)
     slopes = ladder.differentiate(once, places, y, span, step, precision)
     if slopes.kind[HERE] != Kind.SMOOTH:
@@ -168,27 +168,27 @@ def _ladder(forward: Forward, x: float, span: float, step: float | None, precisi
 
 
 def _three(
-    slopes: Slopes, kind: Seen, steps: Array, behind: Array, ahead: Array, noise: Array
+    slopes: Slopes, kind: _Seen, steps: Array, behind: Array, ahead: Array, noise: Array
 ) -> tuple[Slope, Slope, Slope]:
     """The slope, and those of the left and of the right, each with its bound."""
     best = Slope(float(slopes.value[HERE]), float(slopes.error[HERE]))
     if kind == "smooth":
         return best, best, best
     if kind in ("pole", "no value"):
-        return NONE, NONE, NONE
+        return _NONE, _NONE, _NONE
     # The levels of the finer ladder, which tells such points apart.
-    first = min(int(np.argmax(steps <= FINE_WIDEST * slopes.step)), COUNT - 1 - EVERY * (FINE_LEVELS - 1))
-    levels = first + EVERY * np.arange(FINE_LEVELS)
+    first = min(int(np.argmax(steps <= FINE_WIDEST * slopes.step)), _COUNT - 1 - _EVERY * (FINE_LEVELS - 1))
+    levels = first + _EVERY * np.arange(FINE_LEVELS)
     left = _of_side(behind[levels], noise[levels], float(slopes.left[HERE]), kind)
     right = _of_side(ahead[levels], noise[levels], float(slopes.right[HERE]), kind)
     has_best = kind in ("unresolved", "edge") and math.isfinite(best.value)
-    return best if has_best else NONE, left, right
+    return best if has_best else _NONE, left, right
 
 
-def _of_side(quotient: Array, noise: Array, slope: float, kind: Seen) -> Slope:
+def _of_side(quotient: Array, noise: Array, slope: float, kind: _Seen) -> Slope:
     """A one-sided slope with the bound that its own differences give it; vertical it has none."""
     if not np.isfinite(quotient).any() or (kind == "unresolved" and not math.isfinite(slope)):
-        return NONE
+        return _NONE
     if not math.isfinite(slope):
         return Slope(slope, math.inf)
     value, error, _ = extrapolate(quotient[:, None], 2 * noise[:, None], tableau(FINE_LEVELS, FINE_RATIO, 1))
@@ -205,8 +205,8 @@ def _chosen(slopes: Slopes) -> tuple[float, ...]:
     return tuple(sorted(steps.tolist(), reverse=True))
 
 
-def _seen(slopes: Slopes, above: Array, below: Array) -> Seen:
-    kind = KINDS[slopes.kind[HERE]]
+def _seen(slopes: Slopes, above: Array, below: Array) -> _Seen:
+    kind = _KINDS[slopes.kind[HERE]]
     if kind == "smooth":
         return kind
     if _towers(above) or _towers(below):
@@ -221,7 +221,7 @@ def _towers(values: Array) -> bool:
     """Whether the values on one side grow without bound as the point is approached."""
     height = np.abs(values[DEEPER])
     gain = np.diff(height)
-    return bool(np.isinf(height[-1]) or (gain[0] > SOME * height[0] and (gain[1:] > GAIN * gain[0]).all()))
+    return bool(np.isinf(height[-1]) or (gain[0] > _SOME * height[0] and (gain[1:] > GAIN * gain[0]).all()))
 
 
 def _stands(rise: Array) -> bool:

@@ -17,13 +17,13 @@ from .curl_test import NOTHING, Potential, potential
 from .surface import pair
 
 # Of more elements than these not every two are tested.
-FEW = 6
+_FEW = 6
 # So many cells in each direction, or so few where points are dear.
-CELLS, CELLS_DEAR = 12, 4
+_CELLS, _CELLS_DEAR = 12, 4
 
 
 @dataclass(frozen=True)
-class Pair:
+class _Pair:
     """Two elements of the inputs, each by name and index, and whether their field is a gradient."""
 
     first: tuple[str, Index]
@@ -31,7 +31,7 @@ class Pair:
     potential: Potential
 
 
-def pairs(section: Section, grad_output: float) -> tuple[Pair, ...]:
+def pairs(section: Section, grad_output: float) -> tuple[_Pair, ...]:
     """The test for all pairs of elements over their domains, everything else held; empty if there are many elements.
 
     Nothing is raised: of a pair at which the Function fails nothing is known.
@@ -48,25 +48,25 @@ def pairs(section: Section, grad_output: float) -> tuple[Pair, ...]:
     for (first, one, x), (second, other, y) in combinations(elements, 2):
         along = replace(section, wrt=first, wrt_index=one, stacked=())
         across = replace(section, wrt=second, wrt_index=other, stacked=())
-        found.append(Pair((first, one), (second, other), _tested(along, across, x, y, grad_output)))
+        found.append(_Pair((first, one), (second, other), _tested(along, across, x, y, grad_output)))
     return tuple(found)
 
 
 def paired(section: Section, grad_output: float) -> int:
     """How many pairs there are to test, 0 where there are too many elements."""
     elements = sum(math.prod(each.shape) for each in section.op.inputs)
-    return math.comb(elements, 2) if elements <= FEW and grad_output != 0 else 0
+    return math.comb(elements, 2) if elements <= _FEW and grad_output != 0 else 0
 
 
 def _tested(
     along: Section, across: Section, x: tuple[float, float], y: tuple[float, float], grad_output: float
 ) -> Potential:
-    s, t = np.linspace(*x, CELLS + 1), np.linspace(*y, CELLS + 1)
+    s, t = np.linspace(*x, _CELLS + 1), np.linspace(*y, _CELLS + 1)
     try:
         along = replace(reference_of(along, s, grad_output), stacked=())
         across = replace(along, wrt=across.wrt, wrt_index=across.wrt_index)
         plane = plane_of(along, across, s, t, grad_output)
-        count = CELLS_DEAR if plane.dear else CELLS
+        count = _CELLS_DEAR if plane.dear else _CELLS
         return potential(partial(pair, plane, grad_output), s, t, plane.dear, count)
     except FunctionFailed:
         return NOTHING

@@ -16,7 +16,7 @@ from ..differentiation.noise import noise_along, probe_points, relative_precisio
 from .partial_derivatives import Ask, doubted, partial
 
 # Noise is probed on so many lines along each axis, or so few where points are dear.
-LINES, LINES_DEAR = 5, 2
+_LINES, LINES_DEAR = 5, 2
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Ground:
         Heard on some of the lines, and taken for the others from the louder neighbour among these.
         """
         lines, x, ask = self.lines(which), self.axis(which), self.ask(which)
-        count = min(LINES_DEAR if self.plane.dear else LINES, len(lines))
+        count = min(LINES_DEAR if self.plane.dear else _LINES, len(lines))
         some = np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
         finite, span = self.values[np.isfinite(self.values)], float(x[-1] - x[0])
         rise = float(np.ptp(finite)) if finite.size else 0.0

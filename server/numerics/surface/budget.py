@@ -9,13 +9,13 @@ from ...runtime.plane import Plane
 from ...runtime.timing import quickest
 
 # Seconds that the points may take, and all together.
-POINTS, ALL = 3.0, 4.5
+_POINTS, _ALL = 3.0, 4.5
 # Points a side and cells a side of which as many are taken as there is time for, where each has calls of its own.
-SIDES, CELLS = (17, 9, 5, 3), (8, 4, 2)
+_SIDES, _CELLS = (17, 9, 5, 3), (8, 4, 2)
 # So many calls take what is probed at first, a point, a cell, and the test of two other elements; …
-FIXED, POINT, CELL, PAIR = 250, 28, 60, 1000
+FIXED, POINT, _CELL, PAIR = 250, 28, 60, 1000
 # … this many lines; and where all share a call, these are all there are, or those of each pair.
-LINE, SHARED, SHARED_PAIR = 60, 70, 25
+_LINE, _SHARED, SHARED_PAIR = 60, 70, 25
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ def planned(plane: Plane, how: str, x: Array, y: Array, most: int, pairs: int) -
     one = replace(plane, stacked=())
 
     def each(side: int) -> float:
-        return POINT * side * side if how == "one by one" else LINE * side
+        return POINT * side * side if how == "one by one" else _LINE * side
 
-    together = SHARED + SHARED_PAIR * pairs
-    everything = FIXED + each(most) + CELL * CELLS[0] ** 2 + PAIR * pairs
-    enough = ALL / together if how == "together" else min(POINTS / (FIXED + each(most)), ALL / everything)
+    together = _SHARED + SHARED_PAIR * pairs
+    everything = FIXED + each(most) + _CELL * _CELLS[0] ** 2 + PAIR * pairs
+    enough = _ALL / together if how == "together" else min(_POINTS / (FIXED + each(most)), _ALL / everything)
     taken = quickest(lambda: one.forward(x[:1], y[:1]), enough)
     if how == "together":
-        return Plan(most, None, together * taken <= ALL, taken)
-    sides = [most, *(side for side in SIDES if side < most)]
-    points = next((side for side in sides if (FIXED + each(side)) * taken <= POINTS), 0)
+        return Plan(most, None, together * taken <= _ALL, taken)
+    sides = [most, *(side for side in _SIDES if side < most)]
+    points = next((side for side in sides if (FIXED + each(side)) * taken <= _POINTS), 0)
     if not points:
         # The fewest are worth a wait.
-        points = sides[-1] if (FIXED + each(sides[-1])) * taken <= ALL else 0
-    left = ALL / taken - FIXED - each(points)
-    cells = next((count for count in CELLS if CELL * count * count <= left), 0)
-    return Plan(points, cells, CELL * cells * cells + PAIR * pairs <= left, taken)
+        points = sides[-1] if (FIXED + each(sides[-1])) * taken <= _ALL else 0
+    left = _ALL / taken - FIXED - each(points)
+    cells = next((count for count in _CELLS if _CELL * count * count <= left), 0)
+    return Plan(points, cells, _CELL * cells * cells + PAIR * pairs <= left, taken)

@@ -16,16 +16,16 @@ from ..differentiation.quadrature import NODES, WEIGHTS
 Field = Callable[[Array, Array], tuple[Array, Array]]
 
 # What a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
-PLACES = {True: 256.0, False: 16.0}
+_PLACES = {True: 256.0, False: 16.0}
 # So many rectangles in each direction, so much smaller than the cell, tell what the curl is inside it …
-TINY = {True: 2.0**-8, False: 2.0**-3}
+_TINY = {True: 2.0**-8, False: 2.0**-3}
 ACROSS, ACROSS_DEAR = 4, 3
 # … and so much smaller, whether it is made of steps;
-FINEST = 2.0**-14
+_FINEST = 2.0**-14
 # … if this share of them turns the same way, their mean is the cell's own within so much, and as steady as that.
-SAME_WAY, WITHIN, STEADY = 0.7, 0.5, 6.0
+SAME_WAY, WITHIN, _STEADY = 0.7, 0.5, 6.0
 # Where in its part of the cell each rectangle lies, so that none lies on a line that means something.
-OFF = np.array([0.382, 0.295])
+_OFF = np.array([0.382, 0.295])
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def around(field: Field, x0: Array, x1: Array, y0: Array, y1: Array, precision: 
     # What three nodes may miss, guessed from what they see: the next order of a falling series.
     missed = TRUNCATION * np.nan_to_num((bend / size) ** 2) * bend
     places = np.abs(np.stack((y0, x1, y1, x0))) * EPSILON * _turn(sides, length)
-    allowed = (length * (PLACES[precision == EPSILON] * precision * size + missed + places)).sum(axis=0)
+    allowed = (length * (_PLACES[precision == EPSILON] * precision * size + missed + places)).sum(axis=0)
     bottom, right, top, left = integral
     return Cells(x0, x1, y0, y1, bottom, right, top, left, allowed)
 
@@ -124,14 +124,14 @@ def turning(field: Field, cells: Cells, some: NDArray[np.intp], precision: float
     lines along which it does (as a gate) keep it in that one place, and noise turns every way.
     """
     count = ACROSS_DEAR if dear else ACROSS
-    tiny = _inside(field, cells, some, count, TINY[precision == EPSILON], precision)
+    tiny = _inside(field, cells, some, count, _TINY[precision == EPSILON], precision)
     curl, whole = tiny.density.reshape(-1, some.size), cells.density[some]
     alike = (np.sign(curl) == np.sign(whole)).mean(axis=0) >= SAME_WAY
     mean, scatter = np.nanmean(curl, axis=0), np.nanstd(curl, axis=0) / count
-    turns = alike & (np.abs(mean - whole) <= WITHIN * np.abs(whole)) & (np.abs(mean) > STEADY * scatter)
+    turns = alike & (np.abs(mean - whole) <= WITHIN * np.abs(whole)) & (np.abs(mean) > _STEADY * scatter)
     if precision > EPSILON and turns.any():
         # A field of few digits may be one of many steps, each of them flat.
-        finest = _inside(field, cells, some, count, FINEST, precision).circulation.reshape(-1, some.size)
+        finest = _inside(field, cells, some, count, _FINEST, precision).circulation.reshape(-1, some.size)
         turns &= (finest == 0).mean(axis=0) < SAME_WAY
     return turns
 
@@ -140,7 +140,7 @@ def _inside(field: Field, cells: Cells, some: NDArray[np.intp], count: int, shar
     """Rectangles of a ``share`` of ``some`` cells in width and height, ``count`` × ``count`` in each cell."""
     across, up = (each.ravel() for each in np.meshgrid(np.arange(count), np.arange(count)))
     width, height = cells.x1[some] - cells.x0[some], cells.y1[some] - cells.y0[some]
-    wander = np.arange(count * count) * OFF[:, None] % 1 * (1 - count * share)
+    wander = np.arange(count * count) * _OFF[:, None] % 1 * (1 - count * share)
     x0 = cells.x0[some] + width * ((across + wander[0]) / count)[:, None]
     y0 = cells.y0[some] + height * ((up + wander[1]) / count)[:, None]
     x1, y1 = x0 + share * width, y0 + share * height

@@ -13,20 +13,20 @@ from ..differentiation.noise import relative_precision
 from .circulation import ACROSS, Cells, Field, around, lattice, parts, turning
 
 # So many cells in each direction, or so few where points are dear.
-CELLS, CELLS_DEAR = 48, 8
+_CELLS, _CELLS_DEAR = 48, 8
 # Of the cells that seem to turn so many are looked at closer, or one where there are fewer cells than these a side.
 CELLS_FEW = 4
-MOST, MOST_DEAR = 192, 4
+_MOST, _MOST_DEAR = 192, 4
 # The cells begin so far inside the plane, so that none of their edges lies on a line that means something.
-OFF = (0.0382, 0.0295)
+_OFF = (0.0382, 0.0295)
 # Cells in which the field is too steep for their nodes are cut into so many parts in each direction, up to so many.
-STEEP, PARTS = 96, 6
+_STEEP, _PARTS = 96, 6
 # A cell whose rounding hides more than this share of what the field is along its edges tells nothing.
-WIDE = 1e-2
+_WIDE = 1e-2
 
 
 @dataclass(frozen=True)
-class Worst:
+class _Worst:
     """The cell with the most circulation: its four sides and what the field turns there."""
 
     x0: float
@@ -47,7 +47,7 @@ class Potential:
     holds: bool | None
     judged: float
     turning: float
-    worst: Worst | None
+    worst: _Worst | None
 
 
 NOTHING = Potential(None, 0.0, 0.0, None)
@@ -60,19 +60,19 @@ def potential(field: Field, x: Array, y: Array, dear: bool, count: int | None = 
     ``dear`` says that few points should be asked for. Only the field is asked, never forward. Raises
     ``FunctionFailed``. Source: the theorem of G. Green (1828).
     """
-    count = count or (CELLS_DEAR if dear else CELLS)
-    across, up = (np.linspace(*_inside(ends, off), count + 1) for ends, off in zip((x, y), OFF, strict=True))
+    count = count or (_CELLS_DEAR if dear else _CELLS)
+    across, up = (np.linspace(*_inside(ends, off), count + 1) for ends, off in zip((x, y), _OFF, strict=True))
     precision = carried(field, across, up)
     cells = lattice(field, across, up, precision)
     whole = cells.area.sum()
     if not dear:
         steep = np.isfinite(cells.circulation) & ~_known(cells)
-        some = np.flatnonzero(steep)[np.argsort(-cells.strength[steep], kind="stable")[:STEEP]]
+        some = np.flatnonzero(steep)[np.argsort(-cells.strength[steep], kind="stable")[:_STEEP]]
         if some.size:
-            cells = cells.without(some).joined(around(field, *parts(cells, some, PARTS), precision))
+            cells = cells.without(some).joined(around(field, *parts(cells, some, _PARTS), precision))
     known = _known(cells)
     suspect = known & (np.abs(cells.circulation) > cells.allowed)
-    most = MOST_DEAR if dear else MOST
+    most = _MOST_DEAR if dear else _MOST
     some = _chosen(cells, np.flatnonzero(suspect), most if count >= CELLS_FEW else 1)
     real = some[turning(field, cells, some, precision, dear)] if some.size else some
     judged = float(cells.area[known].sum() / whole)
@@ -85,7 +85,7 @@ def potential(field: Field, x: Array, y: Array, dear: bool, count: int | None = 
 def _known(cells: Cells) -> Mask:
     """Which cells say something: what they may turn by rounding is little beside the field, or there is no field."""
     with np.errstate(invalid="ignore"):
-        return np.isfinite(cells.circulation) & (cells.allowed <= WIDE * cells.strength)
+        return np.isfinite(cells.circulation) & (cells.allowed <= _WIDE * cells.strength)
 
 
 def _inside(ends: Array, off: float) -> tuple[float, float]:
@@ -121,9 +121,9 @@ def _chosen(cells: Cells, suspects: NDArray[np.intp], most: int) -> NDArray[np.i
     return np.unique(np.concatenate((worst, spread)))
 
 
-def _worst(cells: Cells, real: NDArray[np.intp]) -> Worst | None:
+def _worst(cells: Cells, real: NDArray[np.intp]) -> _Worst | None:
     if not real.size:
         return None
     row = int(real[np.abs(cells.circulation[real]).argmax()])
     x0, x1, y0, y1 = (float(each[row]) for each in (cells.x0, cells.x1, cells.y0, cells.y1))
-    return Worst(x0, x1, y0, y1, float(cells.circulation[row]), float(cells.density[row]))
+    return _Worst(x0, x1, y0, y1, float(cells.circulation[row]), float(cells.density[row]))

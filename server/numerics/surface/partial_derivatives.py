@@ -30,7 +30,7 @@ from ..differentiation.richardson import extrapolate, tableau
 Ask = Callable[[Array, NDArray[np.intp]], Array]
 
 # What lies within so much of its own error bounds, or of double precision, contradicts nothing.
-LEAST = 1e-13
+_LEAST = 1e-13
 
 
 def partial(ask: Ask, x: Array, y: Array, noise: Array, span: float, step: float | None, precision: float) -> Slopes:
@@ -81,7 +81,7 @@ def doubted(ask: Ask, x: Array, y: Array, span: float, slopes: Slopes, expected:
     if expected is None:
         return slopes
     off = np.abs(expected - slopes.value)
-    contrary = ~(off <= BOUNDS * slopes.error + LEAST * np.abs(slopes.value))
+    contrary = ~(off <= BOUNDS * slopes.error + _LEAST * np.abs(slopes.value))
     rows = np.flatnonzero((slopes.kind == Kind.SMOOTH) & contrary)
     finite = y[np.isfinite(y)]
     if not rows.size or not finite.size:

@@ -12,15 +12,15 @@ from ..differentiation.finite_differences import Kind, Slopes
 from .axes import Ground
 
 # A slope turns at a ridge so many times as much as on either side of it, and by this share of the largest slope.
-TURNS, SEEN = 8.0, 1e-3
+_TURNS, _SEEN = 8.0, 1e-3
 # Between two points a ridge is found by so many halvings; so many are looked for along each axis.
-HALVINGS, MOST, MOST_DEAR = 24, 512, 24
+_HALVINGS, _MOST, _MOST_DEAR = 24, 512, 24
 # From so close to it, as a share of the distance of two points, its two slopes are told apart.
-BESIDE = 1 / 16
+_BESIDE = 1 / 16
 # At a jump forward moves, over so short a share of the axis, so many times as much as its steepest slope does.
-CLOSE, STEEP = 1e-6, 100.0
+_CLOSE, _STEEP = 1e-6, 100.0
 # A line of the grid is a ridge if this share of its points is one.
-WHOLE = 0.9
+_WHOLE = 0.9
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ def ridges(ground: Ground, slopes: tuple[Slopes, Slopes]) -> Ridges:
         x.append(at if axis == 0 else s[rows])
         y.append(at if axis == 1 else t[rows])
         jumps.append(jumped)
-    columns = ground.x[bent[0][ground.lines(0)].mean(axis=0) >= WHOLE]
-    lines = ground.y[bent[1][ground.lines(0)].mean(axis=1) >= WHOLE]
+    columns = ground.x[bent[0][ground.lines(0)].mean(axis=0) >= _WHOLE]
+    lines = ground.y[bent[1][ground.lines(0)].mean(axis=1) >= _WHOLE]
     return Ridges(
         np.concatenate(x), np.concatenate(y), np.concatenate(jumps), tuple(columns.tolist()), tuple(lines.tolist())
     )
@@ -62,8 +62,8 @@ def _jumps(ground: Ground, axis: int, slopes: Slopes) -> Mask:
     jump = slopes.kind == Kind.JUMP
     rows, ends = np.flatnonzero(jump), ground.axis(axis)
     if rows.size:
-        at, ask, near = ground.points[axis][rows], ground.ask(axis), CLOSE * float(ends[-1] - ends[0])
-        jump[rows] = np.abs(ask(at + near, rows) - ask(at - near, rows)) > STEEP * near * largest(slopes.value)
+        at, ask, near = ground.points[axis][rows], ground.ask(axis), _CLOSE * float(ends[-1] - ends[0])
+        jump[rows] = np.abs(ask(at + near, rows) - ask(at - near, rows)) > _STEEP * near * largest(slopes.value)
     return jump
 
 
@@ -71,7 +71,7 @@ def _between(ground: Ground, axis: int, slope: Array) -> tuple[Array, NDArray[np
     """Ridges between neighbours along an axis: where, the point before each, and whether forward jumps there."""
     lines, at, ask = ground.lines(axis), ground.points[axis], ground.ask(axis)
     before, steep = _sudden(ground.values[lines], slope[lines], at[lines])
-    most = MOST_DEAR if ground.plane.dear else MOST
+    most = _MOST_DEAR if ground.plane.dear else _MOST
     rows, after = lines[:, :-1][before], lines[:, 1:][before]
     if rows.size > most:
         some = np.linspace(0, rows.size - 1, most).astype(np.intp)
@@ -81,7 +81,7 @@ def _between(ground: Ground, axis: int, slope: Array) -> tuple[Array, NDArray[np
     low, high, left, right = at[rows], at[after], ground.values[rows], ground.values[after]
     width, turn = high - low, np.abs(slope[after] - slope[rows])
     off = np.abs(right - left - width * slope[rows])
-    for _ in range(HALVINGS):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         value = ask(middle, rows)
         from_left = np.abs(value - left - slope[rows] * (middle - low))
@@ -89,7 +89,7 @@ def _between(ground: Ground, axis: int, slope: Array) -> tuple[Array, NDArray[np
         low, left = np.where(still, middle, low), np.where(still, value, left)
         high, right = np.where(still, high, middle), np.where(still, right, value)
     bends = []
-    for near in (BESIDE * width, BESIDE**2 * width):
+    for near in (_BESIDE * width, _BESIDE**2 * width):
         bends.append(np.abs((ask(high + near, rows) - right) - (left - ask(low - near, rows))) / near)
     # What is only curved bends less the closer one looks.
     bent = (np.minimum(*bends) > turn / 2) & (bends[1] > bends[0] / 2) & (turn > steep)
@@ -104,11 +104,11 @@ def _sudden(values: Array, slope: Array, at: Array) -> tuple[Mask, float]:
         return np.zeros((len(values), values.shape[1] - 1), bool), 0.0
     mean = np.diff(values, axis=1) / np.diff(at, axis=1)
     turn, rise = np.abs(np.diff(slope, axis=1)), np.abs(mean - (slope[:, :-1] + slope[:, 1:]) / 2)
-    least = SEEN * max(largest(slope), largest(mean))
+    least = _SEEN * max(largest(slope), largest(mean))
     return _stands_out(turn, least) | _stands_out(rise, least), least
 
 
 def _stands_out(size: Array, least: float) -> Mask:
     """What is many times as large as on either side of it."""
     padded = np.pad(size, ((0, 0), (1, 1)))
-    return (size > least) & (size > TURNS * padded[:, :-2]) & (size > TURNS * padded[:, 2:])
+    return (size > least) & (size > _TURNS * padded[:, :-2]) & (size > _TURNS * padded[:, 2:])

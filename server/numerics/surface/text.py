@@ -16,9 +16,9 @@ from .surface import Gradient, Surface
 Whose = Literal["forward", "surrogate", "another", "none", "unknown"]
 
 # More ridges than these are not listed.
-FEW = 4
+_FEW = 4
 # With less of the plane judged than this, the verdict says how much.
-MOST = 0.995
+_MOST = 0.995
 
 
 def whose(seen: Surface) -> Whose:
@@ -50,7 +50,7 @@ def potential_said(seen: Surface, wrt: str, wrt2: str) -> str:
     found, who = seen.potential, whose(seen)
     if found is None:
         return ""
-    reach = "" if found.judged > MOST else f" on the {found.judged:.0%} of the plane that could be judged"
+    reach = "" if found.judged > _MOST else f" on the {found.judged:.0%} of the plane that could be judged"
     if who == "none" and found.worst:
         worst, span, span2 = found.worst, *_spans(seen)
         where = _at((worst.x0 + worst.x1) / 2, (worst.y0 + worst.y1) / 2, seen, wrt, wrt2)
@@ -118,7 +118,7 @@ def _ridges(seen: Surface, wrt: str, wrt2: str) -> list[str]:
     whole = np.isin(found.x, found.columns) | np.isin(found.y, found.rows)
     if found.x.size == 1:
         where = f"at {_at(float(found.x[0]), float(found.y[0]), seen, wrt, wrt2)}"
-    elif whole.all() and len(lines) <= FEW:
+    elif whole.all() and len(lines) <= _FEW:
         where = f"along {listed(lines)}"
     else:
         where = "where the dots are"

@@ -16,7 +16,7 @@ Statuses = NDArray[np.int8]
 # rounding of the two ends of a run.
 RUNS = (1, 4, 16, 64)
 # What is allowed says nothing if it is more than this share of the steepest slope over the cell.
-WIDE = 0.1
+_WIDE = 0.1
 
 
 def judged_cells(area: Area, tolerance: Tolerance, share: Array, in_sight: float, crooked: Array) -> Statuses:
@@ -60,7 +60,7 @@ def _judge_runs(
     residual = np.abs(np.where(fit, off, 0.0)[runs].reshape(shape).sum(axis=1))
     ends = noise[: count * length : length] + noise[length : count * length + 1 : length]
     allowed = slack[runs].reshape(shape).sum(axis=1) + ends
-    clear = allowed <= WIDE * steepest[runs].reshape(shape).sum(axis=1)
+    clear = allowed <= _WIDE * steepest[runs].reshape(shape).sum(axis=1)
     view[whole & (residual > allowed)] = Status.DIFFERS
     agrees = whole & (residual <= allowed) & clear
     view[agrees[:, None] & (view == Status.UNDECIDED)] = Status.AGREES

@@ -32,13 +32,13 @@ def longest_run(mask: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 Interval = tuple[float, float]
-NOTHING: Statuses = np.empty(0, np.int8)
+_NOTHING: Statuses = np.empty(0, np.int8)
 # A band wider than this share of the slopes in sight decides nothing.
 WIDE = 0.1
 # Two intervals no farther apart than so many cells are one if nothing between them speaks for backward.
 BRIDGED = 2.0
 # What is off by so nearly the most is off by the most.
-TIE = 0.999
+_TIE = 0.999
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: A
     """
     analytical, slopes = evaluation.analytical, curve.slopes
     if analytical is None:
-        return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), NOTHING, (), None, None)
+        return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), _NOTHING, (), None, None)
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
         rounded = conditioning(evaluation, slopes)
         status = _statuses(evaluation, analytical, off, slopes, tolerance, share, rounded)
         area = evaluation.area_under(curve)
-        cells = NOTHING if area is None else _cells(evaluation, analytical, area, tolerance, share, rounded)
+        cells = _NOTHING if area is None else _cells(evaluation, analytical, area, tolerance, share, rounded)
         if cells.size == status.size - 1:
             status[(status == Status.DIFFERS) & _unseen(evaluation, analytical, off, slopes, cells)] = Status.UNDECIDED
         differs = status == Status.DIFFERS
@@ -192,7 +192,7 @@ def _worst(off: Array, differs: Mask) -> int | None:
     if not differs.any():
         return None
     off = np.where(differs, np.where(np.isfinite(off), off, np.inf), -1.0)
-    first, last = longest_run(off >= TIE * off.max())
+    first, last = longest_run(off >= _TIE * off.max())
     return (first + last + 1) // 2
 
 

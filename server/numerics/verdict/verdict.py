@@ -18,7 +18,7 @@ Word = Literal[
     "matches", "matches its surrogate", "matches here", "differs", "undecided", "no gradient", "unsupported", "failed"
 ]
 
-LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
+_LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
 # A surrogate that depends on the sign of grad_output is the derivative of another function for either sign …
 LAWS_BUT_THE_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
 # … and one that depends on its size, for every size.
@@ -78,7 +78,7 @@ def _kept(word: Word, evaluation: Evaluation, tolerance: Tolerance) -> Word:
 def _laws(evaluation: Evaluation) -> tuple[Law, ...]:
     """The laws that nothing which the op says of itself excuses it from."""
     if not evaluation.follows_sign:
-        return LAWS
+        return _LAWS
     return LAWS_BUT_THE_SIZE if evaluation.foretold else LAWS_BUT_THE_SIGN
 
 

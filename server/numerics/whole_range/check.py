@@ -20,10 +20,10 @@ from .judge import Seen, judgement, no_number, said_alone, seen_at
 from .relative_steps import proportional, within
 
 Interval = tuple[float, float]
-Statuses = NDArray[np.int8]
+_Statuses = NDArray[np.int8]
 
 # A difference that is followed to where it begins is this share, seen by one difference of this share of |x|.
-BEGINS, STEP = 1e-4, 1e-5
+BEGINS, _STEP = 1e-4, 1e-5
 # What cancels out within forward is rounded too, by some last places of what the slopes around amount to.
 CANCELLED = 2e4
 
@@ -44,7 +44,7 @@ class Wide:
     analytical: Array
     numerical: Array
     error: Array
-    status: Statuses
+    status: _Statuses
     intervals: tuple[Interval, ...]
     reach: Interval
     finite: Interval
@@ -111,7 +111,7 @@ def _judged(seen: Seen, surrogate: Section | None) -> Wide:
     )
 
 
-def _intervals(seen: Seen, status: Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
+def _intervals(seen: Seen, status: _Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
     """Where backward differs, from where it agrees no more; what is undecided between two such points is included."""
     known = np.flatnonzero((status == Status.DIFFERS) | (status == Status.AGREES))
     differs = np.concatenate(([False], status[known] == Status.DIFFERS, [False]))
@@ -122,7 +122,7 @@ def _intervals(seen: Seen, status: Statuses, right: Sequence[Section]) -> tuple[
     )
 
 
-def _ends(seen: Seen, status: Statuses, right: Sequence[Section], row: int, side: int) -> float:
+def _ends(seen: Seen, status: _Statuses, right: Sequence[Section], row: int, side: int) -> float:
     """Where on this side of an accused row backward begins to differ from all that is right, or all numbers end."""
     beside = row + side
     if not 0 <= beside < status.size:
@@ -134,7 +134,7 @@ def _ends(seen: Seen, status: Statuses, right: Sequence[Section], row: int, side
 
     def differs(t: Array) -> Mask:
         returned = seen.section.backward(t, seen.grad_output).grad_input
-        ahead, behind = t * (1 + STEP), t * (1 - STEP)
+        ahead, behind = t * (1 + _STEP), t * (1 - _STEP)
         off = np.full(t.size, True)
         for each in right:
             above, below = within(each, seen.reach)(np.concatenate((ahead, behind))).reshape(2, -1)

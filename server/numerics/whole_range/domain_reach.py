@@ -15,20 +15,20 @@ from ...runtime.section import Section
 
 # Called at, ever farther apart: a cost that grows with x shows before the next is out of hand. Not at round numbers,
 # which Functions with poles there answer at once.
-CROOKED = 0.9862703241
-RADII = tuple(CROOKED * each for each in (1e-2, 1, 10, 1e2, 1e3, 1e4, 1e6, 1e7, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
+_CROOKED = 0.9862703241
+RADII = tuple(_CROOKED * each for each in (1e-2, 1, 10, 1e2, 1e3, 1e4, 1e6, 1e7, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
 # backward, which is slower, is called at some of them, and at the last.
-BACKWARD = frozenset(RADII[index] for index in (0, 3, 5, 6, 8, 10))
+_BACKWARD = frozenset(RADII[index] for index in (0, 3, 5, 6, 8, 10))
 # A call is too long that takes so many times the usual, and so many seconds (less if every point needs its own).
-TIMES, SECONDS, SECONDS_EACH = 20.0, 5e-3, 1e-3
+_TIMES, _SECONDS, SECONDS_EACH = 20.0, 5e-3, 1e-3
 # One that takes twice the usual and so many seconds more is a warning: from there on in small steps.
-TWICE, MORE, SMALL = 2.0, 2e-5, 10**0.125
+TWICE, _MORE, _SMALL = 2.0, 2e-5, 10**0.125
 # After so many seconds the walk ends wherever it is.
-ENOUGH = 0.5
+_ENOUGH = 0.5
 # Where a Function begins to raise is found to this ratio.
-NEAR, HALVINGS = 1.001, 20
+_NEAR, _HALVINGS = 1.001, 20
 # Differences need room below the largest number of a dtype.
-ROOM = 0.995
+_ROOM = 0.995
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def reach_of(section: Section, reference: Section, grad_output: float) -> Reach:
 
     Some 20 calls of one or two points. Where the cost grows with x it takes up to half a second.
     """
-    top = float(torch.finfo(section.dtype).max) * ROOM
-    least = SECONDS if section.stacked else SECONDS_EACH
+    top = float(torch.finfo(section.dtype).max) * _ROOM
+    least = _SECONDS if section.stacked else SECONDS_EACH
 
     def walk(*signs: float) -> _End:
         def call(radius: float, deep: bool) -> None:
@@ -92,9 +92,9 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
     begun, spent, good, careful = timing.now(), 0.0, 0.0, False
     usual = {True: np.inf, False: np.inf}
     while good < top:
-        radius = min(good * SMALL, top) if careful else _next(good, top)
-        deep = careful or radius in BACKWARD or radius == top
-        too_long = max(TIMES * usual[deep], least)
+        radius = min(good * _SMALL, top) if careful else _next(good, top)
+        deep = careful or radius in _BACKWARD or radius == top
+        too_long = max(_TIMES * usual[deep], least)
         try:
             laps = [timing.taken(partial(call, radius, deep))]
             if not good or laps[0] > too_long:  # the first is slow, and any may be kept waiting
@@ -102,10 +102,10 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
         except _Refused as refused:
             return _End(_last(call, good, radius), str(refused), usual[True])
         seconds, spent = min(laps), spent + sum(laps)
-        if seconds > too_long or (spent > ENOUGH and timing.now() - begun > ENOUGH):
+        if seconds > too_long or (spent > _ENOUGH and timing.now() - begun > _ENOUGH):
             return _End(good, "slow", usual[True])
         usual[deep] = min(usual[deep], seconds)
-        careful = seconds > TWICE * usual[deep] + MORE
+        careful = seconds > TWICE * usual[deep] + _MORE
         good = radius
     return _End(good, "", usual[True])
 
@@ -116,8 +116,8 @@ def _next(radius: float, top: float) -> float:
 
 def _last(call: Callable[[float, bool], None], good: float, bad: float) -> float:
     """The last radius at which the Function does not raise."""
-    for _ in range(HALVINGS if good else 0):
-        if bad <= NEAR * good:
+    for _ in range(_HALVINGS if good else 0):
+        if bad <= _NEAR * good:
             break
         middle = good * (bad / good) ** 0.5
         try:

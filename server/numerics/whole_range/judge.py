@@ -16,22 +16,22 @@ from .multiscale import on_all_scales
 from .relative_steps import Proportional, proportional, within
 
 # Where each point costs calls of its own there are many, or few if one call takes more than so many seconds.
-FEW_ALONE, MOST_ALONE, SECONDS = 12, 36, 2e-3
+FEW_ALONE, _MOST_ALONE, _SECONDS = 12, 36, 2e-3
 # Only gross faults are looked for: what a correct gradient may be off by, in shares of itself and of those around it.
-TOLERANCE, PLACES = {8: 1e-6, 4: 1e-3}, 16.0
-BOUNDS, VAGUE = 10.0, 0.1
+TOLERANCE, _PLACES = {8: 1e-6, 4: 1e-3}, 16.0
+_BOUNDS, VAGUE = 10.0, 0.1
 # Nearer to 0 cancellation spoils forward and backward alike.
-LEAST = 1e-8
+_LEAST = 1e-8
 # Slopes known no better than this, so many in a row from here on: forward moves in steps finer than any difference.
-UNSETTLED, ROW, OUTWARDS = 0.02, 3, 0.1
+UNSETTLED, _ROW, OUTWARDS = 0.02, 3, 0.1
 # A gradient that is no number is a fault between these powers of the largest number, and of ten; farther out, squares
 # overflow in the best of Functions.
-QUARTER, FAR = 0.25, 1e6
+QUARTER, _FAR = 0.25, 1e6
 # Values that differ by more than this share from those in double precision say nothing; if by less, or by some last
 # places only, the gradient may be off by so many times that height over |x|.
-UNLIKE, FOLLOWS, LAST_PLACES = 0.1, 4.0, 8.0
+_UNLIKE, FOLLOWS, _LAST_PLACES = 0.1, 4.0, 8.0
 # So many accused points are asked alone once more, and must say the same but for some last places.
-WITNESSES, SAME = 4, 1e-2
+_WITNESSES, _SAME = 4, 1e-2
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Judgement:
 
 def seen_at(section: Section, reference: Section, grad_output: float, reach: Reach, in_sight: float) -> Seen | None:
     """The section within ``reach``, None if backward returns nothing. Raises ``FunctionFailed``."""
-    alone = MOST_ALONE if reach.seconds < SECONDS else FEW_ALONE
+    alone = _MOST_ALONE if reach.seconds < _SECONDS else FEW_ALONE
     x = np.unique(section.snap(decades(section.dtype, reach, None if section.stacked else alone)))
     returned = section.backward(x, grad_output) if x.size else None
     if returned is None or returned.grad_input is None:
@@ -80,10 +80,10 @@ def seen_at(section: Section, reference: Section, grad_output: float, reach: Rea
     scale = np.maximum(largest_further_in(x, known), max(in_sight, usual))
     unlike = np.abs(returned.values - measured.y) / np.abs(measured.y)
     unlike[~np.isfinite(unlike)] = 0.0
-    allowed = TOLERANCE.get(section.dtype.itemsize, PLACES * info.eps) * (expected + scale) + info.tiny
+    allowed = TOLERANCE.get(section.dtype.itemsize, _PLACES * info.eps) * (expected + scale) + info.tiny
     height = np.nan_to_num(np.abs(measured.y), posinf=0.0)
     allowed += (
-        abs(grad_output) * np.maximum(FOLLOWS * largest_nearby(unlike, 2), LAST_PLACES * info.eps) * height / size
+        abs(grad_output) * np.maximum(FOLLOWS * largest_nearby(unlike, 2), _LAST_PLACES * info.eps) * height / size
     )
     return Seen(
         section, reference, grad_output, reach, x, returned.values, returned.grad_input, measured, allowed, scale
@@ -93,14 +93,14 @@ def seen_at(section: Section, reference: Section, grad_output: float, reach: Rea
 def judgement(seen: Seen) -> Judgement:
     """Backward against ``seen.measured``. It differs where it contradicts forward on every scale there is."""
     measured, scale = seen.measured, abs(seen.grad_output)
-    expected, band = seen.grad_output * measured.slope, BOUNDS * scale * measured.error
+    expected, band = seen.grad_output * measured.slope, _BOUNDS * scale * measured.error
     off = np.abs(seen.analytical - expected)
     # A constant has no slope to measure the band by, but it has a height.
     height = scale * np.abs(measured.y) / np.abs(seen.x)
     vague = band > seen.allowed + VAGUE * (np.abs(expected) + seen.scale + height)
     agrees = seen.drawn & (off <= seen.allowed + band) & ~vague
     least = torch.finfo(seen.section.dtype).tiny
-    like = np.abs(seen.values - measured.y) <= UNLIKE * (np.abs(seen.values) + np.abs(measured.y)) + least
+    like = np.abs(seen.values - measured.y) <= _UNLIKE * (np.abs(seen.values) + np.abs(measured.y)) + least
     suspect = seen.drawn & like & np.isfinite(seen.analytical) & (off > seen.allowed + band)
     doubtful = (measured.error > UNSETTLED * np.abs(measured.slope) + 30 * measured.noise) & (band > seen.allowed)
     slope, error = measured.slope.copy(), measured.error.copy()
@@ -121,11 +121,11 @@ def judgement(seen: Seen) -> Judgement:
         slope[doubted], error[doubted] = closer.value[~closer.confirmed], closer.error[~closer.confirmed]
         off = np.abs(seen.analytical - seen.grad_output * slope)[doubted]
         exact = scale * error[doubted] <= VAGUE * (np.abs(seen.analytical[doubted]) + seen.allowed[doubted])
-        agrees[doubted] = exact & (off <= seen.allowed[doubted] + BOUNDS * scale * error[doubted])
+        agrees[doubted] = exact & (off <= seen.allowed[doubted] + _BOUNDS * scale * error[doubted])
         doubtful[doubted] = True
     lost = seen.drawn & _beyond_the_horizon(seen.x, doubtful & seen.drawn)
     slope[lost & ~agrees], error[lost & ~agrees] = np.nan, np.inf
-    return Judgement(agrees, differs & ~lost & (np.abs(seen.x) >= LEAST), slope, error)
+    return Judgement(agrees, differs & ~lost & (np.abs(seen.x) >= _LEAST), slope, error)
 
 
 def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
@@ -133,8 +133,8 @@ def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
     beyond = np.zeros_like(doubtful)
     for rows in outwards(x):
         rows = rows[np.abs(x[rows]) >= OUTWARDS]
-        count = np.convolve(doubtful[rows], np.ones(ROW), "valid") if rows.size >= ROW else np.zeros(0)
-        ends = np.flatnonzero(count > ROW - 0.5)
+        count = np.convolve(doubtful[rows], np.ones(_ROW), "valid") if rows.size >= _ROW else np.zeros(0)
+        ends = np.flatnonzero(count > _ROW - 0.5)
         if ends.size:
             beyond[rows[ends[0] :]] = True
     return beyond
@@ -146,7 +146,7 @@ def no_number(seen: Seen) -> Mask:
     measured, size = seen.measured, np.abs(seen.x)
     known = np.isfinite(measured.error) & (measured.error <= VAGUE * np.abs(measured.slope) + seen.scale)
     # A short dtype overflows everywhere.
-    wrong = np.isnan(seen.analytical) | (np.isinf(seen.analytical) & (info.max > 1 / LEAST))
+    wrong = np.isnan(seen.analytical) | (np.isinf(seen.analytical) & (info.max > 1 / _LEAST))
     expected = seen.grad_output * measured.slope
     overflows = (np.abs(expected) > info.max) & (seen.analytical == np.copysign(np.inf, expected))
     wrong &= seen.drawn & known & ~overflows
@@ -155,7 +155,7 @@ def no_number(seen: Seen) -> Mask:
         forward, slope = within(seen.reference, seen.reach), measured.slope[rows]
         closer = on_all_scales(forward, seen.x[rows], slope, measured.error[rows], slope, measured.precision, info.eps)
         wrong[rows] = np.isfinite(closer.value)
-    far = min(info.max**QUARTER, FAR)
+    far = min(info.max**QUARTER, _FAR)
     for rows in outwards(seen.x):
         ordinary = (size[rows] >= 1 / far) & (size[rows] <= far)
         if not (wrong[rows] & ordinary).any():
@@ -166,11 +166,11 @@ def no_number(seen: Seen) -> Mask:
 def said_alone(seen: Seen, differs: Mask) -> bool:
     """Whether some accused points, asked alone, say what they said among all others."""
     rows = np.flatnonzero(differs)
-    for row in rows[np.linspace(0, rows.size - 1, min(WITNESSES, rows.size)).astype(np.intp)]:
+    for row in rows[np.linspace(0, rows.size - 1, min(_WITNESSES, rows.size)).astype(np.intp)]:
         alone = seen.section.backward(seen.x[[row]], seen.grad_output)
         found = [alone.values, alone.grad_input if alone.grad_input is not None else np.zeros(1)]
         found.append(seen.reference.forward(seen.x[[row]]))
         wanted = [seen.values[row], seen.analytical[row], seen.measured.y[row]]
-        if not all(np.allclose(a, b, rtol=SAME, atol=0.0, equal_nan=True) for a, b in zip(found, wanted, strict=True)):
+        if not all(np.allclose(a, b, rtol=_SAME, atol=0.0, equal_nan=True) for a, b in zip(found, wanted, strict=True)):
             return False
     return True

@@ -14,11 +14,11 @@ from .domain_reach import Reach
 
 # How many points there are from one power of ten to another; a few lie beyond. None is round, for kinks lie there.
 DENSITY = ((-10, -6, 1), (-6, -3, 3), (-3, 4, 10), (4, 16, 3))
-INNER, OUTER, CROOKED = 12, 20, 0.0137
+_INNER, OUTER, _CROOKED = 12, 20, 0.0137
 # Of the largest number, so that differences find room.
-SHARE = 0.9
+_SHARE = 0.9
 # The power of ten of the smallest of all: differences at the very smallest number lose their places.
-LEAST = -300.0
+_LEAST = -300.0
 # Slopes further in are of interest for so many times less.
 DECADE = 10.0
 
@@ -31,20 +31,20 @@ def decades(dtype: torch.dtype, reach: Reach, most: int | None = None) -> Array:
     size = _sizes(dtype)
     if most is not None:
         size = size[:: -(-2 * size.size // most)]
-    low, high = size[size <= -SHARE * reach.low], size[size <= SHARE * reach.high]
+    low, high = size[size <= -_SHARE * reach.low], size[size <= _SHARE * reach.high]
     return np.concatenate((-low[::-1], high))
 
 
 @lru_cache(maxsize=8)
 def _sizes(dtype: torch.dtype) -> Array:
     info = torch.finfo(dtype)
-    least, most = max(math.log10(info.smallest_normal), LEAST), math.log10(info.max * SHARE * SHARE)
-    parts = [np.linspace(least, DENSITY[0][0], INNER, endpoint=False)]
-    parts += [np.arange(low, high, 1 / each) + CROOKED for low, high, each in DENSITY]
+    least, most = max(math.log10(info.smallest_normal), _LEAST), math.log10(info.max * _SHARE * _SHARE)
+    parts = [np.linspace(least, DENSITY[0][0], _INNER, endpoint=False)]
+    parts += [np.arange(low, high, 1 / each) + _CROOKED for low, high, each in DENSITY]
     parts.append(np.linspace(most, DENSITY[-1][1], OUTER, endpoint=False)[::-1])
     powers = np.concatenate(parts)
     powers = np.sort(powers[(powers >= least) & (powers < most)])
-    return np.append(10.0**powers, info.max * SHARE * SHARE)
+    return np.append(10.0**powers, info.max * _SHARE * _SHARE)
 
 
 def outwards(x: Array) -> tuple[NDArray[np.intp], ...]:

@@ -13,12 +13,12 @@ from ..differentiation.noise import mantissa_bits
 from ..differentiation.richardson import extrapolate, tableau
 from .domain_reach import Reach
 
-LEVELS, RATIO = 4, 3.0
+_LEVELS, _RATIO = 4, 3.0
 # The widest step, as a share of |x|.
-WIDEST, WIDEST_LOW_PRECISION = 2e-3, 0.05
+_WIDEST, _WIDEST_LOW_PRECISION = 2e-3, 0.05
 # The significant bits of what a wider dtype may hide.
-SHORT = (24, 11, 8, 4, 3)
-TINY = float(np.finfo(np.float64).tiny)
+_SHORT = (24, 11, 8, 4, 3)
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,23 @@ def proportional(section: Section, reach: Reach, x: Array) -> Proportional:
     shows in it only where its steps are not much finer. Raises ``FunctionFailed``.
     """
     unit = torch.finfo(section.dtype).eps / 2
-    ladder = (WIDEST if section.dtype == torch.float64 else WIDEST_LOW_PRECISION) * RATIO ** -np.arange(LEVELS)[:, None]
+    ladder = (_WIDEST if section.dtype == torch.float64 else _WIDEST_LOW_PRECISION) * _RATIO ** -np.arange(_LEVELS)[
+        :, None
+    ]
     steps = np.abs(x) * ladder
-    points = np.empty((2 * LEVELS + 1, x.size))
-    points[0], points[1 : LEVELS + 1], points[LEVELS + 1 :] = x, x + steps, x - steps
+    points = np.empty((2 * _LEVELS + 1, x.size))
+    points[0], points[1 : _LEVELS + 1], points[_LEVELS + 1 :] = x, x + steps, x - steps
     points = section.snap(points.ravel()).reshape(points.shape)
     values = within(section, reach)(points.ravel()).reshape(points.shape)
     bits = mantissa_bits(values.ravel())
-    precision = max(unit, 2.0**-bits if bits in SHORT else 0.0)
-    above, below = values[1 : LEVELS + 1], values[LEVELS + 1 :]
-    gaps = points[1 : LEVELS + 1] - points[LEVELS + 1 :]
+    precision = max(unit, 2.0**-bits if bits in _SHORT else 0.0)
+    above, below = values[1 : _LEVELS + 1], values[_LEVELS + 1 :]
+    gaps = points[1 : _LEVELS + 1] - points[_LEVELS + 1 :]
     central = (above - below) / gaps
     size = np.maximum(np.abs(above), np.abs(below))
-    rounding = np.where(size > 0, 2 * precision * size + TINY, 0.0)
+    rounding = np.where(size > 0, 2 * precision * size + _TINY, 0.0)
     scatter = (rounding + unit * np.abs(x * central[-1])) / gaps
-    slope, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2), wary=False)
+    slope, error, noise = extrapolate(central, scatter, tableau(_LEVELS, _RATIO, 2), wary=False)
     slope[~np.isfinite(error)] = np.nan
     return Proportional(values[0], slope, error, noise, precision)
 
