@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import WITHIN, chromium, visitor, watched
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, Page, expect
-from serving import InThread, copy_of_the_house, serving_in_thread
+from support.browser import WITHIN, chromium, visitor, watched
+from support.servers import InThread, copy_of_the_house, serving_in_thread
 
 # In these one fact is looked at again and again: for every Function that is right or wrong, in every dtype.
 SLOW = {
     "test_bad_input",
     "test_capabilities",
-    "test_explanation",
-    "test_innocents",
+    "test_diagnosis",
+    "test_right_functions",
     "test_linearity",
-    "test_wide",
+    "test_whole_range",
 }
 
 expect.set_options(timeout=1000 * WITHIN)

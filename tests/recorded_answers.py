@@ -28,9 +28,9 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
 
-import patient
-from loaded import FUNCTIONS, MY_OPS
-from serving import HERE, serving
+from support import http as patient
+from support.own_server import FUNCTIONS, MY_OPS
+from support.servers import HERE, serving
 
 # ---------------------------------------------------------------- what is not compared, and why
 

@@ -1,7 +1,7 @@
 """Takes the picture of the README: the page of ClampWithGrad, as it comes up. Run by `make screenshot`."""
 
-from browsing import chromium, visitor
-from serving import HERE, serving
+from support.browser import chromium, visitor
+from support.servers import HERE, serving
 
 
 def main() -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import mpmath
 import numpy as np
+from functions.smooth import SMOOTH, on_tensors
 from peers import PEERS, Array, Forward
 from report import Report, Table, Target
-from test_differences import SMOOTH, on_tensors
 
 from gradloupe.server.numerics.differentiation.finite_differences import differentiate
 

@@ -6,10 +6,10 @@ from collections import Counter
 
 import numpy as np
 import torch
-from faint import FAINT
-from innocents import INNOCENTS, Innocent
-from looks import look, op_of, section
+from functions.correct import INNOCENTS, Innocent
+from functions.tails import FAINT
 from report import Report, Table, Target
+from support.sections import look, op_of, section
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 RANGES = ("as one first looks", "from very near", "from far away")

@@ -9,7 +9,7 @@ import jacobi
 import numdifftools
 import numpy as np
 import scipy.differentiate
-from hard import HARD, Found, Hard
+from functions.hard_slopes import HARD, Found, Hard
 from report import Report, Table, Target
 
 Way = Callable[[Hard], tuple[float, float]]

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 
 import torch
-from looks import look, section
-from planted import CONTROLS, PLANTED, Planted
+from functions.planted_bugs import CONTROLS, PLANTED, Planted
 from report import Report, Table, Target
+from support.sections import look, section
 
 from gradloupe.server.contract.xray import contract
 from gradloupe.server.numerics.sampling.grid import Grid

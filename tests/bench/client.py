@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from serving import children
+from support.servers import children
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import torch
-from breaches import BREACHES
-from keepers import KEEPERS
-from looks import section
+from functions.contract_broken import BREACHES
+from functions.contract_kept import KEEPERS
 from report import Report, Table, Target
+from support.sections import section
 
 from gradloupe.ops import OPS, Op
 from gradloupe.server.contract.xray import Contract, contract

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import torch
 from interleave import Times, interleave
-from looks import section
 from report import Report, Table, Target
 from speed import Case, cases, floor
+from support.sections import section
 
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.sampling.grid import Grid

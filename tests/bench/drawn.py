@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from looks import op_of, section
 from peers import Array, Forward
 from report import Report, Table, Target
+from support.sections import op_of, section
 
 from gradloupe.server.numerics.differentiation.reference import reference_of
 from gradloupe.server.numerics.sampling.grid import Grid, Rows, rows

@@ -17,7 +17,7 @@ from memory import Memory, of_process
 from ours import READY, commands
 from playwright.sync_api import Browser, Frame, Locator
 from report import Report, Table, Target
-from serving import HERE, children
+from support.servers import HERE, children
 from tab import LIVE as FIRST_LINES
 from tab import chromium, tab
 

@@ -13,7 +13,7 @@ from beside import beside
 from client import Client, Reply
 from playwright.sync_api import Browser
 from report import Report, Table, Target
-from serving import Server, serving
+from support.servers import Server, serving
 from tab import chromium
 
 from gradloupe.ops import OPS

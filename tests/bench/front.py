@@ -16,7 +16,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from house import free_port
-from serving import HERE, Server, serving
+from support.servers import HERE, Server, serving
 
 BEHIND = ("--public", "--requests-per-peer", "0", "--forwarded-allow-ips", "127.0.0.1")
 PATHS = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 import torch
 from client import Client
 from interleave import Times, interleave
-from looks import section
 from report import Report, Table, Target
-from serving import Server, copy_of_the_house, serving
 from speed import SPAN, Case, cases
+from support.sections import section
+from support.servers import Server, copy_of_the_house, serving
 
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.differentiation.finite_differences import differentiate

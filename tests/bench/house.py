@@ -17,7 +17,7 @@ from typing import IO
 from urllib.error import URLError
 
 from memory import Memory, of_family
-from serving import family
+from support.servers import family
 
 TICK = os.sysconf("SC_CLK_TCK")
 PATIENCE = 60.0  # seconds

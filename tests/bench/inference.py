@@ -9,9 +9,9 @@ from statistics import median
 
 import numpy as np
 import torch
-from looks import look, section
 from report import Report, Table, Target
 from strangers import Stranger, strangers
+from support.sections import look, section
 
 from gradloupe.ops import Op
 from gradloupe.server.inference.construction.op import op_of

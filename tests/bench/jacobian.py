@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from interleave import Times, interleave
-from looks import op_of, section
 from report import Report, Table, Target
+from support.sections import op_of, section
 
 from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.numerics.jacobian.cell_status import judged

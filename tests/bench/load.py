@@ -14,7 +14,7 @@ from statistics import median
 from client import Client
 from front import front
 from report import Report, Table
-from serving import Server, serving
+from support.servers import Server, serving
 
 CLIENTS, MANY = 32, 192
 LASTS, ROUNDS = 2.0, 3

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from serving import family
+from support.servers import family
 
 
 @dataclass(frozen=True)

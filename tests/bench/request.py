@@ -11,7 +11,7 @@ from statistics import median
 from beside import beside
 from client import Client
 from report import Report, Table, Target
-from serving import serving
+from support.servers import serving
 
 from gradloupe.ops import OPS
 from gradloupe.server.catalogue.op_description import catalogue

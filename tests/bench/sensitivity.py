@@ -8,10 +8,10 @@ import mpmath
 import numpy as np
 import torch
 from accuracy import ours, sample
-from looks import Written, look, op_of
+from functions.smooth import SMOOTH
 from peers import central
 from report import Report, Table, Target
-from test_differences import SMOOTH
+from support.sections import Written, look, op_of
 
 COUNT = 200
 DECADES = tuple(10.0**-k for k in range(14))

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 from urllib.parse import quote, urlsplit
 
-from crowd import whole
 from memory import of_process
 from report import Report, Table, Target
-from serving import Server, serving
+from support.busy_cpu import whole
+from support.servers import Server, serving
 
 from gradloupe.server.catalogue.op_description import catalogue
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 from corners import CORNERED, Corner, Cornered
-from looks import look, op_of
+from functions.smooth import on_tensors
 from peers import Array
 from report import Report, Table, Target
-from test_differences import on_tensors
+from support.sections import look, op_of
 
 from gradloupe.server.numerics.differentiation.finite_differences import Kind, differentiate
 from gradloupe.server.numerics.singularities.special_points import SpecialPoint, special_points

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from interleave import Times, interleave
-from looks import section
 from peers import PEERS, Array
 from report import Report, Table, Target
+from support.sections import section
 
 from gradloupe.ops import OPS, Op
 from gradloupe.server.numerics.curve.evaluate import evaluate

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from types import ModuleType
 
-from looks import look, section
+from support.sections import look, section
 from torch.autograd import Function
 
 from gradloupe.ops import OPS, Op

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from browsing import FLAGS, NAMES, WINDOW
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from support.browser import FLAGS, NAMES, WINDOW
 
 NOBODY_ELSE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 SEEN = Path(__file__).with_name("seen.js").read_text()

@@ -10,7 +10,7 @@ from house import house
 from ours import READY, commands
 from playwright.sync_api import Browser
 from report import Report, Table, Target
-from serving import HERE
+from support.servers import HERE
 from tab import LIVE, Looks, Tab, Traffic, chromium, tab
 
 VISITS = 3

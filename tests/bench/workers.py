@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import test_kills
 from report import Report, Table, Target
-from visiting import engine_of, question_of
+from supervisor import test_killed_workers as test_kills
+from support.engines import engine_of, question_of
 
 from gradloupe.ops import OPS
 from gradloupe.server.protocol.question import Question

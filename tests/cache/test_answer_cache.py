@@ -1,0 +1,66 @@
+"""Answers are asked for once, and kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from support import event_loop as looping
+
+from gradloupe.server.cache.answer_cache import Answers
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.url.address import default
+
+Op = dict[str, Any]
+Run = Callable[[Answers, Op, dict[str, Any], Question], Awaitable[None]]
+
+
+def with_answers(run: Run, kept: int = 2**20) -> None:
+    async def main() -> None:
+        engine = Engine.spawn()
+        await engine.connect()
+        try:
+            op, device = (await engine.catalogue())["exp"], await engine.device()
+            await run(Answers(engine, kept), op, device, default(op).question)
+        finally:
+            await engine.close()
+
+    looping.run(main())
+
+
+def test_many_who_ask_the_same_at_once_are_one_question() -> None:
+    async def run(answers: Answers, op: Op, device: dict[str, Any], asked: Question) -> None:
+        found = await asyncio.gather(*(answers.of(op, device, asked, None) for _ in range(8)))
+        assert (answers.asked, len({id(each) for each in found})) == (1, 1)
+        await answers.of(op, device, asked, None)
+        assert (answers.asked, answers.hits) == (1, 1)
+
+    with_answers(run)
+
+
+def test_the_oldest_are_forgotten_when_there_is_no_more_room() -> None:
+    async def run(answers: Answers, op: Op, device: dict[str, Any], asked: Question) -> None:
+        for count in range(100, 110):
+            await answers.of(op, device, replace(asked, count=count), None)
+            assert answers.size <= 100_000
+        await answers.of(op, device, replace(asked, count=109), None)
+        assert answers.hits == 1
+        await answers.of(op, device, replace(asked, count=100), None)
+        assert answers.asked == 11
+
+    with_answers(run, kept=100_000)
+
+
+def test_a_page_does_not_wait_for_what_takes_long_and_the_next_finds_it() -> None:
+    async def run(answers: Answers, op: Op, device: dict[str, Any], asked: Question) -> None:
+        slow = replace(asked, count=5001)
+        assert await answers.soon(op, device, slow, 0.0) is None
+        found = await answers.of(op, device, slow, None)
+        assert len(found.columns["x"]) >= 5001
+        assert await answers.soon(op, device, slow, 0.0) is found
+        assert answers.asked == 1
+
+    with_answers(run)

@@ -1,0 +1,240 @@
+"""What the operator chooses: on the command line, in the environment, and what each mistake is answered with."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support.command_line import ran
+from support.servers import HERE, serving
+
+from gradloupe.server.config.options import OPTIONS
+from gradloupe.server.config.settings import Settings, settings
+
+
+def chosen(line: str = "", **environment: str) -> Settings:
+    return settings(line.split(), environment, "1")
+
+
+def test_nothing_said_is_this_machine_only() -> None:
+    assert chosen() == Settings()
+    assert chosen().host == "127.0.0.1"
+
+
+def test_the_environment_says_what_the_command_line_does_not() -> None:
+    said = {"GRADLOUPE_PORT": "81", "GRADLOUPE_LOG": "json", "GRADLOUPE_FRAME_ANCESTORS": "'self' https://a.example"}
+    assert chosen(**said) == Settings(port=81, log="json", frame_ancestors="'self' https://a.example")
+    assert chosen("--port 82", **said).port == 82
+    assert chosen(GRADLOUPE_PORT="", GRADLOUPE_UNKNOWN="1") == Settings()
+
+
+def test_what_kubernetes_calls_a_port_is_not_taken_for_one() -> None:
+    assert chosen(GRADLOUPE_PORT="tcp://10.0.0.1:80").port == 8000
+
+
+def test_names_add_up_and_are_written_as_they_are_compared() -> None:
+    said = chosen("--name Loupe.Example.org. --name *.school.example")
+    assert said.names == ("loupe.example.org", "*.school.example")
+    assert chosen(GRADLOUPE_NAME="a.example, b.example").names == ("a.example", "b.example")
+
+
+def test_the_public_address_has_no_slash_at_its_end() -> None:
+    assert chosen("--url https://Loupe.example.org/").url == "https://loupe.example.org"
+    assert chosen("--url http://[::1]:8000").url == "http://[::1]:8000"
+
+
+def test_strangers_get_less_unless_the_operator_says_how_much() -> None:
+    public = chosen("--public")
+    assert public.deadline < Settings().deadline
+    assert public.requests_per_peer < Settings().requests_per_peer
+    assert chosen("--public --deadline 7").deadline == 7
+    assert chosen(GRADLOUPE_PUBLIC="yes") == public
+    assert chosen(GRADLOUPE_PUBLIC="0") == Settings()
+
+
+def test_whoever_brings_functions_of_her_own_is_served_alone() -> None:
+    own = chosen("my_ops.py pkg.kernels:Swish my_ops.py")
+    assert own.targets == ("my_ops.py", "pkg.kernels:Swish")
+    assert (own.memory, own.loading, own.frame_ancestors, own.next_port) == (4096, 30.0, "'self'", True)
+    assert re.fullmatch("[0-9a-f]{32}", own.token)
+    assert own.token != chosen("my_ops.py").token
+    said = {"GRADLOUPE_PORT": "81", "GRADLOUPE_TOKEN": "a-token-of-mine", "GRADLOUPE_FRAME_ANCESTORS": "*"}
+    asked = chosen("my_ops.py --memory 0 --loading 5", **said)
+    assert (asked.memory, asked.loading, asked.frame_ancestors, asked.next_port) == (0, 5.0, "*", False)
+    assert (asked.port, asked.token) == (81, "a-token-of-mine")
+
+
+def test_a_report_is_asked_for_with_its_form_and_what_it_allows() -> None:
+    asked = chosen("--check a.py --format junit --allow One --allow Two,Three b.py --save-html out.html")
+    assert (asked.targets, asked.format, asked.save_html) == (("a.py", "b.py"), "junit", "out.html")
+    assert asked.allow == ("One", "Two", "Three")
+    assert asked.reports
+    assert chosen("a.py --save-html out.html").reports
+    assert not chosen("a.py").reports
+    assert chosen("a.py", GRADLOUPE_CHECK="1", GRADLOUPE_FORMAT="json").format == "json"
+
+
+MISTAKES = """
+    --port 80x | --port -1 | --port 65536 | --port ９ | --deadline 0 | --deadline nan | --deadline inf | --deadline soon
+    --url ftp://a.example | --url a.example | --url https://a.example/path | --url https://u:p@a.example
+    --url https:// | --url https://a.example?x | --url https://[::1 | --url https://a.example:port
+    --name http://a.example | --name a.example:80 | --name -a | --name , | --name a..b
+    --frame-ancestors x;y | --frame-ancestors self | --frame-ancestors javascript: | --frame-ancestors https://a/b
+    --log loud | --requests-per-peer many | --forwarded-allow-ips proxy | --cache 1.5 | --frobnicate | --port
+    --fram * | --check | --save-html a.html | --format json | --allow Foo | --memory 1.5 | --loading never
+    --memory 10 | --memory 511 | --memory -1 | --memory 99999999
+    --token short | --save-html /
+"""
+
+
+@pytest.mark.parametrize("line", [each.strip() for row in MISTAKES.strip().splitlines() for each in row.split("|")])
+def test_a_mistake_is_answered_with_one_sentence(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        chosen(line)
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.startswith("gradloupe: ")
+    assert said.endswith(".\n")
+    assert said.count("\n") == 1
+    assert line.split()[0] in said
+
+
+def test_a_mistake_in_the_environment_names_the_variable(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        chosen(GRADLOUPE_DEADLINE="soon")
+    assert capsys.readouterr().err.startswith("gradloupe: GRADLOUPE_DEADLINE must be a number of seconds")
+
+
+def test_the_help_names_every_option(tmp_path: Path) -> None:
+    helped = ran(tmp_path, "--help")
+    assert helped.returncode == 0
+    for name in OPTIONS:
+        assert f"--{name.replace('_', '-')}" in helped.stdout
+
+
+def test_the_readme_names_every_option_and_its_default() -> None:
+    rows = re.findall(r"^\| (`--.*?) \| (.*?) \|", (HERE / "README.md").read_text(), re.MULTILINE)
+    named = {name: default for names, default in rows for name in re.findall(r"`--([a-z-]+)`", names)}
+    assert {name.replace("-", "_") for name in named} == set(OPTIONS)
+    usual = Settings()
+    for name, said in (("deadline", usual.deadline), ("requests-per-peer", usual.requests_per_peer)):
+        assert float(named[name]) == said
+    assert named["frame-ancestors"] == f"`{usual.frame_ancestors}`"
+    assert (named["log"], named["cache"]) == (usual.log, str(usual.cache))
+
+
+def test_who_may_frame_a_figure_is_what_the_operator_says() -> None:
+    with serving("--frame-ancestors", "'self' https://school.example") as server:
+        server.wait_until_ready()
+        embed, page = server.get("/embed/exp").headers, server.get("/ops/exp").headers
+        assert embed["content-security-policy"].endswith("frame-ancestors 'self' https://school.example")
+        assert page["content-security-policy"].endswith("frame-ancestors 'self'")
+
+
+def test_the_public_address_is_what_pages_say_they_are_at() -> None:
+    with serving("--url", "https://loupe.example.org") as server:
+        server.wait_until_ready()
+        assert "https://loupe.example.org/ops/exp" in server.get("/ops/exp").text
+
+
+OWN = """import torch
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a Function of a visitor's."""
+    (tmp_path / "my_ops.py").write_text(OWN)
+    return tmp_path
+
+
+@contextmanager
+def started(folder: Path, *arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process, and the line that it has printed; it is ended with Ctrl-C."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "gradloupe", *arguments],
+        cwd=folder,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    """What it has said on stderr when Ctrl-C has ended it."""
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=60)[1]
+
+
+def test_the_line_says_what_is_shown_and_where_with_a_token(folder: Path) -> None:
+    with started(folder, "my_ops.py", "--port", "0") as (process, line):
+        where = r"http://127\.0\.0\.1:\d+/own#token=[0-9a-f]{32}"
+        assert re.fullmatch(rf"Gradloupe shows my_ops\.py at {where} \(Ctrl-C ends it\)\n", line)
+        assert ended(process) == ""
+        assert process.returncode == 0
+
+
+def test_where_the_usual_port_is_taken_the_next_free_one_is_and_that_is_said(folder: Path) -> None:
+    with started(folder, "my_ops.py") as (_, first), started(folder, "my_ops.py") as (_, second):
+        ports = [int(found[1]) for line in (first, second) if (found := re.search(r":(\d+)/own#", line))]
+        assert ports[1] > ports[0] >= 8000
+        assert "(port 8000 is taken; Ctrl-C ends it)" in second
+
+
+def test_a_port_that_was_asked_for_is_taken_or_none(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = ran(folder, f"my_ops.py --port {port}")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"gradloupe cannot listen on 127.0.0.1, port {port}: ")
+
+
+def test_who_listens_to_everybody_is_told_what_everybody_can_do(folder: Path) -> None:
+    with started(folder, "my_ops.py", "--port", "0", "--host", "0.0.0.0") as (process, line):  # noqa: S104
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/own#", line)
+        assert found is not None
+        said = " ".join(ended(process).split())
+    assert said.startswith("gradloupe: it listens on 0.0.0.0, not on this machine alone.")
+    assert "can read the source of my_ops.py, and run these Functions with values of their choice" in said
+    assert f"ssh -L {found[1]}:127.0.0.1:{found[1]} " in said
+
+
+@pytest.mark.parametrize("target", ["nowhere.py", "no_such_package.kernels", ".", "my_ops.py:"])
+def test_a_target_that_is_not_there_ends_it_with_a_sentence(folder: Path, target: str) -> None:
+    refused = ran(folder, target)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert re.fullmatch(r"gradloupe: [^\n]+[.?]\n", refused.stderr)
+
+
+def test_the_browser_is_opened_at_the_address_that_is_printed(folder: Path) -> None:
+    os.mkfifo(folder / "asked")
+    browser = folder / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {folder}/asked\n')
+    browser.chmod(0o755)
+    with started(folder, "my_ops.py", "--port", "0", "--open", BROWSER=f"{browser} %s") as (_, line):
+        assert (folder / "asked").read_text().strip() in line.split()

@@ -1,0 +1,56 @@
+"""The judge of contracts on trial: what breaks one is named, what keeps it is not accused."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+from functions.contract_broken import BREACHES, Breach
+from functions.contract_kept import KEEPERS
+from functions.correct import INNOCENTS
+from support.sections import section
+
+from gradloupe.ops import Op
+from gradloupe.server.contract.xray import contract
+
+GRAVE = ("error", "warning")
+
+
+@pytest.mark.parametrize("breach", BREACHES, ids=lambda each: each.name)
+def test_a_breach_is_named(breach: Breach) -> None:
+    checks = contract(section(breach.op)).checks
+    levels = {each.id: each.level for each in checks if each.level != "fine"}
+    assert levels.get(breach.id) == breach.level
+    assert {id_ for id_, level in levels.items() if level in GRAVE} <= {breach.id, *breach.also}
+
+
+@pytest.mark.parametrize("op", KEEPERS, ids=lambda op: op.title)
+def test_who_keeps_the_contract_is_not_accused(op: Op) -> None:
+    assert [each for each in contract(section(op)).checks if each.level in GRAVE] == []
+
+
+class Recomputed(torch.autograd.Function):
+    """Any function of tensors, whose backward computes it again and asks autograd."""
+
+    @staticmethod
+    def forward(ctx, function, *tensors):
+        ctx.function = function
+        ctx.save_for_backward(*tensors)
+        return function(*tensors)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        again = torch.is_grad_enabled()
+        with torch.enable_grad():
+            tensors = [each * 1 if each.requires_grad else each.detach().requires_grad_() for each in ctx.saved_tensors]
+            y = ctx.function(*tensors)
+            found = torch.autograd.grad(y, tensors, grad_output, create_graph=again, allow_unused=True)
+        return None, *(torch.zeros_like(x) if each is None else each for each, x in zip(found, tensors, strict=True))
+
+
+@pytest.mark.parametrize("name", list(INNOCENTS)[::6])
+def test_functions_as_people_write_them_are_not_accused(name: str) -> None:
+    innocent = INNOCENTS[name]
+    op = replace(innocent.op, function=Recomputed, call=partial(Recomputed.apply, innocent.op.call))
+    found = contract(section(op, innocent.wrt, innocent.of)).checks
+    assert [each for each in found if each.level in GRAVE] == []

@@ -1,0 +1,1 @@
+"""Functions that tests put to the judge: right, wrong and unusual ones. What runs tests lies in tests/support."""

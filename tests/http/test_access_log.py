@@ -1,0 +1,115 @@
+"""The log: one line a request, and not a word in it that came from a client."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+
+import httpx2
+import pytest
+from support import http as patient
+from support.raw_http import connected, read
+from support.servers import InProcess, serving, serving_in_thread, witnessed
+from support.waiting import until
+
+WORD = "stranger%0d%0aX"
+
+
+def lines(server: InProcess, wanted: int) -> list[str]:
+    """The next lines of its standard output, as they come."""
+    out = server.process.stdout
+    assert out is not None
+    return [out.readline().rstrip("\n") for _ in range(wanted)]
+
+
+def written(capsys: pytest.CaptureFixture[str], wanted: int) -> list[str]:
+    """The next lines of the standard output of a server in this process, as they come."""
+    said = ""
+
+    def enough() -> bool:
+        nonlocal said
+        said += capsys.readouterr().out
+        return said.count("\n") >= wanted
+
+    assert until(enough)
+    return said.splitlines()
+
+
+def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving_in_thread("--log", "json") as server:
+        response = server.get("/docs")
+        (line,) = written(capsys, 1)
+        entry = json.loads(line)
+        assert list(entry) == ["time", "method", "route", "status", "ms", "bytes", "id"]
+        assert (entry["method"], entry["route"], entry["status"]) == ("GET", "/docs", 200)
+        assert entry["bytes"] == int(response.headers["content-length"])
+        assert 0 < entry["ms"] < 10_000
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry["time"])
+        assert entry["id"] == response.headers["x-request-id"]
+
+
+def test_a_request_is_one_line_of_text(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving_in_thread("--log", "text") as server:
+        server.get("/docs")
+        server.get("/nothing")
+        known, unknown = written(capsys, 2)
+        assert re.fullmatch(r"\S+Z GET /docs 200 \d+\.\d ms \d+ B [0-9a-f]{16}", known)
+        assert " GET (no such address) 404 " in unknown
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_no_word_of_a_client_is_written(form: str) -> None:
+    with witnessed() as (witness, log):
+        with serving("--log", form, log=log) as server:
+            server.wait_until_ready()
+            addresses = [f"/ops/{WORD}", f"/ops/exp.json?{WORD}=1", f"/ops/exp.json?dtype={WORD}", f"/{WORD}"]
+            for address in addresses:
+                headers = {"User-Agent": WORD, "Referer": WORD, "X-Request-ID": WORD, "Accept": WORD}
+                patient.get(server.url + address, headers=headers)
+            with connected(server) as connection:
+                connection.sendall(b"STRANGER /stranger HTTP/1.1\r\nHost: stranger.example\r\n\r\n")
+                read(connection)
+            patient.request("STRANGER", server.url, headers={"host": "stranger.example"})
+            said = "\n".join(lines(server, 1 + len(addresses)))
+            assert said.count("/ops/{name}") == 3
+        log.close()
+        errors = b""
+        while some := witness.recv(65536):
+            errors += some
+    assert "stranger" not in (said + errors.decode()).lower()
+
+
+def test_a_number_that_a_proxy_has_given_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving_in_thread("--log", "json") as server:
+        given = "0123456789abcdef0123456789abcdef"
+        response = patient.get(f"{server.url}/docs", headers={"X-Request-ID": given})
+        assert response.headers["x-request-id"] == given
+        assert json.loads(written(capsys, 1)[0])["id"] == given
+
+
+def test_nothing_is_written_unless_the_operator_wants_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving_in_thread() as server:
+        assert "x-request-id" not in server.get("/docs").headers
+    assert capsys.readouterr().out == ""
+
+
+def test_a_log_that_nobody_reads_any_more_does_not_stop_the_server() -> None:
+    with serving("--log", "json") as server:
+        assert server.process.stdout is not None
+        server.process.stdout.close()
+        assert [server.get("/docs").status_code for _ in range(5)] == [200] * 5
+
+
+def test_a_log_that_is_not_read_now_does_not_stop_the_server_either() -> None:
+    with serving("--log", "json") as server, httpx2.Client(base_url=server.url, timeout=60) as client:
+        assert {client.get("/healthz").status_code for _ in range(1000)} == {200}  # 150 kB; a pipe holds 64
+
+
+def test_the_last_requests_are_in_the_log_when_the_server_has_ended() -> None:
+    with serving("--log", "json") as server:
+        for _ in range(20):
+            server.get("/docs")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.stdout is not None
+        assert len(server.process.stdout.readlines()) == 20

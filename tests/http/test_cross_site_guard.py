@@ -1,0 +1,269 @@
+"""A server that runs a visitor's own code keeps it to her: what other sites may not read, load, frame or change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support import http as patient
+from support.browser import FLAGS, NAMES
+from support.embedding_site import Host, hosting
+from support.host_headers import ELSEWHERE, asked
+from support.own_server import Own, showing
+from support.raw_http import connected, read
+
+READ = (
+    *("/", "/own", "/ops/Clamp", "/ops/Clamp.json", "/ops/Clamp.csv", "/ops/Clamp.svg", "/ops/Clamp.html"),
+    *(
+        "/ops/Clamp.size.json",
+        "/ops/Clamp.py",
+        "/ops/exp.json",
+        "/embed/Clamp",
+        "/compare?left=Clamp&right=Cube",
+        "/healthz",
+    ),
+    *("/compare.json?left=Clamp&right=Cube", "/oembed?url={url}%2Fops%2FClamp", "/openapi.json"),
+)
+OUGHT_NOT = [
+    {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest}
+    for site in ("cross-site", "same-site")
+    for mode, dest in (
+        *(("cors", "empty"), ("no-cors", "empty"), ("no-cors", "image"), ("no-cors", "script"), ("cors", "script")),
+        *(("navigate", "iframe"), ("navigate", "embed"), ("navigate", "object"), ("websocket", "websocket")),
+        ("no-cors", "document"),
+    )
+]
+MAY = [
+    {},
+    {"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"},
+    {"sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"},
+    {"sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"},
+    {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"},
+]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    with showing(tmp_path_factory.mktemp("mine")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def evil() -> Iterator[Host]:
+    """A page of another site, in the same browser, that does what it likes. Its name is another one than ours."""
+    with hosting(strict=False) as host:
+        host.url = host.url.replace("127.0.0.1", "localhost")
+        host.pages["/"] = "<!doctype html><title>Evil</title><body>"
+        yield host
+
+
+@pytest.fixture
+def stranger(browser: Browser, evil: Host) -> Iterator[Page]:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(evil.url)
+    yield page
+    context.close()
+
+
+def got(own: Own, address: str, headers: Mapping[str, str]) -> httpx2.Response:
+    return patient.get(own.url + address.format(url=quote(own.url, "")), headers=dict(headers))
+
+
+@pytest.mark.parametrize("address", READ)
+def test_another_site_reads_nothing(own: Own, address: str) -> None:
+    for headers in OUGHT_NOT:
+        refused = got(own, address, headers)
+        assert refused.status_code == 403, headers
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert "Clamp" not in refused.text
+        assert "access-control-allow-origin" not in refused.headers
+        assert refused.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize("address", READ)
+def test_our_own_pages_their_user_and_programs_read_everything(own: Own, address: str) -> None:
+    for headers in MAY:
+        assert got(own, address, headers).status_code in (200, 303), headers
+
+
+def test_a_page_that_says_nothing_of_its_site_but_names_another_origin_reads_nothing(own: Own) -> None:
+    host = own.url.removeprefix("http://")
+    for origin in ("https://evil.example", "null", f"https://{host}.evil.example", f"http://{host}1", f"ftp://{host}"):
+        assert got(own, "/ops/Clamp.json", {"origin": origin}).status_code == 403, origin
+    assert got(own, "/ops/Clamp.json", {"origin": own.url}).status_code == 200
+
+
+def test_two_words_for_one_site_are_none(own: Own) -> None:
+    with connected(own) as connection:
+        lines = ["GET /ops/Clamp.json HTTP/1.1", "Host: localhost", "Sec-Fetch-Site: same-origin"]
+        lines += ["Sec-Fetch-Site: cross-site", "Connection: close", "", ""]
+        connection.sendall("\r\n".join(lines).encode())
+        assert read(connection)[0] == 403
+
+
+def test_what_is_the_same_on_every_server_is_everybodys(own: Own) -> None:
+    page = own.get("/ops/Clamp").text
+    static = page.partition('<link rel="stylesheet" href="')[2].partition('"')[0]
+    for address in (static, "/grad-loupe.js"):
+        shared = got(own, address, OUGHT_NOT[0])
+        assert (shared.status_code, shared.headers["access-control-allow-origin"]) == (200, "*")
+
+
+@pytest.mark.parametrize("address", READ)
+def test_no_answer_is_shared_with_other_pages(own: Own, address: str) -> None:
+    for headers in ({}, {"origin": own.url}):
+        response = got(own, address, headers)
+        assert "access-control-allow-origin" not in response.headers
+        assert response.headers["cross-origin-resource-policy"] == "same-origin"
+        assert "frame-ancestors 'self'" in response.headers["content-security-policy"] or address.endswith(".svg")
+        assert response.headers["cross-origin-opener-policy"] == "same-origin"
+
+
+def test_an_error_is_not_shared_either(own: Own) -> None:
+    for address in ("/ops/Clamp.json?count=1", "/ops/Configured.json", "/ops/None.json"):
+        response = own.get(address)
+        assert response.status_code in (404, 422)
+        assert "access-control-allow-origin" not in response.headers
+
+
+def test_a_change_needs_our_own_page_and_the_token(own: Own) -> None:
+    ours = {"sec_fetch_site": "same-origin", "origin": own.url}
+    token = {"x_gradloupe_token": own.token}
+    assert len(own.token) == 32
+    for headers in (
+        {},
+        token,
+        ours,
+        ours | {"x_gradloupe_token": ""},
+        ours | {"x_gradloupe_token": own.token[:-1]},
+        ours | {"x_gradloupe_token": own.token + "0"},
+        token | {"sec_fetch_site": "cross-site", "origin": "https://evil.example"},
+        token | {"sec_fetch_site": "same-site", "origin": "http://localhost:1"},
+        token | {"sec_fetch_site": "same-origin", "origin": "null"},
+        token | {"origin": "null"},
+        token | {"origin": "https://evil.example"},
+    ):
+        refused = own.post("/reload", **headers)
+        assert refused.status_code == 403, headers
+        assert refused.json()["status"] == 403
+        assert own.token not in refused.text
+    for headers in (ours | token, token | {"origin": own.url}, token | {"sec_fetch_site": "none"}):
+        assert own.post("/reload", **headers).status_code in (200, 202, 204), headers
+
+
+def test_the_refusal_says_how_to_get_the_token(own: Own) -> None:
+    said = own.post("/reload", origin=own.url).json()["detail"]
+    assert "the address that gradloupe printed" in said
+    assert "X-Gradloupe-Token" in said
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+@pytest.mark.parametrize("address", ["/ops/Clamp", "/own", "/", "/reload"])
+def test_no_other_method_is_open_to_a_stranger(own: Own, method: str, address: str) -> None:
+    asked_before = {"origin": "https://evil.example", "access-control-request-method": method}
+    refused = patient.request(method, own.url + address, headers=asked_before)
+    assert refused.status_code == 403
+    assert not [name for name in refused.headers if name.startswith("access-control")]
+
+
+def test_nothing_takes_a_path_or_code(own: Own) -> None:
+    described = json.loads(own.get("/openapi.json").text)
+    methods = {method for path in described["paths"].values() for method in path}
+    assert methods == {"get"}
+    names = {each["name"] for path in described["paths"].values() for each in path["get"].get("parameters", ())}
+    assert names.isdisjoint({"path", "file", "code", "source", "target", "module"})
+
+
+@pytest.mark.parametrize("host", ELSEWHERE.split())
+def test_a_name_that_was_bent_to_this_machine_is_refused(own: Own, host: str) -> None:
+    assert asked(own, f"Host: {host}", f"X-Gradloupe-Token: {own.token}")[0] == 421
+
+
+def test_a_strange_page_cannot_fetch(own: Own, stranger: Page) -> None:
+    for path in ("/ops/Clamp.json", "/ops/Clamp", "/events", "/own"):
+        said = stranger.evaluate("url => fetch(url).then(r => r.text(), e => e.name)", own.url + path)
+        assert said == "TypeError", path
+        kind = "url => fetch(url, {mode: 'no-cors'}).then(r => r.type, e => e.name)"
+        assert stranger.evaluate(kind, own.url + path) in ("opaque", "TypeError")  # the latter by the resource policy
+
+
+def test_a_strange_page_cannot_load_pictures_or_scripts(own: Own, stranger: Page) -> None:
+    loads = """([tag, url]) => new Promise((resolve) => {
+        const element = document.createElement(tag);
+        element.onload = () => resolve("loaded");
+        element.onerror = () => resolve("refused");
+        element.src = url;
+        document.body.append(element);
+    })"""
+    for tag, path in (("img", "/ops/Clamp.svg"), ("img", "/ops/Clamp.png"), ("script", "/ops/Clamp.json")):
+        assert stranger.evaluate(loads, [tag, own.url + path]) == "refused"
+
+
+def test_a_strange_page_cannot_frame(own: Own, stranger: Page) -> None:
+    for path in ("/embed/Clamp", "/ops/Clamp"):
+        frame = "url => document.body.append(Object.assign(document.createElement('iframe'), {src: url}))"
+        with stranger.expect_response(own.url + path) as asked_for:
+            stranger.evaluate(frame, own.url + path)
+        assert asked_for.value.status == 403
+
+
+def test_a_strange_page_cannot_post(own: Own, stranger: Page) -> None:
+    post = """([url, headers]) => fetch(url, {method: "POST", headers}).then(() => "answered", (e) => e.name)"""
+    assert stranger.evaluate(post, [f"{own.url}/reload", {"X-Gradloupe-Token": own.token}]) == "TypeError"
+    assert stranger.evaluate(post, [f"{own.url}/reload", {}]) == "TypeError"
+    form = "url => document.body.append(Object.assign(document.createElement('form'), {method: 'POST', action: url}))"
+    stranger.evaluate(form, f"{own.url}/reload")
+    with stranger.expect_navigation() as navigation:
+        stranger.evaluate("() => document.forms[0].submit()")
+    assert navigation.value.status == 403
+
+
+def test_a_link_on_a_strange_page_opens_ours_and_the_stranger_loses_sight_of_it(
+    own: Own, stranger: Page, browser: Browser
+) -> None:
+    with stranger.context.expect_page() as opened:
+        stranger.evaluate("url => { window.theirs = window.open(url) }", f"{own.url}/ops/Clamp")
+    expect(opened.value.locator("h1")).to_have_text("Clamp")
+    stranger.wait_for_function("() => window.theirs.closed")  # which is all that is left to it
+
+
+def test_a_page_under_a_name_that_was_bent_reads_nothing(own: Own, browser: Browser) -> None:
+    port = own.url.rpartition(":")[2]
+    flags = [*FLAGS.split(), "--host-resolver-rules=MAP rebind.example 127.0.0.1"]
+    installed = next(filter(None, map(shutil.which, NAMES)), None)
+    with browser.browser_type.launch(executable_path=installed, args=flags) as bent:
+        page = bent.new_page()
+        response = page.goto(f"http://rebind.example:{port}/ops/Clamp")
+        assert response is not None
+        assert response.status == 421
+        assert "Clamp" not in page.inner_text("body")
+        post = "() => fetch('/reload', {method: 'POST'}).then(r => r.status)"
+        assert page.evaluate(post) == 421
+
+
+def test_who_asks_for_embedding_gets_frames_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, evil: Host, browser: Browser
+) -> None:
+    frame = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}
+    with showing(tmp_path_factory.mktemp("framed"), "--frame-ancestors", evil.url) as open_:
+        embedded = got(open_, "/embed/Clamp", frame)
+        assert embedded.status_code == 200
+        assert embedded.headers["content-security-policy"].endswith(f"frame-ancestors {evil.url}")
+        assert "access-control-allow-origin" not in embedded.headers
+        for address in ("/ops/Clamp", "/own", "/", "/ops/Clamp.json"):
+            assert got(open_, address, frame).status_code == 403
+        evil.pages["/framing"] = f'<!doctype html><iframe width="800" height="600" src="{open_.url}/embed/Clamp">'
+        page = browser.new_page()
+        page.goto(f"{evil.url}/framing")
+        inside = page.frame_locator("iframe")
+        expect(inside.locator("html[data-ready]")).to_be_attached(timeout=20_000)
+        inside.locator("#field-grad_output").fill("-1")
+        inside.locator("#field-grad_output").press("Tab")
+        expect(inside.locator("html")).to_have_attribute("data-address", "/ops/Clamp?grad_output=-1")
+        page.close()

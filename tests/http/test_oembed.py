@@ -1,0 +1,256 @@
+"""oEmbed: the address of a figure becomes the figure, in every editor that asks as the specification says."""
+
+from __future__ import annotations
+
+import json
+import struct
+from contextlib import suppress
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import quote, urlsplit
+from xml.etree import ElementTree
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import http as patient
+from support.servers import Server, serving_in_thread
+
+from gradloupe.server.routes.oembed import wanted_by
+from gradloupe.server.url.numbers import BadQuery
+
+# What WordPress leaves of a frame that it was told of by a site it does not know (wp_filter_oembed_result).
+KEPT_BY_WORDPRESS = {"src", "width", "height", "frameborder", "marginwidth", "marginheight", "scrolling", "title"}
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def asked(server: str, url: str, more: str = "") -> httpx2.Response:
+    return patient.get(f"{server}/oembed?url={quote(url, safe='')}{more}")
+
+
+def told(server: str, url: str, more: str = "") -> dict[str, Any]:
+    response = asked(server, url, more)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def frame(answer: dict[str, Any]) -> dict[str, str | None]:
+    ((tag, attributes),) = Tags(answer["html"]).found
+    assert tag == "iframe"
+    return attributes
+
+
+def test_a_figure_is_told_as_a_frame_with_its_size_its_title_and_its_picture(server: str) -> None:
+    answer = told(server, f"{server}/ops/clamp_with_grad?grad_output=-1.0&min=-2")
+    assert (answer["version"], answer["type"]) == ("1.0", "rich")
+    assert (answer["provider_name"], answer["provider_url"]) == ("Gradloupe", f"{server}/")
+    assert answer["title"] == "Clamp with grad"
+    assert answer["cache_age"] > 0
+    attributes = frame(answer)
+    assert attributes["src"] == f"{server}/embed/clamp_with_grad?min=-2&grad_output=-1"
+    assert attributes["title"] == "Clamp with grad"
+    assert (attributes["width"], attributes["height"]) == (str(answer["width"]), str(answer["height"]))
+    assert answer["thumbnail_url"] == f"{server}/ops/clamp_with_grad.png?min=-2&grad_output=-1"
+    assert (answer["thumbnail_width"], answer["thumbnail_height"]) == (1200, 630)
+
+
+def test_wordpress_keeps_the_frame_as_it_is(server: str) -> None:
+    assert set(frame(told(server, f"{server}/ops/exp"))) <= KEPT_BY_WORDPRESS
+
+
+def test_the_frame_and_the_picture_are_there(server: str) -> None:
+    answer = told(server, f"{server}/ops/exp?hide=source&stop=1")
+    assert patient.get(frame(answer)["src"] or "").status_code == 200
+    picture = patient.get(answer["thumbnail_url"])
+    assert picture.headers["content-type"] == "image/png"
+
+
+@pytest.mark.parametrize(
+    "place", ["/ops/exp?theme=dark&hide=source,title&height=500", "/embed/exp?theme=dark&hide=title,source&height=500"]
+)
+def test_how_the_figure_is_dressed_goes_along(server: str, place: str) -> None:
+    answer = told(server, server + place)
+    assert frame(answer)["src"] == f"{server}/embed/exp?theme=dark&hide=title,source&height=500"
+    assert answer["height"] == 500
+    assert answer["thumbnail_url"] == f"{server}/ops/exp.png"
+
+
+def test_it_is_never_larger_than_the_consumer_has_room_for(server: str) -> None:
+    narrow = told(server, f"{server}/ops/exp?width=900&height=900", "&maxwidth=320&maxheight=400")
+    assert (narrow["width"], narrow["height"]) == (320, 400)
+    assert frame(narrow)["src"] == f"{server}/embed/exp?height=400"
+    wide = told(server, f"{server}/ops/exp", "&maxwidth=1000")
+    assert wide["width"] == 1000
+    own = told(server, f"{server}/ops/exp?width=900", "&maxwidth=1000")
+    assert own["width"] == 900
+
+
+def test_fewer_parts_are_less_high(server: str) -> None:
+    heights = [told(server, f"{server}/ops/exp?hide={hide}")["height"] for hide in ("", "title", "title,controls")]
+    assert heights == sorted(heights, reverse=True)
+    assert len(set(heights)) == 3
+
+
+@pytest.mark.parametrize("bound", ["99999999999999999999", "2401", "100000"])
+def test_room_without_end_is_bounded(server: str, bound: str) -> None:
+    answer = told(server, f"{server}/ops/exp", f"&maxwidth={bound}&maxheight={bound}")
+    assert answer["width"] <= 2400
+    assert answer["height"] <= 2400
+
+
+@pytest.mark.parametrize(
+    ("bounds", "size"),
+    [
+        ("&maxwidth=600", (600, 315)),
+        ("&maxheight=315", (600, 315)),
+        ("&maxwidth=200&maxheight=150", (200, 150)),
+        ("&maxwidth=250", (250, 150)),
+        ("&maxwidth=2400&maxheight=2400", (1200, 630)),
+    ],
+)
+def test_the_picture_is_no_larger_than_there_is_room_for(server: str, bounds: str, size: tuple[int, int]) -> None:
+    answer = told(server, f"{server}/ops/exp?stop=1", bounds)
+    assert (answer["thumbnail_width"], answer["thumbnail_height"]) == size
+    picture = patient.get(answer["thumbnail_url"]).content
+    assert struct.unpack(">II", picture[16:24]) == size
+    assert ("width" in answer["thumbnail_url"]) == (size != (1200, 630))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "size"),
+    [
+        ("&maxwidth=150&maxheight=400", (200, 400)),
+        ("&maxheight=100", (800, 150)),
+        ("&maxwidth=1&maxheight=1", (200, 150)),
+    ],
+)
+def test_where_there_is_too_little_room_a_figure_takes_what_it_needs_and_has_no_picture(
+    server: str, bounds: str, size: tuple[int, int]
+) -> None:
+    answer = told(server, f"{server}/ops/exp?hide=title", bounds)
+    assert (answer["width"], answer["height"]) == size
+    assert patient.get(frame(answer)["src"] or "").status_code == 200
+    assert not [name for name in answer if name.startswith("thumbnail")]
+
+
+@pytest.mark.parametrize("bound", ["0", "000", "-1", "-5", "1e3", "12.5", "NaN", "wide", "٣٢٠"])
+@pytest.mark.parametrize("name", ["maxwidth", "maxheight"])
+def test_room_for_nothing_is_refused(server: str, name: str, bound: str) -> None:
+    refused = asked(server, f"{server}/ops/exp", f"&{name}={quote(bound)}")
+    assert refused.status_code == 422
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json()["detail"].startswith(f"{name}=")
+
+
+def test_xml_says_the_same(server: str) -> None:
+    url = f"{server}/ops/clamp_with_grad?min=-2&grad_output=-1"
+    response = asked(server, url, "&format=xml")
+    assert response.headers["content-type"].startswith("text/xml")
+    root = ElementTree.fromstring(response.content)  # noqa: S314 - our own
+    assert root.tag == "oembed"
+    assert {each.tag: each.text for each in root} == {name: str(value) for name, value in told(server, url).items()}
+
+
+def test_a_format_nobody_knows_is_not_implemented(server: str) -> None:
+    refused = asked(server, f"{server}/ops/exp", "&format=yaml")
+    assert refused.status_code == 501
+    assert refused.json()["detail"] == "There is no oEmbed in the format 'yaml'; allowed are json and xml."
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.org/ops/exp",
+        "{server}.evil.example/ops/exp",
+        "http://user@{host}/ops/exp",
+        "http://{host}@evil.example/ops/exp",
+        "ftp://{host}/ops/exp",
+        "//{host}/ops/exp",
+        "/ops/exp",
+        "exp",
+        "http://[::1/ops/exp",
+        "http://127.0.0.1:99999/ops/exp",
+        "{server}/",
+        "{server}/docs",
+        "{server}/ops/",
+        "{server}/ops/exp/more",
+        "{server}/static/ops/exp",
+        "{server}/ops/nope",
+        "{server}/ops/exp.json",
+        "javascript:alert(1)",
+        "data:text/html,x",
+    ],
+)
+def test_what_is_no_figure_of_this_site_is_not_found(server: str, url: str) -> None:
+    refused = asked(server, url.format(server=server, host=urlsplit(server).netloc))
+    assert refused.status_code == 404
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json()["detail"].endswith(".")
+
+
+def test_the_site_is_known_by_any_of_its_names_and_either_scheme(server: str) -> None:
+    host = urlsplit(server).netloc
+    for url in (f"https://{host}/ops/exp", f"HTTP://{host}/ops/exp#top"):
+        assert frame(told(server, url))["src"] == f"{server}/embed/exp"
+    port = urlsplit(server).port
+    named = patient.get(f"{server}/oembed?url=http://localhost:{port}/ops/exp", headers={"host": f"localhost:{port}"})
+    assert named.status_code == 200
+
+
+def test_a_query_that_cannot_be_is_refused_by_name(server: str) -> None:
+    refused = asked(server, f"{server}/ops/clamp_with_grad?min=banana")
+    assert refused.status_code == 422
+    assert "min=banana" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"), [("", "url is missing"), ("?url=", "url is missing"), ("?url=a&url=b", "given twice")]
+)
+def test_one_url_is_needed(server: str, query: str, said: str) -> None:
+    refused = patient.get(f"{server}/oembed{query}")
+    assert refused.status_code == 422
+    assert said in refused.json()["detail"]
+
+
+def test_what_a_consumer_adds_of_its_own_is_ignored(server: str) -> None:
+    assert told(server, f"{server}/ops/exp", "&dnt=1&lang=de&maxwidth=") == told(server, f"{server}/ops/exp")
+
+
+def test_every_site_may_ask(server: str) -> None:
+    headers = asked(server, f"{server}/ops/exp").headers
+    assert headers["access-control-allow-origin"] == "*"
+    assert headers["etag"]
+
+
+def test_a_site_with_an_address_of_its_own_speaks_of_that() -> None:
+    with serving_in_thread("--url", "https://loupe.example.org") as server:
+        server.wait_until_ready()
+        answer = told(server.url, "https://loupe.example.org/ops/exp?stop=1")
+        assert frame(answer)["src"] == "https://loupe.example.org/embed/exp?stop=1"
+        assert answer["thumbnail_url"] == "https://loupe.example.org/ops/exp.png?stop=1"
+        assert told(server.url, f"{server.url}/ops/exp?stop=1") == answer
+
+
+def test_the_api_describes_it(running: Server) -> None:
+    described = json.loads(running.get("/openapi.json").text)["paths"]["/oembed"]["get"]
+    assert [each["name"] for each in described["parameters"]] == ["url", "maxwidth", "maxheight", "format"]
+    assert set(described["responses"]) == {"200", "404", "414", "422", "501", "503"}
+
+
+@given(st.text())
+def test_whatever_the_query_it_is_read_or_refused_in_a_sentence(text: str) -> None:
+    with suppress(BadQuery):
+        assert wanted_by(f"url=x&maxwidth={quote(text)}").maxwidth in (None, *range(1, 2401))

@@ -1,0 +1,140 @@
+"""What a page says of itself to those who have not opened it: search engines, chats, editors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from support import http as patient
+from support.servers import Server, serving_in_thread
+
+from gradloupe.ops import OPS
+
+PUBLIC = "https://loupe.example.org"
+SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+
+
+class Head(HTMLParser):
+    """What the links and the metas of a page say."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.links: list[dict[str, str | None]] = []
+        self.metas: dict[str, str | None] = {}
+        self.feed(page.partition("</head>")[0])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        if tag == "link":
+            self.links.append(said)
+        elif tag == "meta" and (name := said.get("property") or said.get("name")):
+            assert name not in self.metas, name
+            self.metas[name] = said.get("content")
+
+    def linked(self, rel: str) -> list[str | None]:
+        return [each["href"] for each in self.links if each["rel"] == rel]
+
+
+def head(url: str) -> Head:
+    return Head(patient.get(url).text)
+
+
+@pytest.fixture(scope="module")
+def public() -> Iterator[Server]:
+    with serving_in_thread("--public", "--url", PUBLIC) as server:
+        server.wait_until_ready()
+        yield server
+
+
+@pytest.fixture
+def measured(server: str) -> str:
+    """A section whose answer is there already."""
+    address = "/ops/incorrect_clipped_relu?grad_output=-1"
+    assert patient.get(server + address.replace("?", ".json?")).status_code == 200
+    return address
+
+
+def test_a_chat_shows_the_verdict_and_the_picture(server: str, measured: str) -> None:
+    metas = head(server + measured).metas
+    assert metas["og:title"] == "Incorrect clipped ReLU"
+    assert (metas["og:description"] or "").startswith("Differs: backward does not return the derivative of forward")
+    assert "`" not in (metas["og:description"] or "")
+    assert metas["og:url"] == server + measured
+    assert metas["og:image"] == server + measured.replace("?", ".png?")
+    assert (metas["og:image:width"], metas["og:image:height"]) == ("1200", "630")
+    assert metas["og:image:alt"]
+    assert metas["twitter:card"] == "summary_large_image"
+
+
+def test_the_picture_of_a_chat_is_there_in_the_size_it_says(server: str, measured: str) -> None:
+    picture = patient.get(head(server + measured).metas["og:image"] or "")
+    assert picture.headers["content-type"] == "image/png"
+    assert picture.content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(picture.content[16:20]), int.from_bytes(picture.content[20:24])) == (1200, 630)
+
+
+@pytest.mark.parametrize("dress", ["", "&theme=dark", "&hide=source&height=400", "&count=401"])
+@pytest.mark.parametrize("place", ["/ops/exp?stop=1", "/embed/exp?stop=1"])
+def test_what_looks_different_but_says_the_same_has_one_canonical_address(server: str, place: str, dress: str) -> None:
+    assert head(server + place + dress).linked("canonical") == [f"{server}/ops/exp?stop=1"]
+
+
+@pytest.mark.parametrize("place", ["ops", "embed"])
+def test_an_editor_finds_the_oembed_of_the_page_and_gets_it(server: str, place: str) -> None:
+    links = [each for each in head(f"{server}/{place}/exp?stop=1&theme=dark").links if each["rel"] == "alternate"]
+    assert [each["type"] for each in links] == ["application/json+oembed", "text/xml+oembed"]
+    answers = [patient.get(each["href"] or "") for each in links]
+    assert f"{server}/embed/exp?stop=1&amp;theme=dark" in answers[0].json()["html"]
+    assert ElementTree.fromstring(answers[1].content).findtext("title") == "Exponential"  # noqa: S314 - our own
+
+
+def test_the_gallery_says_what_it_is(server: str) -> None:
+    said = head(f"{server}/")
+    assert said.linked("canonical") == [f"{server}/"]
+    assert said.metas["og:title"] == "Gradloupe"
+    assert said.metas["twitter:card"] == "summary"
+
+
+def test_a_private_site_keeps_search_engines_away(server: str) -> None:
+    assert patient.get(f"{server}/robots.txt").text.splitlines() == ["User-agent: *", "Disallow: /"]
+    assert patient.get(f"{server}/sitemap.xml").status_code == 404
+    assert (head(f"{server}/ops/exp").metas["robots"] or "").startswith("noindex")
+
+
+def test_a_public_site_has_a_map_of_its_gallery_and_its_ops(public: Server) -> None:
+    root = ElementTree.fromstring(public.get("/sitemap.xml").content)  # noqa: S314 - our own
+    places = [each.text for each in root.iter(f"{SITEMAP}loc")]
+    assert places == [f"{PUBLIC}/", *(f"{PUBLIC}/ops/{name}" for name in OPS)]
+
+
+def test_a_public_site_offers_its_ops_but_not_their_endless_sections(public: Server) -> None:
+    robots = {
+        path: Head(public.get(path).text).metas["robots"]
+        for path in ("/", "/ops/exp", "/ops/exp?theme=dark", "/ops/exp?stop=1", "/embed/exp")
+    }
+    assert [path for path, said in robots.items() if said == "index, follow"] == [
+        "/",
+        "/ops/exp",
+        "/ops/exp?theme=dark",
+    ]
+    rules = public.get("/robots.txt").text
+    assert f"Sitemap: {PUBLIC}/sitemap.xml" in rules
+    assert refused(rules, "/ops/exp.json?stop=1")
+    assert refused(rules, "/ops/exp.html")
+    for path in ("/", "/ops/exp", "/ops/exp.png?stop=1", "/oembed?url=x", "/embed/exp", "/sitemap.xml"):
+        assert not refused(rules, path), path
+
+
+def refused(rules: str, path: str) -> bool:
+    """Whether a rule keeps a robot from this path, as RFC 9309 reads it."""
+    found = re.findall(r"^Disallow: (.+)$", rules, re.MULTILINE)
+    return any(re.match(re.escape(each).replace(r"\*", ".*"), path) for each in found)
+
+
+def test_a_public_site_never_speaks_of_the_name_it_was_asked_by(public: Server) -> None:
+    said = head(f"{public.url}/ops/exp?stop=1")
+    ours = [*said.linked("canonical"), *said.linked("alternate"), said.metas["og:url"], said.metas["og:image"]]
+    assert [each for each in ours if not (each or "").startswith(PUBLIC)] == []

@@ -1,0 +1,63 @@
+"""The end of a server: what is under way is finished, what comes then is refused, and nothing stays behind."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+from functions.misbehaving_op import OWN
+from support.raw_http import connected, read, send
+from support.servers import serving, to_the_last, witnessed
+
+
+@pytest.mark.parametrize("last", [signal.SIGTERM, signal.SIGINT])
+def test_requests_under_way_are_finished_and_new_ones_refused(last: signal.Signals) -> None:
+    with witnessed() as (witness, log):
+        with serving(log=log) as server, ExitStack() as stack:
+            server.wait_until_ready()
+            connections = [stack.enter_context(connected(server)) for _ in range(12)]
+            for place, connection in enumerate(connections):
+                send(connection, f"/ops/exp.json?count=401&grad_output=1.{place}1")
+            answered = [read(connections[0])]  # so that all have arrived
+            half_open = stack.enter_context(connected(server))
+            half_open.sendall(b"GET /ops/exp.json HTTP/1.1\r\n")
+            server.process.send_signal(last)
+            with suppress(ConnectionResetError):
+                assert half_open.recv(1) == b""  # the end has begun
+            host, port = server.url.removeprefix("http://").split(":")
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((host, int(port)), 5)
+            answered += [read(connection) for connection in connections[1:]]
+            assert [status for status, _, _ in answered] == [200] * 12
+            assert all(headers["connection"] == "close" for _, headers, _ in answered)
+            server.process.wait(20)
+        log.close()
+        to_the_last(witness)
+
+
+def test_what_takes_longer_than_the_end_may_is_told_to_come_back(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(OWN)
+    with serving("my_ops.py", "--deadline", "60", cwd=tmp_path) as server:
+        server.wait_until_ready()
+        with connected(server) as number, connected(server) as page:
+            send(number, "/ops/Misbehaving.json?deed=hang")
+            send(page, "/ops/Misbehaving.html")
+            assert server.get("/healthz").status_code == 200
+            server.process.send_signal(signal.SIGTERM)
+            for connection in (number, page):
+                status, headers, body = read(connection)
+                assert (status, headers["retry-after"]) == (503, "1")
+                assert b"ask again" in body
+
+
+def test_a_connection_that_is_kept_open_does_not_keep_the_server(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as log, serving(log=log) as server, connected(server) as idle:
+        idle.sendall(b"HEAD /docs HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"200" in idle.recv(65536)
+        server.process.send_signal(signal.SIGTERM)
+        assert idle.recv(65536) == b""
+        server.process.wait(60)
+    assert "shutdown exceeded" not in (tmp_path / "log").read_text()  # as uvicorn says where it has waited in vain

@@ -1,0 +1,132 @@
+"""Static files: compressed, kept for ever, and nothing but them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from time import process_time
+
+import brotli
+import pytest
+from support import http as patient
+from support.raw_http import connected, read, send
+from support.servers import HERE, Server, serving_in_thread
+
+from gradloupe.server.html.assets import BUNDLES, Assets
+
+
+def static_addresses(server: str) -> list[str]:
+    pages = "".join(patient.get(server + page).text for page in ("/", "/ops/exp", "/docs"))
+    return sorted(set(re.findall(r'"(/static/[^"]+)"', pages)))
+
+
+def test_static_files_are_served_compressed_and_for_ever(server: str) -> None:
+    addresses = static_addresses(server)
+    assert any(re.search(r"/plotly[a-z-]*\.min\.js$", address) for address in addresses)
+    assert any(address.endswith("/pages/op.css") for address in addresses)
+    for address in addresses:
+        accept = {"accept-encoding": "gzip"}
+        packed = patient.get(server + address, headers=accept)
+        assert packed.status_code == 200
+        assert packed.headers["content-encoding"] == "gzip"
+        assert packed.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert packed.headers["content-type"].split(";")[0] in ("text/css", "text/javascript", "image/svg+xml")
+        again = patient.get(
+            server + address, headers={"accept-encoding": "gzip", "if-none-match": packed.headers["etag"]}
+        )
+        assert again.status_code == 304
+
+
+def test_a_static_file_is_the_same_without_compression(server: str) -> None:
+    address = next(each for each in static_addresses(server) if each.endswith("/plotly-basic.min.js"))
+    plain = patient.get(server + address, headers={"accept-encoding": "identity"}).content
+    sizes = [len(plain)]
+    for coding, unpacked in (("gzip", gzip.decompress), ("br", brotli.decompress)):
+        with patient.stream("GET", server + address, headers={"accept-encoding": coding}) as packed:
+            raw = b"".join(packed.iter_raw())
+        assert unpacked(raw) == plain
+        sizes.append(len(raw))
+    assert sizes[0] > 3 * sizes[1] > 3 * sizes[2]
+
+
+def test_another_stylesheet_of_pygments_has_another_address(house: Path) -> None:
+    program = "from gradloupe.server.html.assets import Assets; print(Assets().address('pages/op.css'))"
+    command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(house.parent)}
+    before = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    highlight = house / "server" / "html" / "highlight.py"
+    highlight.write_text(highlight.read_text().replace('return f"{_rules(LIGHT)}', 'return f".c {{ color: red }}'))
+    after = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert after.endswith("/pages/op.css\n")
+    assert after != before
+
+
+@pytest.mark.parametrize(
+    "path", ["../pyproject.toml", "%2e%2e/pyproject.toml", "..%2f..%2fops/op.py", "__init__.py", "/etc/passwd", ""]
+)
+def test_a_static_address_reaches_no_other_file(running: Server, path: str) -> None:
+    digest = static_addresses(running.url)[0].split("/")[2]
+    with connected(running) as connection:
+        send(connection, f"/static/{digest}/{path}")
+        assert read(connection)[0] == 404
+
+
+def test_an_address_from_before_a_change_leads_to_the_present_file(server: str) -> None:
+    address = next(each for each in static_addresses(server) if each.endswith("/js/pages/op.js"))
+    before = re.sub("/static/[0-9a-f]+/", "/static/0123456789ab/", address)
+    led = patient.get(server + before, headers={"origin": "null"})
+    assert (led.status_code, led.headers["location"]) == (307, address)
+    assert led.headers["cache-control"] == "no-store"
+    assert led.headers["access-control-allow-origin"] == "*"
+    assert patient.get(server + before, follow_redirects=True).content == patient.get(server + address).content
+
+
+def test_the_first_visitor_does_not_wait_for_the_largest_file() -> None:
+    with serving_in_thread() as server:
+        digest = static_addresses(server.url)[0].split("/")[2]
+        busy = process_time()
+        first = patient.get(f"{server.url}/static/{digest}/plotly.min.js", headers={"accept-encoding": "br"})
+        assert first.headers["content-encoding"] == "br"
+        assert process_time() - busy < 2  # compressing it takes longer
+
+
+def version(bundle: bytes) -> str:
+    found = re.search(rb"plotly\.js (?:\([a-z -]+\) )?v([0-9.]+)", bundle[:400])
+    assert found is not None
+    return found[1].decode()
+
+
+def test_the_light_bundles_are_installed_and_of_the_version_of_the_wheel(server: str) -> None:
+    wanted = json.loads((HERE / "package.json").read_text())["dependencies"]
+    locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
+    full = version(Assets().read("plotly.min.js"))
+    for kind, name in BUNDLES.items():
+        assert Assets().plotly(kind).endswith(f"/{name}")  # without them: make light
+        bundle = Assets().read(name)
+        package = f"plotly.js-{name.removeprefix('plotly-').removesuffix('.min.js')}-dist-min"
+        assert version(bundle) == full == wanted[package] == locked[f"node_modules/{package}"]["version"]
+        assert len(bundle) < len(Assets().read("plotly.min.js")) / 3
+
+
+def test_the_lock_names_no_registry_and_proves_what_it_gets() -> None:
+    lock = (HERE / "package-lock.json").read_text()
+    assert "://" not in lock
+    packages = json.loads(lock)["packages"]
+    assert len(packages) == 3
+    assert all("integrity" in package for name, package in packages.items() if name)
+
+
+def test_without_the_light_bundles_the_full_one_is_served(house: Path) -> None:
+    program = (
+        "import sys; sys.prefix = '/nowhere'\n"
+        "from gradloupe.server.html.assets import Assets; print(*map(Assets().plotly, ('curves', 'maps')))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(house.parent)}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    curves, maps = ran.stdout.split()
+    assert curves == maps
+    assert curves.endswith("/plotly.min.js")

@@ -1,0 +1,428 @@
+"""In a notebook: the figure is live without any server, the verdict is an object, and the process is left as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Browser, FrameLocator, Page, expect
+from support.browser import POLICY, curves
+
+import gradloupe
+from gradloupe.ops import OPS, Input, Op
+from gradloupe.server.notebook import figure
+from gradloupe.server.report.result import Checked
+
+CELL = '''
+import torch
+import gradloupe
+
+class Bent(torch.autograd.Function):
+    """A parabola that has lost a factor."""
+
+    @staticmethod
+    def forward(ctx, x, steepness=1.0):
+        ctx.save_for_backward(x)
+        ctx.steepness = steepness
+        return steepness * x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return ctx.steepness * x * grad_output, None
+'''
+
+
+class Cube(torch.autograd.Function):
+    """A cube."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * grad_output
+
+
+class Scaled(torch.autograd.Function):
+    """A product whose second gradient is doubled."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, power: int = 1) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.power = power
+        return x * weight**power
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        slope = ctx.power * weight ** (ctx.power - 1)
+        return grad_output * weight**ctx.power, 2 * grad_output * x * slope, None
+
+
+class Riddle(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, riddle: Any) -> Any:
+        return riddle.answer_that_no_tensor_has
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        return grad_output
+
+
+class Quits(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        if x.max() > 2:
+            sys.exit(3)
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> torch.Tensor:
+        return grad_output
+
+
+def test_what_is_right_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    found = gradloupe.check(Cube)
+    assert isinstance(found, Checked)
+    assert (found.name, found.word, found.ok, found.worst) == ("Cube", "matches", True, None)
+    assert found.recipe == "x: float64[7]"
+    assert found.findings
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_wrong_is_told_with_its_worst_point_and_where_it_is_written() -> None:
+    found = gradloupe.check(Scaled)
+    assert (found.word, found.ok) == ("differs", False)
+    assert [each.word for each in found.sweeps] == ["matches", "differs"]
+    assert found.worst is not None
+    assert found.worst.analytical == pytest.approx(2 * (found.worst.numerical or 0))
+    assert found.intervals
+    assert {each.id for each in found.faults} == {"gradient", "GRADIENT"}
+    place = Path(found.file).resolve()
+    assert place == Path(__file__).resolve()
+    lines = place.read_text().splitlines()
+    assert {lines[(each.line or 0) - 1].split()[0] for each in found.faults} == {"def", "return"}
+
+
+class Last(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        return (torch.sin(x) * weight).sum()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        slope = grad_output * torch.sin(x)
+        slope[..., -1] *= 2
+        return grad_output * torch.cos(x) * weight, slope
+
+
+def test_one_wrong_number_in_another_input_decides_the_word_and_stands_beside_the_figure() -> None:
+    found = gradloupe.check(Last)
+    assert (found.word, found.ok, found.worst) == ("differs", False, None)
+    assert [each.word for each in found.sweeps] == ["matches", "matches"]
+    assert found.sentence.startswith("backward differs from the derivative of forward in weight: for weight[6] = ")
+    assert repr(found).startswith("Last: differs\n")
+    assert found.accused is not None
+    assert found.accused.element == "weight[6]"
+    assert b'<p class="pair-drawn">That is of y by x[' in gradloupe.look(Last).page
+    assert b'<p class="pair-drawn">' not in gradloupe.look(Cube).page
+
+
+def test_the_section_can_be_chosen() -> None:
+    found = gradloupe.check(Scaled, x=(0, 2), wrt="weight", power=2, grad_output=-1.0)
+    (swept,) = found.sweeps
+    assert (swept.wrt, swept.start, swept.stop, swept.word) == ("weight", 0.0, 2.0, "differs")
+    assert [each.of for each in gradloupe.check(OPS["softmax"], of="y[0,2]").sweeps] == ["y[0,2]"]
+    double = gradloupe.check(Scaled, example_inputs=(torch.ones(2, 3), torch.full((2, 3), 2.0)))
+    assert double.recipe == "x: float32[2,3]; weight: float32[2,3]"
+
+
+def test_a_function_of_tensors_and_an_op_are_looked_at_too() -> None:
+    assert gradloupe.check(lambda x: Cube.apply(x.sin())).word == "matches"
+    found = gradloupe.check(OPS["clamp_with_grad"], grad_output=-1.0)
+    assert (found.name, found.word, found.claim) == ("clamp_with_grad", "matches its surrogate", "surrogate")
+
+
+MISTAKES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], str]] = {
+    "no call is found": (Riddle, (), {}, "'riddle'"),
+    "it is no function": (3, (), {}, "int"),
+    "a recipe that cannot be read": (Cube, ("x: float63[7]",), {}, "float63"),
+    "an argument that there is not": (Cube, ("z: float64[7]",), {}, "'z'"),
+    "a parameter that there is not": (Cube, (), {"steepnes": 1}, "Cube has no argument steepnes"),
+    "a parameter like no other": (Scaled, (), {"zz": 3}, "Scaled has no argument zz; it has x, weight, power."),
+    "a parameter of an op": (OPS["exp"], (), {"zz": 1}, "exp has no argument zz; it has "),
+    "a word of an address": (Scaled, (), {"grad_outptu": 1}, "did you mean grad_output? It has x, weight, power."),
+    "a value that forward refuses": (Scaled, (), {"power": "two"}, "raised TypeError"),
+    "an element that there is not": (Cube, (), {"wrt": "y[3]"}, "wrt=y[3]"),
+    "no interval": (Cube, (), {"x": 3}, "x=3"),
+    "an empty interval": (Cube, (), {"x": (1, 1)}, "start"),
+    "an interval of words": (Cube, (), {"x": ("a", "b")}, "start"),
+    "a value of no kind": (Cube, (), {"grad_output": object()}, "grad_output"),
+    "a device that is not there": (Cube, (), {"device": "mps"}, "device"),
+    "an op with a recipe": (OPS["exp"], ("x: float64[7]",), {}, "Op"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_nothing_is_raised_whatever_is_asked(mistake: str) -> None:
+    function, arguments, words, culprit = MISTAKES[mistake]
+    found = gradloupe.check(function, *arguments, **words)
+    assert (found.word, found.ok, found.sweeps) == ("unsolved", False, ())
+    assert culprit in found.sentence
+    assert found.sentence.endswith(".")
+    assert found.sentence in repr(found).replace("\n  ", " ") or culprit in repr(found)
+    assert "unsolved" in found._repr_html_()
+    shown = gradloupe.look(function, *arguments, **words)
+    assert (shown.page, shown.checked.word) == (b"", "unsolved")
+    with pytest.raises(ValueError, match="There is no figure"):
+        shown.save("nowhere.html")
+
+
+def test_a_range_that_the_dtype_cannot_tell_apart_is_refused_in_its_own_words() -> None:
+    found = gradloupe.check(Cube, x=(1.0, 1.0001), dtype="float16")
+    assert found.sentence == "start: float16 cannot tell 1 from 1.0001; widen the range, or choose dtype=float64."
+    assert not found.ok
+
+
+def test_a_function_that_ends_the_program_does_not_end_it() -> None:
+    found = gradloupe.check(Quits)
+    assert not found.ok
+    assert found.word in ("failed", "unsolved")
+
+
+def test_the_object_is_read_in_a_terminal_and_in_a_cell() -> None:
+    found = gradloupe.check(Scaled)
+    lines = repr(found).splitlines()
+    assert lines[0] == "Scaled: differs"
+    assert max(map(len, lines)) <= 100
+    assert any(line.startswith("  called as   x: float64") for line in lines)
+    assert "GRADIENT" in repr(found)
+    assert "<b>Scaled</b>" in found._repr_html_()
+    assert "<script" not in found._repr_html_()
+
+
+def state() -> tuple[Any, ...]:
+    modes = torch.is_grad_enabled(), torch.is_anomaly_enabled(), torch.are_deterministic_algorithms_enabled()
+    numbers = torch.get_rng_state().tolist(), np.random.get_state(legacy=False)["state"]["key"].tolist()
+    return (
+        torch.get_default_dtype(),
+        torch.get_num_threads(),
+        *modes,
+        *numbers,
+        os.getcwd(),
+        list(sys.path),
+        np.geterr(),
+    )
+
+
+def test_the_process_is_left_as_it_was() -> None:
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        torch.set_default_dtype(torch.float16)
+        with torch.no_grad():
+            before = state()
+            gradloupe.check(Scaled)
+            gradloupe.look(Cube)
+            assert state() == before
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_num_threads(threads)
+
+
+class Threads(torch.autograd.Function):
+    """Notes in how many threads it is called."""
+
+    seen: ClassVar[set[int]] = set()
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        Threads.seen.add(torch.get_num_threads())
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        return 2 * grad_output
+
+
+def test_a_function_is_called_in_one_thread_the_second_time_too() -> None:
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        for _ in range(2):
+            assert gradloupe.check(Threads).word == "matches"
+    finally:
+        torch.set_num_threads(threads)
+    assert Threads.seen == {1}
+
+
+def test_importing_the_package_loads_nothing() -> None:
+    program = "import gradloupe, sys; print(*{'torch', 'numpy', 'asyncio'} & set(sys.modules)); print(dir(gradloupe))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n['__version__', 'check', 'look']\n"
+
+
+def test_a_figure_has_as_many_sliders_as_there_is_room_for() -> None:
+    shown = gradloupe.look(Scaled)
+    assert len(shown.page) < 2_500_000
+    assert b'data-slider="grad_output"' in shown.page
+    assert b'data-slider="power"' in shown.page
+    bundle = shown._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(shown.checked)
+    assert bundle["text/html"].startswith("<iframe srcdoc=")
+
+
+def test_with_the_whole_of_plotly_a_cell_is_still_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradloupe.server.html.assets.LIGHT", Path("nowhere"))
+    figure._kept.cache_clear()
+    try:
+        assert len(gradloupe.look(Cube).page) < 2_800_000
+    finally:
+        figure._kept.cache_clear()
+
+
+def test_a_figure_is_saved_whole(tmp_path: Path) -> None:
+    path = gradloupe.look(Cube).save(tmp_path / "cube.html")
+    assert path.read_bytes().startswith(b"\n<!doctype html>") or b"<!doctype html>" in path.read_bytes()[:200]
+    with pytest.raises(OSError, match="folder"):
+        gradloupe.look(Cube).save(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["cube.html"]
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A notebook that defines a Function in a cell and looks at it, executed and exported by nbconvert."""
+    folder = tmp_path_factory.mktemp("notebook")
+    sources = [CELL, "gradloupe.look(Bent, x=(-2, 2))", "gradloupe.check(Bent)", "print(repr(gradloupe.check(Bent)))"]
+    cells = [
+        {"cell_type": "code", "execution_count": None, "id": f"c{i}", "metadata": {}, "outputs": [], "source": source}
+        for i, source in enumerate(sources)
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "notebook.ipynb").write_text(json.dumps(notebook))
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--template", "basic", "--execute", "notebook.ipynb"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=240)
+    body = (folder / "notebook.html").read_text()
+    (folder / "notebook.html").write_text(f"<!doctype html><meta charset='utf-8'><title>A notebook</title>{body}")
+    return folder / "notebook.html"
+
+
+@pytest.fixture
+def notebook(browser: Browser, executed: Path) -> Iterator[Page]:
+    """The exported notebook from a disk, without any network; nothing may go wrong in it."""
+    context = browser.new_context(viewport={"width": 1000, "height": 1000}, offline=True)
+    context.set_default_timeout(20_000)
+    context.add_init_script(POLICY)
+    page, complaints = context.new_page(), list[str]()
+    page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(executed.as_uri())
+    yield page
+    assert complaints == []
+    context.close()
+
+
+def framed(page: Page) -> FrameLocator:
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("html[data-address]")).to_have_attribute("data-address", "/ops/Bent?start=-2&stop=2")
+    return frame
+
+
+def test_an_exported_notebook_draws_the_live_figure(notebook: Page) -> None:
+    frame = framed(notebook)
+    expect(frame.locator("#verdict .word")).to_have_text("differs")
+    expect(frame.locator("#verdict .explanation")).to_contain_text("factor 2")
+    notebook.locator("iframe").scroll_into_view_if_needed()
+    expect(frame.locator("input[data-slider=steepness]")).to_be_in_viewport()
+    steep = frame.locator("input[data-slider=steepness]")
+    inside = next(each for each in notebook.frames if each is not notebook.main_frame)
+    before = curves(inside)  # type: ignore[arg-type]
+    assert before["forward"][1][0] == pytest.approx(4.0)
+    steep.press("End")
+    expect(frame.locator("html")).not_to_have_attribute("data-address", "/ops/Bent?start=-2&stop=2")
+    assert curves(inside)["forward"][1][0] != pytest.approx(4.0)  # type: ignore[arg-type]
+
+
+def test_an_exported_notebook_shows_the_verdict_and_the_text(notebook: Page) -> None:
+    card = notebook.locator("div.gradloupe")
+    expect(card).to_contain_text("Bent: differs")
+    expect(card).to_contain_text("GRADIENT")
+    expect(notebook.locator("pre").last).to_contain_text("Bent: differs")
+    frame = notebook.locator("iframe")
+    assert (frame.get_attribute("sandbox"), frame.get_attribute("height")) == ("allow-scripts", "800")
+
+
+def test_a_class_that_its_module_declares_is_checked_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = Op(Cube, "A declared cube", "", "", "", (Input("x", domain=(-1.0, 1.0)),))
+    assert not gradloupe.check(Cube).declared
+    monkeypatch.setattr(sys.modules[__name__], "declared", declared, raising=False)
+    checked = gradloupe.check(Cube)
+    assert checked.declared
+    assert (checked.sweeps[0].start, checked.sweeps[0].stop) == (-1, 1)
+    assert not gradloupe.check(Cube, "x: float64[3]").declared
+
+
+class Power(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, k: Any, shift: float = 0.0) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return x**k + shift
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return ctx.k * x ** (ctx.k - 1) * grad_output, None, None
+
+
+@pytest.mark.parametrize(("value", "written"), [(3, "k = 3"), (2.5, "k = 2.5"), (np.float64(1.5), "k = 1.5")])
+def test_the_recipe_that_is_told_has_the_values_that_were_used(value: Any, written: str) -> None:
+    for found in (gradloupe.check(Power, k=value), gradloupe.look(Power, k=value).checked):
+        assert found.recipe.startswith(f"x: float64[7]; {written}")
+        assert found.word == "matches"
+        assert f"called as   x: float64[7]; {written}" in repr(found)
+        assert "k" not in dict(found.assumed)
+        assert gradloupe.check(Power, found.recipe).sweeps == found.sweeps
+
+
+def test_values_stand_above_a_recipe_and_are_numbers_of_its_kind() -> None:
+    assert gradloupe.check(Power, "x: float64[3]; k = 0.5", k=2).recipe == "x: float64[3]; k = 2.0"
+    assert gradloupe.check(Power, "x: float64[3]; k = 2", shift=1.5).recipe == "x: float64[3]; k = 2; shift = 1.5"
+    found = gradloupe.check(Power, "x: float64[3]; k = 2", k=3, grad_output=-1.0, x=(0, 1))
+    assert (found.recipe, found.sweeps[0].stop) == ("x: float64[3]; k = 3", 1.0)
+
+
+def test_a_cell_is_told_what_to_write_into_it() -> None:
+    sentence = gradloupe.check(Lock).sentence
+    assert "say how it is called, such as `x: float64[7]; key = " in sentence
+    assert 'recipe="..."' in sentence
+    assert "example_inputs=(...)" in sentence
+    assert "field" not in sentence
+    assert gradloupe.check(Lock, "x: float64[7]; key = 5077").word == "matches"
+
+
+class Lock(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, key: int) -> torch.Tensor:
+        if key * 7 != 35_539:
+            raise LookupError("it does not fit")
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        return grad_output, None

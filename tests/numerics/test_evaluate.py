@@ -1,0 +1,157 @@
+"""An evaluation as a whole: what it holds, and that it holds together."""
+
+import time
+
+import numpy as np
+import pytest
+import torch
+from functions.seeds import SEEDS
+from support.sections import look, op_of, written
+
+from gradloupe.ops import Input
+from gradloupe.server.numerics.differentiation.finite_differences import Kind
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_every_column_has_one_number_a_row(name, subtests):
+    for count in (2, 3, 57, 401):
+        with subtests.test(count=count):
+            evaluation, _ = look(name, count=count)
+            size, slopes = evaluation.rows.x.size, evaluation.numerical.slopes
+            assert size >= count
+            assert (np.diff(evaluation.rows.x) >= 0).all()
+            assert evaluation.forward.shape == evaluation.analytical.shape == (size,)
+            columns = (slopes.value, slopes.error, slopes.left, slopes.right, slopes.kind)
+            assert {part.shape for part in columns} == {(size,)}
+
+
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_a_coarse_grid_misses_no_kink(count):
+    evaluation, verdict = look("incorrect_clipped_relu", -1.0, 3.0, count)
+    assert [each.x for each in evaluation.special] == [0.0, 2.0]
+    assert verdict.forward.intervals == ((-1.0, 0.0), (2.0, 3.0))
+
+
+def test_a_slope_across_a_jump_is_never_given_as_a_value():
+    for op in ("round_straight_through", "heaviside_sigmoid"):
+        slopes = look(op)[0].numerical.slopes
+        assert np.nanmax(np.abs(slopes.value)) == 0
+
+
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.37, 1 / 3])
+def test_both_ends_of_a_jump_are_drawn_where_it_is(place):
+    evaluation, _ = look(op_of(lambda x: (x >= place).to(x.dtype)))
+    at = evaluation.rows
+    assert at.x[at.gap] == pytest.approx([place], abs=1e-12)
+    assert evaluation.forward[at.below].tolist() == [0.0]
+    assert evaluation.forward[at.above].tolist() == [1.0]
+    assert evaluation.numerical.slopes.value[at.below | at.above].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_jump_has_two_ends_in_every_dtype(dtype):
+    evaluation, _ = look(op_of(lambda x: (x >= 0.3).to(x.dtype)), dtype=dtype)
+    at = evaluation.rows
+    assert (evaluation.forward[at.below].tolist(), evaluation.forward[at.above].tolist()) == ([0.0], [1.0])
+
+
+def test_the_numerical_gradient_of_a_half_precision_section_is_computed_in_double():
+    evaluation, _ = look("exp", dtype=torch.float16)
+    assert evaluation.numerical_dtype == torch.float64
+    assert evaluation.numerical.slopes.value == pytest.approx(np.exp(evaluation.rows.x), rel=1e-9)
+
+
+def test_a_function_that_refuses_double_is_measured_as_it_is():
+    def picky(x):
+        if x.dtype == torch.float64:
+            raise TypeError("float32 only")
+        return torch.sin(x)
+
+    evaluation, verdict = look(op_of(picky), dtype=torch.float32)
+    assert evaluation.numerical_dtype == torch.float32
+    assert verdict.word == "matches"
+    assert evaluation.numerical.slopes.value == pytest.approx(np.cos(evaluation.rows.x), abs=1e-3)
+
+
+def test_a_function_that_computes_in_float32_inside_is_not_accused():
+    evaluation, verdict = look(op_of(lambda x: torch.tanh(x.float()).to(x.dtype)))
+    assert evaluation.numerical.slopes.precision == 2.0**-24
+    assert verdict.word == "matches"
+
+
+def test_a_function_that_is_not_finite_everywhere_is_judged_where_it_is():
+    evaluation, verdict = look(op_of(torch.log), -1.0, 2.0)
+    assert verdict.word == "matches"
+    assert (evaluation.numerical.slopes.kind[evaluation.rows.x < 0] == Kind.NONFINITE).all()
+
+
+def test_differences_do_not_ask_beyond_the_range_what_the_function_refuses():
+    def root(x):
+        if (x < 0.5).any():
+            raise ValueError("x must be at least 0.5")
+        return torch.sqrt(x)
+
+    evaluation, verdict = look(op_of(root), 0.5, 4.0)
+    assert verdict.word == "matches"
+    assert np.isfinite(evaluation.numerical.slopes.value).all()
+
+
+def test_a_surrogate_that_raises_is_named_and_leaves_the_curves():
+    evaluation, verdict = look(op_of(torch.sin, surrogate=lambda x: x @ "nonsense"))
+    assert verdict.word == "failed"
+    assert evaluation.failure.phase == "surrogate"
+    assert evaluation.analytical is not None
+
+
+def test_random_and_noisy_forwards_never_match_falsely():
+    torch.manual_seed(0)
+    for noisy in (lambda x: torch.rand_like(x), lambda x: torch.sin(x) + 1e-3 * torch.rand_like(x)):
+        op = written(noisy, lambda x: torch.zeros_like(x) + 0.123)
+        assert look(op)[1].word != "matches"
+
+
+def test_a_grad_output_scales_what_is_returned_and_not_the_slope():
+    one, two = look("exp", grad_output=1.0)[0], look("exp", grad_output=-2.0)[0]
+    assert two.analytical == pytest.approx(-2 * one.analytical)
+    assert two.numerical.slopes.value == pytest.approx(one.numerical.slopes.value)
+
+
+def test_a_grad_output_of_zero_is_judged_too():
+    _, verdict = look(written(torch.sin, torch.cos), grad_output=0.0)
+    assert verdict.word == "matches"
+
+    class AddsOne(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return torch.sin(x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output + 1
+
+    assert look(op_of(AddsOne.apply), grad_output=0.0)[1].word == "differs"
+
+
+def test_one_singular_matrix_is_a_gap_in_the_curve():
+    value = (2.0, 0.5, 0.25, 1.0)  # of which every step of an elimination is exact, on any processor
+    op = op_of(torch.linalg.inv, Input("a", shape=(2, 2), value=value), of="y[0,0]", wrt="a[0,0]")
+    evaluation, verdict = look(op, start=-1.0, stop=1.0)
+    assert verdict.word == "matches"
+    assert evaluation.refused == ((0.125, "forward raised _LinAlgError"),)
+
+
+def test_a_slow_function_is_looked_at_in_fewer_points():
+    spent = 0.0
+
+    def slow(x):
+        nonlocal spent
+        spent += 2e-3
+        until = time.thread_time() + 2e-3
+        while time.thread_time() < until:
+            pass
+        return x.softmax(0)
+
+    op = op_of(slow, Input("x", shape=(3,), value=0.5), of="y[1]", wrt="x[0]")
+    evaluation, _ = look(op)
+    assert evaluation.grid.count <= 101
+    assert spent < 5

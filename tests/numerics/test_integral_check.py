@@ -1,0 +1,100 @@
+"""The area check: what forward rises by is the area under what backward returns, and where it is not."""
+
+import numpy as np
+import pytest
+import torch
+from support.sections import Written, look, op_of, written
+
+from gradloupe.server.numerics.status import Status
+
+F = torch.nn.functional
+SMOOTH = (torch.sin, torch.exp, torch.tanh, torch.sigmoid, F.gelu, F.silu, F.mish, F.softplus)
+
+
+def bump(x, low, high):
+    return ((x > low) & (x < high)).to(x.dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize(
+    "function", [torch.sin, torch.exp, torch.tanh, torch.sigmoid, F.gelu, F.silu, F.mish, F.softplus]
+)
+def test_the_area_under_a_right_backward_is_what_forward_rises_by(function, dtype):
+    area = look(op_of(function), -5.0, 5.0, dtype=dtype)[0].area
+    slope = np.abs(area.residual / (area.right - area.left))
+    assert (
+        slope.max() <= (1e-12 if dtype == torch.float64 else 3e-4) * np.abs(area.area / (area.right - area.left)).max()
+    )
+
+
+def test_an_error_narrower_than_the_distance_of_two_points_is_found_between_them():
+    op = written(torch.sin, lambda x: torch.cos(x) + bump(x, 0.7052, 0.7068))
+    evaluation, verdict = look(op)
+    assert not bump(torch.from_numpy(evaluation.rows.x), 0.7052, 0.7068).any()
+    assert verdict.word == "differs"
+    ((low, high),) = verdict.forward.intervals
+    assert low <= 0.7052 < 0.7068 <= high
+    assert high - low < 0.05
+
+
+class WrongInFloat32(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sin(x) if x.dtype == torch.float64 else torch.sin(1.01 * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * torch.cos(ctx.saved_tensors[0])
+
+
+def test_a_forward_that_is_another_one_in_float32_is_judged_as_the_one_it_is():
+    assert look(op_of(WrongInFloat32.apply))[1].word == "matches"
+    assert look(op_of(WrongInFloat32.apply), dtype=torch.float32)[1].word == "differs"
+
+
+@pytest.mark.parametrize("wrong", [1e-3, -1e-3, 0.0009])
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_in_float32_a_thousandth_everywhere_is_seen_over_long_runs(wrong, offset):
+    op = written(lambda x: torch.tanh(x) + offset, lambda x: (1 - torch.tanh(x) ** 2) * (1 + wrong))
+    assert look(op, dtype=torch.float32)[1].word == "differs"
+
+
+def test_a_jump_that_no_point_has_seen_is_no_error_of_backward():
+    def stairs(x):
+        return torch.floor(37.0 * x) / 37
+
+    evaluation, verdict = look(written(stairs, torch.zeros_like), count=50)
+    assert verdict.word in ("matches", "undecided")
+    assert evaluation.area.leaps.any() or evaluation.special
+
+
+def test_a_pole_between_two_points_is_not_held_against_backward():
+    _, verdict = look(op_of(torch.tan), 0.0, 100.0)
+    assert not (verdict.forward.cells == Status.DIFFERS).any()
+
+
+def test_a_straight_through_backward_leaves_a_residual_in_every_cell():
+    op = op_of(lambda x: Written.apply(x, torch.round, torch.ones_like))
+    evaluation, verdict = look(op)
+    inside = np.isfinite(evaluation.area.residual)
+    assert (verdict.forward.cells[inside] == Status.DIFFERS).mean() > 0.95
+    assert evaluation.area.residual[inside] == pytest.approx((evaluation.area.left - evaluation.area.right)[inside])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("kink", [1 / 3, -0.777, 2.5])
+def test_a_kink_between_two_points_is_no_error(kink, dtype):
+    _, verdict = look(op_of(lambda x: (x - kink).abs() * 100), dtype=dtype)
+    assert verdict.word == "matches"
+
+
+def test_where_both_halves_cancel_their_rounding_is_no_error_of_backward():
+    def value(x):
+        return torch.where(x.abs() < 1e-3, 0.5 - x**2 / 24, (1 - x.cos()) / x**2)
+
+    def derivative(x):
+        return torch.where(x.abs() < 1e-3, -x / 12 + x**3 / 180, x.sin() / x**2 - 2 * (1 - x.cos()) / x**3)
+
+    assert look(written(value, derivative))[1].word == "matches"
+    assert look(written(value, lambda x: 1.000001 * derivative(x)))[1].word == "differs"

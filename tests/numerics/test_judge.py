@@ -1,0 +1,328 @@
+"""The judge on trial: a slightly wrong gradient must be caught, a right one never accused."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from functions.right_and_derivative import RIGHT
+from support.sections import Written, look, op_of, written
+
+from gradloupe.ops import OPS
+from gradloupe.server.numerics.status import Status
+from gradloupe.server.numerics.verdict.verdict import judge
+
+F = torch.nn.functional
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_gradient_is_never_accused(name):
+    asked = product(((-3.0, 3.0), (-0.5, 0.5), (0.0, 100.0)), (torch.float64, torch.float32))
+    words = {(range_, dtype): look(op_of(RIGHT[name]), *range_, dtype=dtype)[1].word for range_, dtype in asked}
+    assert {where: word for where, word in words.items() if word not in ("matches", "undecided")} == {}
+
+
+@pytest.mark.parametrize("wrong", [1e-11, 1e-9, 1e-6, 1e-3, 1.0])
+def test_a_gradient_that_is_wrong_everywhere_by_a_little_is_caught(wrong):
+    _, verdict = look(written(torch.exp, lambda x: torch.exp(x) * (1 + wrong)))
+    assert verdict.word == "differs"
+
+
+@pytest.mark.parametrize("wrong", [1e-10, 1e-6, 1.0])
+def test_a_gradient_that_is_wrong_at_one_point_of_200_is_caught(wrong):
+    def derivative(x):
+        slope = torch.cos(x)
+        return torch.where((x > 0.999) & (x < 1.001), slope * (1 + wrong), slope)
+
+    evaluation, verdict = look(written(torch.sin, derivative), -1.0, 1.0, 201)
+    assert verdict.word == "differs"
+    assert evaluation.rows.x[verdict.against.worst] == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("wrong", [1e-3, 0.1])
+def test_in_float32_a_gradient_wrong_by_a_thousandth_is_caught(wrong):
+    _, verdict = look(written(torch.tanh, lambda x: (1 - torch.tanh(x) ** 2) * (1 + wrong)), dtype=torch.float32)
+    assert verdict.word == "differs"
+
+
+@pytest.mark.parametrize(
+    ("value", "derivative"),
+    [
+        (torch.sin, lambda x: -torch.cos(x)),
+        (torch.exp, lambda x: torch.zeros_like(x)),
+        (torch.tanh, lambda x: torch.where(x > 2.5, torch.ones_like(x), 1 - torch.tanh(x) ** 2)),
+        (torch.tanh, lambda x: 1 - torch.tanh(x)),
+        (lambda x: x.clamp(0, 1), lambda x: torch.ones_like(x)),
+        (lambda x: x.clamp(0, 1), lambda x: (x >= 0) * (x <= 1) * 1.01),
+        (torch.relu, lambda x: (x > -0.1) * 1.0),
+        (torch.sigmoid, lambda x: torch.sigmoid(x)),
+        (torch.log1p, lambda x: torch.full_like(x, torch.nan)),
+        (torch.square, lambda x: torch.where(x == 0, torch.nan, 2 * x)),
+    ],
+)
+def test_a_wrong_formula_is_caught(value, derivative):
+    _, verdict = look(written(value, derivative))
+    assert verdict.word == "differs"
+
+
+STEEP = {
+    "exp without its tail": (
+        torch.exp,
+        torch.exp,
+        lambda x: torch.where(x < 0, 0.0, x.exp()),
+        (20.0, 30.0, 40.0, 60.0),
+    ),
+    "exp and a little more": (torch.exp, torch.exp, lambda x: x.exp() + 1e-6, (20.0,)),
+    "sinh with the wrong sign in the middle": (
+        torch.sinh,
+        torch.cosh,
+        lambda x: torch.where(x.abs() < 3, -1.0, 1.0) * x.cosh(),
+        (40.0,),
+    ),
+    "a power of relu that passes the negative": (
+        lambda x: torch.relu(x) ** 6,
+        lambda x: 6 * torch.relu(x) ** 5,
+        lambda x: torch.where(x < 0, 1.0, 6 * torch.relu(x) ** 5),
+        (300.0,),
+    ),
+    "a pole without its sides": (
+        lambda x: x**-8,
+        lambda x: -8 * x**-9,
+        lambda x: torch.where(x.abs() > 1, 0.0, -8 * x**-9),
+        (3.0,),
+    ),
+    "a tall step on a slope that is forgotten": (
+        lambda x: 1e13 * torch.sigmoid(50 * x) + x,
+        lambda x: 5e14 * torch.sigmoid(50 * x) * torch.sigmoid(-50 * x) + 1,
+        lambda x: 5e14 * torch.sigmoid(50 * x) * torch.sigmoid(-50 * x),
+        (3.0,),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEEP)
+def test_a_wrong_gradient_is_caught_beside_slopes_however_steep(name):
+    value, right, wrong, reaches = STEEP[name]
+    for reach in reaches:
+        assert look(written(value, right), -reach, reach)[1].word == "matches", reach
+        assert look(written(value, wrong), -reach, reach)[1].word == "differs", reach
+
+
+def test_a_missing_tail_is_reported_up_to_the_last_point_of_it():
+    evaluation, verdict = look(written(torch.exp, lambda x: torch.where(x < 0, 0.0, x.exp())), -20.0, 20.0)
+    assert verdict.forward.intervals == ((-20.0, evaluation.rows.x[evaluation.rows.x < 0].max()),)
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5, 1.0])
+def test_a_subgradient_at_a_kink_is_accepted(slope):
+    _, verdict = look(written(torch.relu, lambda x: torch.where(x == 0, slope, (x > 0) * 1.0)))
+    assert verdict.word == "matches"
+    assert verdict.forward.count(Status.SUBGRADIENT) == 1
+
+
+@pytest.mark.parametrize("slope", [-0.01, 1.01, 1e6])
+def test_what_is_no_subgradient_at_a_kink_is_caught(slope):
+    evaluation, verdict = look(written(torch.relu, lambda x: torch.where(x == 0, slope, (x > 0) * 1.0)))
+    assert verdict.word == "differs"
+    assert evaluation.rows.x[verdict.against.worst] == 0
+
+
+def relus(seed):
+    """A sum of relus with knots at random: a piecewise linear spline."""
+    knots = (6 * torch.rand(30, generator=torch.Generator().manual_seed(seed)) - 3).tolist()
+    return lambda x: sum(torch.relu(x - knot) for knot in knots)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_kink_is_judged_by_what_is_known_of_the_slopes_on_its_sides(seed):
+    assert look(op_of(relus(seed)))[1].word == "matches"
+
+
+@pytest.mark.parametrize("off", [-1e-8, 1e-8])
+def test_a_gradient_just_outside_the_slopes_of_a_kink_is_caught(off):
+    edge = float(off > 0)
+    _, verdict = look(written(torch.relu, lambda x: torch.where(x == 0, torch.full_like(x, edge + off), (x > 0) * 1.0)))
+    assert verdict.word == "differs"
+
+
+def test_a_wrong_gradient_at_a_kink_is_caught_beside_slopes_however_steep():
+    def derivative(x):
+        return torch.where(x == -15, 5.0, (x > -15) * 1.0 + x.exp())
+
+    _, verdict = look(written(lambda x: torch.relu(x + 15) + x.exp(), derivative), -30.0, 30.0)
+    assert verdict.word == "differs"
+    assert look(op_of(lambda x: torch.relu(x + 15) + x.exp()), -30.0, 30.0)[1].word == "matches"
+
+
+def test_a_kink_where_analytical_and_central_agree_is_still_a_kink():
+    evaluation, verdict = look("abs_product")
+    row = int(np.flatnonzero(evaluation.rows.x == 0)[0])
+    assert evaluation.analytical[row] == 0
+    assert evaluation.numerical.slopes.left[row] == pytest.approx(-2)
+    assert evaluation.numerical.slopes.right[row] == pytest.approx(2)
+    assert verdict.forward.status[row] == Status.SUBGRADIENT
+
+
+@pytest.mark.parametrize("clip", [2.0, 1.37, 0.51])
+@pytest.mark.parametrize("count", [401, 200, 57])
+def test_the_forgotten_mask_differs_exactly_outside_0_and_clip(clip, count):
+    parameter = OPS["incorrect_clipped_relu"].parameters[0].name
+    _, verdict = look("incorrect_clipped_relu", -1.0, 3.0, count, **{parameter: clip})
+    assert verdict.word == "differs"
+    assert verdict.forward.intervals == ((-1.0, 0.0), (clip, 3.0))
+
+
+def test_clamp_with_grad_has_another_surrogate_for_each_sign_of_grad_output():
+    ahead, verdict_ahead = look("clamp_with_grad", grad_output=1.0)
+    back, verdict_back = look("clamp_with_grad", grad_output=-1.0)
+    assert verdict_ahead.word == verdict_back.word == "matches its surrogate"
+    assert ahead.surrogate.values == pytest.approx(np.maximum(ahead.rows.x, -1))
+    assert back.surrogate.values == pytest.approx(np.minimum(back.rows.x, 1))
+    assert verdict_ahead.forward.intervals == ((1.0, 3.0),)
+    assert verdict_back.forward.intervals == ((-3.0, -1.0),)
+
+
+def test_a_surrogate_that_is_not_what_backward_follows_is_caught():
+    op = op_of(
+        lambda x: Written.apply(x, torch.round, lambda t: torch.full_like(t, 0.9)),
+        surrogate=lambda x: x,
+    )
+    _, verdict = look(op)
+    assert verdict.word == "differs"
+    assert verdict.against is not verdict.forward
+
+
+def test_a_surrogate_is_not_held_to_the_last_place_of_its_values():
+    assert look("sign_swish", 0.1, 4.0)[1].word == "matches its surrogate"
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_a_gradient_where_forward_is_flat_is_caught_in_every_dtype(dtype):
+    _, verdict = look(written(torch.relu, torch.ones_like), dtype=dtype)
+    assert verdict.word == "differs"
+    assert verdict.forward.intervals == ((-3.0, 0.0),)
+
+
+@pytest.mark.parametrize("grad_output", [0.25, 1.0, -8.0])
+def test_a_surrogate_may_depend_on_the_size_of_grad_output(grad_output):
+    assert look("gradient_clip", grad_output=grad_output)[1].word == "matches its surrogate"
+    normalised = replace(OPS["gradient_clip"], surrogate=lambda x, limit, grad_output: x * limit / abs(grad_output))
+    assert look(normalised, grad_output=grad_output)[1].word == "differs"
+
+
+def test_a_gradient_that_is_right_for_one_sign_only_is_told_to_match_its_surrogate():
+    for grad_output in (1.0, -1.0):
+        assert look("guided_relu", grad_output=grad_output)[1].word == "matches its surrogate"
+
+
+def test_a_right_gradient_of_a_staircase_is_zero_and_matches():
+    evaluation, verdict = look(written(torch.round, lambda x: torch.zeros_like(x)))
+    assert verdict.word == "matches"
+    assert [each.x for each in evaluation.special] == [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]
+
+
+@pytest.mark.parametrize("reach", [3.0, 10.0, 1000.0])
+@pytest.mark.parametrize("steps", [1, 64, 255])
+def test_a_fine_staircase_with_the_right_gradient_of_zero_is_not_accused(steps, reach):
+    op = written(lambda x: torch.round(steps * x) / steps, torch.zeros_like)
+    assert look(op, -reach, reach)[1].word in ("matches", "undecided")
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        written(lambda x: 1e8 + 1e-6 * torch.sin(x), lambda x: -1e-6 * torch.cos(x)),
+        written(lambda x: (1e5 + torch.sin(x)).float().to(x.dtype), lambda x: 1.1 * torch.cos(x)),
+        written(lambda x: torch.round(40 * x) / 40 + 7 * x * (x < 0), lambda x: 0 * x),
+    ],
+)
+def test_what_the_band_hides_is_no_match(op):
+    assert look(op)[1].word != "matches"
+
+
+class ForgetsGradOutput(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x
+
+
+class KeepsOnlyTheSize(ForgetsGradOutput):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output.abs()
+
+
+class RefusesTheNegative(ForgetsGradOutput):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        if (grad_output < 0).any():
+            raise ValueError("only positive, please")
+        return 2 * x * grad_output
+
+
+@pytest.mark.parametrize("function", [ForgetsGradOutput, KeepsOnlyTheSize, RefusesTheNegative])
+def test_a_backward_that_is_right_for_one_grad_output_only_is_caught(function):
+    assert look(op_of(function.apply))[1].word == "differs"
+
+
+def test_a_random_forward_is_undecided():
+    torch.manual_seed(0)
+    assert look(op_of(lambda x: x + torch.rand_like(x)))[1].word == "undecided"
+
+
+def test_a_gradient_that_is_no_number_at_a_cusp_is_caught():
+    _, verdict = look(written(lambda x: x.abs().sqrt(), lambda x: torch.sign(x) / (2 * x.abs().sqrt())))
+    assert verdict.word == "differs"
+
+
+def test_the_example_is_taken_where_forward_is_smooth():
+    leaky = written(lambda x: torch.where(x > 0, x, 0.01 * x), lambda x: (x > 0) * 1.0)
+    evaluation, verdict = look(leaky)
+    assert evaluation.rows.x[verdict.against.worst] < 0
+    assert verdict.forward.intervals == ((-3.0, 0.0),)
+
+
+@pytest.mark.parametrize("frequency", [50, 200, 300])
+def test_a_fast_sine_has_no_kinks(frequency):
+    _, verdict = look(op_of(lambda x: torch.sin(frequency * x)))
+    assert verdict.word == "matches"
+    assert not verdict.forward.count(Status.SUBGRADIENT, Status.JUMP)
+
+
+@pytest.mark.parametrize(("dtype", "stop", "grad_output"), [(torch.float16, 12.0, 2.5), (torch.float64, 712.0, 1e4)])
+def test_a_gradient_beyond_what_the_dtype_holds_is_not_held_against_backward(dtype, stop, grad_output):
+    _, verdict = look("exp", stop - 24, stop, grad_output=grad_output, dtype=dtype)
+    assert verdict.word == "matches"
+
+
+@pytest.mark.parametrize("edge", [1.0, 0.7311])
+def test_where_a_formula_goes_wrong_is_found_between_the_points(edge):
+    op = written(torch.tanh, lambda x: (1 - torch.tanh(x) ** 2) * torch.where(x > edge, 1.5, 1.0))
+    ((low, high),) = look(op)[1].forward.intervals
+    assert (low, high) == pytest.approx((edge, 3.0), abs=1e-9)
+
+
+def test_a_parameter_has_no_gradient_to_judge():
+    _, verdict = look("clamp_with_grad", wrt="min")
+    assert verdict.word == "no gradient"
+
+
+def test_where_forward_is_nowhere_finite_nothing_is_decided():
+    _, verdict = look(op_of(torch.acosh), -0.5, 0.5)
+    assert verdict.word == "undecided"
+
+
+def test_tolerances_can_be_chosen():
+    op = written(torch.exp, lambda x: torch.exp(x) * 1.001)
+    evaluation, strict = look(op)
+    assert strict.word == "differs"
+    assert judge(evaluation, atol=0.0, rtol=0.01).word == "matches"

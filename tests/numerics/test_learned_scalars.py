@@ -1,0 +1,189 @@
+"""A number that is learned is a tensor without a dimension: a right Function of one is right in every view."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from functions import learned_scalars as learned
+from functions.two_inputs import seen
+from support.sections import look, section
+
+import gradloupe
+from gradloupe.ops import Input, Op
+from gradloupe.server.contract.xray import contract
+from gradloupe.server.graph_view.functions import opened
+from gradloupe.server.graph_view.picture import pictured
+from gradloupe.server.graph_view.trace import traced
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.numerics.descent.descent import descend
+from gradloupe.server.numerics.descent.plan import Asked
+from gradloupe.server.numerics.jacobian.jacobian import jacobian
+from gradloupe.server.numerics.second_order.gradgradcheck import gradgradcheck
+from gradloupe.server.numerics.second_order.second_order import second_order
+from gradloupe.server.numerics.status import Status
+from gradloupe.server.user_code.codegen import block, pytest_of
+from gradloupe.server.user_code.scalar_inputs import with_numbers
+
+RIGHT = [
+    ("PACT", "x: float64[7]; alpha: float64[] positive"),
+    ("PACT", "x: float64[2,3]; alpha: float64[] positive"),
+    ("Scale", "x: float64[7]; s: float64[]"),
+    ("Scale", "x: float64[1]; s: float64[]"),
+    ("Scale", "x: float64[]; s: float64[]"),
+    ("ScaleFirst", "s: float64[]; x: float64[7]"),
+    ("ScaleFirst", "s: float64[]; x: float64[1]"),
+    ("ScaleFirst", "s: float64[]; x: float64[]"),
+    ("Strict", "x: float64[7]; s: float64[]"),
+    ("Strict", "x: float64[]; s: float64[]"),
+    ("Temperature", "x: float64[2,3]; t: float64[] positive"),
+    ("LayerNorm", "x: float64[7]; gamma: float64[]; beta: float64[]"),
+]
+WRONG = ["Mean", "Double", "Unlearned"]
+GRAVE = ("error", "warning")
+
+
+def own(name, recipe):
+    return op_of(getattr(learned, name), parse(recipe), name, name, "learned.py")
+
+
+def named(op, name):
+    """The first element of an input."""
+    each = next(each for each in op.inputs if each.name == name)
+    return name if int(np.prod(each.shape)) == 1 else f"{name}[{','.join('0' for _ in each.shape)}]"
+
+
+def words(op):
+    """The verdict by each input over its domain."""
+    return {each.name: look(op, *each.domain, 101, wrt=named(op, each.name))[1].word for each in op.inputs}
+
+
+def grave(op, wrt=""):
+    return [each for each in contract(section(op, wrt)).checks if each.level in GRAVE]
+
+
+@pytest.mark.parametrize(("name", "recipe"), RIGHT)
+def test_the_right_gradient_of_a_number_is_found_to_be_right(name, recipe):
+    assert set(words(own(name, recipe)).values()) == {"matches"}
+
+
+@pytest.mark.parametrize(("name", "recipe"), RIGHT)
+def test_the_contract_accuses_none_of_them_whatever_is_swept(name, recipe):
+    op = own(name, recipe)
+    for each in op.inputs:
+        assert [found.seen for found in grave(op, named(op, each.name)) if found.id != "SECOND-ORDER"] == []
+
+
+def test_a_quantiser_is_told_for_what_it_is_and_for_nothing_else():
+    op = own("StepSize", "x: float64[7]; s: float64[] positive; p = 7")
+    assert words(op)["x"] == "differs"
+    assert {each.id for each in grave(op)} <= {"GRADIENT", "SECOND-ORDER"}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_wrong_gradient_of_a_number_is_caught(name):
+    op = own(name, "x: float64[7]; s: float64[]")
+    assert words(op) == {"x": "matches", "s": "differs"}
+    assert {each.id for each in grave(op)} & {"GRADIENT", "GRAD-NONE"}
+    assert not gradloupe.check(getattr(learned, name), "x: float64[7]; s: float64[]").ok
+
+
+def test_a_mean_in_place_of_a_sum_keeps_the_elements_together():
+    assert own("Mean", "x: float64[7]; s: float64[]").inputs[0].shape == (7,)
+    assert own("Scale", "x: float64[7]; s: float64[]").inputs[0].shape == ()
+
+
+def test_a_gradient_of_another_shape_is_found():
+    found = {each.id: each for each in contract(section(own("Row", "x: float64[7]; s: float64[]"))).checks}
+    assert "backward returned shape (1,) for s, which has ()." in found["GRAD-SHAPE-REDUCED"].seen
+    assert "times the memory" not in found["GRAD-SHAPE-REDUCED"].advice
+    found = {each.id: each for each in contract(section(own("Scale", "x: float64[7]; s: float64[1]"))).checks}
+    assert found["GRAD-SHAPE"].level == "error"
+    assert "returned shape () for s, which has (1,)" in found["GRAD-SHAPE"].seen
+
+
+def test_a_number_is_handed_over_without_a_dimension_in_every_view():
+    op = own("Strict", "x: float64[7]; s: float64[]")
+    for wrt in ("x", "s"):
+        cut = section(op, wrt)
+        assert not (jacobian(cut, 6.0).numerical.status == Status.DIFFERS).any()
+        assert second_order(cut, np.array([-1.2, 0.5])).numerical == pytest.approx([2.0, 2.0], abs=1e-6)
+        assert gradgradcheck(cut, np.array([0.5]), wrt, 6.0).passed
+        gone = descend(cut, Asked(-3.0, 3.0))
+        assert gone.returned.positions == pytest.approx(gone.true.positions, abs=1e-6)
+        call = traced(cut, 0.5, 1.0)
+        assert len(opened(call, ())) == 1
+        assert not any("View" in each.lines[0] or "Reshape" in each.lines[0] for each in pictured(call).vertices)
+    plane = seen(op, "x", "s", count=11)
+    assert plane.failure is None
+    assert not (plane.status == Status.DIFFERS).any()
+
+
+def test_a_function_of_numbers_alone_is_called_with_as_many_at_once_as_it_bears():
+    assert own("Scale", "x: float64[]; s: float64[]").call is not None
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            a, b = ctx.saved_tensors
+            return grad_output * b, grad_output * a
+
+    op = op_of(Product, parse("a: float64[]; b: float64[]"), "own", "own", "own")
+    assert look(op, wrt="a")[0].structure == "together"
+    assert set(words(op).values()) == {"matches"}
+
+
+def test_example_inputs_may_hold_a_number():
+    for given in ((torch.randn(5), torch.tensor(2.0)), (torch.tensor(1.5), torch.tensor(2.0))):
+        found = gradloupe.check(learned.Scale, example_inputs=given)
+        assert (found.word, found.ok) == ("matches", True), found
+
+
+def test_a_declared_op_hands_over_numbers_as_it_is_meant():
+    def declared(*inputs, function=learned.Scale):
+        return with_numbers(Op(function, "", "", "", "", inputs))
+
+    for op in (
+        declared(Input("x", shape=(7,)), Input("s", value=2.0)),
+        declared(Input("s", value=2.0), Input("x", shape=(7,)), function=learned.ScaleFirst),
+        declared(Input("x"), Input("s", value=2.0)),
+        declared(Input("x"), Input("s"), function=learned.Strict),
+    ):
+        assert set(words(op).values()) == {"matches"}
+        assert grave(op) == []
+    product = Op(learned.Scale, "", "", "", "", (Input("x"), Input("s")), call=lambda x, s: x * s)
+    assert with_numbers(product) is product
+
+
+def test_what_is_copied_from_the_page_says_the_same(tmp_path):
+    recipes = {"PACT": RIGHT[0][1], "ScaleFirst": RIGHT[5][1], "Strict": RIGHT[8][1], "Temperature": RIGHT[10][1]}
+    (tmp_path / "learned.py").write_text(Path(learned.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    for name, recipe in recipes.items():
+        op, line = own(name, recipe), f"from learned import {name}"
+        text = pytest_of(op, parse(recipe), line)
+        (tmp_path / f"test_{name}.py").write_text(text, encoding="utf-8")
+        assert ".reshape(())" not in text
+        there = {}
+        exec(block(op, parse(recipe), line), there)  # noqa: S102
+        again = next(each for each in there.values() if isinstance(each, Op))
+        assert set(words(replace(with_numbers(again), name=name)).values()) == {"matches"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert f"{2 * len(recipes)} passed" in ran.stdout, ran.stdout[-3000:]

@@ -1,0 +1,411 @@
+"""The laws of a vector-Jacobian product on trial: every backward that breaks one is named, and no other."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from functions.right_and_derivative import RIGHT
+from support.sections import Counted, Written, op_of, section
+
+from gradloupe.ops import OPS, Input
+from gradloupe.server.numerics.linearity.laws import Finding, examine, sentence
+from gradloupe.server.runtime.batching import arranged
+
+F = torch.nn.functional
+DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+
+
+def examined(op, start=-3.0, stop=3.0, count=401, grad_output=1.0, **asked):
+    cut = section(op, **asked)
+    x = np.unique(cut.snap(np.linspace(start, stop, count)))
+    cut = arranged(cut, x, grad_output)
+    return examine(cut, x, grad_output, cut.backward(x, grad_output))
+
+
+def backed_by(backward, *inputs, forward=torch.square, **words):
+    """A square, and a backward of its own: a function of grad_output and x."""
+
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return backward(grad_output, *ctx.saved_tensors)
+
+    return op_of(Own.apply, *inputs, **words)
+
+
+def laws(linearity):
+    return {each.law for each in linearity.findings}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_autograd_returns_keeps_every_law(name):
+    op, ranges = op_of(RIGHT[name]), ((-3.0, 3.0), (-0.5, 0.5), (0.0, 100.0), (15.0, 20.0))
+    assert [
+        (dtype, range_, grad_output)
+        for dtype in DTYPES
+        for range_ in ranges
+        for grad_output in (1.0, -0.3, 0.0)
+        if not examined(op, *range_, grad_output=grad_output, dtype=dtype).holds
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("grad_output", "dtype"),
+    [
+        (1e-300, torch.float64),
+        (1e300, torch.float64),
+        (-1e38, torch.float32),
+        (1e-40, torch.float32),
+        (-6e4, torch.float16),
+        (1e-7, torch.float16),
+    ],
+)
+def test_no_grad_output_is_too_large_or_too_small_to_keep_them(grad_output, dtype):
+    assert examined(op_of(torch.tanh), grad_output=grad_output, dtype=dtype).holds
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.log(torch.cosh(x)),
+        lambda x: torch.log(1 + torch.exp(x)),
+        lambda x: x.exp() / (1 + x.exp()),
+        lambda x: 1e6 * x - 1e6 * torch.sin(x),
+        lambda x: torch.tanh(x.float()).to(x.dtype),
+        lambda x: torch.tanh(x.half()).to(x.dtype),
+        lambda x: x / (x.norm() + 1e-3),
+        lambda x: torch.softmax(x, 0),
+        lambda x: x.cumsum(0),
+        lambda x: (x - x.mean()) / (x.var(unbiased=False) + 1e-5).sqrt(),
+        lambda x: torch.sort(x).values,
+    ],
+)
+def test_rounding_overflow_and_underflow_break_no_law(function):
+    ranges = ((-3.0, 3.0), (0.0, 100.0), (-1e-3, 1e-3), (-1000.0, 1000.0))
+    assert [
+        (dtype, range_)
+        for dtype in DTYPES
+        for range_ in ranges
+        if not examined(op_of(function), *range_, 101, dtype=dtype).holds
+    ] == []
+
+
+def test_every_op_of_the_gallery_that_does_not_say_otherwise_keeps_every_law():
+    lawful = [name for name, op in OPS.items() if op.claim != "broken" and not op.follows_sign]
+    assert len(lawful) > 50
+    asked = product(lawful, (1.0, -0.3))
+    assert [(name, given) for name, given in asked if not examined(name, grad_output=given).holds] == []
+
+
+def test_the_elements_of_a_matrix_keep_them_too():
+    asked = product(
+        ("input[0,1]", "weight[1,2]", "bias[1]"), ("y[0,0]", "y[1,1]"), (torch.float64, torch.float32, torch.float16)
+    )
+    assert [
+        (wrt, of, dtype)
+        for wrt, of, dtype in asked
+        if not examined("functional_linear", count=41, wrt=wrt, of=of, dtype=dtype).holds
+    ] == []
+
+
+def test_a_parameter_breaks_no_law():
+    assert examined("clamp_with_grad", wrt="min").holds
+
+
+def drawn_again(grad_output, x):
+    return grad_output * 2 * x + 1e-4 * torch.randn_like(x)
+
+
+def rounded_at_random(grad_output, x):
+    return torch.floor(16 * grad_output + torch.rand_like(grad_output)) / 16 * 2 * x
+
+
+def masked_in_place(grad_output, x):
+    grad_output.mul_(x > 0)
+    return grad_output * 2 * x
+
+
+def masked_behind_autograd(grad_output, x):
+    grad_output.data.mul_(x > 0)
+    return grad_output * 2 * x
+
+
+def zeroed_in_part(grad_output, x):
+    grad_output[x > 1] = 0
+    return grad_output * 2 * x
+
+
+def refuses_zeros(grad_output, x):
+    if not grad_output.any():
+        raise ValueError("nothing to do")
+    return grad_output * 2 * x
+
+
+def refuses_the_negative(grad_output, x):
+    if (grad_output < 0).any():
+        raise ValueError("only positive, please")
+    return grad_output * 2 * x
+
+
+def refuses_the_large(grad_output, x):
+    if (grad_output.abs() > 1e4).any():
+        raise ValueError("exploding")
+    return grad_output * 2 * x
+
+
+def taken_for_dense(grad_output, x):
+    return grad_output.as_strided(x.shape, x.stride()) * 2 * x
+
+
+def viewed(grad_output, x):
+    return (grad_output.view(-1) * 2 * x.reshape(-1)).view(x.shape)
+
+
+def clipped_here(grad_output, x):
+    return torch.where((x > 1) & (x < 1.2), grad_output.clamp(-1, 1), grad_output) * 2 * x
+
+
+BROKEN = {
+    "the size only": (lambda g, x: g.abs() * 2 * x, {"odd", "adds"}),
+    "the sign only": (lambda g, x: g.sign() * 2 * x, {"scales", "adds"}),
+    "clipped at 1": (lambda g, x: g.clamp(-1, 1) * 2 * x, {"scales", "adds"}),
+    "clipped at 1000": (lambda g, x: g.clamp(-1e3, 1e3) * 2 * x, {"scales"}),
+    "clipped in a window of x": (clipped_here, {"scales", "adds"}),
+    "squared": (lambda g, x: g**2 * 2 * x, {"odd", "scales", "adds"}),
+    "nearly proportional": (lambda g, x: (g + 1e-3 * g * g) * 2 * x, {"odd", "scales", "adds"}),
+    "forgotten": (lambda g, x: 2 * x, {"zero", "odd", "scales", "adds"}),
+    "normalised": (lambda g, x: g / g.norm() * 2 * x, {"zero", "scales", "adds"}),
+    "normalised, safely": (lambda g, x: g / (g.norm() + 1e-8) * 2 * x, {"scales", "adds"}),
+    "the norm clipped at 1000": (lambda g, x: g * (1e3 / g.norm()).clamp(max=1) * 2 * x, {"scales", "mixes"}),
+    "weight decay": (lambda g, x: g * 2 * x + 0.01 * x, {"zero", "odd", "scales", "adds"}),
+    "a little weight decay": (lambda g, x: g * 2 * x + 1e-6 * x, {"zero", "odd", "scales"}),
+    "in sixteenths": (lambda g, x: torch.round(g * 16) / 16 * 2 * x, {"scales"}),
+    "in fixed point": (lambda g, x: torch.round(g * 65536) / 65536 * 2 * x, {"scales"}),
+    "nothing below 1e-4": (lambda g, x: torch.where(g.abs() < 1e-4, 0 * g, g) * 2 * x, {"scales"}),
+    "in bfloat16": (lambda g, x: g.bfloat16().to(g.dtype) * 2 * x, {"adds"}),
+    "the mean": (lambda g, x: g.mean() * 2 * x, {"mixes"}),
+    "the first": (lambda g, x: g.reshape(-1)[0] * 2 * x, {"mixes"}),
+    "the larger half": (lambda g, x: g * (g.abs() >= g.abs().median()) * 2 * x, {"mixes", "adds"}),
+    "a lower bound": (lambda g, x: g * 2 * x * ((x >= 0) | (g < 0)), {"odd", "adds"}),
+    "guided": (lambda g, x: g.clamp(min=0) * (x > 0), {"odd", "adds"}),
+    "deconvnet": (lambda g, x: torch.relu(g), {"odd", "adds"}),
+    "noisy": (drawn_again, {"repeats"}),
+    "rounded at random": (rounded_at_random, {"repeats"}),
+    "masked in place": (masked_in_place, {"untouched"}),
+    "masked behind autograd's back": (masked_behind_autograd, {"untouched"}),
+    "zeroed in part": (zeroed_in_part, {"untouched"}),
+    "taken for dense": (taken_for_dense, {"layout"}),
+    "viewed": (viewed, {"layout"}),
+    "no zeros, please": (refuses_zeros, {"zero"}),
+    "nothing negative, please": (refuses_the_negative, {"odd", "adds"}),
+    "nothing large, please": (refuses_the_large, {"scales"}),
+}
+
+
+@pytest.mark.parametrize("count", [401, 6])
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_laws_that_a_backward_breaks_are_named_and_no_others(name, count):
+    torch.manual_seed(0)
+    backward, broken = BROKEN[name]
+    found = laws(examined(backed_by(backward), count=count))
+    if count == 401:
+        assert found == broken
+    else:
+        assert found or name == "clipped in a window of x"
+
+
+@pytest.mark.parametrize(
+    "name", ["the size only", "clipped at 1", "forgotten", "weight decay", "guided", "taken for dense"]
+)
+def test_they_are_named_in_every_dtype(name):
+    backward, broken = BROKEN[name]
+    found = {dtype: laws(examined(backed_by(backward), dtype=dtype)) for dtype in DTYPES[1:]}
+    assert all(found.values()), found
+    assert all(each <= broken for each in found.values()), found
+
+
+@pytest.mark.parametrize("name", [name for name in BROKEN if "please" not in name])
+def test_they_are_found_from_any_grad_output(name):
+    held = []
+    for grad_output in (-2.5, 0.0, 1e-3, 1e200):
+        torch.manual_seed(0)
+        held += [grad_output] * examined(backed_by(BROKEN[name][0]), grad_output=grad_output).holds
+    assert held == []
+
+
+@pytest.mark.parametrize(
+    "backward",
+    [
+        lambda g, x: None if not g.any() else g * 2 * x,
+        lambda g, x: torch.nan_to_num(g) * 2 * x,
+        lambda g, x: -g,
+        lambda g, x: 0 * g,
+        lambda g, x: None,
+        lambda g, x: g.contiguous().view(-1).reshape(g.shape) * 2 * x,
+        lambda g, x: g.clone().mul_(2) * x,
+        lambda g, x: g.float().to(g.dtype) * 2 * x,
+    ],
+)
+def test_a_backward_that_is_linear_keeps_every_law_right_or_wrong(backward):
+    for grad_output in (1.0, -0.3, 0.0):
+        assert examined(backed_by(backward), grad_output=grad_output).holds
+
+
+@pytest.mark.parametrize("grad_output", [1.0, -1.0, 0.25])
+def test_clamp_with_grad_depends_on_the_sign_alone(grad_output):
+    linearity = examined("clamp_with_grad", grad_output=grad_output)
+    assert laws(linearity) == {"odd", "adds"}
+    assert abs(linearity.at("odd").x) > 1
+
+
+def test_clamp_with_grad_is_linear_where_it_does_not_clamp():
+    assert examined("clamp_with_grad", -0.9, 0.9).holds
+
+
+def test_a_backward_that_remembers_the_last_call_does_not_repeat_itself():
+    class LastOne(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            LastOne.x = x
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 3 * LastOne.x**2
+
+    assert laws(examined(op_of(LastOne.apply))) == {"repeats"}
+
+
+@pytest.mark.parametrize("period", [2, 3])
+def test_a_backward_that_counts_its_calls_does_not_repeat_itself(period):
+    calls = []
+
+    def backward(grad_output, x):
+        calls.append(0)
+        return grad_output * 2 * x * (1 + len(calls) % period)
+
+    assert laws(examined(backed_by(backward))) == {"repeats"}
+
+
+@pytest.mark.parametrize(
+    ("name", "backward", "broken"),
+    [
+        ("viewed", viewed, "layout"),
+        ("taken for dense", taken_for_dense, "layout"),
+        ("written to", zeroed_in_part, "untouched"),
+        ("sorted", lambda g, x: g.reshape(-1).sort().values.reshape(g.shape) * 2 * x, "adds"),
+        ("normalised", lambda g, x: g / g.norm() * 2 * x, "scales"),
+        ("the size of all", lambda g, x: g * g.sum().sign() * 2 * x, "odd"),
+        ("drawn", lambda g, x: g * torch.rand_like(g), "repeats"),
+    ],
+)
+def test_a_whole_tensor_of_random_grad_outputs_is_tried_too(name, backward, broken):
+    op = backed_by(backward, Input("x", shape=(2, 3), value=0.5), of="y[1,0]", wrt="x[1,0]")
+    assert examined(op, count=41).breaks(broken)
+
+
+def test_a_function_of_a_whole_tensor_is_tried_on_several_numbers():
+    class SoftMax(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(torch.softmax(x, 0))
+            return torch.softmax(x, 0)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (y,) = ctx.saved_tensors
+            return y * (grad_output - (y * torch.relu(grad_output)).sum())
+
+    linearity = examined(op_of(SoftMax.apply), count=41)
+    assert linearity.breaks("odd")
+
+
+def test_a_finding_quotes_where_it_is_worst():
+    zero = examined(backed_by(BROKEN["weight decay"][0])).at("zero")
+    assert (abs(zero.x), zero.grad_output, zero.expected) == (3.0, 0.0, 0.0)
+    assert zero.returned == pytest.approx(0.01 * zero.x)
+    odd = examined(backed_by(BROKEN["the size only"][0])).at("odd")
+    assert (odd.grad_output, odd.returned, odd.expected) == (-1.0, 2 * odd.x, -2 * odd.x)
+
+
+def test_a_backward_that_forgets_grad_output_is_told_from_one_that_adds_to_it():
+    assert examined(backed_by(BROKEN["forgotten"][0])).forgets
+    assert not examined(backed_by(BROKEN["weight decay"][0])).forgets
+    assert not examined("exp").forgets
+
+
+@pytest.mark.parametrize(
+    ("name", "law", "said"),
+    [
+        (
+            "guided",
+            "odd",
+            "depends on the sign of grad_output: for grad_output −1 at x = 1.515 it returns 0 where",
+        ),
+        (
+            "clipped at 1",
+            "scales",
+            "clips or normalises grad_output: for grad_output 1.049e6 at x = 3 it returns 6 where",
+        ),
+        (
+            "weight decay",
+            "zero",
+            "adds a term that does not come from the loss: for grad_output 0 at x = 3 it returns 0.03.",
+        ),
+        (
+            "no zeros, please",
+            "zero",
+            "does not bear grad_output 0: for grad_output 0 it raises ValueError: nothing to do.",
+        ),
+        ("normalised", "zero", "does not bear grad_output 0: for grad_output 0 at x = 0.27 it returns NaN."),
+        ("in sixteenths", "scales", "drops a small grad_output: for grad_output −0.00"),
+        ("squared", "scales", "What backward returns is not in proportion to grad_output: for grad_output 1.049e6"),
+        ("noisy", "repeats", "does not repeat itself: asked twice for grad_output 1 at x = "),
+        (
+            "masked in place",
+            "untouched",
+            "writes to grad_output, which belongs to autograd and may be used elsewhere: what",
+        ),
+        (
+            "taken for dense",
+            "layout",
+            "takes for granted how grad_output lies in memory. Where one number stands for all",
+        ),
+        ("the mean", "mixes", "lets the grad_output of other elements into what it returns for one: for grad_output"),
+        (
+            "the size only",
+            "adds",
+            "does not return for a sum the sum of what it returns for the parts: for grad_output",
+        ),
+    ],
+)
+def test_a_finding_is_said_with_its_numbers(name, law, said):
+    finding = examined(backed_by(BROKEN[name][0])).at(law)
+    assert said in sentence(finding, "x")
+    assert sentence(finding).endswith(".")
+
+
+def test_what_cannot_be_said_in_one_number_is_left_out():
+    raised = Finding("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
+    assert sentence(raised, "x") == (
+        "backward takes for granted how grad_output lies in memory. Where its columns come before its rows, "
+        "as behind y.T: for a random grad_output it raises RuntimeError: no."
+    )
+
+
+def test_it_costs_no_more_than_some_calls():
+    forward, backward = Counted(torch.exp), Counted(torch.exp)
+    x = np.linspace(-3, 3, 401)
+    cut = arranged(section(op_of(lambda x: Written.apply(x, forward, backward))), x)
+    returned = cut.backward(x, 1.0)
+    forward.calls = backward.calls = 0
+    examine(cut, x, 1.0, returned)
+    assert forward.calls <= 8
+    assert backward.calls <= 8

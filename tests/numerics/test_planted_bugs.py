@@ -1,0 +1,113 @@
+"""Twenty-two planted bugs: none may pass in silence, and gradcheck lets half of them."""
+
+from functools import cache
+
+import pytest
+import torch
+from functions.planted_bugs import CONTROLS, PLANTED
+from support.sections import look, section
+
+from gradloupe.server.contract.xray import contract
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.studies.dtypes import lens
+
+SEEN = [each for each in PLANTED if each.seen == "section"]
+CAUGHT = {"differs", "matches here", "failed"}
+
+
+def named(rows):
+    return pytest.mark.parametrize("planted", rows, ids=lambda each: each.name)
+
+
+@cache
+def words(planted, **asked):
+    """What is said of every section that the page offers; of many, each is seen by fewer points."""
+    sections = planted.sections()
+    return [look(planted.op, count=401 if len(sections) < 3 else 61, **asked, **each)[1].word for each in sections]
+
+
+@cache
+def accused(planted):
+    """The checks that the contract does not pass."""
+    checks = contract(section(planted.op, **planted.sections()[0])).checks
+    return {check.id for check in checks if check.level in ("error", "warning")}
+
+
+def the(name):
+    return next(each for each in PLANTED if each.name == name)
+
+
+def test_there_are_twenty_two_and_three_controls():
+    assert (len(PLANTED), len(CONTROLS)) == (22, 3)
+    assert all(each.wrong for each in PLANTED)
+
+
+@named(SEEN)
+def test_a_planted_bug_is_caught_on_some_section_that_the_page_offers(planted):
+    assert CAUGHT.intersection(words(planted))
+
+
+@named([each for each in SEEN if each.name != "gradient rounded to float32"])
+def test_it_is_caught_in_single_precision_too(planted):
+    assert CAUGHT.intersection(words(planted, dtype=torch.float32))
+
+
+@named([each for each in SEEN if len(each.sections()) == 1])
+def test_it_is_caught_whatever_the_grad_output(planted):
+    found = {grad_output: look(planted.op, grad_output=grad_output)[1].word for grad_output in (-1.0, 0.5, 3.0)}
+    assert {grad_output: word for grad_output, word in found.items() if word not in CAUGHT} == {}
+
+
+@named([each for each in PLANTED if each.seen == "contract"])
+def test_what_no_section_shows_is_found_by_a_check_of_the_contract(planted):
+    assert CAUGHT.isdisjoint(words(planted))
+    assert planted.check in accused(planted)
+
+
+def test_what_is_wrong_for_complex_numbers_alone_is_seen_beside_the_other_dtypes():
+    (planted,) = (each for each in PLANTED if each.seen == "precision")
+    assert CAUGHT.isdisjoint(words(planted))
+    assert lens(section(planted.op), Grid(-3.0, 3.0, 61)).complex.answer == "conjugate missing"
+
+
+@named(CONTROLS)
+def test_what_only_looks_like_a_bug_breaks_no_contract(planted):
+    assert accused(planted) == set()
+
+
+def test_a_bug_beyond_the_range_is_at_its_place_within_a_wider_one():
+    _, verdict = look(the("wrong beyond x = 3").op, -5.0, 5.0)
+    assert verdict.word == "differs"
+    ((start, stop),) = verdict.forward.intervals
+    assert (start, stop) == pytest.approx((3.0, 5.0), abs=1e-6)
+
+
+def test_the_diagonal_of_the_softmax_is_right_and_nothing_else_is():
+    planted = the("softmax, diagonal only")
+    for cut, word in zip(planted.sections(), words(planted), strict=True):
+        assert word == ("matches" if cut["wrt"][1:] == cut["of"][1:] else "differs"), cut
+
+
+def test_swapped_gradients_are_seen_on_both_inputs():
+    assert words(the("gradients swapped")) == ["differs", "differs"]
+
+
+@named(CONTROLS)
+def test_what_only_looks_like_a_bug_is_judged_as_it_claims(planted):
+    word = "matches its surrogate" if planted.op.surrogate else "matches"
+    found = {dtype: set(words(planted, dtype=dtype)) for dtype in (torch.float64, torch.float32)}
+    assert found == {torch.float64: {word}, torch.float32: {word}}
+
+
+def test_gradcheck_lets_half_of_them_pass():
+    passed = [each for each in PLANTED if passes_gradcheck(each)]
+    assert len(passed) == 11
+    assert "|grad_output|" in {each.name for each in passed}
+
+
+def passes_gradcheck(planted):
+    torch.manual_seed(0)
+    try:
+        return torch.autograd.gradcheck(planted.apply, planted.asked)
+    except (RuntimeError, TypeError):
+        return False

@@ -1,0 +1,401 @@
+"""The wide look on trial: faults out of sight must be found, and no correct Function accused, in bounded time."""
+
+import time
+
+import numpy as np
+import pytest
+import torch
+from functions.right_and_derivative import RIGHT
+from support.sections import Counted, op_of, section, written
+
+from gradloupe.server.numerics.differentiation.reference import reference_of
+from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.sentences.places import Names
+from gradloupe.server.numerics.sentences.whole_range import said
+from gradloupe.server.numerics.status import Status
+from gradloupe.server.numerics.whole_range.check import beyond, wide_look
+from gradloupe.server.runtime.batching import arranged
+
+F, S = torch.nn.functional, torch.special
+NAMES = Names("x", "y", "exact")
+
+
+def wide(op, dtype=torch.float64, grad_output=1.0, start=-3.0, stop=3.0, surrogate=None):
+    """The wide look at an op, after the range in sight has told its largest gradient."""
+    cut = section(op, dtype=dtype)
+    t = np.unique(cut.snap(np.linspace(start, stop, 101)))
+    cut = arranged(cut, t, grad_output)
+    reference = reference_of(cut, t, grad_output)
+    gradient = cut.backward(t, grad_output).grad_input
+    gradient = np.zeros(1) if gradient is None else np.abs(gradient[np.isfinite(gradient)])
+    in_sight = float(np.quantile(gradient, 0.99)) if gradient.size else 0.0
+    meant = surrogate and arranged(section(op_of(surrogate)), t)
+    return wide_look(cut, reference, grad_output, in_sight, meant)
+
+
+def stacked(*others):
+    """x among other numbers, as the last dimension."""
+    return lambda x: torch.stack((x, *(0 * x + each for each in others)), -1)
+
+
+INNOCENT = (
+    RIGHT
+    | {
+        f"{module.__name__}.{name}": getattr(module, name)
+        for module, names in (
+            (F, "softplus elu hardsigmoid"),
+            (S, "entr erfc erfcx erfinv expit i0e i1 i1e logit ndtr ndtri sinc psi"),
+            (torch, "acosh atanh logit digamma deg2rad nan_to_num sinc"),
+        )
+        for name in names.split()
+    }
+    | {
+        "x / (1 + |x|)": lambda x: x / (1 + x.abs()),
+        "1 / x": lambda x: 1 / x,
+        "1 / x³": lambda x: 1 / x**3,
+        "a root": lambda x: x**0.5,
+        "a cube root": lambda x: x.sign() * x.abs() ** (1 / 3),
+        "the root of |x|": lambda x: x.abs().sqrt(),
+        "a bell": lambda x: torch.exp(-(x**2)),
+        "a bell by a product": lambda x: torch.exp(-x * x),
+        "a bell far out": lambda x: torch.exp(-((x - 1e4) ** 2)),
+        "Cauchy's bell": lambda x: 1 / (1 + x * x),
+        "log(x² + 1)": lambda x: torch.log(x**2 + 1),
+        "log(x + 1)": lambda x: torch.log(x + 1),
+        "x log x": lambda x: x * torch.log(x),
+        "xˣ": lambda x: x**x,
+        "exp(x²)": lambda x: torch.exp(x * x),
+        "exp(exp(x))": lambda x: torch.exp(torch.exp(x)),
+        "log cosh": lambda x: torch.log(torch.cosh(x)),
+        "softplus by hand": lambda x: torch.log(1 + torch.exp(x)),
+        "logaddexp": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
+        "atan2": lambda x: torch.atan2(x, torch.ones_like(x)),
+        "atan2 the other way": lambda x: torch.atan2(torch.ones_like(x), x),
+        "atan(1 / x)": lambda x: torch.atan(1 / x),
+        "hypot": lambda x: torch.hypot(x, torch.ones_like(x)),
+        "|x| by a root": lambda x: torch.sqrt(x * x),
+        "x / √(1 + x²)": lambda x: x / torch.sqrt(1 + x * x),
+        "x rsqrt(1 + x²)": lambda x: x * torch.rsqrt(1 + x * x),
+        "(1 - cos x) / x": lambda x: (1 - torch.cos(x)) / x,
+        "sin x / x": lambda x: torch.sin(x) / x,
+        "(eˣ - 1) / x": lambda x: torch.expm1(x) / x,
+        "sin(1 / x)": lambda x: torch.sin(1 / x),
+        "sin(x²)": lambda x: torch.sin(x * x),
+        "cos(πx)": lambda x: torch.cos(torch.pi * x),
+        "a wave packet": lambda x: torch.sin(20 * x) * torch.exp(-x * x / 50),
+        "a half wave": lambda x: torch.relu(torch.sin(x)),
+        "a sawtooth": lambda x: torch.remainder(x, 1.0),
+        "x modulo 3": lambda x: x % 3,
+        "a triangle wave": lambda x: (x % 2 - 1).abs(),
+        "a fine staircase": lambda x: torch.round(x * 2**30) / 2**30,
+        "a wide staircase": lambda x: torch.floor(x / 1000),
+        "a power of a sigmoid": lambda x: torch.sigmoid(x**4),
+        "tanh of the cube": lambda x: torch.tanh(x**3),
+        "gelu by hand": lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3))),
+        "swish": lambda x: x * torch.sigmoid(1.7 * x),
+        "mish by hand": lambda x: x * torch.tanh(F.softplus(x)),
+        "a sharper softplus": lambda x: F.softplus(x, beta=3, threshold=10),
+        "prelu": lambda x: torch.where(x > 0, x, 0.25 * x),
+        "clamp": lambda x: x.clamp(-1, 1),
+        "a guarded root": lambda x: torch.where(x > 0, torch.sqrt(torch.where(x > 0, x, 1.0)), 0 * x),
+        "a threshold": lambda x: F.threshold(x, 0.1, 20.0),
+        "huber": lambda x: F.huber_loss(x, torch.zeros_like(x), reduction="none"),
+        "cross entropy": lambda x: F.binary_cross_entropy_with_logits(x, torch.full_like(x, 0.3), reduction="none"),
+        "two scales": lambda x: 1e8 * torch.tanh(1e-6 * x) + torch.sin(x),
+        "an offset taken off": lambda x: (x + 1e8) - 1e8,
+        "a difference of squares": lambda x: (x + 1) ** 2 - x * x,
+        "a pole": lambda x: 1 / (x - 1.5),
+        "a logarithmic pole": lambda x: torch.log((x - 2).abs()),
+        "float32 inside": lambda x: torch.tanh(x.float()).to(x.dtype),
+        "float16 inside": lambda x: x.half().to(x.dtype),
+        "bfloat16 inside": lambda x: torch.sin(x.bfloat16()).to(x.dtype),
+        "softmax": lambda x: torch.softmax(stacked(0.0, 1.0)(x), -1)[..., 0],
+        "log softmax": lambda x: torch.log_softmax(stacked(0.0)(x), -1)[..., 1],
+        "layer norm": lambda x: F.layer_norm(stacked(0.0, 1.0)(x), (3,))[..., 0],
+        "normalize": lambda x: F.normalize(stacked(1.0)(x), dim=-1)[..., 0],
+        "a norm": lambda x: stacked(1.0)(x).norm(dim=-1),
+        "a deviation": lambda x: stacked(1.0, -1.0)(x).std(-1),
+        "logsumexp": lambda x: torch.logsumexp(stacked(1.0)(x), -1),
+        "a product": lambda x: stacked(2.0)(x).prod(-1),
+        "noise": lambda x: x + torch.rand_like(x),
+    }
+)
+
+
+NOT_IN_16_BITS = {"torch.special.erfcx", "torch.special.i1", "torch.special.i1e", "torch.special.ndtri"}
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_a_right_gradient_is_accused_nowhere(name):
+    op, accused = op_of(INNOCENT[name]), {}
+    for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
+        if dtype.itemsize > 2 or name not in NOT_IN_16_BITS:
+            torch.manual_seed(0)
+            accused[dtype, "here"] = wide(op, dtype).intervals
+            accused[dtype, "near"] = wide(op, dtype, grad_output=-2.5, start=-0.5, stop=0.5).intervals
+    assert {where: found for where, found in accused.items() if found != ()} == {}
+
+
+def otherwise(value, right, wrong, where):
+    """A Function whose derivative is wrong somewhere."""
+    return written(value, lambda x: torch.where(where(x), wrong(x), right(x)))
+
+
+ALL = 1.79e308
+WRONG = {
+    "x > 3": (otherwise(torch.sin, torch.cos, lambda x: -torch.cos(x), lambda x: x > 3), [(3, 2000)]),
+    "6 is forgotten": (written(lambda x: x.clamp(0, 6), lambda x: (x > 0) * 1.0), [(6, ALL)]),
+    "x < -50": (otherwise(torch.exp, torch.exp, torch.ones_like, lambda x: x < -50), [(-ALL, -50)]),
+    "half of it": (otherwise(torch.square, lambda x: 2 * x, lambda x: x, lambda x: x < -50), [(-1e154, -50)]),
+    "TruncExp": (written(torch.exp, lambda x: torch.exp(x.clamp(max=15))), [(15, 709.78)]),
+    "NaN by overflow": (op_of(lambda x: x / (1 + torch.exp(-x))), [(-ALL, -709.78)]),
+    "tanh near 0": (
+        otherwise(torch.tanh, lambda x: 1 - torch.tanh(x) ** 2, lambda x: 2 + 0 * x, lambda x: x.abs() < 1e-4),
+        [(-1e-4, 1e-4)],
+    ),
+    "exp near 0": (
+        otherwise(torch.exp, torch.exp, torch.zeros_like, lambda x: x.abs() < 1e-4),
+        [(-1e-4, -1e-8), (1e-8, 1e-4)],
+    ),
+    "20 to 30": (otherwise(torch.square, lambda x: 2 * x, lambda x: 3 * x, lambda x: (x > 20) & (x < 30)), [(20, 30)]),
+    "1 % too much": (
+        otherwise(lambda x: x, torch.ones_like, lambda x: 1.01 + 0 * x, lambda x: x.abs() > 3),
+        [(-ALL, -3), (3, ALL)],
+    ),
+    "softplus cut off": (otherwise(F.softplus, torch.sigmoid, torch.zeros_like, lambda x: x > 20), [(20, ALL)]),
+    "far out": (otherwise(lambda x: x, torch.ones_like, lambda x: -1 + 0 * x, lambda x: x > 1e20), [(1e20, ALL)]),
+    "NaN": (otherwise(torch.square, lambda x: 2 * x, lambda x: torch.nan * x, lambda x: x > 100), [(100, 1e154)]),
+    "∞": (otherwise(torch.square, lambda x: 2 * x, lambda x: torch.inf * x, lambda x: x > 100), [(100, 1e154)]),
+    "log_ndtr of torch": (op_of(S.log_ndtr), [(-1e132, -222348)]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_fault_out_of_sight_is_found_where_it_begins(name, subtests):
+    op, expected = WRONG[name]
+    for grad_output in (1.0, -0.37):
+        with subtests.test(grad_output=grad_output):
+            found = wide(op, grad_output=grad_output).intervals
+            assert len(found) == len(expected)
+            for (low, high), (true_low, true_high) in zip(found, expected, strict=True):
+                for value, true in ((low, true_low), (high, true_high)):
+                    power = abs(true) > 1e100 or abs(true) in (1e-8, 2000)
+                    assert np.sign(value) == np.sign(true)
+                    assert abs(value) == pytest.approx(abs(true), rel=0.5 if power else 5e-3) or abs(true) > 1e100
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ["x > 3", "6 is forgotten", "softplus cut off", "20 to 30"])
+def test_a_fault_out_of_sight_is_found_in_every_dtype(name, dtype):
+    op, ((begins, _),) = WRONG[name]
+    ((low, _),) = wide(op, dtype).intervals
+    assert low == pytest.approx(begins, rel=2 * torch.finfo(dtype).eps + 2e-3)
+
+
+def test_a_gradient_that_overflows_to_nan_in_float16_is_reported_where_it_does():
+    right, left = wide(op_of(lambda x: torch.tanh(x**9)), torch.float16).intervals[::-1]
+    assert right[0] == pytest.approx(3.04, abs=0.01)
+    assert left[1] == -right[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_wave_is_undecided_where_its_period_is_finer_than_the_numbers(dtype):
+    seen = wide(op_of(torch.sin), dtype)
+    far, near = np.abs(seen.x) > 1e17, (np.abs(seen.x) > 1e-5) & (np.abs(seen.x) < 1e4)
+    assert (seen.status[far] == Status.UNDECIDED).all()
+    assert np.isnan(seen.numerical[far]).all()
+    assert (seen.status[near] == Status.AGREES).all()
+
+
+@pytest.mark.parametrize("name", ["sin", "exp", "gelu", "a root", "1 / x", "x cubed", "asinh", "a pole", "lgamma"])
+def test_the_error_bound_holds_wherever_there_is_a_slope(name):
+    seen = wide(op_of(INNOCENT[name]))
+    known = (np.abs(seen.x) < 1e15) & np.isfinite(seen.numerical) & np.isfinite(seen.analytical)
+    off = np.abs(seen.analytical - seen.numerical)[known]
+    places = 1e-14 * (np.abs(seen.analytical) + 1)[known]
+    assert (off <= 10 * seen.error[known] + places).all()
+    assert known.sum() > 60
+
+
+def test_the_look_reaches_the_largest_numbers_and_says_where_forward_ends():
+    seen = wide(op_of(torch.exp))
+    assert seen.reach == pytest.approx((-ALL, ALL), rel=1e-2)
+    assert seen.ends == ("", "")
+    assert seen.finite == pytest.approx((-ALL, 709.78), rel=1e-2)
+    assert 200 < seen.x.size <= 400
+    assert (np.diff(seen.x) > 0).all()
+    assert 0 not in seen.x
+
+
+@pytest.mark.parametrize("grad_output", [1.0, -1.0])
+def test_a_gradient_may_follow_the_surrogate_instead(grad_output):
+    op = written(torch.round, torch.ones_like)
+    assert wide(op, grad_output=grad_output).intervals
+    assert wide(op, grad_output=grad_output, surrogate=lambda x: 1.0 * x).intervals == ()
+
+
+def test_neither_forward_nor_surrogate_is_a_fault():
+    op = written(torch.round, lambda x: torch.where(x > 10, 5.0, 1.0))
+    ((low, high),) = wide(op, surrogate=lambda x: 1.0 * x).intervals
+    assert low == pytest.approx(10, rel=1e-3)
+    assert high > 500
+
+
+def far(x):
+    return float(x.detach().abs().max())
+
+
+def loops(x):
+    for _ in range(int(far(x))):
+        pass
+    return 2 * x
+
+
+def loops_twice(x):
+    for _ in range(int(far(x))):
+        loops(x)
+    return 2 * x
+
+
+def loops_to_the_root(x):
+    return loops(x.abs().sqrt()) + x
+
+
+def allocates(x):
+    torch.arange(int(far(x)))
+    return 2 * x
+
+
+def sleeps(x):
+    time.sleep(1e-4 * far(x))
+    return 2 * x
+
+
+class LoopsBackwards(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return loops(ctx.saved_tensors[0]) * 0 + 2 * grad_output
+
+
+@pytest.mark.parametrize(
+    ("function", "least", "most"),
+    [
+        (loops, 1e3, 1e7),
+        (loops_twice, 10, 1e4),
+        (loops_to_the_root, 1e6, 1e14),
+        (allocates, 1e3, 1e9),
+        (sleeps, 1, 1e3),
+        (LoopsBackwards.apply, 1e3, 1e7),
+    ],
+)
+def test_a_function_that_takes_ever_longer_is_left_in_time(function, least, most):
+    seen = wide(op_of(function))
+    assert seen.ends == ("slow", "slow")
+    assert least < -seen.reach[0] < most
+    assert least < seen.reach[1] < most
+    assert seen.intervals == ()
+
+
+def refuses(x):
+    if far(x) > 100:
+        raise ValueError("too far out")
+    return torch.where(x > 50, x, 2 * x)
+
+
+def only_positive(x):
+    if (x < 0).any():
+        raise ValueError("only positive, please")
+    return x.sqrt()
+
+
+def exits(x):
+    if far(x) > 100:
+        raise SystemExit(3)
+    return 2 * x
+
+
+@pytest.mark.parametrize(("function", "kind"), [(refuses, "ValueError"), (exits, "SystemExit")])
+def test_a_function_that_raises_far_out_is_looked_at_up_to_there(function, kind):
+    seen = wide(op_of(function))
+    assert seen.ends == (kind, kind)
+    assert seen.reach == pytest.approx((-100, 100), rel=0.01)
+    assert np.abs(seen.x).max() <= 100
+    assert seen.intervals == ()
+    assert said(seen, Grid(-3, 3, 401), NAMES)[-1] == f"Farther out, below −100 and above 100, it raises {kind}."
+
+
+def test_a_function_of_positive_numbers_is_looked_at_there():
+    seen = wide(op_of(only_positive), start=0.5, stop=3.0)
+    assert seen.ends == ("ValueError", "")
+    assert seen.reach[0] == 0
+    assert seen.reach[1] > 1e308
+    assert (seen.status == Status.AGREES).any()
+
+
+def test_a_function_that_can_be_called_nowhere_near_0_leaves_nothing_to_say():
+    def strict(x):
+        if not ((x > 2) & (x < 4)).all():
+            raise ValueError("only from 2 to 4")
+        return x * x
+
+    seen = wide(op_of(strict), start=2.5, stop=3.5)
+    assert seen.x.size == 0
+    assert seen.reach == (0, 0)
+    assert said(seen, Grid(2.5, 3.5, 401), NAMES) == []
+
+
+def test_points_that_need_a_call_each_are_few():
+    one_by_one = op_of(lambda x: (x * x).sum() + 0 * x)
+    seen = wide(one_by_one)
+    assert 20 < seen.x.size <= 60
+    assert seen.intervals == ()
+    wrong = op_of(lambda x: WRONG["x > 3"][0](x).sum() + 0 * x)
+    ((low, _),) = wide(wrong).intervals
+    assert low == pytest.approx(3, rel=1e-3)
+
+
+def test_a_gradient_by_chance_is_not_accused():
+    torch.manual_seed(0)
+    assert wide(written(torch.sin, lambda x: torch.cos(x) + torch.randn_like(x))).intervals == ()
+
+
+def test_what_backward_returns_nothing_for_leaves_nothing_to_see():
+    seen = wide_look(section("clamp_with_grad", wrt="min"), section("clamp_with_grad", wrt="min"), 1.0, 1.0)
+    assert seen.x.size == 0
+
+
+def test_the_sentence_names_where_backward_differs_out_of_sight():
+    grid = Grid(-3, 3, 401)
+    seen = wide(WRONG["TruncExp"][0])
+    assert beyond(seen, grid) == seen.intervals
+    (sentence,) = said(seen, grid, NAMES)
+    assert sentence.startswith("Beyond this range backward differs for x > 15: at x = 16.3")
+    assert beyond(seen, Grid(0, 800, 401)) == ()
+
+
+def test_an_interval_is_cut_where_the_visible_range_ends():
+    ((low, high),) = beyond(wide(WRONG["6 is forgotten"][0]), Grid(-3, 10, 401))
+    assert (low, high) == (10, pytest.approx(ALL, rel=1e-2))
+
+
+def test_the_sentence_says_how_far_was_looked_where_there_is_nothing_to_object():
+    grid = Grid(-3, 3, 401)
+    agrees = "Beyond this range backward agrees with forward"
+    assert said(wide(op_of(torch.relu)), grid, NAMES) == [f"{agrees}, as far as numbers go."]
+    assert said(wide(op_of(torch.exp)), grid, NAMES) == [f"{agrees}, as far as forward is finite."]
+    assert said(wide(op_of(torch.sin)), grid, NAMES) == [
+        "Beyond this range backward agrees with forward wherever differences of forward can tell."
+    ]
+
+
+def test_a_look_costs_few_calls():
+    tanh = Counted(torch.tanh)
+    cut = arranged(section(op_of(tanh)), np.linspace(-3, 3, 101))
+    tanh.calls = 0
+    wide_look(cut, cut, 1.0, 1.0)
+    assert tanh.calls <= 24

@@ -1,0 +1,88 @@
+"""The library's whole test of an op: what is measured equals what it claims. All of the gallery is put to it."""
+
+import random
+from functools import cache
+from itertools import product
+
+import pytest
+import torch
+from functions.seeds import SEEDS
+from support.sections import WORD, look, section
+
+from gradloupe.ops import OPS
+from gradloupe.server.contract.xray import contract
+
+SPECIMENS = [name for name, op in OPS.items() if op.claim == "broken"]
+RIGHT = [name for name in OPS if name not in SPECIMENS]
+# Specimens whose curves are as they should be; what is wrong with them only the contract tells.
+RIGHT_AS_A_CURVE = (
+    *("changes_what_it_saved", "cube_wrong_double_backward", "input_changed_in_place", "late_read"),
+    *("output_kept_on_ctx", "sinh_on_ctx", "wrong_jvp"),
+)
+# Specimens of which more is said than their headline, since it cannot but follow.
+FOLLOWS = {
+    "changes_what_it_saved": {"CTX-TENSOR"},
+    "incorrect_clipped_relu": {"GRADIENT"},
+    "output_kept_on_ctx": {"CTX-TENSOR"},
+    "sinh_on_ctx": {"CTX-TENSOR"},
+}
+# Their backward raises, so there is no curve to compare.
+RAISING = ("gradient_none_added", "one_gradient_too_few")
+
+
+def domain(name):
+    return next(each.domain for each in OPS[name].inputs if each.name == section(name).wrt)
+
+
+def found_in(name):
+    """The ids of what the contract finds in an op, by level."""
+    checks = contract(section(name)).checks
+    return {level: {each.id for each in checks if each.level == level} for level in ("error", "warning")}
+
+
+@cache
+def said(name, **asked):
+    """The word of the verdict over the domain of what is swept."""
+    return look(name, *domain(name), **asked)[1].word
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_the_measured_verdict_and_the_contract_are_as_the_op_claims(name):
+    op, found = OPS[name], found_in(name)
+    if op.claim == "broken":
+        curves = "matches" if name in RIGHT_AS_A_CURVE else "failed" if name in RAISING else "differs"
+        named = {op.check} | FOLLOWS.get(name, set())
+        assert (said(name), found["error"] | found["warning"]) == (curves, named)
+    else:
+        word = WORD[op.claim]
+        # Where a surrogate differs from forward by less than half precision can tell, they match both.
+        words = {"+1": said(name), "-1": said(name, grad_output=-1.0), "in half": said(name, dtype=torch.float16)}
+        assert (words, found) == (dict.fromkeys(words, word), {"error": set(), "warning": set()})
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_the_verdict_of_a_seed_is_the_same_in_every_dtype(name):
+    word = WORD["exact"] if name in RIGHT_AS_A_CURVE else WORD[OPS[name].claim]
+    words = {dtype: said(name, dtype=dtype) for dtype in (torch.float32, torch.bfloat16, torch.float16)}
+    assert words == dict.fromkeys(words, word)
+
+
+def drawn(op, seed):
+    """A value for every parameter of the op."""
+    draw = random.Random(seed)
+    return {
+        each.name: draw.choice((True, False))
+        if each.kind == "switch"
+        else draw.randint(int(each.minimum), int(each.maximum))
+        if each.kind == "int"
+        else draw.uniform(each.minimum, each.maximum)
+        for each in op.parameters
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in RIGHT if OPS[name].parameters])
+def test_the_claim_holds_for_all_parameters(name):
+    op, words = OPS[name], {}
+    for given, grad_output in product([drawn(op, seed) for seed in range(3)], (1.0, -1.0)):
+        words[(*given.items(), grad_output)] = look(op, grad_output=grad_output, **given)[1].word
+    assert {asked: word for asked, word in words.items() if word not in (WORD[op.claim], "matches")} == {}

@@ -1,0 +1,283 @@
+"""`<grad-loupe>` on the page of another site, with a policy of its own: live, as high as its figure, deaf to others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, Request, expect
+from support.browser import CURVES, resized, value_at
+from support.embedding_site import Host, fitted, framed, hosting, visiting
+from support.servers import serving_in_thread
+
+# Every event is written down on the element itself, where the test can wait for it.
+HEAR = """() => { for (const said of ["ready", "change"]) document.addEventListener(said, ({target, detail}) =>
+    target.setAttribute(`data-${said}`, JSON.stringify(detail)), true) }"""
+POSTED = """(data) => new Promise((done) => {
+    const said = JSON.stringify(data);
+    addEventListener("message", (heard) => JSON.stringify(heard.data) === said && done()); postMessage(data, "*") })"""
+FALLBACK = '<a href="#there">The figure</a>'
+CLAMP = '<grad-loupe op="clamp_with_grad" min="-2" grad_output="-1" hide="source">'
+
+
+@pytest.fixture(scope="module")
+def host(server: str) -> Iterator[Host]:
+    with hosting(server) as host:
+        yield host
+
+
+def script(server: str) -> str:
+    return f'<script type="module" src="{server}/grad-loupe.js"></script>'
+
+
+def element(page: Page) -> Locator:
+    return page.locator("grad-loupe")
+
+
+def figure(page: Page, selector: str = "grad-loupe") -> FrameLocator:
+    return page.frame_locator(f"{selector} iframe")
+
+
+def shows(page: Page, address: str, selector: str = "grad-loupe") -> None:
+    """Waits until the curves of this address are drawn in the element."""
+    expect(figure(page, selector).locator("html")).to_have_attribute("data-address", address, timeout=20_000)
+
+
+def told(page: Page, kind: str, address: str) -> dict[str, Any]:
+    """The detail of the last event of this kind, as soon as it is about this address."""
+    attribute = f"data-{kind}"
+    expect(element(page)).to_have_attribute(attribute, re.compile(re.escape(json.dumps(address))))
+    detail: dict[str, Any] = json.loads(element(page).get_attribute(attribute) or "")
+    return detail
+
+
+def test_its_attributes_are_the_words_of_the_address(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}{FALLBACK}</grad-loupe>") as page:
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        expect(figure(page).get_by_role("heading", name="Clamp with grad")).to_be_visible()
+        expect(figure(page).locator(".source")).to_have_count(0)
+        expect(page.locator("iframe")).to_have_attribute("title", "clamp_with_grad")
+        expect(page.get_by_text("The figure")).to_be_hidden()
+
+
+def test_it_tells_when_it_is_ready_and_when_it_changes(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, '<grad-loupe op="exp"></grad-loupe>') as page:
+        page.evaluate(HEAR)
+        page.add_script_tag(url=f"{server}/grad-loupe.js", type="module")
+        ready = told(page, "ready", "/ops/exp")
+        assert ready["verdict"]["word"] == "matches"
+        assert ready["state"]["grad_output"] == "1"
+        field = figure(page).locator("#field-grad_output")
+        field.fill("-2")
+        field.press("Tab")
+        assert told(page, "change", "/ops/exp?grad_output=-2")["state"]["grad_output"] == "-2"
+        assert element(page).evaluate("e => e.state.grad_output") == "-2"
+
+
+def test_setting_its_state_moves_the_curve(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
+        page.evaluate(HEAR)
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        element(page).evaluate("e => { e.state = {min: -0.5, grad_output: 1} }")
+        shows(page, "/ops/clamp_with_grad?min=-0.5")
+        curves = {name: (x, y) for name, x, y in framed(page).evaluate(CURVES)}
+        assert value_at(curves["forward"], -3) == -0.5
+        assert told(page, "change", "/ops/clamp_with_grad?min=-0.5")["state"]["min"] == "-0.5"
+
+
+def test_a_state_set_before_the_frame_listens_is_not_lost(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, script(server)) as page:
+        page.evaluate(
+            """async () => { await customElements.whenDefined("grad-loupe");
+            const figure = document.createElement("grad-loupe");
+            figure.setAttribute("op", "exp");
+            document.body.append(figure);
+            figure.state = {stop: 1} }"""
+        )
+        assert element(page).evaluate("e => e.state.stop") == "1"
+        shows(page, "/ops/exp?stop=1")
+
+
+def test_an_attribute_that_changes_is_followed_in_the_same_frame(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        framed(page).evaluate("() => { document.body.dataset.same = 'yes' }")
+        element(page).evaluate("e => { e.setAttribute('min', '-1.5'); e.setAttribute('theme', 'dark') }")
+        shows(page, "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
+        expect(figure(page).locator("body")).to_have_attribute("data-same", "yes")
+        expect(figure(page).locator("html")).to_have_attribute("data-theme", "dark")
+        element(page).evaluate("e => e.removeAttribute('min')")
+        shows(page, "/ops/clamp_with_grad?grad_output=-1")
+        element(page).evaluate("e => { e.setAttribute('op', 'exp'); e.removeAttribute('grad_output') }")
+        shows(page, "/ops/exp")
+
+
+@pytest.mark.parametrize(("theme", "paper"), [("light", "rgb(254, 254, 253)"), ("dark", "rgb(22, 23, 26)")])
+def test_its_theme_is_the_one_asked_for_whatever_the_page_has(
+    browser: Browser, server: str, host: Host, theme: str, paper: str
+) -> None:
+    other = {"light": "dark", "dark": "light"}[theme]
+    body = f'{script(server)}<grad-loupe op="exp" theme="{other}"></grad-loupe>'
+    with visiting(browser, host, body, color_scheme=other) as page:
+        shows(page, "/ops/exp")
+        element(page).evaluate("(e, theme) => e.setAttribute('theme', theme)", theme)
+        expect(figure(page).locator("html")).to_have_css("background-color", paper)
+
+
+def test_without_a_theme_it_has_the_one_of_the_page(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, f'{script(server)}<grad-loupe op="exp"></grad-loupe>', color_scheme="null") as page:
+        shows(page, "/ops/exp")
+        page.evaluate("() => { document.documentElement.style.colorScheme = 'dark' }")
+        expect(figure(page).locator("html")).to_have_css("background-color", "rgb(22, 23, 26)")
+
+
+@pytest.mark.parametrize("width", [900, 360])
+def test_it_is_as_high_as_its_figure(browser: Browser, server: str, host: Host, width: int) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
+        resized(page, width, 800)
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        inner = figure(page).locator("html")
+        for hidden in ("source", "source,controls,reading"):
+            element(page).evaluate("(e, hide) => e.setAttribute('hide', hide)", hidden)
+            shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+            fitted(page)
+            assert inner.evaluate("e => e.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "gradloupe:resize", "height": 333},
+        {"subject": "lti.frameResize", "height": 333},
+        {"message": "height", "value": 333, "secret": "x"},
+        '{"src": "x", "context": "iframe.resize", "height": 333}',
+    ],
+)
+def test_it_understands_all_four_ways_to_ask_for_a_height(
+    browser: Browser, server: str, host: Host, message: object
+) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        fitted(page)
+        framed(page).evaluate("(message) => parent.postMessage(message, '*')", message)
+        expect(page.locator("iframe")).to_have_css("height", "333px")
+
+
+@pytest.mark.parametrize(("asked", "given"), [(1e9, 4000), (1, 120)])
+def test_no_frame_makes_it_endless_or_nothing(
+    browser: Browser, server: str, host: Host, asked: float, given: int
+) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        fitted(page)
+        framed(page).evaluate("(height) => parent.postMessage({type: 'gradloupe:resize', height}, '*')", asked)
+        expect(page.locator("iframe")).to_have_css("height", f"{given}px")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "gradloupe:resize", "height": 333},
+        {"type": "gradloupe:change", "address": "/ops/evil", "state": {"min": "9"}},
+        {"message": "height", "value": 333},
+        "{nothing",
+        None,
+    ],
+)
+def test_what_others_say_is_not_heard(browser: Browser, server: str, host: Host, message: object) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
+        page.evaluate(HEAR)
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        fitted(page)
+        before = page.locator("iframe").evaluate("e => e.style.height")
+        page.evaluate(POSTED, message)
+        page.evaluate("(data) => dispatchEvent(new MessageEvent('message', {data}))", message)
+        assert page.locator("iframe").evaluate("e => e.style.height") == before
+        assert element(page).evaluate("e => e.state.min") == "-2"
+        expect(element(page)).not_to_have_attribute("data-change", re.compile("evil"))
+
+
+def test_what_stands_inside_is_shown_where_there_is_no_javascript(browser: Browser, server: str, host: Host) -> None:
+    body = f"{script(server)}{CLAMP}{FALLBACK}</grad-loupe>"
+    with visiting(browser, host, body, java_script_enabled=False) as page:
+        expect(page.get_by_role("link", name="The figure")).to_be_visible()
+
+
+def test_what_stands_inside_stays_while_the_figure_does_not_come(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, "") as page:
+        page.route("**/embed/**", lambda route: route.fulfill(body="nothing here", content_type="text/html"))
+        with page.expect_response("**/embed/**"):
+            page.evaluate("(body) => { document.body.innerHTML = body }", f"{CLAMP}{FALLBACK}</grad-loupe>")
+            page.add_script_tag(url=f"{server}/grad-loupe.js", type="module")
+        expect(figure(page).get_by_text("nothing here")).to_be_attached()
+        expect(page.get_by_role("link", name="The figure")).to_be_visible()
+
+
+def test_two_servers_each_have_their_own_figures(browser: Browser, server: str) -> None:
+    with serving_in_thread() as other:
+        other.wait_until_ready()
+        body = (
+            f'{script(server)}<grad-loupe op="exp" id="one"></grad-loupe>'
+            f'{script(other.url)}<grad-loupe op="double" id="two"></grad-loupe>'
+            f'<grad-loupe op="cube" id="three" data-origin="{server}"></grad-loupe>'
+        )
+        with hosting(server, other.url) as host, visiting(browser, host, body) as page:
+            for selector, address in (("#one", "/ops/exp"), ("#two", "/ops/double"), ("#three", "/ops/cube")):
+                page.locator(selector).scroll_into_view_if_needed()
+                shows(page, address, selector)
+            sources = page.locator("iframe").evaluate_all("frames => frames.map(each => each.src)")
+            assert [each.split("/embed/")[0] for each in sources] == [server, other.url, server]
+            page.locator("#two").evaluate("e => { e.state = {stop: 1} }")
+            shows(page, "/ops/double?stop=1", "#two")
+            shows(page, "/ops/exp", "#one")
+
+
+def test_taken_out_and_put_in_again_it_comes_back_as_it_went(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
+        page.evaluate(HEAR)
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        element(page).evaluate("e => { e.state = {min: -1.5} }")
+        told(page, "change", "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
+        element(page).evaluate("e => { const there = e.parentNode; e.remove(); there.append(e) }")
+        expect(page.locator("iframe")).to_have_count(1)
+        shows(page, "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
+
+
+def test_out_of_sight_it_asks_for_nothing(browser: Browser, server: str, host: Host) -> None:
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    with visiting(browser, host, '<p id="top">Far above</p>') as page:
+        page.on("request", note)
+        page.evaluate(
+            """() => { const [room, figure] = [document.createElement("div"), document.createElement("grad-loupe")];
+            room.style.height = "12000px"; figure.setAttribute("op", "exp"); document.body.append(room, figure) }"""
+        )
+        page.add_script_tag(url=f"{server}/grad-loupe.js", type="module")
+        expect(page.locator("iframe")).to_have_attribute("src", f"{server}/embed/exp")
+        assert [url for url in asked if "/embed/" in url] == []
+        page.locator("grad-loupe").scroll_into_view_if_needed()
+        shows(page, "/ops/exp")
+
+
+def test_a_word_that_html_has_taken_goes_into_an_attribute_of_its_own(
+    browser: Browser, server: str, host: Host
+) -> None:
+    words = 'op="exp" id="one" class="wide" data-query="stop=1&amp;grad_output=-1"'
+    with visiting(browser, host, f"{script(server)}<grad-loupe {words}></grad-loupe>") as page:
+        shows(page, "/ops/exp?stop=1&grad_output=-1")
+
+
+def test_the_link_to_the_whole_page_opens_it(browser: Browser, server: str, host: Host) -> None:
+    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
+        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        with page.expect_popup() as opening:
+            figure(page).get_by_role("link", name="Open in Gradloupe").click()
+        opened = opening.value
+        expect(opened.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        assert opened.url.startswith(f"{server}/ops/clamp_with_grad?")

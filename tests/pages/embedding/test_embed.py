@@ -1,0 +1,424 @@
+"""The figure in the frame of another page: its parts, its size, when it comes alive, and whom it talks to."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Frame, FrameLocator, Page, expect
+from support.browser import CURVES, alone, curves, drag, here, opened, settles, shows, warmed
+from support.embedding_site import Host, hosting, visiting
+from support.servers import HERE, InThread, serving_in_thread, torch_loading
+
+PARTS = {
+    "title": "#title",
+    "verdict": "#verdict",
+    "legend": ".legend",
+    "controls": "#controls :is(input, select, button), .drawer",
+    "reading": "#reading, #values, #listen",
+    "source": "pre.source",
+}
+SANDBOX = "allow-scripts"
+MANY = 9  # frames, of which three are in sight at most
+# Puts a frame into the page of the host, and writes down what it says.
+PUT = """([src, attributes, height]) => {
+  window.heard = [];
+  addEventListener('message', ({data, source}) => heard.push([data, source === frames[0]]));
+  const frame = document.createElement('iframe');
+  for (const [name, text] of Object.entries(attributes)) frame.setAttribute(name, text);
+  Object.assign(frame.style, {border: 0, width: '100%', height: `${height}px`});
+  frame.src = src;
+  document.body.append(frame);
+}"""
+WIDTHS = """() => [document.querySelector('#plot').clientWidth, document.querySelector('#plot')._fullLayout.width,
+document.querySelector('#plot .main-svg').getBoundingClientRect().width]"""
+LIBRARIES = "() => performance.getEntriesByType('resource').filter(({name}) => name.endsWith('.min.js')).length"
+
+
+@pytest.fixture(scope="module")
+def host(server: str) -> Iterator[Host]:
+    with hosting(server) as host:
+        yield host
+
+
+def put(page: Page, src: str, height: int = 420, width: int = 900, **attributes: str) -> FrameLocator:
+    """A frame in the page of somebody else, which is so wide."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate(PUT, [src, attributes, height])
+    return page.frame_locator("iframe")
+
+
+def live(frame: FrameLocator) -> None:
+    expect(frame.locator("html")).to_have_attribute("data-ready", "1")
+
+
+def heard(page: Page, said: str) -> list[dict[str, Any]]:
+    """The messages of a type, as they came."""
+    types = "said => heard.map(([data]) => data).filter(({type}) => type === said)"
+    found: list[dict[str, Any]] = page.evaluate(types, said)
+    return found
+
+
+def inner(page: Page) -> Frame:
+    return page.frames[-1]
+
+
+def fills(frame: Page | Frame) -> bool:
+    """Whether the figure is as wide as its place, and drawn for that."""
+    inside, laid_out, seen = frame.evaluate(WIDTHS)
+    return bool(inside == laid_out == pytest.approx(seen, abs=0.5))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_is_hidden_is_not_there(page: Page, part: str) -> None:
+    page.goto(f"/embed/clamp_with_grad?hide={part}")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    for name, selector in PARTS.items():
+        assert (page.locator(selector).count() == 0) == (name == part), name
+    assert "analytical" in curves(page)
+
+
+def test_with_everything_hidden_the_figure_is_still_alive(page: Page) -> None:
+    page.goto(f"/embed/clamp_with_grad?hide={','.join(PARTS)}&height=240")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.get_by_role("figure", name="Clamp with grad")).to_be_visible()
+    page.get_by_role("slider", name="Trace").press("End")
+    expect(page.get_by_role("slider", name="Trace")).to_have_attribute("aria-valuenow", "3")
+    expect(page.locator("#overlay")).to_be_visible()
+
+
+def test_there_is_nothing_around_it_and_one_way_out(page: Page) -> None:
+    page.set_viewport_size({"width": 600, "height": 420})
+    page.goto("/embed/clamp_with_grad?min=-2&theme=dark&hide=source&height=420")
+    assert page.locator(".masthead, .colophon, .skip").count() == 0
+    link = page.get_by_role("link", name="Open in Gradloupe")
+    expect(link).to_have_attribute("href", "/ops/clamp_with_grad?min=-2")
+    expect(link).to_have_attribute("target", "_blank")
+    expect(link).to_have_attribute("rel", "noopener")
+    expect(page.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?min=-2")
+    page.get_by_text("Controls").click()
+    page.get_by_role("button", name="Flip sign").click()
+    shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+    expect(link).to_have_attribute("href", "/ops/clamp_with_grad?min=-2&grad_output=-1")
+    expect(page).to_have_url("/embed/clamp_with_grad?min=-2&grad_output=-1&theme=dark&hide=source&height=420")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "auto"])
+def test_the_theme_is_that_of_the_address_or_else_of_the_page_around(
+    browser: Browser, host: Host, server: str, theme: str
+) -> None:
+    with visiting(browser, host, "", color_scheme="dark") as page:
+        frame = put(page, f"{server}/embed/exp?theme={theme}")
+        live(frame)
+        scheme = frame.locator("html").evaluate("html => getComputedStyle(html).backgroundColor")
+        assert scheme == {"light": "rgb(254, 254, 253)", "dark": "rgb(22, 23, 26)"}.get(theme, "rgb(22, 23, 26)")
+        ink = frame.locator("#plot").evaluate("plot => plot.data.find(({name}) => name === 'forward').line.color")
+        assert ink == {"light": "rgb(29, 29, 31)"}.get(theme, "rgb(236, 236, 234)")
+
+
+@pytest.mark.parametrize("hide", ["", "controls", "controls,legend,verdict"])
+@pytest.mark.parametrize(("width", "height"), [(320, 300), (360, 420), (600, 420), (800, 500)])
+def test_a_height_that_was_given_is_filled_and_nothing_runs_over(
+    page: Page, width: int, height: int, hide: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"/embed/clamp_with_grad?height={height}&hide={hide}")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    sizes = page.evaluate("() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+    assert sizes == [width, height]
+    way_out = page.get_by_role("link", name="Open in Gradloupe").bounding_box()
+    assert way_out
+    assert height - 20 < way_out["y"] + way_out["height"] <= height
+    panels = [page.locator(f"#canvas .nsewdrag[data-subplot='{each}']").bounding_box() for each in ("xy", "xy2")]
+    assert all(panel and panel["height"] > 40 and panel["width"] > 0.5 * width - 50 for panel in panels)
+    labels = page.evaluate(
+        """() => ['.ytick', '.y2tick'].map(axis => [...document.querySelectorAll(`#plot ${axis} text`)]
+        .map(e => e.getBoundingClientRect()).filter(({height}) => height > 0).map(({top, bottom}) => [top, bottom]))"""
+    )
+    for axis in labels:
+        assert len(axis) >= 2
+        assert all(upper[1] < lower[0] + 4 for lower, upper in itertools.pairwise(axis)), axis
+
+
+def test_what_does_not_fit_is_reached_by_scrolling_while_the_curves_stay_in_sight(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 420})
+    page.goto("/embed/clamp_with_grad?height=420")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    page.get_by_text("Controls").click()
+    page.locator("#field-grad_output").scroll_into_view_if_needed()
+    page.get_by_role("button", name="Flip sign").click()
+    shows(page, "/ops/clamp_with_grad?grad_output=-1")
+    expect(page.locator("#canvas")).to_be_in_viewport(ratio=0.95)
+
+
+@pytest.mark.parametrize("width", [360, 700])
+def test_its_own_height_does_not_depend_on_that_of_the_frame(
+    browser: Browser, host: Host, server: str, width: int
+) -> None:
+    told = set()
+    for height in (150, 1200):
+        with visiting(browser, host, "") as page:
+            frame = put(page, f"{server}/embed/clamp_with_grad", height, width)
+            frame.locator("#canvas").scroll_into_view_if_needed()
+            live(frame)
+            high = frame.locator("body").evaluate("body => Math.ceil(body.getBoundingClientRect().height)")
+            settles(lambda page=page: [each["height"] for each in heard(page, "gradloupe:resize")][-1:], [high])
+            told.add(high)
+    assert len(told) == 1
+
+
+def test_the_height_is_told_in_four_ways_and_the_state_in_words(browser: Browser, host: Host, server: str) -> None:
+    with visiting(browser, host, "") as page:
+        frame = put(page, f"{server}/embed/clamp_with_grad?min=-2#?secret=abc123", sandbox=SANDBOX)
+        live(frame)
+        settles(lambda: len(heard(page, "gradloupe:ready")), 1)
+        (height, *_) = [each["height"] for each in heard(page, "gradloupe:resize")]
+        everything = [data for data, ours in page.evaluate("heard") if ours]
+        assert {"subject": "lti.frameResize", "height": height} in everything
+        assert {"message": "height", "value": height, "secret": "abc123"} in everything
+        (embedly,) = [json.loads(each) for each in everything if isinstance(each, str)]
+        assert (embedly["context"], embedly["height"]) == ("iframe.resize", height)
+        (ready,) = heard(page, "gradloupe:ready")
+        assert ready["address"] == "/ops/clamp_with_grad?min=-2"
+        assert (ready["state"]["min"], ready["state"]["max"], ready["state"]["wrt"]) == ("-2", "1", "input")
+        assert "theme" not in ready["state"]
+        assert ready["verdict"]["word"] == "matches its surrogate"
+        frame.get_by_role("button", name="Flip sign").click()
+        expect(frame.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        settles(lambda: len(heard(page, "gradloupe:change")), 1)
+        (change,) = heard(page, "gradloupe:change")
+        assert change["state"]["grad_output"] == "-1"
+        assert change["address"] == "/ops/clamp_with_grad?min=-2&grad_output=-1"
+
+
+def test_it_does_what_the_page_around_asks_and_nobody_else(browser: Browser, host: Host, server: str) -> None:
+    with visiting(browser, host, "") as page:
+        frame = put(page, f"{server}/embed/exp", sandbox=SANDBOX)
+        live(frame)
+        say = "data => frames[0].postMessage(data, '*')"
+        page.evaluate(say, {"type": "gradloupe:theme", "theme": "pink"})
+        page.evaluate(say, {"type": "gradloupe:theme", "theme": "dark"})
+        expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
+        wide = {"stop": 5, "grad_output": -2, "theme": "light", "hide": "title", "nonsense": "<b>"}
+        page.evaluate(say, {"type": "gradloupe:state", "state": wide})
+        shown = "/ops/exp?stop=5&grad_output=-2"
+        expect(frame.locator("html")).to_have_attribute("data-address", shown)
+        ink = frame.locator("#plot").evaluate("plot => plot.data.find(({name}) => name === 'forward').line.color")
+        assert ink == "rgb(236, 236, 234)"
+        # The frame itself, and one beside it, are not the page around.
+        change = "window.postMessage({type: 'gradloupe:state', state: {grad_output: '7'}}, '*')"
+        inner(page).evaluate(
+            f"() => new Promise(done => {{ addEventListener('message', done, {{once: true}}); {change} }})"
+        )
+        page.evaluate(
+            "src => { const f = document.createElement('iframe'); f.src = src; document.body.append(f) }",
+            f"{server}/embed/cube",
+        )
+        expect(page.frame_locator("iframe").nth(1).locator("#title")).to_be_visible()
+        for data in (
+            {"type": "gradloupe:state", "state": {"grad_output": "7"}},
+            {"type": "gradloupe:theme", "theme": "light"},
+        ):
+            inner(page).evaluate("data => parent.frames[0].postMessage(data, '*')", data)
+        page.evaluate(say, {"type": "gradloupe:state", "state": {"grad_output": 3}})
+        first = page.frame_locator("iframe").first
+        expect(first.locator("html")).to_have_attribute("data-address", "/ops/exp?stop=5&grad_output=3")
+        expect(first.locator("html")).to_have_attribute("data-theme", "dark")
+        settles(lambda: [each["state"]["grad_output"] for each in heard(page, "gradloupe:change")], ["-2", "3"])
+
+
+def test_a_frame_without_an_origin_is_alive(browser: Browser, host: Host, server: str) -> None:
+    with visiting(browser, host, "") as page:
+        frame = put(page, f"{server}/embed/clamp_with_grad?hide=source", 600, sandbox=SANDBOX)
+        live(frame)
+        assert inner(page).evaluate("() => origin") == "null"
+        enter = frame.locator("#field-max")
+        enter.fill("0.5")
+        expect(frame.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?max=0.5")
+
+
+def test_a_refusal_is_said_below_the_curves(page: Page) -> None:
+    page.goto("/embed/clamp_with_grad")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    page.locator("#field-max").fill("99")
+    expect(page.locator("#trouble")).to_contain_text("max=99 is out of bounds")
+    expect(page.locator("#trouble")).to_be_in_viewport(ratio=1)
+    assert here(page) == "/embed/clamp_with_grad"
+
+
+def test_nothing_is_kept_in_the_browser() -> None:
+    kept = ("localStorage", "sessionStorage", "indexedDB", "document.cookie", "caches.")
+    # Beside the visitor's own file: the token of this tab, and what a page that opens anew has to say.
+    of_one_tab = {"events.js": ["sessionStorage"], "refresh.js": ["sessionStorage"]}
+    for path in (HERE / "static").rglob("*.js"):
+        assert [each for each in kept if each in path.read_text()] == of_one_tab.get(path.name, []), path.name
+
+
+def test_in_a_tab_that_is_closed_it_waits_and_comes_out_as_wide_as_the_tab(
+    browser: Browser, host: Host, server: str
+) -> None:
+    with visiting(browser, host, "") as page:
+        page.evaluate("() => { document.body.style.display = 'none' }")
+        frame = put(page, f"{server}/embed/exp", sandbox=SANDBOX)
+        inner(page).wait_for_load_state()
+        page.evaluate("() => frames[0].postMessage({type: 'gradloupe:theme', theme: 'light'}, '*')")
+        expect(frame.locator("html")).to_have_attribute("data-theme", "light")
+        assert inner(page).evaluate(LIBRARIES) == 0
+        page.evaluate("() => { document.body.style.display = 'block' }")
+        live(frame)
+        settles(lambda: fills(inner(page)), True)
+        inside = inner(page).evaluate(WIDTHS)[0]
+        assert inside > 400
+        # Closed again, changed and narrowed in the dark, and opened.
+        page.evaluate("() => { document.body.style.display = 'none' }")
+        page.evaluate("() => frames[0].postMessage({type: 'gradloupe:state', state: {grad_output: -1}}, '*')")
+        expect(frame.locator("#whole")).to_have_attribute("href", "/ops/exp?grad_output=-1")
+        expect(frame.locator("#verdict .sentence")).not_to_be_empty()
+        page.evaluate("() => Object.assign(document.body.style, {display: 'block', width: '500px'})")
+        expect(frame.locator("html")).to_have_attribute("data-address", "/ops/exp?grad_output=-1")
+        settles(lambda: fills(inner(page)) and inner(page).evaluate(WIDTHS)[0] < inside, True)
+        analytical = {name: y for name, _, y in inner(page).evaluate(CURVES)}["analytical"]
+        assert max(analytical) < 0
+
+
+def test_of_many_on_a_page_only_those_in_sight_are_alive(browser: Browser, host: Host, server: str) -> None:
+    for sign in (1, -1):
+        warmed(server, f"/embed/exp?grad_output={sign}")
+    frames = "".join(
+        f'<p>Figure {i}<iframe sandbox="{SANDBOX}" width="600" height="420"'
+        f' src="{server}/embed/exp?grad_output={1 - 2 * (i % 2)}&amp;height=420"></iframe>'
+        for i in range(MANY)
+    )
+    with visiting(browser, host, frames) as page:
+        for each in page.frames[1:]:
+            each.wait_for_load_state()
+        live(page.frame_locator("iframe").first)
+        settles(lambda: [each.locator("#still .panel").count() for each in page.frames[4:]], [2] * (MANY - 3))
+        assert [each.evaluate(LIBRARIES) for each in page.frames[4:]] == [0] * (MANY - 3)
+        last = page.frame_locator("iframe").last
+        page.locator("iframe").last.scroll_into_view_if_needed()
+        live(last)
+        assert page.frames[6].evaluate(LIBRARIES) == 0
+
+
+def test_the_page_around_scrolls_on_over_the_figure(browser: Browser, host: Host, server: str) -> None:
+    with visiting(browser, host, "") as page:
+        page.evaluate("() => { document.body.style.paddingBottom = '2000px' }")
+        frame = put(page, f"{server}/embed/exp?height=420&hide=controls", sandbox=SANDBOX)
+        live(frame)
+        expect(frame.locator("#canvas")).to_have_css("touch-action", "pan-y")
+        box = page.locator("iframe").bounding_box()
+        assert box
+        page.mouse.move(box["x"] + 300, box["y"] + 200)
+        page.mouse.wheel(0, 300)
+        page.wait_for_function("() => scrollY > 200")
+        assert inner(page).evaluate("() => scrollY") == 0
+
+
+def test_on_paper_it_is_dark_on_light_and_fills_its_place(page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto("/embed/clamp_with_grad?theme=dark&height=420")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    ink = "() => document.querySelector('#plot').data.find(({name}) => name === 'forward').line.color"
+    assert page.evaluate(ink) == "rgb(236, 236, 234)"
+    page.emulate_media(color_scheme="dark", media="print")
+    settles(lambda: page.evaluate(ink), "rgb(29, 29, 31)")
+    settles(lambda: fills(page), True)
+
+
+def test_without_javascript_it_is_a_form_that_stays_in_its_frame(browser: Browser, server: str) -> None:
+    with alone(browser, server, java_script_enabled=False) as page:
+        page.set_viewport_size({"width": 360, "height": 500})
+        warmed(server, "/embed/clamp_with_grad?start=-5")
+        warmed(server, "/embed/clamp_with_grad?min=-2&start=-5")
+        page.goto("/embed/clamp_with_grad?start=-5&theme=dark&hide=source&height=500")
+        expect(page.locator("#still .panel")).to_have_count(2)
+        expect(page.locator("#verdict .word")).to_have_text("matches its surrogate")
+        page.get_by_text("Controls").click()
+        page.locator("#field-min").fill("−2")
+        page.get_by_role("button", name="Draw").click()
+        expect(page.locator("#whole")).to_have_attribute("href", "/ops/clamp_with_grad?min=-2&start=-5")
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        expect(page.locator("html")).to_have_attribute("data-high", "500")
+        assert page.locator("pre.source").count() == 0
+        assert page.url.startswith(f"{server}/embed/clamp_with_grad?")
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("/embed/exp?hide=titel", 422, "did you mean title?"),
+        ("/embed/exp?theme=pink", 422, "theme=pink"),
+        ("/embed/exp?height=10", 422, "from 150 to 2400"),
+        ("/embed/nope", 404, "nope"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence_that_fits_into_the_frame(
+    page: Page, address: str, status: int, said: str
+) -> None:
+    response = page.goto(address)
+    assert response
+    assert response.status == status
+    expect(page.locator("main")).to_contain_text(said)
+    assert page.locator(".masthead, .colophon").count() == 0
+    for link in page.get_by_role("link").all():
+        expect(link).to_have_attribute("target", "_blank")
+
+
+def test_a_slider_of_an_embedded_figure_moves_its_curves(page: Page) -> None:
+    opened_embed(page, "/embed/clamp_with_grad", "/ops/clamp_with_grad")
+    drag(page, page.get_by_role("slider", name="min"), 0.25)
+    low = float(page.locator("#field-min").input_value().replace("−", "-"))
+    shows(page, f"/ops/clamp_with_grad?min={low:g}")
+
+
+def opened_embed(page: Page, address: str, shown: str) -> None:
+    page.goto(address)
+    shows(page, shown)
+
+
+def test_a_difference_out_of_sight_is_one_click_away(page: Page) -> None:
+    opened(page, "/ops/incorrect_clipped_relu?start=0.2&stop=1.5")
+    there = page.locator("#beyond").get_attribute("href") or ""
+    page.goto("/embed/incorrect_clipped_relu?start=0.2&stop=1.5")
+    shows(page, "/ops/incorrect_clipped_relu?start=0.2&stop=1.5")
+    page.get_by_role("link", name="Show where").click()
+    shows(page, there)
+    expect(page.locator("#verdict .word")).to_have_text("differs")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(320, 300), (600, 420)])
+def test_axe_finds_no_violation_however_small_it_is(page: Page, width: int, height: int, scheme: str) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.goto(f"/embed/clamp_with_grad?height={height}")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    page.get_by_text("Controls").click()
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+
+def test_a_verdict_that_was_cut_short_is_read_by_pointing_at_it(page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 300})
+    page.goto("/embed/clamp_with_grad?height=300")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    before = page.locator("#canvas").bounding_box()
+    expect(page.locator("#explanation")).to_be_hidden()
+    page.locator("#verdict").focus()
+    expect(page.locator("#explanation")).to_be_in_viewport(ratio=1)
+    assert page.locator("#canvas").bounding_box() == before
+
+
+def test_while_torch_is_loading_the_frame_says_so_and_the_figure_follows(browser: Browser, running: InThread) -> None:
+    with torch_loading(running) as loaded, serving_in_thread() as starting, alone(browser, starting.url) as page:
+        page.goto("/embed/exp?hide=source", wait_until="commit")
+        expect(page.get_by_text("torch is still loading")).to_be_visible()
+        assert page.locator(".masthead, .colophon").count() == 0
+        loaded()
+        shows(page, "/ops/exp")
+        assert "analytical" in curves(page)

@@ -1,0 +1,389 @@
+"""Live reload in a real browser: whoever saves her file sees the curves move, and nothing else of the page."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support import http as patient
+from support.axe import violations
+from support.browser import alone, curves, drag, enter, here, opened, settles, shows, visitor, zoom
+from support.own_server import Own, showing
+from support.saved_files import BROKEN, MINE, THRICE, follows
+from support.servers import serving
+
+STATES = """() => {
+  window.states = [];
+  const aside = document.querySelector('#following');
+  new MutationObserver(() => window.states.push(aside.dataset.state)).observe(aside, { attributes: true });
+}"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Own]:
+    """A question may take a minute, for this machine may be busy, or as many seconds as a test says."""
+    with showing(tmp_path, "--deadline", getattr(request, "param", "60"), text=MINE) as server:
+        yield server
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "my_ops.py"
+
+
+@pytest.fixture
+def page(own: Own, browser: Browser) -> Iterator[Page]:
+    """A page that shows ``Twice``, and follows the file."""
+    with alone(browser, own.url) as page:
+        page.goto("/ops/Twice")
+        shows(page, "/ops/Twice")
+        follows(page)
+        yield page
+
+
+def rises(page: Page, slope: float) -> None:
+    """Waits until the curve drawn has this slope right of 0."""
+    settles(lambda: slopes(page)[-1], pytest.approx(slope))
+
+
+def slopes(page: Page) -> tuple[float, float]:
+    """Of the curve drawn, left and right of 0."""
+    xs, ys = curves(page)["forward"]
+    left, right = ((ys[end] or 0.0) / (xs[end] or 1.0) for end in (0, -1))
+    return left, right
+
+
+def test_a_save_moves_the_curves_and_the_address_and_the_zoom_stay(page: Page, file: Path) -> None:
+    enter(page.get_by_role("textbox", name="grad_output"), "-1")
+    shows(page, "/ops/Twice?grad_output=-1")
+    zoom(page, 0.5, 0.9)
+    expect(page.locator("html")).to_have_attribute("data-address", re.compile("start="))
+    address, drawn = here(page), page.evaluate("() => document.querySelector('#plot').layout.xaxis.range")
+    page.evaluate("() => (window.stays = true)")
+    file.write_text(THRICE)
+    rises(page, 3)
+    assert here(page) == address
+    assert page.evaluate("() => document.querySelector('#plot').layout.xaxis.range") == drawn
+    assert page.evaluate("() => window.stays")  # it is the same page
+    expect(page.get_by_role("textbox", name="grad_output")).to_have_value("−1")
+
+
+def test_words_source_and_companion_figure_follow_as_well(page: Page, file: Path) -> None:
+    page.get_by_role("radio", name="Area").check(force=True)
+    expect(page.locator("html")).to_have_attribute("data-companion", "/ops/Twice?view=area")
+    before = page.locator("#companion-sentence").inner_text()
+    file.write_text("# One line more.\n" + MINE.replace("return 2 * grad_output", "return 5 * grad_output"))
+    expect(page.locator("#verdict .word")).to_have_text(re.compile("differs", re.IGNORECASE))
+    expect(page.locator(".source")).to_contain_text("return 5 * grad_output")
+    expect(page.locator(".prose h2 .where").last).to_contain_text("from line 21")
+    expect(page.locator("#companion-sentence")).not_to_have_text(before)
+    file.write_text(THRICE)
+    expect(page.locator(".lede")).to_have_text("Thrice what it is given.")
+    rises(page, 3)
+
+
+def test_a_broken_save_shows_the_line_beside_the_last_good_curves_until_it_is_mended(page: Page, file: Path) -> None:
+    file.write_text(BROKEN)
+    aside = page.locator("#following")
+    expect(aside.locator("mark")).to_have_text("        return 2 *")
+    expect(aside.locator("mark")).to_have_attribute("data-line", "25")
+    expect(aside.locator(".why")).to_contain_text("my_ops.py, line 25")
+    expect(aside.locator(".stays")).to_have_text("The curves are those of the last good save.")
+    expect(aside.locator(".traceback")).to_be_hidden()
+    aside.get_by_text("Traceback").click()
+    expect(aside.locator(".traceback")).to_contain_text("SyntaxError")
+    rises(page, 2)
+    figure, told = page.locator(".figure").bounding_box(), aside.bounding_box()
+    assert figure is not None
+    assert told is not None
+    assert told["x"] >= figure["x"] + figure["width"]
+    assert violations(page) == []
+    page.reload()
+    expect(aside.locator("mark")).to_be_visible()
+    rises(page, 2)
+    file.write_text(THRICE)
+    follows(page)
+    expect(aside.locator(".mishap")).to_be_empty()
+    rises(page, 3)
+
+
+FAILS = {
+    "an unknown name": ("return 2 * x", "return 2 * x.clmp(0, 1)", "has no attribute 'clmp' (my_ops.py, line 25)"),
+    "an exit": ("return 2 * x", "raise SystemExit(3)", "my_ops.py, line 25), whatever it is called with"),
+    "shapes": ("return 2 * x", "return x.view(-1, 3)[:, :2] @ torch.ones(5, 2)", "my_ops.py, line 25"),
+    "a hang": ("return 2 * x", "while True: pass", "deadline"),
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "mistake"), [("5" if mistake == "a hang" else "60", mistake) for mistake in FAILS], indirect=["own"]
+)
+def test_a_save_that_fails_when_it_is_called_leaves_the_curves_and_shows_the_line(
+    page: Page, file: Path, mistake: str
+) -> None:
+    before, after, said = FAILS[mistake]
+    page.goto("/ops/Twice?start=-1&stop=2")
+    shows(page, "/ops/Twice?start=-1&stop=2")
+    follows(page)
+    page.evaluate("() => (window.stays = true)")
+    file.write_text(MINE.replace(before, after))
+    aside = page.locator("#following")
+    expect(aside.locator("mark")).to_have_text(f"        {after}", timeout=60_000)  # a hang has its deadline
+    expect(aside.locator("mark")).to_have_attribute("data-line", "25")
+    expect(aside.locator(".why")).to_contain_text(said)
+    expect(aside.locator(".stays")).to_have_text("The curves are those of the last good save.")
+    expect(aside).to_have_attribute("data-state", "trouble")
+    rises(page, 2)
+    assert violations(page) == []
+    file.write_text(THRICE)
+    rises(page, 3)
+    follows(page)
+    expect(aside.locator(".mishap")).to_be_empty()
+    assert here(page) == "/ops/Twice?start=-1&stop=2"
+    assert page.evaluate("() => window.stays")
+
+
+@pytest.mark.parametrize("mistake", ["nosuch * grad_output", "grad_output @ torch.ones(2, 3, 4)"])
+def test_a_backward_that_raises_leaves_forward_and_the_line_is_shown(page: Page, file: Path, mistake: str) -> None:
+    file.write_text(MINE.replace("return 2 * grad_output", f"return {mistake}"))
+    expect(page.locator(".source .failed")).to_have_attribute("data-line", "29")
+    expect(page.locator("#verdict .sentence")).to_contain_text("backward raised")
+    rises(page, 2)
+    file.write_text(THRICE)
+    rises(page, 3)
+    expect(page.locator("#following .mishap")).to_be_empty()
+
+
+def test_a_fresh_page_of_what_its_own_code_breaks_shows_the_line_and_no_advice_on_recipes(
+    page: Page, file: Path
+) -> None:
+    file.write_text(MINE.replace("return 2 * x", "return 2 * y"))
+    expect(page.locator("#following mark")).to_be_visible()
+    page.reload()
+    expect(page.locator("#fault mark")).to_have_attribute("data-line", "25")
+    expect(page.locator("#fault .why")).to_contain_text("whatever it is called with; mend it.")
+    expect(page.get_by_role("heading", name="Or say it in")).to_have_count(0)
+    follows(page)
+    file.write_text(THRICE)
+    shows(page, "/ops/Twice")
+    rises(page, 3)
+
+
+def test_every_tab_follows(page: Page, own: Own, file: Path) -> None:
+    with visitor(page.context.browser, own.url) as another:  # type: ignore[arg-type]
+        another.goto("/ops/Leaky")
+        shows(another, "/ops/Leaky")
+        follows(another)
+        second = page.context.new_page()
+        second.goto("/ops/Twice")
+        shows(second, "/ops/Twice")
+        follows(second)
+        file.write_text(THRICE.replace("x > 0, x,", "x > 0, 4 * x,").replace("x > 0, grad", "x > 0, 4 * grad"))
+        for tab, slope in ((page, 3), (second, 3), (another, 4)):
+            rises(tab, slope)
+
+
+def test_what_the_file_imports_is_followed(page: Page, file: Path) -> None:
+    helper = file.with_name("factors.py")
+    helper.write_text("FACTOR = 6\n")
+    file.write_text("from factors import FACTOR\n" + MINE.replace("2 *", "FACTOR *"))
+    rises(page, 6)
+    helper.write_text("FACTOR = 7\n")
+    rises(page, 7)
+
+
+def renamed_over(file: Path, text: str) -> None:
+    beside = file.with_name(".my_ops.py.swp")
+    beside.write_text(text)
+    beside.replace(file)
+
+
+def backed_up(file: Path, text: str) -> None:
+    backup = file.with_name("my_ops.py~")
+    file.rename(backup)
+    file.write_text(text)
+    backup.unlink()
+
+
+def in_pieces(file: Path, text: str) -> None:
+    with file.open("w") as out:
+        for piece in text.splitlines(keepends=True):
+            out.write(piece)
+            out.flush()
+
+
+def deleted_first(file: Path, text: str) -> None:
+    file.unlink()
+    file.write_text(text)
+
+
+@pytest.mark.parametrize("save", [renamed_over, backed_up, in_pieces, deleted_first])
+def test_no_editor_raises_a_false_alarm(page: Page, file: Path, save: Callable[[Path, str], None]) -> None:
+    page.evaluate(STATES)
+    for factor in (3, 4, 5):
+        save(file, MINE.replace("2 *", f"{factor} *"))
+        rises(page, factor)
+    assert set(page.evaluate("() => window.states")) <= {"well", "loading"}
+
+
+def test_a_function_that_was_renamed_is_missed_and_its_curves_stay(page: Page, file: Path) -> None:
+    file.write_text(MINE.replace("class Twice", "class Double"))
+    remark = page.locator("#following .remark")
+    expect(remark).to_contain_text("Twice is no longer in my_ops.py; its last curves stay.")
+    expect(remark.get_by_role("link")).to_have_text(["Leaky", "Double"])
+    rises(page, 2)
+    file.write_text(THRICE)
+    expect(remark.locator("p")).to_be_empty()
+    rises(page, 3)
+    file.write_text(MINE.replace("class Twice", "class Double"))
+    remark.get_by_role("link", name="Double").click()
+    shows(page, "/ops/Double")
+
+
+def test_an_address_that_does_not_fit_any_more_loses_as_little_as_it_must(page: Page, file: Path) -> None:
+    page.goto("/ops/Leaky?slope=0.4&grad_output=2")
+    shows(page, "/ops/Leaky?slope=0.4&grad_output=2")
+    follows(page)
+    file.write_text(MINE.replace("slope", "leak"))
+    shows(page, "/ops/Leaky?grad_output=2")
+    expect(page.locator("#following .remark")).to_contain_text("The address said slope, which does not fit any more")
+    expect(page.get_by_role("textbox", name="leak")).to_be_visible()
+
+
+def test_a_function_with_a_new_parameter_gets_its_control_and_keeps_the_address(page: Page, file: Path) -> None:
+    enter(page.get_by_role("textbox", name="grad_output"), "-2")
+    shows(page, "/ops/Twice?grad_output=-2")
+    with_a_factor = MINE.replace(
+        "def forward(ctx, x):\n        return 2 * x",
+        "def forward(ctx, x, factor=2.0):\n        ctx.factor = factor\n        return factor * x",
+    )
+    file.write_text(with_a_factor.replace("return 2 * grad_output", "return ctx.factor * grad_output, None"))
+    expect(page.get_by_role("textbox", name="factor")).to_be_visible()
+    shows(page, "/ops/Twice?grad_output=-2")
+
+
+def test_a_slider_that_is_dragged_meanwhile_ends_where_it_is_let_go_on_the_new_curves(page: Page, file: Path) -> None:
+    page.goto("/ops/Leaky")
+    shows(page, "/ops/Leaky")
+    follows(page)
+    steeper = MINE.replace("x > 0, x,", "x > 0, 4 * x,")
+    drag(page, page.locator("[data-slider=slope]"), 0.9, meanwhile=lambda: file.write_text(steeper))
+    slope = float(page.get_by_role("textbox", name="slope").input_value())
+    assert slope > 0.1
+    settles(lambda: slopes(page), pytest.approx((slope, 4)))
+    shows(page, f"/ops/Leaky?slope={slope:g}")
+    assert here(page) == f"/ops/Leaky?slope={slope:g}"
+    assert slopes(page) == pytest.approx((slope, 4))  # and there it stays
+
+
+def test_the_page_of_what_cannot_be_called_yet_becomes_that_of_its_curves(page: Page, file: Path) -> None:
+    config = MINE.replace(
+        "def forward(ctx, x):\n", 'def forward(ctx, x, config):\n        assert config["by"] == "two"\n'
+    )
+    file.write_text(config.replace("return 2 * grad_output", "return 2 * grad_output, None"))
+    expect(page.locator("html")).to_have_attribute("data-own", "Twice")
+    follows(page)
+    file.write_text(THRICE)
+    shows(page, "/ops/Twice")
+    rises(page, 3)
+
+
+def test_the_gallery_follows_too(page: Page, file: Path) -> None:
+    page.goto("/")
+    follows(page)
+    file.write_text(MINE.replace("class Twice", "class Double"))
+    expect(page.locator("#card-Double")).to_be_visible()
+    expect(page.locator("#card-Twice")).to_have_count(0)
+    file.write_text(BROKEN)
+    expect(page.locator(".amiss")).to_contain_text("my_ops.py, line 25")
+
+
+def test_a_tab_that_nobody_sees_asks_for_nothing_and_catches_up_when_it_is_seen(page: Page, file: Path) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    hide(page, True)
+    file.write_text(THRICE)
+    hide(page, False)
+    rises(page, 3)
+    assert asked[0].endswith("/events")
+    asked.clear()
+    hide(page, False)
+    assert not any(url.endswith("/events") for url in asked)
+
+
+def hide(page: Page, hidden: bool) -> None:
+    page.evaluate(
+        """hidden => {
+          Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'));
+        }""",
+        hidden,
+    )
+
+
+def test_who_has_come_by_the_printed_address_may_load_again(page: Page, own: Own, file: Path) -> None:
+    button = page.get_by_role("button", name="Load again")
+    expect(button).to_be_hidden()
+    page.goto(f"/own#token={own.token}")
+    shows(page, "/ops/Leaky")
+    expect(page).to_have_url(f"{own.url}/ops/Leaky")
+    page.reload()
+    follows(page)
+    with page.expect_response(re.compile("/reload")) as response:
+        button.click()
+    assert response.value.json()["generation"] == 2
+    assert own.post("/reload", origin=own.url).status_code == 403
+
+
+def test_the_page_says_that_the_server_is_gone_and_ctrl_c_waits_for_no_tab(browser: Browser, file: Path) -> None:
+    file.write_text(MINE)
+    said = file.with_name("said.txt")
+    with (
+        said.open("w") as log,
+        serving(file.name, cwd=file.parent, log=log) as server,
+        alone(browser, server.url) as page,
+    ):
+        server.get("/own?wait=1")
+        opened(page, "/ops/Twice")
+        follows(page)
+        server.process.send_signal(signal.SIGINT)
+        server.process.wait(60)
+        expect(page.locator("#following .lamp")).to_have_text("The server is gone; this page waits for it")
+        rises(page, 2)
+    assert "shutdown exceeded" not in said.read_text()  # as uvicorn says where it has waited in vain
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_the_trouble_fits_every_window_and_stands_above_the_figure_where_there_is_one_column(
+    page: Page, file: Path, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="dark")
+    file.write_text(BROKEN.replace("return 2 *", f"return 2 * {'x + ' * 60}"))
+    expect(page.locator("#following mark")).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    told, figure = page.locator("#following").bounding_box(), page.locator(".figure").bounding_box()
+    assert told is not None
+    assert figure is not None
+    assert told["y"] + told["height"] <= figure["y"]
+    assert violations(page) == []
+
+
+def test_the_events_say_how_it_is_to_whoever_asks_and_are_not_kept(own: Own) -> None:
+    with patient.stream("GET", f"{own.url}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert stream.headers["cache-control"].startswith("no-store")
+        first = next(line for line in stream.iter_lines() if line.startswith("data: "))
+    assert '"first": "Leaky"' in first
+    assert patient.head(f"{own.url}/events").status_code == 200
+
+
+def test_a_server_of_the_gallery_alone_follows_nothing(server: str) -> None:
+    for method, address in (("GET", "/events"), ("POST", "/reload")):
+        refused = patient.request(method, server + address)
+        assert refused.status_code == 404
+        assert "gradloupe my_ops.py" in refused.json()["detail"]

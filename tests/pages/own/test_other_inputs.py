@@ -1,0 +1,69 @@
+"""The verdict on a page is of one pair: what the contract finds in another input stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support.browser import alone, shows
+from support.own_server import Own, showing
+from support.own_worker import LAST
+
+TEXT = f"""import torch
+
+
+{LAST}
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    with showing(tmp_path_factory.mktemp("mine"), text=TEXT) as server:
+        yield server
+
+
+@pytest.fixture
+def page(own: Own, browser: Browser) -> Iterator[Page]:
+    with alone(browser, own.url) as page:
+        page.goto("/ops/Last")
+        shows(page, "/ops/Last")
+        yield page
+
+
+def test_the_contract_names_the_other_input_beside_the_verdict_and_leads_there(page: Page) -> None:
+    expect(page.locator("#verdict .word")).to_have_text("matches")
+    beside = page.locator("#pair")
+    expect(beside).to_contain_text("The contract looks at the gradients of both inputs.")
+    beside.get_by_role("link").click()
+    expect(page.locator("html")).to_have_attribute("data-companion", "/ops/Last?view=contract")
+    expect(beside).to_have_text("In weight backward differs from the derivative of forward. Look at weight[6]")
+    link = beside.get_by_role("link")
+    expect(link).to_have_attribute("href", "/ops/Last?wrt=weight[6]&view=jacobian")
+    link.click()
+    shows(page, "/ops/Last?wrt=weight[6]")
+    expect(page.locator("#verdict .word")).to_have_text("differs")
+    expect(page.locator("html")).to_have_attribute("data-companion", "/ops/Last?wrt=weight[6]&view=jacobian")
+
+
+def test_what_is_said_of_the_other_input_goes_with_the_contract(page: Page) -> None:
+    page.goto("/ops/Last?view=contract")
+    beside = page.locator("#pair")
+    expect(beside).to_contain_text("In weight backward differs")
+    page.get_by_role("radio", name="Curves only").check(force=True)
+    expect(beside).to_contain_text("The contract looks at")
+
+
+def test_a_function_of_one_input_has_no_such_line(page: Page) -> None:
+    page.goto("/ops/Twice")
+    shows(page, "/ops/Twice")
+    expect(page.locator("#pair")).to_have_count(0)

@@ -1,0 +1,87 @@
+"""The other pages of a visitor's Functions follow the file as the page of one does: a pair, and a figure in a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support.axe import violations
+from support.browser import alone, here, shows
+from support.own_server import Own, showing
+from support.saved_files import BROKEN, MINE, THRICE, follows
+
+PAIR = "/compare?left=Leaky&right=Twice&grad_output=-1"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Own]:
+    with showing(tmp_path, text=MINE) as server:
+        yield server
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "my_ops.py"
+
+
+@pytest.fixture
+def page(own: Own, browser: Browser) -> Iterator[Page]:
+    with alone(browser, own.url) as page:
+        yield page
+
+
+def test_a_pair_follows_and_keeps_its_address(page: Page, file: Path) -> None:
+    page.goto(PAIR)
+    shows(page, PAIR)
+    follows(page)
+    number = MINE.splitlines().index("class Twice(Function):") + 1
+    expect(page.locator("#right-L1")).to_have_attribute("data-line", str(number))  # as in the file
+    file.write_text(BROKEN)
+    aside = page.locator("#following")
+    expect(aside.locator("mark")).to_have_text("        return 2 *")
+    expect(aside.locator(".stays")).to_have_text("The curves are those of the last good save.")
+    assert violations(page) == []
+    file.write_text(MINE.replace("return 2 * x", "return 2 * y"))
+    expect(aside.locator(".why")).to_contain_text("name 'y' is not defined")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")  # the last curves stay
+    file.write_text(THRICE)
+    expect(page.locator(".sources")).to_contain_text("return 3 * x")
+    shows(page, PAIR)
+    follows(page)
+
+
+def test_a_pair_of_the_gallery_follows_nothing(page: Page) -> None:
+    page.goto("/compare?left=exp&right=sinh")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("#following")).to_have_count(0)
+
+
+def test_a_figure_in_a_frame_follows_and_keeps_its_address(page: Page, file: Path) -> None:
+    page.goto("/embed/Twice?grad_output=-1&hide=title")
+    shows(page, "/ops/Twice?grad_output=-1")
+    file.write_text(BROKEN)
+    file.write_text(THRICE)
+    expect(page.locator(".source")).to_contain_text("return 3 * x")
+    shows(page, "/ops/Twice?grad_output=-1")
+    assert here(page) == "/embed/Twice?grad_output=-1&hide=title"
+
+
+def test_a_function_that_is_gone_is_told_of_once_and_its_controls_rest(page: Page, file: Path) -> None:
+    page.goto("/ops/Twice")
+    shows(page, "/ops/Twice")
+    follows(page)
+    file.write_text(MINE.replace("class Twice", "class Double"))
+    aside, controls = page.locator("#following"), page.locator("#controls")
+    expect(aside.locator(".remark p")).to_have_text("Twice is no longer in my_ops.py; its last curves stay. There are:")
+    expect(controls).to_have_attribute("inert", "")
+    assert violations(page) == []
+    file.write_text("import torch\n")
+    expect(aside.locator(".why")).to_contain_text("defines no torch.autograd.Function")
+    expect(aside.locator(".remark p")).to_be_empty()
+    expect(page.locator("#trouble")).to_be_hidden()
+    file.write_text(THRICE)
+    expect(aside.locator(".mishap")).to_be_empty()
+    expect(page.locator("html:not([data-gone])")).to_be_attached()
+    expect(page.locator(".source")).to_contain_text("return 3 * x")

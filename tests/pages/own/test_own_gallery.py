@@ -1,0 +1,144 @@
+"""``/own`` and the gallery of a server that shows a visitor's own Functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support import http as patient
+from support.axe import violations
+from support.browser import alone, shows
+from support.own_server import FUNCTIONS, MY_OPS, Own, showing
+from support.servers import serving_in_thread
+
+BROKEN = MY_OPS.replace("x**3", "x**")
+HELD = "import os, time\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"
+# The names of the cards that are left in the moment in which that is typed.
+FOUND = """(box, words) => { box.value = words; box.dispatchEvent(new Event("input", {bubbles: true}));
+return [...document.querySelectorAll(".card:not([hidden]) h3")].map(({textContent}) => textContent.trim()) }"""
+MANY = "import torch\nfrom torch.autograd import Function\n" + "".join(
+    f'''
+
+class F{i}(Function):
+    """One of many."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return {i}.0 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return {i}.0 * grad_output
+'''
+    for i in range(500)
+)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    with showing(tmp_path_factory.mktemp("mine")) as server:
+        yield server
+
+
+def test_it_leads_to_the_first_function_of_the_file(own: Own, browser: Browser) -> None:
+    led = own.get("/own")
+    assert (led.status_code, led.headers["location"], led.headers["cache-control"]) == (303, "/ops/Clamp", "no-store")
+    with alone(browser, own.url) as page:
+        page.goto("/own")
+        shows(page, "/ops/Clamp")
+        page.get_by_role("link", name="Gallery").click()
+        page.get_by_role("link", name="Yours").click()
+        shows(page, "/ops/Clamp")
+
+
+def test_a_server_of_the_gallery_alone_says_so(server: str) -> None:
+    refused = patient.get(f"{server}/own")
+    assert refused.status_code == 404
+    assert "gradloupe my_ops.py" in refused.json()["detail"]
+    assert "Yours" not in patient.get(f"{server}/").text
+
+
+def test_while_the_file_is_imported_a_page_waits_and_goes_on_by_itself(tmp_path: Path, browser: Browser) -> None:
+    (tmp_path / "my_ops.py").write_text(HELD + MY_OPS)
+    with serving_in_thread("my_ops.py", cwd=tmp_path) as server, alone(browser, server.url) as page:
+        page.goto("/own")
+        expect(page.get_by_role("heading", name="Your Functions")).to_be_visible()
+        expect(page.locator(".lede")).to_contain_text("my_ops.py is being imported, once torch is loaded")
+        expect(page.locator(".lede")).to_contain_text("at most, see --loading")
+        (tmp_path / "go").touch()
+        shows(page, "/ops/Clamp")
+
+
+def test_a_file_that_was_never_loaded_is_explained_and_the_page_goes_on_when_it_is(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with showing(tmp_path, text=BROKEN) as server, alone(browser, server.url) as page:
+        page.goto("/own")
+        expect(page.locator("#main")).to_contain_text("SyntaxError")
+        expect(page.locator("#main")).to_contain_text("return x**")
+        assert violations(page) == []
+        page.goto("/")
+        amiss = page.locator(".amiss")
+        expect(amiss).to_contain_text("my_ops.py")
+        assert not page.locator("#card-Clamp").count()
+        amiss.get_by_role("link", name="Show where").click()
+        expect(page.locator("#main")).to_contain_text("return x**")
+        (tmp_path / "my_ops.py").write_text(MY_OPS)
+        shows(page, "/ops/Clamp")
+
+
+def test_the_gallery_shows_them_first_in_the_order_of_the_file(own: Own, browser: Browser) -> None:
+    with alone(browser, own.url) as page:
+        page.goto("/")
+        expect(page.locator(".group h2").first).to_have_text("my_ops.py")
+        group = page.locator(".group").first
+        assert group.locator("h3").all_inner_texts() == list(FUNCTIONS)
+        for name, word in zip(FUNCTIONS, ("matches", "differs", "matches", "not called yet"), strict=True):
+            expect(page.locator(f"#card-{name} .word")).to_have_text(word, timeout=60_000)
+        for name in FUNCTIONS[:2]:
+            drawn = page.locator(f"#card-{name} .spark .forward").get_attribute("d") or ""
+            assert re.match(r"M[\d.]+ [\d.]+L", drawn)
+        expect(page.locator("#card-Configured .why")).to_contain_text("config")
+        assert violations(page) == []
+        page.get_by_role("searchbox").fill("not called yet")
+        expect(page.locator(".card:visible h3")).to_have_text(["Configured"])
+
+
+def test_five_hundred_functions_are_shown_at_once_and_measured_meanwhile(tmp_path: Path, browser: Browser) -> None:
+    with showing(tmp_path, text=MANY) as server, alone(browser, server.url) as page:
+        server.get("/")  # the gallery behind them is drawn
+        page.goto("/", wait_until="domcontentloaded")
+        expect(page.locator("[id^=card-F]")).to_have_count(500)
+        expect(page.locator("#card-F499 .word")).to_have_text("measuring")  # it was not waited for
+        expect(page.locator("#card-F0 .word")).to_have_text("matches", timeout=60_000)
+        assert page.get_by_role("searchbox").evaluate(FOUND, "F499") == ["F499"]  # at once
+        expect(page.locator(".card:visible h3")).to_have_text(["F499"])
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_nothing_is_wider_than_the_window(tmp_path: Path, browser: Browser, width: int) -> None:
+    long = MY_OPS.replace("Clamp", "AClampWithANameThatIsLongerThanTheScreenOfAnyTelephoneIsWide")
+    with showing(tmp_path, text=long) as server, alone(browser, server.url) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        for address in ("/", "/own", "/ops/Configured"):
+            page.goto(address)
+            assert wide(page) <= width, address
+
+
+def test_two_parameters_of_one_name_say_on_a_phone_whose_they_are(own: Own, browser: Browser) -> None:
+    with alone(browser, own.url) as page:
+        page.set_viewport_size({"width": 360, "height": 740})
+        page.goto("/compare?left=heaviside_sigmoid&right=heaviside_atan")
+        for side, title in (("left", "sigmoid"), ("right", "arc tangent")):
+            hint = page.locator(f"[data-control='{side}.alpha'] .hint").first
+            expect(hint).to_be_visible()
+            expect(hint).to_contain_text(title)
+        assert wide(page) <= 360
+
+
+def wide(page: Page) -> int:
+    """How far the page reaches, in pixels."""
+    return int(page.evaluate("() => document.documentElement.scrollWidth"))

@@ -1,0 +1,341 @@
+"""The page of a visitor's own Function: how it is called, corrected there, written down, and taken along as a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Page, expect
+from support.axe import violations
+from support.browser import alone, enter, opened, shows
+from support.own_server import MY_OPS, Own, showing
+
+from gradloupe.server.html.example_inputs import example_inputs
+from gradloupe.server.inference.recipe.grammar import parse
+
+RECIPE = "x: float64[5]; low = -0.5; high = 2.0"
+SAID = "x:%20float64[5];%20low%20%3D%20-0.5;%20high%20%3D%202.0"
+ROUTED = """import torch
+
+
+class Router:
+    def sent(self, x):
+        return 3 * x
+
+    def returned(self, grad):
+        return 3 * grad
+
+
+class Routed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, router):
+        ctx.router = router
+        return router.sent(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.router.returned(grad_output), None
+"""
+TAKES = "() => navigator.clipboard.readText()"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    with showing(tmp_path_factory.mktemp("mine")) as server:
+        yield server
+
+
+@pytest.fixture
+def mine(own: Own, browser: Browser) -> Iterator[Page]:
+    """A page that may use the clipboard."""
+    with alone(browser, own.url, permissions=["clipboard-read", "clipboard-write"]) as page:
+        yield page
+
+
+def called(page: Page, recipe: str) -> None:
+    """Correct the recipe, by keys alone."""
+    page.wait_for_load_state()
+    page.get_by_text("Edit", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Recipe")).to_be_focused()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type(recipe)
+    page.keyboard.press("Enter")
+
+
+def test_the_page_says_what_is_known_and_leaves_out_what_is_not(mine: Page) -> None:
+    opened(mine, "/ops/Clamp")
+    expect(mine.locator(".eyebrow")).to_have_text("my_ops.py · nothing declared, read as exact")
+    expect(mine.locator(".lede")).to_have_text("A clamp with a mask.")
+    expect(mine.locator(".called code")).to_contain_text("x: float64[")
+    assert mine.get_by_role("heading", name="Formulas").count() == 0
+    assert violations(mine) == []
+
+
+def test_the_source_bears_the_line_numbers_of_its_file(mine: Page) -> None:
+    opened(mine, "/ops/Cube")
+    line = mine.locator(".source .line", has_text="class Cube")
+    number = MY_OPS.splitlines().index("class Cube(Function):") + 1
+    assert line.get_attribute("data-line") == str(number)
+    assert line.evaluate("e => getComputedStyle(e, '::before').content") == f'"{number}"'
+    expect(mine.locator(".where")).to_have_text(f"my_ops.py, from line {number}")
+
+
+def test_a_line_that_raises_is_marked_and_findings_name_it_by_its_number(mine: Page) -> None:
+    number = MY_OPS.splitlines().index('            raise ArithmeticError("it went off")') + 1
+    mine.goto("/ops/Fused?grad_output=1e15")
+    expect(mine.locator(".source .failed")).to_have_attribute("data-line", str(number))
+    mine.goto("/ops/Cube?view=contract")
+    first = MY_OPS.splitlines().index("class Cube(Function):") + 1
+    pointing = mine.locator("#companion a[href^='#L']").first
+    line = int((pointing.text_content() or "").removeprefix("line "))
+    assert first < line < first + 12
+    pointing.click()
+    expect(mine.locator(".source .pointed")).to_have_attribute("data-line", str(line))
+
+
+def test_a_recipe_is_corrected_on_the_page_and_stays_in_the_address(mine: Page) -> None:
+    opened(mine, "/ops/Clamp?grad_output=-1")
+    guessed = mine.locator(".called code").inner_text()
+    called(mine, RECIPE)
+    shows(mine, f"/ops/Clamp?grad_output=-1&recipe={SAID}")
+    expect(mine.locator(".called code")).to_have_text(RECIPE)
+    expect(mine.locator("#field-low")).to_have_value("−0.5")
+    enter(mine.locator("#field-high"), "3")
+    shows(mine, f"/ops/Clamp?high=3&grad_output=-1&recipe={SAID}")
+    expect(mine).to_have_url(re.compile("recipe="))
+    expect(mine.locator("#svg")).to_have_attribute("href", re.compile("recipe="))
+    expect(mine.locator("#compare")).to_have_attribute("href", re.compile("^(?!.*recipe)"))
+    mine.reload()
+    shows(mine, f"/ops/Clamp?high=3&grad_output=-1&recipe={SAID}")
+    mine.get_by_role("link", name="Back to what was guessed").click()
+    shows(mine, "/ops/Clamp")
+    expect(mine.locator(".called code")).to_have_text(guessed)
+    expect(mine.get_by_role("link", name="Back to what was guessed")).to_have_count(0)
+
+
+def test_what_still_holds_under_another_recipe_is_kept_and_the_rest_is_dropped(mine: Page) -> None:
+    opened(mine, "/ops/Clamp?low=-1.5&wrt=high&start=0&stop=2&grad_output=-1")
+    called(mine, RECIPE)
+    shows(mine, f"/ops/Clamp?wrt=high&start=0&stop=2&grad_output=-1&recipe={SAID}")
+    called(mine, "x: float64[2]")
+    shows(mine, "/ops/Clamp?grad_output=-1&recipe=x:%20float64[2]")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "named"),
+    [
+        ("x: float65[7]", "float65"),
+        ("x: float64[7]; loww = 2", "loww"),
+        ("x: float64[7]; low = open('f')", "open"),
+        ("low = 1", "no floating tensor"),
+        ("<img src=x onerror=alert(1)>", "<img"),
+    ],
+)
+def test_a_recipe_that_cannot_be_is_refused_beside_the_field_and_nothing_is_lost(
+    mine: Page, recipe: str, named: str
+) -> None:
+    opened(mine, "/ops/Clamp?grad_output=-1")
+    before = mine.url
+    called(mine, recipe)
+    trouble = mine.locator("#call-trouble")
+    expect(trouble).to_contain_text(named)
+    field = mine.get_by_label("Recipe")
+    expect(field).to_have_value(recipe)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(mine).to_have_url(before)
+    expect(mine.locator("html")).to_have_attribute("data-address", "/ops/Clamp?grad_output=-1")
+    assert violations(mine) == []
+    field.press("End")
+    field.type(" ")
+    expect(trouble).to_be_empty()
+    field.press("Escape")
+    expect(field).to_be_hidden()
+    expect(mine.locator(".edit summary")).to_be_focused()
+
+
+def test_what_is_typed_outlives_a_save(tmp_path: Path, browser: Browser) -> None:
+    file = tmp_path / "my_ops.py"
+    with showing(tmp_path) as server, alone(browser, server.url) as page:
+        opened(page, "/ops/Clamp")
+        page.get_by_text("Edit", exact=True).click()
+        page.get_by_label("Recipe").fill("x: float64[")
+        for old, new, told in (
+            ("return x.clamp(low, high)", "return 2 * x.clamp(low, high)", ".source"),
+            ("x, low=-1.0, high=1.0", "x, low=-1.5, high=1.0", ".called"),  # another call: the page is loaded anew
+        ):
+            file.write_text(file.read_text().replace(old, new))
+            expect(page.locator(told)).to_contain_text("2 * x" if told == ".source" else "-1.5", timeout=60_000)
+            expect(page.get_by_label("Recipe")).to_be_visible()
+            expect(page.get_by_label("Recipe")).to_have_value("x: float64[")
+
+
+def test_without_javascript_it_is_a_form(own: Own, browser: Browser) -> None:
+    with alone(browser, own.url, java_script_enabled=False) as page:
+        page.goto("/ops/Clamp?grad_output=-1")
+        page.get_by_text("Edit", exact=True).click()
+        page.get_by_label("Recipe").fill(RECIPE)
+        page.get_by_role("button", name="Call it so").click()
+        expect(page.locator(".called code")).to_have_text(RECIPE)
+        expect(page.locator("#field-grad_output")).to_have_value("−1")
+        page.locator("#field-high").fill("3")
+        page.get_by_role("button", name="Draw").click()
+        expect(page).to_have_url(re.compile("high=3"))
+        expect(page.locator(".called code")).to_have_text(RECIPE)
+        expect(page.locator("#field-high")).to_have_value("3")
+        page.goto("/ops/Clamp?recipe=x:%20float65[7]")
+        expect(page.locator(".lede")).to_contain_text("float65")
+
+
+def test_what_was_assumed_can_be_read(mine: Page) -> None:
+    opened(mine, "/ops/Clamp")
+    mine.get_by_text("What was assumed").click()
+    said = dict(zip(*(mine.locator(f".recipe dl {tag}").all_inner_texts() for tag in ("dt", "dd")), strict=True))
+    assert "x" in said
+    assert all(said.values())
+
+
+def test_the_declaration_can_be_taken_along(mine: Page) -> None:
+    opened(mine, "/ops/Clamp")
+    mine.get_by_text("Write it down").click()
+    block = mine.get_by_label("The declaration")
+    assert "Op(" in block.input_value()
+    mine.locator("[data-copy=block]").click()
+    expect(mine.locator("output[for=block]")).to_have_text("Copied")
+    assert mine.evaluate(TAKES) == block.input_value()
+
+
+@pytest.mark.parametrize(("address", "key"), [("/ops/Clamp", "Enter"), ("/ops/clamp_with_grad", " ")])
+def test_every_function_can_be_taken_along_as_a_test(mine: Page, address: str, key: str) -> None:
+    opened(mine, address)
+    button = mine.get_by_role("button", name="Copy as pytest")
+    button.focus()
+    before = mine.locator("main").bounding_box(), button.bounding_box()
+    mine.keyboard.press(key)
+    test = mine.get_by_label("The test")
+    expect(test).to_be_focused()
+    expect(mine.locator("output[for=pytest-text]")).to_have_text("Copied")
+    assert mine.evaluate(TAKES) == test.input_value()
+    compile(test.input_value(), "test_it.py", "exec")
+    assert "gradcheck" in test.input_value()
+    assert (mine.locator("main").bounding_box(), button.bounding_box()) == before
+    assert violations(mine) == []
+    mine.keyboard.press("Escape")
+    expect(test).to_be_hidden()
+    expect(button).to_be_focused()
+
+
+def test_where_the_clipboard_is_closed_the_text_is_selected(own: Own, browser: Browser) -> None:
+    closed = (
+        "navigator.clipboard.writeText = () => Promise.reject(new Error('closed')); document.execCommand = () => false"
+    )
+    with alone(browser, own.url) as page:
+        opened(page, "/ops/Clamp")
+        page.evaluate(closed)
+        page.get_by_role("button", name="Copy as pytest").click()
+        expect(page.locator("output[for=pytest-text]")).to_contain_text("press Ctrl+C")
+        expect(page.get_by_role("link", name="Download")).to_be_visible()
+        test = page.get_by_label("The test")
+        assert page.evaluate("() => String(getSelection())") == test.input_value()
+
+
+def test_without_javascript_the_test_is_a_file(own: Own, browser: Browser) -> None:
+    with alone(browser, own.url, java_script_enabled=False) as page:
+        page.goto(f"/ops/Clamp?recipe={SAID}")
+        with page.expect_download() as loaded:
+            page.get_by_role("link", name="Copy as pytest").click()
+        assert RECIPE in loaded.value.path().read_text()
+
+
+def test_a_function_that_cannot_be_called_yet_says_why_and_how(own: Own, mine: Page) -> None:
+    refused = own.get("/ops/Configured.json")
+    assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
+    assert "config" in refused.json()["detail"]
+    response = mine.goto("/ops/Configured")
+    assert response is not None
+    assert response.status == 200
+    expect(mine.locator(".unsolved")).to_contain_text("config")
+    expect(mine.locator(".culprit dt")).to_have_text("config")
+    assert 1 <= mine.locator(".tried > div").count() <= 5
+    assert mine.get_by_label("The line of the docstring").input_value().startswith("Gradloupe: x: float64[")
+    assert mine.get_by_label("The arguments").input_value().startswith("example_inputs = {")
+    expect(mine.locator(".prose")).to_contain_text("what you would pass in the place of ...")
+    assert violations(mine) == []
+    field = mine.get_by_label("Recipe")
+    field.fill("x: float64[7]; config = 'turn by 2'")
+    field.press("Enter")
+    expect(mine.locator("#call-trouble")).to_contain_text("a verb and a number")
+    field.fill("x: float64[7]; config = 'scale by 2'")
+    field.press("Enter")
+    mine.locator("html[data-ready]").wait_for()
+    expect(mine.locator("#verdict .word")).to_have_text("matches")
+    expect(mine.locator(".called code")).to_have_text("x: float64[7]; config = 'scale by 2'")
+
+
+def test_a_class_without_a_backward_is_not_asked_how_it_is_called(tmp_path: Path, browser: Browser) -> None:
+    unfinished = ROUTED.partition("    @staticmethod\n    def backward")[0]
+    with showing(tmp_path, text=unfinished) as server, alone(browser, server.url) as page:
+        page.goto("/ops/Routed")
+        expect(page.locator(".unsolved")).to_contain_text("Routed has no backward")
+        assert page.get_by_label("Recipe").count() == 0
+        assert page.get_by_label("The line of the docstring").count() == 0
+        assert violations(page) == []
+
+
+def test_where_an_object_is_wanted_no_recipe_is_asked_for_and_the_file_says_it(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with showing(tmp_path, text=ROUTED) as server, alone(browser, server.url) as page:
+        page.goto("/ops/Routed")
+        expect(page.locator(".unsolved")).to_contain_text("'router' has to be an object")
+        assert page.get_by_label("Recipe").count() == 0
+        assert page.get_by_label("The line of the docstring").count() == 0
+        expect(page.locator(".given")).to_contain_text("with what you would pass in the place of ...")
+        assert violations(page) == []
+        given = page.get_by_label("The arguments").input_value()
+        (tmp_path / "my_ops.py").write_text(f"{ROUTED}\n\n{given.replace('...', 'Router()')}\n")
+        page.locator("html[data-ready]").wait_for()
+        expect(page.locator("#verdict .word")).to_have_text("matches")
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "x: float64[7]; p: int32[7] shuffled; q: int64[2,3] shuffled; a: float64[2,3] rising",
+        "x: float64[7]; eps: float64[] tiny; low: float64[3] negative",
+        "x: float64[7]; k = 2; mode = 'a;b'; flag = True; nothing = None",
+        "weight: float32[5,7]; s: float64[]; index: int64[7] < 3; mask: bool[2,2]; scalar: bool[]",
+        "b: float64[7] positive; a: float64[4,4] spd; held: float64[3] nograd; f = torch.tanh",
+    ],
+)
+def test_example_inputs_are_the_arguments_of_the_recipe(recipe: str) -> None:
+    arguments = parse(recipe, None).build()
+    scope = {"torch": torch}
+    exec(example_inputs("Mine", recipe), scope)  # noqa: S102
+    given = scope["example_inputs"]["Mine"]  # type: ignore[index]
+    for ours, theirs in zip(given, arguments, strict=True):
+        if isinstance(theirs, torch.Tensor):
+            assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+        else:
+            assert ours == theirs
+
+
+def test_example_inputs_leave_open_what_a_recipe_does_not_say() -> None:
+    assert example_inputs("Mine", "") == 'example_inputs = {"Mine": (torch.randn(7, dtype=torch.float64),)}'
+    for recipe in ("x: float64[7]; config", "x: float64[7]; config = 2", "x: float64[7]; config: float64[7]"):
+        assert example_inputs("Mine", recipe, "config").endswith("dtype=torch.float64), ...)}")
+    long = example_inputs("Mine", "; ".join(f"x{i}: float64[7]" for i in range(9)))
+    assert max(map(len, long.splitlines())) < 60
+    compile(long, "my_ops.py", "exec")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_in_what_can_be_opened(mine: Page, scheme: str) -> None:
+    mine.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    opened(mine, f"/ops/Clamp?recipe={SAID}")
+    for summary in mine.locator(".recipe summary").all():
+        summary.click()
+        assert violations(mine) == []

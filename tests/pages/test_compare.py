@@ -1,0 +1,380 @@
+"""Two ops side by side: the same axes, one cursor, one form, and an address that says all of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from support import http as patient
+from support.axe import violations
+from support.browser import Curve, alone, close, enter, here, resized, settles, value_at, warmed
+
+CLAMPS = "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works"
+TWICE = "/compare?left=clamp_with_grad&right=clamp_with_grad"
+SIDES = ("left", "right")
+AXES = """side => { const {xaxis, yaxis, yaxis2} = document.querySelector(`#${side}-plot`)._fullLayout;
+return [xaxis, yaxis, yaxis2].map(({range}) => range) }"""
+PANELS = """side => ['xy', 'xy2'].map(name => {
+const panel = document.querySelector(`#${side}-plot .nsewdrag[data-subplot=${name}]`);
+const {x, y, width, height} = panel.getBoundingClientRect();
+return {x, y, width, height} })"""
+ALIGNED = f"""() => {{
+const wide = document.querySelector('#left-plot').clientWidth;
+const drawn = document.querySelector('#left-plot')._fullLayout.width;
+const [left, right] = ['left', 'right'].map({PANELS});
+const alike = (name) => left.every((panel, i) => Math.abs(panel[name] - right[i][name]) < 0.01);
+return wide === drawn && ['y', 'width', 'height'].every(alike) }}"""
+CURVES = "side => document.querySelector(`#${side}-plot`).data.map(({name, x, y}) => [name, [[...x], [...y]]])"
+
+
+def shows(page: Page, address: str) -> None:
+    """Waits until both figures of `address`, a shortest one, are drawn."""
+    expect(page.locator("html")).to_have_attribute("data-address", address)
+
+
+def opened(page: Page, address: str = CLAMPS) -> Page:
+    page.goto(address)
+    shows(page, address)
+    return page
+
+
+def curves(page: Page, side: str) -> dict[str, Curve]:
+    return dict(page.evaluate(CURVES, side))
+
+
+def returned(page: Page, x: float) -> list[float | None]:
+    """What backward returns at x, on the left and on the right."""
+    return [value_at(curves(page, side)["analytical"], x) for side in SIDES]
+
+
+def axes(page: Page) -> list[list[list[float]]]:
+    """Those of both figures, once they are the same."""
+    settles(lambda: page.evaluate(AXES, "left") == page.evaluate(AXES, "right"), True)
+    return [page.evaluate(AXES, side) for side in SIDES]
+
+
+def cursor(page: Page, side: str) -> Locator:
+    return page.locator(f"#{side}-cursor")
+
+
+def zoom(page: Page, side: str, start: float, stop: float) -> None:
+    box = page.evaluate(PANELS, side)[0]
+    page.mouse.move(box["x"] + box["width"] * start, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * stop, box["y"] + 30, steps=5)
+    page.mouse.up()
+
+
+def cells(page: Page, side: str) -> dict[str, str]:
+    """What is read under a figure."""
+    found = page.locator(f"#{side}-reading dl > div")
+    return {str(each.get_attribute("data-name")): each.locator("dd").inner_text() for each in found.all()}
+
+
+def test_both_figures_have_the_same_axes_and_lie_in_the_same_rows(page: Page) -> None:
+    opened(page)
+    for width, height in ((1440, 900), (1000, 800)):
+        resized(page, width, height)
+        page.wait_for_function(ALIGNED)
+        axes(page)
+        left, right = (page.evaluate(PANELS, side) for side in SIDES)
+        assert all(other["x"] > one["x"] + one["width"] for one, other in zip(left, right, strict=True))
+
+
+def test_flip_sign_moves_both_and_the_sentence_says_what_differs(page: Page) -> None:
+    opened(page)
+    told = page.locator("#told")
+    expect(told).to_contain_text(
+        "forward is the same in both from −3 to 3. For grad_output 1 backward differs for input > 1:"
+    )
+    assert [returned(page, x) for x in (-2.0, 0.0, 2.0)] == [[0, 0], [1, 1], [1, 0]]
+    page.get_by_role("button", name="Flip sign").click()
+    shows(page, f"{CLAMPS}&grad_output=-1")
+    expect(told).to_contain_text("For grad_output −1 backward differs for input < −1:")
+    expect(page.locator("#left-verdict .word")).to_have_text("matches its surrogate")
+    expect(page.locator("#right-verdict .word")).to_have_text("matches")
+    assert [returned(page, x) for x in (-2.0, 0.0, 2.0)] == [[-1, 0], [-1, -1], [0, 0]]
+    axes(page)
+
+
+def test_a_slider_moves_both_and_the_axes_do_not_shrink_while_it_is_held(page: Page) -> None:
+    pair = "/compare?left=clipped_relu&right=clipped_relu"
+    opened(page, pair)
+    before = axes(page)[0][1]
+    slider = page.locator("[data-slider=clip]").bounding_box()
+    assert slider is not None
+    page.mouse.move(slider["x"] + slider["width"] / 2, slider["y"] + slider["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(slider["x"] + slider["width"] / 4, slider["y"] + slider["height"] / 2, steps=4)
+    clip = page.locator("#field-clip").input_value()
+    expect(page.locator("html[data-held='1']")).to_have_attribute("data-address", f"{pair}&clip={clip}")
+    assert axes(page)[0][1] == before
+    page.mouse.up()
+    expect(page.locator("html")).to_have_attribute("data-held", "")
+    settles(lambda: axes(page)[0][1][1] < before[1], True)
+    settles(lambda: {value_at(curves(page, side)["forward"], 3.0) for side in SIDES}, {float(clip)})
+
+
+def test_what_stands_under_alone_holds_for_that_side_only(page: Page) -> None:
+    opened(page)
+    page.get_by_text("Range, precision, one side alone").click()
+    enter(page.locator("[id='field-right.min']"), "-2")
+    shows(page, f"{CLAMPS}&right.min=-2")
+    assert [value_at(curves(page, side)["forward"], -3.0) for side in SIDES] == [-1, -2]
+    expect(page.locator("#right-own")).to_have_text("min = −2")
+    expect(page.locator("#left-own")).to_be_empty()
+    axes(page)
+    enter(page.locator("[id='field-right.min']"), "")
+    shows(page, CLAMPS)
+    expect(page.locator("#right-own")).to_be_empty()
+
+
+def test_a_field_for_what_is_swept_is_not_there(page: Page) -> None:
+    opened(page, f"{CLAMPS}&left.wrt=min")
+    page.get_by_text("Range, precision, one side alone").click()
+    field = {name: page.locator(f"[id='field-{name}']") for name in ("min", "left.min", "right.min", "left.input")}
+    assert {name: each.is_visible() for name, each in field.items()} == {
+        **{"min": True, "left.min": False, "right.min": True, "left.input": True}
+    }
+    page.locator("[id='field-right.wrt']").select_option("min")
+    shows(page, f"{CLAMPS}&wrt=min")
+    expect(field["min"]).to_be_hidden()
+
+
+def test_a_parameter_that_only_one_has_moves_only_that(page: Page) -> None:
+    pair = "/compare?left=clipped_relu&right=sinh"
+    opened(page, pair)
+    expect(page.locator("[data-control=clip] .hint")).to_have_text("Clipped ReLU only")
+    before = curves(page, "right")["forward"]
+    enter(page.locator("#field-clip"), "1")
+    shows(page, f"{pair}&clip=1")
+    assert value_at(curves(page, "left")["forward"], 3.0) == 1
+    assert curves(page, "right")["forward"] == before
+
+
+def test_the_cursor_of_one_figure_is_that_of_both(page: Page) -> None:
+    opened(page)
+    box = page.evaluate(PANELS, "left")[1]
+    page.mouse.move(box["x"] + box["width"] * 5 / 6, box["y"] + 20)
+    expect(page.locator("#right-canvas")).to_have_class(re.compile("traced"))
+    settles(lambda: cells(page, "left").get("x") == cells(page, "right").get("x"), True)
+    left, right = (cells(page, side) for side in SIDES)
+    assert abs(float(left["x"]) - 2) < 0.02
+    assert (left["analytical"], right["analytical"]) == ("1", "0")
+    page.mouse.move(5, 5)
+    expect(page.locator(".traced")).to_have_count(0)
+
+
+def test_with_the_keyboard_both_are_read_and_the_reading_stays_when_the_sign_flips(page: Page) -> None:
+    opened(page)
+    cursor(page, "right").press("End")
+    for side in SIDES:
+        expect(page.locator(f"#{side}-canvas")).to_have_class(re.compile("traced"))
+        assert float(cells(page, side)["x"]) == 3
+    spoken = cursor(page, "right").get_attribute("aria-valuetext") or ""
+    assert re.search(r"analytical 0,.*\. Clamp with grad: .*analytical 1,", spoken)
+    box = page.evaluate(PANELS, "left")[0]
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    settles(lambda: {cells(page, side).get("x") for side in SIDES}, {"0.000"})
+    page.mouse.move(5, 5)
+    settles(lambda: {cells(page, side).get("x") for side in SIDES}, {"3.000"})  # where the keyboard is
+    page.evaluate("() => document.querySelector('[data-flip]').click()")
+    shows(page, f"{CLAMPS}&grad_output=-1")
+    settles(lambda: [cells(page, side).get("analytical") for side in SIDES], ["0", "0"])
+
+
+def test_a_zoom_in_one_zooms_both_and_a_double_click_goes_back(page: Page) -> None:
+    opened(page)
+    zoom(page, "right", 0.5, 1)
+    expect(page.locator("html")).to_have_attribute("data-address", re.compile(r"&start=-?0(\.00\d)?(&stop=2\.99\d)?$"))
+    settles(lambda: axes(page)[0][0] == pytest.approx([0, 3], abs=0.02), True)
+    box = page.evaluate(PANELS, "left")[0]
+    page.mouse.dblclick(box["x"] + 40, box["y"] + 40)
+    shows(page, CLAMPS)
+    settles(lambda: axes(page)[0][0], [-3, 3])
+
+
+def test_a_link_opened_elsewhere_shows_the_same(page: Page, browser: Browser, server: str) -> None:
+    opened(page)
+    page.get_by_role("button", name="Set grad_output to −1").click()
+    enter(page.locator("#field-max"), "2")
+    page.get_by_label("overlaid").check()
+    address = f"{CLAMPS}&max=2&grad_output=-1&layout=overlaid"
+    shows(page, address)
+    expect(page).to_have_url(server + address)
+    mine = [curves(page, side) for side in SIDES]
+    with alone(browser, server) as other:
+        opened(other, address)
+        expect(other.locator("#field-max")).to_have_value("2")
+        expect(other.get_by_label("overlaid")).to_be_checked()
+        for one, yours in zip(mine, [curves(other, side) for side in SIDES], strict=True):
+            assert one.keys() == yours.keys()
+            assert all(close(a, b) for name in one for a, b in zip(one[name], yours[name], strict=True))
+
+
+def test_back_and_reload_show_what_was_there(page: Page) -> None:
+    opened(page)
+    page.get_by_role("button", name="Flip sign").click()
+    shows(page, f"{CLAMPS}&grad_output=-1")
+    page.reload()
+    shows(page, f"{CLAMPS}&grad_output=-1")
+    page.get_by_role("link", name="Swap sides").click()
+    shows(page, "/compare?left=clamp_with_grad_that_works&right=clamp_with_grad&grad_output=-1")
+    assert returned(page, -2.0) == [0, -1]
+    page.go_back()
+    shows(page, f"{CLAMPS}&grad_output=-1")
+    assert returned(page, -2.0) == [-1, 0]
+
+
+def test_what_cannot_be_is_said_beside_the_field_and_the_picture_stays(page: Page) -> None:
+    opened(page)
+    page.get_by_text("Range, precision, one side alone").click()
+    enter(page.locator("[id='field-right.min']"), "9")
+    expect(page.locator("#trouble")).to_contain_text("right.min=9 is out of bounds")
+    expect(page.locator("[id='field-right.min']")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#field-min")).not_to_have_attribute("aria-invalid", "true")
+    assert here(page) == CLAMPS
+    assert returned(page, 2.0) == [1, 0]
+
+
+def test_a_function_that_fails_leaves_the_other_as_it_is(page: Page) -> None:
+    opened(page, "/compare?left=one_gradient_too_few&right=exp")
+    expect(page.locator("#left-verdict")).to_contain_text("incorrect number of gradients")
+    expect(page.locator("#right-verdict .word")).to_have_text("matches")
+    assert curves(page, "right").keys() - curves(page, "left").keys() == {"analytical"}
+    axes(page)
+
+
+def test_the_second_derivative_tells_apart_what_the_first_does_not(page: Page) -> None:
+    pair = "/compare?left=sinh&right=sinh_on_ctx"
+    opened(page, pair)
+    expect(page.locator("#told")).to_contain_text("backward returns the same in both")
+    page.get_by_text("Range, precision, one side alone").click()
+    page.get_by_label("second").check()
+    shows(page, f"{pair}&order=2")
+    expect(page.locator("#told")).to_contain_text("double backward differs for x < 0 and for x > 0")
+    axes(page)
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        (f"{CLAMPS}&mni=1", "did you mean min?"),
+        ("/compare?left=nope&right=exp", "names no op"),
+        (f"{CLAMPS}&right.min=abc", "right.min=abc is not a number"),
+        ("/compare?min=1", "none is named"),
+        ("/compare?left=relu&right=relu&order=3", "order=3 is not one of its words; allowed: 1, 2."),
+    ],
+)
+def test_nonsense_is_refused_in_a_sentence(server: str, address: str, sentence: str) -> None:
+    refused = patient.get(server + address)
+    assert refused.status_code == 422
+    assert refused.headers["content-type"].startswith("text/html")
+    assert sentence in refused.text
+    assert '<a href="/compare">Choose two Functions to compare</a>, or <a href="/">look through the' in refused.text
+    if "left" in address:
+        problem = patient.get(server + address.replace("/compare", "/compare.json"))
+        assert (problem.status_code, problem.headers["content-type"]) == (422, "application/problem+json")
+        assert sentence in problem.json()["detail"]
+
+
+def test_the_head_says_what_the_page_is(server: str) -> None:
+    text = patient.get(f"{server}{CLAMPS}&right.min=-1&utm_source=x").text
+    assert re.search(r"<title>Clamp with grad beside Clamp with grad that works", text)
+    address = re.escape(CLAMPS).replace("&", "&amp;")
+    assert re.search(f'<link rel="canonical" href="[^"]*{address}">'.replace("\\&amp;", "&amp;"), text)
+    assert re.search('<meta property="og:title" content="Clamp with grad beside Clamp with grad that works">', text)
+
+
+def test_without_javascript_both_pictures_the_words_and_the_form_are_there(browser: Browser, server: str) -> None:
+    with alone(browser, server, java_script_enabled=False) as page:
+        warmed(server, f"{CLAMPS}&grad_output=-1")
+        page.goto(f"{CLAMPS}&grad_output=-1")
+        expect(page.locator("#told")).to_contain_text("backward differs for input < −1")
+        for side in SIDES:
+            expect(page.locator(f"#{side}-still .line.analytical")).to_have_count(1)
+        for width in (1000, 1280, 1300):
+            page.set_viewport_size({"width": width, "height": 800})
+            expect(page.locator("html")).to_have_js_property("clientWidth", width)
+            panels = [page.locator(f"#{side}-still > .panel.lower").bounding_box() for side in SIDES]
+            assert panels[0]
+            assert panels[1]
+            assert panels[0]["y"] == panels[1]["y"]
+        labels = [page.locator(f"#{side}-still .labels:not(.below) text").all_inner_texts() for side in SIDES]
+        assert labels[0] == labels[1]
+        page.locator("#field-max").fill("2")
+        page.get_by_role("button", name="Draw").click()
+        expect(page).to_have_url(re.compile("max=2"))
+        expect(page.locator("#told")).to_contain_text("backward differs for input < −1")
+        expect(page.locator("#field-max")).to_have_value("2")
+
+
+def test_lines_that_differ_are_marked_beside_each_other(page: Page) -> None:
+    opened(page)
+    for side, line in (("left", "outside = input - input.clamp"), ("right", "inside = input.ge")):
+        expect(page.locator(f"#{side}-L1").locator("xpath=..").locator(".differing", has_text=line)).to_have_count(1)
+    tops = [
+        page.locator(".sources .line:not(.differing)", has_text="ctx.max = max").nth(i).bounding_box() for i in (0, 1)
+    ]
+    assert tops[0]
+    assert tops[1]
+    assert abs(tops[0]["y"] - tops[1]["y"]) < 1
+
+
+def test_a_long_line_goes_on_below_and_what_follows_stays_beside_what_it_stood_beside(page: Page) -> None:
+    opened(page, "/compare?left=gradient_changed_in_place&right=clamp_with_grad")
+    for width, wrapped in ((1000, ("left-L2", "right-L30")), (360, ("left-L1", "right-L30"))):
+        resized(page, width, 740)
+        lines = page.locator(".sources .line")
+        assert lines.evaluate_all("lines => lines.every((line) => line.scrollWidth <= line.clientWidth)")
+        heights = [page.evaluate("id => document.getElementById(id).clientHeight", each) for each in wrapped]
+        single = page.locator("[id^=left-L]", has_text="@staticmethod").first
+        assert min(heights) > 1.9 * single.evaluate("line => line.clientHeight")
+    resized(page, 1000, 740)
+    tops = [page.locator(f"[id^={side}-L]", has_text="@staticmethod").first.bounding_box() for side in SIDES]
+    assert tops[0]
+    assert tops[1]
+    assert tops[0]["y"] == tops[1]["y"]
+    assert page.evaluate("() => getComputedStyle(document.querySelector('#right-L30'), '::before').content") == '"30"'
+
+
+def test_the_page_of_an_op_leads_here_with_what_it_shows(page: Page) -> None:
+    page.goto("/ops/clamp_with_grad?grad_output=-1")
+    page.locator("html[data-ready]").wait_for()
+    enter(page.locator("#field-min"), "-2")
+    expect(page.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?min=-2&grad_output=-1")
+    page.locator("#compare").click()
+    expect(page.get_by_label("Left")).to_have_value("clamp_with_grad")
+    page.get_by_label("Right").select_option("clamp_with_grad_that_works")
+    page.get_by_role("button", name="Compare").click()
+    shows(page, f"{CLAMPS}&min=-2&grad_output=-1")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("address", [CLAMPS, "/compare"])
+def test_axe_finds_no_violation(page: Page, address: str, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto(address)
+    if address == CLAMPS:
+        shows(page, CLAMPS)
+        page.get_by_text("Range, precision, one side alone").click()
+        cursor(page, "left").press("End")
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize(
+    "address", [CLAMPS, "/compare", "/compare?left=functional_linear&right=image_alpha&layout=overlaid"]
+)
+def test_a_phone_needs_no_sideways_scrolling(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(address)
+    if address != "/compare":
+        shows(page, address)
+        page.get_by_text("Range, precision, one side alone").click()
+        left, right = (page.locator(f"#{side}-canvas").bounding_box() for side in SIDES)
+        assert left
+        assert right
+        assert right["y"] > left["y"] + left["height"]
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 360

@@ -1,0 +1,100 @@
+"""The contract X-ray on the page: the gravest first and in full, the rest folded, every line of the source in reach."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+from support.browser import drag, here, withheld
+
+WRITES = "/ops/gradient_changed_in_place?view=contract"
+
+
+def xray(page: Page, address: str) -> None:
+    """Open the X-ray of an op, and wait until it is there."""
+    page.goto(address)
+    expect(page.locator("html")).to_have_attribute("data-companion", address)
+
+
+def test_an_error_is_open_with_what_was_seen_what_torch_made_of_it_and_advice(page: Page) -> None:
+    xray(page, WRITES)
+    expect(page.locator("#companion-sentence")).to_contain_text("1 error")
+    error = page.locator(".finding[data-level='error']")
+    expect(error).to_have_count(1)
+    assert error.locator("dt").all_inner_texts() == ["seen", "what torch made of it", "advice"]
+    assert min(map(len, error.locator("dd").all_inner_texts())) > 15
+    expect(error.locator(".level")).to_have_text("error")
+    expect(error.locator(".refer")).to_contain_text("GRADOUT-INPLACE")
+    expect(error.locator(".refer")).to_contain_text("torch’s documentation: ")
+
+
+def test_the_line_is_brought_into_sight_and_marked(page: Page) -> None:
+    xray(page, WRITES)
+    link = page.locator(".finding[data-level='error'] a")
+    number = link.inner_text().removeprefix("line ")
+    link.press("Enter")
+    line = page.locator(f"#L{number}")
+    expect(line).to_have_class("line pointed")
+    expect(line).to_be_focused()
+    expect(line).to_be_in_viewport()
+    assert "grad_output" in line.inner_text()
+    assert here(page) == WRITES
+    page.locator(".looks label", has_text="Curves only").click()
+    expect(page.locator(".pointed")).to_have_count(0)
+
+
+def test_what_is_right_is_folded_beside_an_error_and_open_without_one(page: Page) -> None:
+    xray(page, WRITES)
+    fine = page.locator("details.fine")
+    expect(fine).not_to_have_attribute("open", "")
+    fine.locator("summary").press("Enter")
+    expect(fine).to_have_attribute("open", "")
+    assert fine.locator("dd").count() > 20
+    xray(page, "/ops/clamp_with_grad?view=contract")
+    expect(fine).to_have_attribute("open", "")
+    expect(fine.locator("dd").first).to_be_visible()
+    expect(page.locator(".finding").first).to_be_hidden()
+
+
+def test_what_somebody_has_folded_stays_folded(page: Page) -> None:
+    xray(page, "/ops/clamp_with_grad?view=contract")
+    page.locator("details.fine summary").click()
+    page.locator("details.noted summary").click()
+    drag(page, page.get_by_role("slider", name="min"), 0.4)
+    expect(page.locator("html")).to_have_attribute("data-companion", here(page))
+    expect(page.locator("details.fine")).not_to_have_attribute("open", "")
+    expect(page.locator("details.noted")).to_have_attribute("open", "")
+
+
+def test_the_badges_say_why_and_compile_is_tried_when_asked(page: Page) -> None:
+    xray(page, "/ops/exp?view=contract")
+    badges = page.locator("details.badges")
+    assert badges.locator(".badge").all_inner_texts()[:4] == ["vmap no", "jvp no", "func.grad no", "compile unknown"]
+    badges.locator("summary").click()
+    expect(badges.locator("dl")).to_contain_text("Write jvp as a staticmethod.")
+    with withheld(page, "**/exp.json?view=contract&compile=true"):
+        page.get_by_label("try torch.compile").check()
+        expect(badges.locator(".badge", has_text="compile")).to_have_text("compile compiling…")
+    expect(page.locator("html")).to_have_attribute(
+        "data-companion", "/ops/exp?view=contract&compile=true", timeout=120_000
+    )
+    expect(badges.locator(".badge", has_text="compile")).to_have_text("compile works")
+    expect(badges).to_have_attribute("open", "")
+
+
+def test_what_the_engine_changed_is_marked(page: Page) -> None:
+    xray(page, "/ops/functional_linear?view=contract")
+    rows = page.get_by_role("table", name="What backward returned").get_by_role("row").all_inner_texts()
+    assert ["changed" in row for row in rows] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_and_a_phone_is_wide_enough(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.set_viewport_size({"width": 360, "height": 800})
+    xray(page, WRITES)
+    for part in ("badges", "noted", "fine"):
+        page.locator(f"details.{part} > summary").click()
+    assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], [one["html"] for one in each["nodes"]]) for each in found] == []

@@ -1,0 +1,128 @@
+"""The figure for those who ask for more contrast, or whose system has colours of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.browser import opened
+
+LINES = "() => document.querySelector('#plot').data.map(({name, line, marker}) => [name, (line ?? marker).color])"
+FIGURE = ("forward", "analytical", "numerical", "surrogate")
+PAGE = "/ops/clamp_with_grad"
+MEDIA: list[dict[str, Any]] = [
+    {"contrast": "more", "color_scheme": "light"},
+    {"contrast": "more", "color_scheme": "dark"},
+    {"forced_colors": "active", "color_scheme": "light"},
+    {"forced_colors": "active", "color_scheme": "dark"},
+]
+
+
+@pytest.fixture(params=MEDIA, ids=lambda media: " ".join(media.values()))
+def asked(page: Page, request: pytest.FixtureRequest) -> Page:
+    """A page that is asked for contrast."""
+    page.emulate_media(**request.param)
+    return page
+
+
+def luminance(color: str) -> float:
+    """Of a colour as the browser computes it, on the scale of WCAG."""
+    parts = [float(each) for each in re.findall(r"[\d.]+", color)[:3]]
+    shares = parts if color.startswith("color(") else [part / 255 for part in parts]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def computed(page: Page, selector: str, what: str) -> str:
+    return str(page.locator(selector).first.evaluate(f"element => getComputedStyle(element).{what}"))
+
+
+def test_every_curve_stands_out_and_has_a_colour_of_its_own(asked: Page) -> None:
+    opened(asked, PAGE)
+    paper = computed(asked, "html", "backgroundColor")
+    colors = {name: color for name, color in asked.evaluate(LINES) if name in FIGURE}
+    assert len(set(colors.values())) == len(colors) == 4
+    assert all(contrast(color, paper) >= 3 for color in colors.values()), (paper, colors)
+
+
+def test_every_word_is_easy_to_read(asked: Page) -> None:
+    opened(asked, PAGE)
+    paper = computed(asked, "html", "backgroundColor")
+    for selector in (".lede", "#keys", ".legend li", ".eyebrow", "#values summary", ".hint", "#method"):
+        assert contrast(computed(asked, selector, "color"), paper) >= 7, selector
+
+
+def test_fields_and_buttons_have_an_outline_to_be_seen(asked: Page) -> None:
+    opened(asked, PAGE)
+    paper = computed(asked, "html", "backgroundColor")
+    for selector in ("#field-min", ".quick button", "#field-dtype"):
+        assert computed(asked, selector, "borderBottomWidth") == "1px"
+        assert contrast(computed(asked, selector, "borderBottomColor"), paper) >= 3, selector
+
+
+def test_the_focus_is_seen_wherever_it_goes(asked: Page) -> None:
+    opened(asked, PAGE)
+    asked.locator("#cursor").focus()
+    paper = computed(asked, "html", "backgroundColor")
+    seen = set()
+    for _ in range(24):
+        asked.keyboard.press("Tab")
+        name, style, width, color = asked.evaluate(
+            """() => { const at = document.activeElement, style = getComputedStyle(at);
+            const {outlineStyle, outlineWidth, outlineColor} = style;
+            return [at.id || at.outerHTML.slice(0, 60), outlineStyle, parseFloat(outlineWidth), outlineColor]; }"""
+        )
+        seen.add(name)
+        if 'type="range"' in name:  # the thumb has the outline
+            continue
+        assert style != "none", name
+        assert width >= 2, name
+        assert contrast(color, paper) >= 3, name
+    assert {"listen", "share", "field-min"} <= seen
+
+
+def test_what_is_chosen_is_told_from_what_is_not(asked: Page) -> None:
+    opened(asked, PAGE)
+    asked.locator("#share").click()
+    expect(asked.locator("#sharing")).to_be_visible()
+    chosen = computed(asked, "#sharing .row-of-words :checked + span", "borderBottomColor")
+    others = computed(asked, "#sharing .row-of-words :not(:checked) + span", "borderBottomColor")
+    paper = computed(asked, "html", "backgroundColor")
+    assert contrast(chosen, paper) >= 3
+    assert others in (paper, "rgba(0, 0, 0, 0)")
+
+
+def test_analytical_and_numerical_are_told_apart_without_any_colour(page: Page) -> None:
+    opened(page, PAGE)
+    widths = dict(page.evaluate("() => document.querySelector('#plot').data.map(t => [t.name, t.line?.width])"))
+    dashes = dict(page.evaluate("() => document.querySelector('#plot').data.map(t => [t.name, t.line?.dash])"))
+    assert widths["numerical"] >= 3 * widths["analytical"]
+    assert dashes["surrogate"] not in (None, dashes["forward"])
+    samples = page.locator(".figure .legend li:not([hidden]) .line").evaluate_all(
+        "lines => lines.map(line => { const {strokeWidth, strokeDasharray, opacity, stroke} = getComputedStyle(line);"
+        " return [strokeWidth, strokeDasharray].join(); })"
+    )
+    assert len(set(samples)) >= 4
+
+
+def test_nothing_scrolls_smoothly_for_those_who_want_no_motion(page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    opened(page, PAGE)
+    page.evaluate(
+        "() => { Element.prototype.scrollIntoView = function (how) { document.body.dataset.scrolled = how.behavior; } }"
+    )
+    page.get_by_role("radio", name="Area").check(force=True)
+    expect(page.locator("body")).to_have_attribute("data-scrolled", "auto")
+    moving = page.evaluate(
+        """() => [...document.querySelectorAll("*")].filter((each) => { const style = getComputedStyle(each);
+        return parseFloat(style.transitionDuration) > 0 || parseFloat(style.animationDuration) > 0; })
+        .map((each) => each.outerHTML.slice(0, 90))"""
+    )
+    assert moving == []

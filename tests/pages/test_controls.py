@@ -1,0 +1,203 @@
+"""The controls and the address say the same, whichever of them is changed."""
+
+from __future__ import annotations
+
+import pytest
+from functions.seeds import SEEDS
+from playwright.sync_api import Browser, Page, expect
+from support.browser import (
+    alike,
+    alone,
+    curves,
+    drag,
+    enter,
+    here,
+    opened,
+    ordinary,
+    settles,
+    shows,
+    value_at,
+    visitor,
+    zoom,
+)
+
+
+def test_dragging_a_slider_moves_the_curves_and_the_address(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    drag(page, page.get_by_role("slider", name="min"), 0.25)
+    low = float(page.locator("#field-min").input_value().replace("−", "-"))
+    assert -1.7 < low < -1.3
+    shows(page, f"/ops/clamp_with_grad?min={low:g}")
+    expect(page).to_have_url(f"/ops/clamp_with_grad?min={low:g}")
+    assert value_at(curves(page)["forward"], -3) == low
+
+
+def test_a_browser_that_has_had_enough_of_new_addresses_gets_the_last_one_later(browser: Browser, server: str) -> None:
+    with ordinary(browser) as another, visitor(another, server) as page:
+        opened(page, "/ops/clamp_with_grad")
+        page.evaluate("() => { for (let i = 0; i < 300; i += 1) history.replaceState(null, '', `?count=${9 + i}`) }")
+        enter(page.locator("#field-min"), "-0.5")
+        shows(page, "/ops/clamp_with_grad?min=-0.5")
+        expect(page).to_have_url("/ops/clamp_with_grad?min=-0.5")
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_every_op_has_a_slider_that_moves_its_curves(page: Page, name: str) -> None:
+    opened(page, f"/ops/{name}")
+    before = curves(page)
+    slider = page.locator("#controls .slider:visible").first
+    control = slider.get_attribute("data-slider")
+    drag(page, slider, 0.8)
+    number = page.locator(f"#field-{control}").input_value().replace("−", "-")
+    shows(page, f"/ops/{name}?{control}={number}")
+    assert curves(page) != before
+
+
+def test_an_axis_does_not_shrink_while_a_slider_is_held(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    ranges = "() => document.querySelector('#plot').layout.yaxis.range"
+    before = page.evaluate(ranges)
+    slider = page.get_by_role("slider", name="min")
+    box = slider.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) / 3, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=6)
+    expect(page.locator("html")).to_have_attribute("data-address", here(page))
+    assert page.evaluate(ranges)[0] <= before[0]
+    page.mouse.up()
+    expect(page.locator("html")).to_have_attribute("data-held", "")
+    settles(lambda: page.evaluate(ranges)[0] > before[0], True)
+
+
+def test_grad_output_is_flipped_typed_and_reset(page: Page) -> None:
+    opened(page, "/ops/exp")
+    page.get_by_role("button", name="Flip sign").click()
+    shows(page, "/ops/exp?grad_output=-1")
+    assert (value_at(curves(page)["analytical"], 0) or 0) < 0
+    enter(page.locator("#field-grad_output"), "2.5")
+    shows(page, "/ops/exp?grad_output=2.5")
+    page.get_by_role("button", name="Reset grad_output to 1").click()
+    shows(page, "/ops/exp")
+    expect(page).to_have_url("/ops/exp")
+
+
+def test_arrow_keys_step_a_number(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    page.locator("#field-min").press("ArrowDown")
+    shows(page, "/ops/clamp_with_grad?min=-1.1")
+    page.locator("#field-min").press("Shift+ArrowUp")
+    shows(page, "/ops/clamp_with_grad?min=-0.1")
+    expect(page.locator("#field-min")).to_have_value("−0.1")
+
+
+@pytest.mark.parametrize("text", ["1e-5", "0.00002", "1e16", "123456789012", "1E+21", "-.5", "+3", "−1e-3"])
+def test_page_and_server_write_a_number_alike(page: Page, server: str, text: str) -> None:
+    opened(page, "/ops/double")
+    enter(page.locator("#field-grad_output"), text)
+    expect(page.locator("html")).not_to_have_attribute("data-address", "/ops/double")
+    expect(page).to_have_url(server + (page.locator("html").get_attribute("data-address") or ""))
+
+
+def test_a_copied_link_shows_the_same_picture_to_somebody_else(page: Page, browser: Browser, server: str) -> None:
+    address = "/ops/clamp_with_grad?min=-2&start=-5&stop=4&count=91&grad_output=-1&layout=overlaid"
+    opened(page, "/ops/clamp_with_grad")
+    enter(page.locator("#field-min"), "−2")
+    page.get_by_role("button", name="Flip sign").click()
+    enter(page.locator("#field-start"), "-5")
+    enter(page.locator("#field-stop"), "4")
+    enter(page.locator("#field-count"), "91")
+    page.get_by_label("overlaid").check()
+    shows(page, address)
+    expect(page).to_have_url(server + address)
+    with alone(browser, server) as other:
+        opened(other, here(page))
+        assert alike(curves(other), curves(page))
+        assert len(curves(other)["forward"][0]) >= 91
+        expect(other.locator("#field-min")).to_have_value("−2")
+
+
+def test_a_zoom_is_a_new_range_and_a_double_click_goes_back(page: Page) -> None:
+    opened(page, "/ops/exp")
+    before = page.evaluate("() => document.querySelector('#plot').layout.xaxis.range")
+    box = zoom(page, 0.25, 0.5)
+    expect(page.locator("#field-start")).not_to_have_value("−2")
+    start, stop = (float(page.locator(f"#field-{name}").input_value().replace("−", "-")) for name in ("start", "stop"))
+    quarter = before[0] + (before[1] - before[0]) / 4
+    assert abs(start - quarter) < 0.05
+    assert abs(stop - sum(before) / 2) < 0.05
+    shows(page, here(page))
+    xs = curves(page)["forward"][0]
+    assert (xs[0], xs[-1], len(xs)) == (start, stop, 401)
+    page.mouse.dblclick(box["x"] + 200, box["y"] + 60)
+    shows(page, "/ops/exp")
+
+
+def test_back_returns_to_exactly_the_same_page(page: Page) -> None:
+    address = "/ops/functional_linear?weight=1,2,3,-1,0.5,7&wrt=input[0,1]&of=y[0,1]&count=21"
+    opened(page, "/ops/functional_linear")
+    enter(page.locator("#field-count"), "21")
+    page.get_by_label("with respect to").select_option("input[0,1]")
+    page.get_by_label("derivative of").select_option("y[0,1]")
+    enter(page.locator("#field-weight"), "1 , 2, 3; −1, 0.5, 7")
+    shows(page, address)
+    before = curves(page)
+    page.get_by_role("link", name="Gallery").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("A loupe for gradients")
+    page.go_back()
+    shows(page, address)
+    assert alike(curves(page), before)
+    expect(page.locator("#field-weight")).to_have_value("1, 2, 3\n−1, 0.5, 7")
+    expect(page.get_by_label("with respect to")).to_have_value("input[0,1]")
+
+
+def test_another_element_brings_its_own_range(page: Page) -> None:
+    opened(page, "/ops/image_alpha")
+    page.get_by_label("with respect to").select_option("a")
+    shows(page, "/ops/image_alpha?wrt=a")
+    expect(page.locator("#field-start")).to_have_value("0")
+    expect(page.locator("#field-a")).to_be_hidden()
+    expect(page.locator("#field-b")).to_be_visible()
+
+
+def test_a_swept_parameter_has_a_sensitivity_and_no_gradient(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    page.get_by_label("with respect to").select_option("min")
+    shows(page, "/ops/clamp_with_grad?wrt=min")
+    assert "analytical" not in curves(page)
+    expect(page.locator("#lower-words")).to_have_text("sensitivity to min")
+    expect(page.locator("#verdict .word")).to_have_text("no gradient")
+    expect(page.get_by_role("slider", name="min", exact=True)).to_be_hidden()
+
+
+def test_a_dtype_is_chosen_and_its_rounding_seen(page: Page) -> None:
+    opened(page, "/ops/exp")
+    page.get_by_label("dtype").select_option("float16")
+    shows(page, "/ops/exp?dtype=float16")
+    # e² = 7.38906… lies between two float16 that are 1/256 apart
+    assert value_at(curves(page)["analytical"], 2) == pytest.approx(7.38906, abs=1 / 256)
+    assert value_at(curves(page)["analytical"], 2) != pytest.approx(7.38906, abs=1e-4)
+
+
+def test_what_was_chosen_stands_in_the_empty_fields(page: Page) -> None:
+    opened(page, "/ops/exp")
+    page.get_by_text("Step and tolerances").click()
+    assert float(page.get_by_label("rtol").get_attribute("placeholder") or "") > 0
+    enter(page.get_by_label("rtol"), "0.5")
+    shows(page, "/ops/exp?rtol=0.5")
+    enter(page.get_by_label("rtol"), "")
+    shows(page, "/ops/exp")
+
+
+def test_to_flip_the_sign_of_an_empty_field_flips_that_of_its_default(page: Page) -> None:
+    opened(page, "/ops/exp")
+    enter(page.locator("#field-grad_output"), "")
+    page.get_by_role("button", name="Flip sign").click()
+    expect(page.locator("#field-grad_output")).to_have_value("−1")
+
+
+def test_the_field_of_a_large_tensor_scrolls_and_leaves_the_page_as_it_is(page: Page) -> None:
+    opened(page, "/ops/kill_head")
+    field = page.locator("textarea.field")
+    field.evaluate("field => { field.rows = 64; field.value = field.value.repeat(40) }")
+    assert field.evaluate("field => field.clientHeight < 300 && field.scrollHeight > 600")

@@ -1,0 +1,219 @@
+"""The consequence panel in a real browser: the steps are scrubbed, played and read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+from support import http as patient
+from support.browser import enter, here, settles
+
+CLAMP = "/ops/clamp_with_grad?view=descent"
+BALLS = """() => Object.fromEntries(document.querySelector('.descent .ground .plot').data
+.filter(({name}) => name.startsWith('with') && !name.includes(',')).map(({name, x, y}) => [name, [x[0], y[0]]]))"""
+
+
+LOSSES = """() => { const { data, _fullLayout: { yaxis } } = document.querySelector('.descent > .plot');
+return { ys: data.filter(({name}) => !name.includes(',')).map(({y}) => y), labels: yaxis.ticktext } }"""
+
+
+def closer(page: Page, address: str) -> None:
+    """Wait until the panel shows `address`, a shortest one."""
+    expect(page.locator("html")).to_have_attribute("data-companion", address)
+
+
+def shown(page: Page, address: str) -> Page:
+    page.goto(address)
+    closer(page, address)
+    return page
+
+
+def scrubber(page: Page) -> Any:
+    return page.get_by_role("slider", name="step", exact=True)
+
+
+def read(page: Page) -> list[str]:
+    """The cells of both runs at the step that is shown."""
+    return page.locator(".descent .now tbody tr").all_inner_texts()
+
+
+def test_the_slider_walks_through_the_steps_by_keyboard_and_the_balls_follow(page: Page) -> None:
+    shown(page, CLAMP)
+    expect(page.locator("#companion-sentence")).to_contain_text("input stays at 3 for ever: a dead zone")
+    expect(page.locator(".descent output")).to_have_text("12 of 12")
+    scrubber(page).press("Home")
+    expect(page.locator(".descent output")).to_have_text("0 of 12")
+    settles(lambda: page.evaluate(BALLS), {"with this backward": [3, 1], "with the true derivative": [3, 1]})
+    for _ in range(5):
+        scrubber(page).press("ArrowRight")
+    expect(page.locator(".descent output")).to_have_text("5 of 12")
+    settles(lambda: page.evaluate(BALLS), {"with this backward": [0.5, 0.5], "with the true derivative": [3, 1]})
+    assert [each.split("\t")[1:] for each in read(page)] == [["0.5", "0.25", "1"], ["3", "1", "0"]]
+    assert "loss 0.25" in scrubber(page).get_attribute("aria-valuetext")
+    assert here(page) == CLAMP
+
+
+def test_play_goes_to_the_end_and_stops_there(page: Page) -> None:
+    shown(page, CLAMP)  # which takes some seconds, in which a busy machine is in time to pause
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator(".descent output")).to_have_text("12 of 12")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.get_by_role("button", name="Play").press("Space")
+    page.get_by_role("button", name="Pause").press("Space")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.get_by_role("button", name="Play").click()
+    page.locator(".looks label", has_text="Curves only").click()  # nothing goes on behind
+    expect(page.locator(".descent")).to_have_count(0)
+
+
+def test_where_motion_is_not_wanted_the_button_takes_single_steps(page: Page, server: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    shown(page, f"{CLAMP}&steps=4")
+    for text in ("0 of 4", "1 of 4", "2 of 4"):
+        page.get_by_role("button", name="Next step").click()
+        expect(page.locator(".descent output")).to_have_text(text)
+    page.emulate_media(reduced_motion="no-preference")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_the_elements_of_a_matrix_are_fields_that_move_and_the_head_has_dots(page: Page) -> None:
+    shown(page, "/ops/kill_head?view=descent")
+    fields = page.locator(".descent .heat")
+    expect(fields).to_have_count(2)
+    assert [fields.nth(i).locator("circle:not([hidden])").count() for i in (0, 1)] == [6, 6]
+    colours = "svg => [...svg.querySelectorAll('rect')].map(rect => getComputedStyle(rect).fill)"
+    end = fields.nth(0).evaluate(colours)
+    scrubber(page).press("Home")
+    expect(page.locator(".descent output")).to_have_text(re.compile("^0 of"))
+    start = fields.nth(0).evaluate(colours)
+    moved = [i for i, (one, other) in enumerate(zip(start, end, strict=True)) if one != other]
+    assert moved
+    assert all(i % 8 >= 2 for i in moved)
+    assert fields.nth(0).locator("circle:not([hidden])").count() == 0
+    assert read(page)[0].split("\t")[1] == "0.4687"
+
+
+def test_the_fields_show_what_was_chosen_and_ask_anew(page: Page) -> None:
+    shown(page, CLAMP)
+    for name, text in {"at": "3", "lr": "0.25", "steps": "12", "goal": "0"}.items():
+        expect(page.locator(f"#field-{name}")).to_have_attribute("placeholder", text)
+    enter(page.locator("#field-goal"), "2")
+    closer(page, f"{CLAMP}&goal=2")
+    enter(page.locator("#field-at"), "-3")
+    closer(page, "/ops/clamp_with_grad?view=descent&at=-3&goal=2")
+    expect(page.locator("#companion-sentence")).to_contain_text("from −3 to 1.5 in 4 steps and stays there")
+    enter(page.locator("#field-lr"), "0")
+    expect(page.locator("#companion-trouble")).to_contain_text("lr=0 leads nowhere")
+    expect(page.locator(".descent output")).to_have_text("12 of 12")  # the last good picture stays
+
+
+def test_a_refused_number_is_said_beside_its_field_and_asked_for_once(page: Page) -> None:
+    shown(page, CLAMP)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "lr=" in request.url else None)
+    field = page.locator("#field-lr")
+    enter(field, "1e308")
+    beside = page.locator(".control:has(#field-lr) .trouble")
+    expect(beside).to_contain_text("out of bounds")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_accessible_description(beside.inner_text())
+    expect(page.locator("#companion-panel")).to_have_css("opacity", "0.45")
+    enter(field, "0.5")
+    closer(page, f"{CLAMP}&lr=0.5")
+    assert [each.split("lr=")[1] for each in asked] == ["1e%2B308", "0.5"]
+    expect(beside).to_have_count(0)
+    expect(field).not_to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#companion-panel")).to_have_css("opacity", "1")
+
+
+def test_a_refused_number_is_still_marked_when_something_else_was_wrong_meanwhile(page: Page) -> None:
+    shown(page, CLAMP)
+    enter(page.locator("#field-steps"), "0")
+    beside = page.locator(".control:has(#field-steps) .trouble")
+    expect(beside).to_contain_text("from 1 to 500")
+    enter(page.locator("#field-min"), "-9")
+    expect(page.locator("#trouble")).to_contain_text("min")
+    enter(page.locator("#field-min"), "-1")
+    expect(page.locator("#trouble")).to_be_empty()
+    expect(page.locator("#field-steps")).to_have_attribute("aria-invalid", "true")
+    expect(beside).to_be_visible()
+
+
+def test_losses_are_drawn_where_they_are_however_large(page: Page) -> None:
+    shown(page, "/ops/square?view=descent&lr=10000000000&steps=50")
+    assert page.evaluate(LOSSES)["ys"][0][:3] == pytest.approx([0.194, 42.796, 170.796], abs=0.001)
+    shown(page, f"{CLAMP}&lr=1e300")
+    assert page.evaluate(BALLS)["with the true derivative"] == [3, 1]
+
+
+def test_losses_of_0_lie_below_a_break_of_the_logarithms_or_at_the_0_of_a_plain_axis(page: Page) -> None:
+    shown(page, f"{CLAMP}&lr=0.4&steps=60&goal=0.5")
+    found = page.evaluate(LOSSES)
+    assert found["labels"][0] == "0"
+    least = min(y for y in found["ys"][1] if y != found["ys"][1][-1])
+    assert found["ys"][1][-1] < least - 3
+    expect(page.locator(".descent .measured").last).to_have_text("loss; 0 below the broken line")
+    shown(page, "/ops/bernoulli_straight_through?view=descent")
+    assert page.evaluate(LOSSES)["labels"] == ["0.0", "0.5", "1.0"]
+    expect(page.locator(".descent .measured").last).to_have_text("loss")
+
+
+def test_a_goal_of_many_numbers_has_a_long_field(page: Page) -> None:
+    shown(page, "/ops/kill_head?view=descent")
+    width = "field => field.clientWidth"
+    assert page.locator("#field-goal").evaluate(width) > 2 * page.locator("#field-lr").evaluate(width)
+
+
+@pytest.mark.parametrize(
+    ("op", "scheme"), [("clamp_with_grad", "light"), ("kill_head", "dark"), ("gradient_reversal", "dark")]
+)
+def test_the_panel_on_a_phone_is_not_wider_than_it_and_axe_finds_nothing(page: Page, op: str, scheme: Any) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.emulate_media(color_scheme=scheme)
+    shown(page, f"/ops/{op}?view=descent")
+    page.get_by_text("Steps as a table").click()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("lr=0", "lr=0 leads nowhere"),
+        ("lr=-1", "above 0"),
+        ("lr=nan", "lr=nan is not finite"),
+        ("lr=1e301", "out of bounds"),
+        ("lr=1e39&dtype=float32", "lr=1e+39 is too large for float32"),
+        ("steps=0", "from 1 to 500"),
+        ("steps=501", "from 1 to 500"),
+        ("steps=2.5", "not a whole number"),
+        ("goal=1,2", "needs 1"),
+        ("goal=x", "goal=x is not a number"),
+        ("goal=1e5&dtype=float16", "at most 65504"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(server: str, query: str, words: str) -> None:
+    response = patient.get(f"{server}/ops/clamp_with_grad.json?view=descent&{query}")
+    assert response.status_code == 422
+    assert words in response.json()["detail"]
+
+
+def test_a_goal_is_one_number_or_one_for_each_element(server: str) -> None:
+    kill = f"{server}/ops/kill_head.json?view=descent&goal="
+    assert patient.get(kill + "0").json()["goal"] == [0]
+    assert len(patient.get(kill + ",".join("0" * 24)).json()["goal"]) == 24
+    assert "needs 1, or 24" in patient.get(kill + "1,2").json()["detail"]
+
+
+def test_the_table_has_one_row_a_step_and_the_picture_above_does_not_ask_for_it(server: str) -> None:
+    rows = patient.get(f"{server}/ops/clamp_with_grad.csv?view=descent&steps=3").text.split()
+    assert rows[0] == "step,loss,true_loss,position,gradient,true_position,true_gradient"
+    assert rows[1:3] == ["0.0,1.0,1.0,3.0,2.0,3.0,0.0", "1.0,1.0,1.0,2.5,2.0,3.0,0.0"]
+    assert len(rows) == 5
+    picture = patient.get(f"{server}/ops/clamp_with_grad.svg?view=descent&lr=0.1&goal=2&steps=7")
+    assert picture.content == patient.get(f"{server}/ops/clamp_with_grad.svg").content

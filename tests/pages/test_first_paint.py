@@ -1,0 +1,309 @@
+"""The page arrives with its figure, for those without JavaScript too; plotly takes over where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from functions.seeds import SEEDS
+from playwright.sync_api import Browser, Page, expect
+from support import http as patient
+from support.browser import alone, curves, here, opened, shows, warmed, withheld
+from support.own_server import showing
+from support.page_parts import PIECES, WORDS
+
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver((list) => {
+  for (const { value, sources } of list.getEntries()) {
+    window.shifts.push([value, ...sources.map(({ node }) => node?.outerHTML?.slice(0, 80) ?? node?.nodeName)]);
+  }
+}).observe({ type: 'layout-shift', buffered: true });
+"""
+FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+LARGEST = """() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1).startTime))
+.observe({ type: 'largest-contentful-paint', buffered: true }))"""
+ARRIVED = """() => performance.getEntriesByType('resource').find(({name}) => name.endsWith('.min.js')).responseEnd"""
+ASKED = (
+    *(f"/ops/{name}" for name in SEEDS),
+    "/ops/clamp_with_grad?grad_output=-1&layout=overlaid",
+    "/ops/clamp_with_grad?wrt=min",
+    "/ops/exp?start=0.99999&stop=1.00001&dtype=float32",
+    "/ops/cube?dtype=float16&grad_output=-2.5e-3",
+    "/ops/incorrect_clipped_relu?start=0.2&stop=1.5",
+    "/ops/image_alpha?wrt=a&of=alpha",
+    "/ops/functional_linear?weight=1e20,2,3,-1,0.5,7",
+)
+SLOW = '''import time
+
+import torch
+
+from gradloupe.ops import Input, Op
+
+
+class Slow(torch.autograd.Function):
+    """A Function that takes its time."""
+
+    @staticmethod
+    def forward(ctx, x):
+        time.sleep(0.1)
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+
+
+op = Op(function=Slow, title="Slow", group="Tests", forward="y = 2x", backward="2", inputs=(Input("x"),))
+'''
+
+
+@pytest.fixture(scope="module")
+def plain(browser: Browser, server: str) -> Iterator[Page]:
+    """Somebody without JavaScript."""
+    with alone(browser, server, java_script_enabled=False) as page:
+        yield page
+
+
+def still(plain: Page) -> None:
+    """Waits until the figure stands there: a page that comes while it is measured asks again by itself."""
+    expect(plain.locator("html")).to_have_attribute("data-still", "1")
+
+
+def test_without_javascript_the_figure_and_its_words_stand_there(plain: Page) -> None:
+    plain.goto("/ops/clamp_with_grad?grad_output=-1")
+    still(plain)
+    assert plain.locator("#still .panel .line").count() >= 5
+    for panel in plain.locator("#still .panel").all():
+        box = panel.bounding_box()
+        assert box
+        assert box["width"] > 500
+        assert box["height"] > 100
+    expect(plain.locator("#verdict .word")).to_have_text("matches its surrogate")
+    expect(plain.locator("#verdict .sentence")).to_contain_text("is not the derivative of forward for input < −1")
+    expect(plain.locator("#verdict use")).to_have_attribute("href", "#mark-matches-its-surrogate")
+    expect(plain.locator("#explanation")).to_contain_text("depends on the sign of grad_output")
+    expect(plain.get_by_text("surrogate slope")).to_be_visible()
+    expect(plain.locator("[data-curve='closed ends']")).to_be_hidden()
+    expect(plain.locator("#field-grad_output")).to_have_value("−1")
+    for kind in ("svg", "png", "csv", "json"):
+        link = plain.locator(f".tools #{kind}")
+        expect(link).to_have_attribute("href", f"/ops/clamp_with_grad.{kind}?grad_output=-1")
+        expect(link).to_be_visible()
+
+
+def test_without_javascript_there_is_no_control_that_does_nothing(plain: Page) -> None:
+    plain.goto("/ops/functional_linear")
+    still(plain)
+    for dead in (
+        ".slider",
+        ".reset",
+        ".quick",
+        ".looks",
+        "#companion",
+        "#copy",
+        "#listen",
+        "#share",
+        "[data-switch]",
+        "#cursor",
+    ):
+        for each in plain.locator(dead).all():
+            expect(each).to_be_hidden()
+    expect(plain.get_by_role("button", name="Draw")).to_be_visible()
+
+
+def drawn(page: Page) -> str:
+    """The still picture, as it was written."""
+    return page.locator("#still").inner_html()
+
+
+def test_without_javascript_the_form_redraws(plain: Page) -> None:
+    plain.goto("/ops/clamp_with_grad")
+    still(plain)
+    before = drawn(plain)
+    plain.locator("#field-min").fill("−2")
+    plain.locator("#field-grad_output").fill("-1")
+    plain.get_by_label("overlaid").check()
+    plain.get_by_role("button", name="Draw").click()
+    expect(plain.locator("#json")).to_have_attribute(
+        "href", "/ops/clamp_with_grad.json?min=-2&grad_output=-1&layout=overlaid"
+    )
+    still(plain)
+    assert drawn(plain) != before
+    expect(plain.locator("#field-min")).to_have_value("−2")
+    expect(plain.get_by_label("overlaid")).to_be_checked()
+    expect(plain.locator("#upper-words")).to_have_text("y and grad of input")
+
+
+def test_without_javascript_a_switch_can_be_turned_off_and_a_matrix_typed(plain: Page) -> None:
+    plain.goto("/ops/functional_linear?wrt=bias[0]")
+    still(plain)
+    expect(plain.locator("#field-weight")).to_have_value("1, 2, 3\n−1, 0.5, 2")
+    plain.get_by_role("combobox", name="with_bias").select_option("false")
+    plain.locator("#field-weight").fill("1, 2, 3\n−1, 0.5, 7\n")
+    plain.get_by_role("button", name="Draw").click()
+    expect(plain.locator("#json")).to_have_attribute(
+        "href", "/ops/functional_linear.json?with_bias=false&weight=1,2,3,-1,0.5,7&wrt=bias[0]"
+    )
+    expect(plain.get_by_role("combobox", name="with_bias")).to_have_value("false")
+    expect(plain.locator("#verdict .sentence")).not_to_be_empty()
+
+
+def test_without_javascript_another_element_brings_its_own_range(plain: Page) -> None:
+    plain.goto("/ops/clamp_with_grad?stop=2")
+    still(plain)
+    plain.get_by_label("with respect to").select_option("min")
+    plain.get_by_label("to", exact=True).fill("")
+    plain.get_by_role("button", name="Draw").click()
+    expect(plain.locator("#json")).to_have_attribute("href", "/ops/clamp_with_grad.json?wrt=min")
+    expect(plain.locator("#field-min")).to_be_hidden()
+    expect(plain.locator("#field-start")).to_have_attribute("placeholder", "−3")
+
+
+def test_without_javascript_a_refusal_is_a_page_with_a_sentence(plain: Page) -> None:
+    plain.goto("/ops/clamp_with_grad")
+    still(plain)
+    plain.locator("#field-min").fill("banana")
+    plain.get_by_role("button", name="Draw").click()
+    expect(plain.get_by_role("heading", level=1)).to_have_text("That cannot be drawn")
+    expect(plain.locator("main")).to_contain_text("min=banana is not a number")
+
+
+@pytest.mark.parametrize("address", ASKED)
+def test_the_server_and_the_script_say_the_same(page: Page, plain: Page, address: str) -> None:
+    plain.goto(address)
+    still(plain)
+    page.goto(address)
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    for place in WORDS:
+        said, told = (each.locator(place).evaluate_all(PIECES) for each in (plain, page))
+        assert told == said, place
+    for field in ("min", "grad_output", "start", "weight", "input"):
+        for mine, theirs in zip(
+            plain.locator(f"#field-{field}").all(), page.locator(f"#field-{field}").all(), strict=True
+        ):
+            assert numbers(mine.input_value() or mine.get_attribute("placeholder") or "") == numbers(
+                theirs.input_value()
+            )
+
+
+def numbers(text: str) -> list[list[float]]:
+    return [[float(each.replace("−", "-")) for each in row.split(",")] for row in text.split("\n")]
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+@pytest.mark.parametrize(
+    "address", ["/ops/clamp_with_grad", "/ops/functional_linear", "/ops/round_straight_through?layout=overlaid"]
+)
+def test_plotly_takes_over_without_a_shift_and_without_another_question(
+    browser: Browser, server: str, address: str, width: int
+) -> None:
+    warmed(server, address)
+    with alone(browser, server) as page:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.add_init_script(SHIFTS)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        opened(page, address)
+        expect(page.locator("#still")).to_have_count(0)
+        shifts: list[Any] = page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(shifts))))"
+        )
+        assert sum(value for value, *_ in shifts) < 0.001, shifts
+    assert [url for url in asked if ".json" in url] == []
+    assert len([url for url in asked if url.endswith(".min.js")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("layout", "seen"), [("stacked", "#still .panel"), ("overlaid", "#still .panel"), ("stacked", ".tools")]
+)
+def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(
+    browser: Browser, server: str, layout: str, seen: str
+) -> None:
+    address = f"/ops/round_straight_through?layout={layout}"
+    warmed(server, address)
+    whole = patient.get(server + address).text.replace('<script type="module"', '<script type="later"')
+    end = '<div class="plot"' if seen != ".tools" else '<div class="rail"'
+    places = []
+    with alone(browser, server) as page:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        for text in (whole[: whole.index(end)], whole):
+            page.route("**/ops/*", lambda route, _, text=text: route.fulfill(body=text, content_type="text/html"))
+            page.goto(address)
+            places.append([each.bounding_box() for each in page.locator(seen).all()])
+    assert places[0] == places[1] != []
+
+
+def test_what_is_seen_first_is_there_before_plotly(browser: Browser, server: str) -> None:
+    warmed(server, "/ops/clamp_with_grad")
+    with alone(browser, server) as page:
+        with withheld(page, "**/plotly*.min.js"):
+            page.goto("/ops/clamp_with_grad", wait_until="domcontentloaded")
+            expect(page.locator("#still .panel").first).to_be_visible()
+            expect(page.locator("#field-start")).to_have_value("−3")
+            page.evaluate(FRAME)
+            page.evaluate(LARGEST)
+            before = page.locator("#still .panel.lower").bounding_box()
+            assert page.locator("html").get_attribute("data-ready") is None
+        shows(page, "/ops/clamp_with_grad")
+        assert page.evaluate(LARGEST) < page.evaluate(ARRIVED)
+        live = page.locator("#plot .nsewdrag[data-subplot='xy2']").bounding_box()
+        assert before
+        assert live
+        for side in ("x", "y", "width", "height"):
+            assert abs(before[side] - live[side]) < 1, side  # type: ignore[literal-required]
+
+
+def test_what_is_changed_before_plotly_is_there_is_what_is_drawn(browser: Browser, server: str) -> None:
+    with alone(browser, server) as page:
+        with withheld(page, "**/plotly*.min.js"):
+            page.goto("/ops/exp", wait_until="domcontentloaded")  # and with it the controls are alive
+            page.get_by_role("button", name="Flip sign").click()
+            expect(page.locator("#summary")).to_contain_text("With grad_output −1")
+        shows(page, "/ops/exp?grad_output=-1")
+        assert min(each or 0 for each in curves(page)["analytical"][1]) < -7
+
+
+def test_the_larger_library_is_loaded_only_for_the_map(browser: Browser, server: str) -> None:
+    with alone(browser, server) as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        opened(page, "/ops/exp")
+        places = [page.locator("html").get_attribute(f"data-plotly-{kind}") for kind in ("curves", "maps")]
+        page.locator(".looks label", has_text="Step").click()
+        expect(page.locator("html")).to_have_attribute("data-companion", "/ops/exp?view=step")
+        assert {url for url in asked if url.endswith(".min.js")} == {f"{server}{places[0]}"}
+        page.locator(".looks label", has_text="grad_output map").click()
+        expect(page.locator("html")).to_have_attribute("data-companion", "/ops/exp?view=map")
+        loaded = [url for url in asked if url.endswith(".min.js")]
+        assert sorted(loaded) == sorted({f"{server}{place}" for place in places})
+        page.locator(".looks label", has_text="Area").click()
+        expect(page.locator("html")).to_have_attribute("data-companion", "/ops/exp?view=area")
+
+
+def test_a_page_whose_function_is_slow_does_not_wait_for_it(browser: Browser, tmp_path: Path) -> None:
+    with showing(tmp_path, text=SLOW) as running:
+        with alone(browser, running.url) as page:
+            with withheld(page, "**/Slow.json*"):
+                page.goto("/ops/Slow", wait_until="commit")
+                expect(page.locator("#verdict .word")).to_have_text("Measuring")
+                assert page.locator("html").get_attribute("data-still") is None
+            shows(page, "/ops/Slow")
+            expect(page.locator("#verdict .word")).to_have_text("matches")
+        with alone(browser, running.url, java_script_enabled=False) as page:
+            page.goto("/ops/Slow")
+            expect(page.locator("#verdict .word")).to_have_text("matches")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_theme_in_the_address_wins_over_the_system(page: Page, scheme: str, theme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.goto(f"/ops/exp?theme={theme}")
+    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    ink = page.evaluate("() => document.querySelector('#plot').data.find(({name}) => name === 'forward').line.color")
+    assert ink == {"light": "rgb(29, 29, 31)", "dark": "rgb(236, 236, 234)"}[theme]
+    assert here(page) == f"/ops/exp?theme={theme}"
+    assert page.locator("html").get_attribute("data-address") == "/ops/exp"

@@ -1,0 +1,170 @@
+"""The figure of a page without scripts stands where the live one will: the same panels, labels and curves."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from functions.seeds import SEEDS
+from playwright.sync_api import Browser, Page
+from support.browser import opened
+from support.scenes import MADE_UP, document, frame, made_up
+
+from gradloupe.server.figure import still
+
+WINDOWS = ((360, 760), (768, 1024), (1440, 900), (2560, 1300))
+ADDRESSES = ("/ops/clamp_with_grad?grad_output=-1", "/ops/round_straight_through", "/ops/exp?grad_output=1e200")
+PLACES = (*((window, ADDRESSES[0]) for window in WINDOWS), *((WINDOWS[2], address) for address in ADDRESSES[1:]))
+NEAR = 1.0  # pixels
+
+# Boxes from the corner of the canvas, by what they are; labels in the order of their text.
+STILL = """() => {
+  const from = document.querySelector("#canvas").getBoundingClientRect();
+  const box = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]
+    .map((v, i) => v - (i % 2 ? from.top : from.left)); };
+  const shown = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length);
+  const texts = (selector) => shown(selector).map((e) => [e.textContent, box(e)]);
+  const points = (path) => {
+    const at = path.getScreenCTM();
+    const numbers = [...path.getAttribute("d").matchAll(/([Ml]?) ?(-?[\\d.]+) ?(-?[\\d.]+)/g)];
+    let [x, y] = [0, 0];
+    return numbers.map(([, command, dx, dy]) => {
+      [x, y] = command === "M" ? [Number(dx), Number(dy)] : [x + Number(dx), y + Number(dy)];
+      const place = new DOMPoint(x, y).matrixTransform(at);
+      return [command === "M" ? 1 : 0, place.x - from.left, place.y - from.top];
+    });
+  };
+  const curves = {};
+  for (const panel of ["upper", "lower"])
+    for (const path of document.querySelectorAll(`.still > .panel.${panel} > .line`))
+      (curves[`${panel} ${path.getAttribute("class").slice(5)}`] ??= []).push(...points(path));
+  return {
+    panels: shown(".still > .panel").map(box),
+    x: texts(".still .below text:not(.title)"),
+    y: texts(".still .labels.upper > text"), y2: texts(".still .labels.lower > text"),
+    title: texts(".still .title"), marks: shown(".still .labels path").map(box), curves,
+  };
+}"""
+LIVE = """() => {
+  const from = document.querySelector("#canvas").getBoundingClientRect();
+  const plot = document.querySelector("#plot");
+  const corner = plot.getBoundingClientRect();
+  const box = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]
+    .map((v, i) => v - (i % 2 ? from.top : from.left)); };
+  const texts = (selector) => [...document.querySelectorAll(selector)].map((e) => [e.textContent, box(e)]);
+  const { xaxis, yaxis, yaxis2 } = plot._fullLayout;
+  const panel = (y) => [
+    xaxis._offset + corner.left - from.left, y._offset + corner.top - from.top,
+    xaxis._offset + xaxis._length + corner.left - from.left, y._offset + y._length + corner.top - from.top,
+  ];
+  const panels = [panel(yaxis), ...(yaxis2 ? [panel(yaxis2)] : [])];
+  const curves = {};
+  for (const { name, uid, yaxis: y } of plot._fullData) {
+    const [left, top] = panels[y === "y2" ? 1 : 0];
+    const height = (y === "y2" ? yaxis2 : yaxis)._length;
+    const numbers = [...plot.querySelectorAll(`.trace${uid} .js-line`)]
+      .flatMap((path) => [...path.getAttribute("d").matchAll(/[ML](-?[\\d.e-]+),(-?[\\d.e-]+)/g)]);
+    if (name !== "error band") curves[`${y === "y2" ? "lower" : "upper"} ${name}`] = numbers
+      .map(([, x, y]) => [left + Number(x), Number(y), top]).filter(([, y]) => y >= 0 && y <= height)
+      .map(([x, y, top]) => [x, y + top]);
+  }
+  return {
+    panels, curves,
+    x: texts("#plot .xtick text"), y: texts("#plot .ytick text"), y2: texts("#plot .y2tick text"),
+    title: texts("#plot .xtitle, #plot .x2title"), marks: [...plot.querySelectorAll(".points path")].map(box),
+  };
+}"""
+CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
+
+
+@dataclass
+class Seen:
+    """What a page shows, without scripts and with them."""
+
+    still: dict[str, Any]
+    live: dict[str, Any]
+
+
+def seen(browser: Browser, server: str, address: str, window: tuple[int, int]) -> Seen:
+    size = {"width": window[0], "height": window[1]}
+    with browser.new_context(base_url=server, viewport=size) as context:
+        live = opened(context.new_page(), address).evaluate(LIVE)
+    # It is answered by now: else a page may come before its figure.
+    with browser.new_context(base_url=server, viewport=size, java_script_enabled=False) as plain:
+        before = plain.new_page()
+        before.goto(address)
+        still = before.evaluate(STILL)
+    return Seen(still, live)
+
+
+def apart(one: list[float], other: list[float]) -> float:
+    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("layout", ["stacked", "overlaid"])
+@pytest.mark.parametrize(("window", "address"), PLACES)
+def test_everything_stands_where_plotly_puts_it(
+    browser: Browser, server: str, window: tuple[int, int], address: str, layout: str
+) -> None:
+    query = ("&" if "?" in address else "?") + "layout=overlaid" if layout == "overlaid" else ""
+    both = seen(browser, server, address + query, window)
+    still, live = both.still, both.live
+    assert len(still["panels"]) == len(live["panels"]) == (1 if layout == "overlaid" else 2)
+    assert all(apart(*pair) < 0.5 for pair in zip(still["panels"], live["panels"], strict=True))
+    for labels in ("x", "y", "y2", "title"):
+        assert [text for text, _ in still[labels]] == [text for text, _ in live[labels]]
+        for (text, mine), (_, theirs) in zip(still[labels], live[labels], strict=True):
+            assert apart(mine, theirs) < NEAR, f"{labels} {text}"
+    for mine, theirs in zip(sorted(still["marks"]), sorted(live["marks"]), strict=True):
+        assert apart(mine, theirs) < NEAR
+    same_curves(still["curves"], live["curves"])
+
+
+def same_curves(still: dict[str, Any], live: dict[str, Any]) -> None:
+    """Every point that plotly draws lies on the curve that the server drew."""
+    counted = 0
+    for name, points in live.items():
+        panel, _, curve = name.partition(" ")
+        drawn = still.get(f"{panel} {CLASSES.get(curve, curve)}", [])
+        stretches = [(a[1:], b[1:]) for a, b in pairwise(drawn) if not b[0]]
+        for point in points[:: max(1, len(points) // 60)]:
+            assert min(distance(point, *each) for each in stretches) < NEAR, f"{name} at {point}"
+            counted += 1
+    assert counted > 60
+
+
+def distance(point: list[float], a: list[float], b: list[float]) -> float:
+    """From a point to a stretch of a line."""
+    along, up = b[0] - a[0], b[1] - a[1]
+    length = along * along + up * up
+    part = ((point[0] - a[0]) * along + (point[1] - a[1]) * up) / length if length else 0.0
+    part = max(0.0, min(1.0, part))
+    return ((a[0] + part * along - point[0]) ** 2 + (a[1] + part * up - point[1]) ** 2) ** 0.5
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_a_figure_weighs_next_to_nothing(server: str, name: str) -> None:
+    for layout in ("stacked", "overlaid"):
+        text = still(frame(document(server, f"/ops/{name}.json")), layout).encode()
+        assert len(gzip.compress(text)) < 2000
+
+
+@pytest.mark.parametrize("layout", ["stacked", "overlaid"])
+@pytest.mark.parametrize("name", MADE_UP)
+def test_what_cannot_be_drawn_is_left_out(page: Page, name: str, layout: str) -> None:
+    text = still(frame(MADE_UP[name]()), layout)
+    assert "nan" not in text
+    assert "inf" not in text
+    page.set_content(f"<body>{text}")
+    assert page.locator("body > svg.panel").count() == (1 if layout == "overlaid" else 2)
+
+
+def test_no_style_and_no_script_comes_with_it() -> None:
+    hostile = "</svg><script>alert(1)</script><b onclick='x' style=\"color:red\">\x00"
+    text = still(frame(made_up(of=hostile, wrt=hostile, title=hostile)), "stacked")
+    assert "<script" not in text
+    assert "<b " not in text
+    assert "style" not in still(frame(made_up()), "stacked")

@@ -1,0 +1,394 @@
+"""The dialog for sharing: what is chosen is what is seen, and what is copied works where it is pasted."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
+from support import http as patient
+from support.browser import alone, enter, opened
+from support.embedding_site import Host, fitted, framed, hosting, visiting
+from support.servers import HERE
+
+CLAMP = "/ops/clamp_with_grad?min=-2&grad_output=-1"
+EMBED = "/embed/clamp_with_grad?min=-2&grad_output=-1&hide=source"
+PLACES = (
+    *("HTML", "Web component", "WordPress", "oEmbed", "Markdown", "Sphinx", "MyST", "MkDocs", "Quarto", "reveal.js"),
+    *("Moodle, Canvas", "Jupyter"),
+)
+STATIC = HERE / "static"
+NO_CLIPBOARD = "delete Navigator.prototype.clipboard; document.execCommand = () => false"
+BOTH = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+class Tags(HTMLParser):
+    """The tags of a piece of HTML with their attributes; all that are opened are closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == [], text
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs)
+        self.found.append((tag, dict(attrs)))
+        if tag != "img":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def only(self, tag: str) -> dict[str, str | None]:
+        (attributes,) = (attributes for each, attributes in self.found if each == tag)
+        return attributes
+
+
+def dialog(page: Page) -> Locator:
+    return page.get_by_role("dialog")
+
+
+def sharing(page: Page, address: str = CLAMP) -> Locator:
+    """The dialog, opened on the page of an op."""
+    opened(page, address)
+    page.get_by_role("button", name="Share").click()
+    expect(dialog(page)).to_be_visible()
+    return dialog(page)
+
+
+def sight(page: Page) -> FrameLocator:
+    return page.frame_locator(".preview iframe:not(.coming)")
+
+
+def choose(page: Page, word: str) -> None:
+    """Choose one of the words of the dialog, as the keyboard does."""
+    dialog(page).get_by_role("radio", name=word, exact=True).press("Space")
+
+
+def settled(page: Page) -> None:
+    """Waits until the frame of the preview is drawn and has the height that it has told."""
+    expect(sight(page).locator("html")).to_have_attribute("data-ready", "1")
+    fitted(page)
+
+
+def said(page: Page) -> str:
+    return dialog(page).get_by_role("textbox", name="What to paste").input_value()
+
+
+def snippet(page: Page, place: str) -> str:
+    choose(page, place)
+    return said(page)
+
+
+@pytest.fixture
+def host(server: str) -> Iterator[Host]:
+    with hosting(server) as host:
+        yield host
+
+
+def test_the_preview_is_the_figure_that_others_will_see(page: Page) -> None:
+    sharing(page)
+    expect(sight(page).locator("html")).to_have_attribute("data-address", CLAMP)
+    frame = dialog(page).locator("iframe")
+    assert urlsplit(frame.get_attribute("src") or "").path == "/embed/clamp_with_grad"
+    settled(page)
+
+
+def test_each_part_can_be_left_out_and_the_preview_follows(page: Page) -> None:
+    sharing(page)
+    heading = sight(page).locator("#title")
+    expect(heading).to_be_visible()
+    expect(sight(page).locator(".source")).to_have_count(0)
+    dialog(page).get_by_role("checkbox", name="title").press("Space")
+    expect(heading).to_have_count(0)
+    expect(sight(page).locator("#verdict")).to_be_visible()
+    dialog(page).get_by_role("checkbox", name="source").press("Space")
+    expect(sight(page).get_by_text("Source")).to_be_visible()
+    for part in ("verdict", "legend", "controls", "reading"):
+        dialog(page).get_by_role("checkbox", name=part).press("Space")
+    assert "hide=title,verdict,legend,controls,reading" in said(page)
+    choose(page, "dark")
+    expect(sight(page).locator("html")).to_have_css("background-color", "rgb(22, 23, 26)")
+
+
+def test_looking_at_previews_leaves_the_way_back_as_it_was(page: Page) -> None:
+    sharing(page)
+    before = page.evaluate("() => history.length")
+    choose(page, "dark")
+    expect(sight(page).locator("html")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate("() => history.length") == before
+
+
+def test_it_speaks_of_what_is_on_the_page_now(page: Page) -> None:
+    opened(page, CLAMP)
+    enter(page.locator("#field-min"), "-1.5")
+    expect(page.locator("html")).to_have_attribute("data-address", CLAMP.replace("-2", "-1.5"))
+    page.get_by_role("button", name="Share").click()
+    assert "min=-1.5&amp;grad_output=-1" in snippet(page, "HTML")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_snippet_names_the_figure_and_this_site(page: Page, server: str, place: str) -> None:
+    sharing(page)
+    text = snippet(page, place)
+    if place == "Web component":
+        assert 'op="clamp_with_grad" min="-2" grad_output="-1" hide="source"' in text
+    elif place == "oEmbed":
+        assert patient.get(text).json()["title"] == "Clamp with grad"
+    else:
+        assert re.search(rf"{server}/(embed|ops)/clamp_with_grad", text)
+        assert "min=-2" in text
+    for address in re.findall(rf'{server}/[^\s"<>)]+', text):
+        assert patient.get(address.replace("&amp;", "&")).status_code == 200, address
+
+
+@pytest.mark.parametrize("place", ["HTML", "MkDocs", "reveal.js", "Moodle, Canvas"])
+def test_the_frame_is_valid_and_nothing_but_a_frame(page: Page, server: str, place: str) -> None:
+    sharing(page)
+    settled(page)
+    tags = Tags(snippet(page, place))
+    frame = tags.only("iframe")
+    assert frame["data-src" if place == "reveal.js" else "src"] == server + EMBED
+    assert frame["title"] == "Clamp with grad, a live figure"
+    assert int(frame["height"] or 0) > 200
+    assert {tag for tag, _ in tags.found} <= {"iframe", "section", "p"}
+
+
+def test_the_frame_works_where_it_is_pasted(page: Page, browser: Browser, host: Host) -> None:
+    sharing(page)
+    settled(page)
+    frame = snippet(page, "HTML")
+    with visiting(browser, host, frame) as elsewhere:
+        inner = elsewhere.frame_locator("iframe").locator("html")
+        expect(inner).to_have_attribute("data-address", CLAMP, timeout=20_000)
+        framed(elsewhere).wait_for_function("() => document.documentElement.scrollHeight - innerHeight <= 1")
+
+
+def test_the_element_works_where_it_is_pasted(page: Page, browser: Browser, host: Host) -> None:
+    sharing(page)
+    text = snippet(page, "Web component")
+    tags = Tags(text)
+    assert tags.only("grad-loupe")["hide"] == "source"
+    with visiting(browser, host, text) as elsewhere:
+        inner = elsewhere.frame_locator("iframe").locator("html")
+        expect(inner).to_have_attribute("data-address", CLAMP, timeout=20_000)
+    with visiting(browser, host, text.replace(' width="100%"', ""), java_script_enabled=False) as elsewhere:
+        picture = elsewhere.get_by_role("link").get_by_role("img", name="Clamp with grad")
+        expect(picture).to_be_visible()
+        expect(picture).not_to_have_js_property("naturalWidth", 0)
+
+
+def test_a_picture_links_to_the_figure_in_markdown(page: Page, server: str) -> None:
+    sharing(page)
+    found = re.fullmatch(r"\[!\[(.+?)\]\((\S+?)\)\]\((\S+?)\)", snippet(page, "Markdown"))
+    assert found
+    query = CLAMP.partition("?")[2]
+    assert found.groups() == ("Clamp with grad", f"{server}/ops/clamp_with_grad.svg?{query}", server + CLAMP)
+
+
+def test_python_reads_the_cell_of_jupyter(page: Page, server: str) -> None:
+    sharing(page)
+    settled(page)
+    _, call = ast.parse(snippet(page, "Jupyter")).body
+    assert isinstance(call, ast.Expr)
+    assert isinstance(call.value, ast.Call)
+    assert ast.literal_eval(call.value.args[0]) == server + EMBED
+    sizes = {each.arg: ast.literal_eval(each.value) for each in call.value.keywords}
+    assert sizes["width"] == "100%"
+    assert sizes["height"] > 200
+
+
+def test_books_get_the_frame_for_the_screen_and_the_picture_for_paper(page: Page, server: str) -> None:
+    sharing(page)
+    settled(page)
+    picture = f"{server}/ops/clamp_with_grad.png?min=-2&grad_output=-1"
+    sphinx = snippet(page, "Sphinx").splitlines()
+    assert sphinx[:3] == [".. raw:: html", "", f"   {snippet(page, 'HTML')}"]
+    assert sphinx[4:7] == [".. only:: not html", "", f"   .. image:: {picture}"]
+    myst = snippet(page, "MyST")
+    assert myst.startswith("```{raw} html\n<iframe ")
+    assert f"```{{only}} not html\n[![Clamp with grad]({picture})]({server}{CLAMP})\n```" in myst
+    quarto = snippet(page, "Quarto")
+    assert '::: {.content-visible when-format="html"}\n```{=html}\n<iframe ' in quarto
+    assert f'::: {{.content-visible unless-format="html"}}\n[![Clamp with grad]({picture})]' in quarto
+
+
+def test_wordpress_gets_an_address_that_says_how_to_embed_it(page: Page, server: str) -> None:
+    sharing(page)
+    choose(page, "dark")
+    address = snippet(page, "WordPress")
+    assert address == f"{server}{CLAMP}&theme=dark&hide=source"
+    asked = urlsplit(snippet(page, "oEmbed"))
+    assert parse_qs(asked.query) == {"format": ["json"], "url": [address]}
+
+
+def test_width_and_height_are_those_of_the_frame(page: Page, server: str) -> None:
+    sharing(page)
+    dialog(page).get_by_role("spinbutton", name="width in pixels").fill("400")
+    dialog(page).get_by_role("spinbutton", name="height in pixels").fill("500")
+    frame = Tags(snippet(page, "HTML")).only("iframe")
+    assert (frame["width"], frame["height"]) == ("400", "500")
+    assert frame["src"] == f"{server}{EMBED}&height=500"
+    expect(dialog(page).locator("iframe:not(.coming)")).to_have_css("width", "400px")
+    dialog(page).get_by_role("spinbutton", name="width in pixels").fill("7")
+    assert Tags(said(page)).only("iframe")["width"] == "100%"
+    expect(dialog(page).get_by_role("spinbutton", name="width in pixels")).to_have_attribute("aria-invalid", "")
+
+
+TOO_MUCH = [["X", "1"], ["title", 'a"<&>'], ["weight", "1,2;3"], ["wrt", "weight[0,1]"], ["mode", "it's (so)"]]
+
+
+def test_whatever_an_op_is_called_and_takes_the_snippets_hold(page: Page) -> None:
+    page.goto("/ops/exp")
+    texts = page.evaluate(
+        """async (said) => {
+        const there = document.querySelector("[type=module]").src.replace("pages/op.js", "share/snippets.js");
+        const { PLACES } = await import(there);
+        const title = 'A "quoted" <op> & [its] *friends*';
+        const dress = { theme: "", hide: "" };
+        const figure = { base: "http://localhost:1", op: "x", title, said, dress, height: 400 };
+        return Object.fromEntries(PLACES.map(([name, , write]) => [name, write(figure)]));
+        }""",
+        TOO_MUCH,
+    )
+    frame = Tags(texts["HTML"]).only("iframe")
+    assert frame["title"] == 'A "quoted" <op> & [its] *friends*, a live figure'
+    query = urlsplit(frame["src"] or "").query
+    assert parse_qs(query) == {name: [text] for name, text in TOO_MUCH}
+    assert not re.search(r"['\"()<>\s\[\]]", query)
+    tag = Tags(texts["Web component"]).only("grad-loupe")
+    assert parse_qs(tag["data-query"] or "") == {"X": ["1"], "title": ['a"<&>']}
+    assert (tag["weight"], tag["wrt"], tag["mode"]) == ("1,2;3", "weight[0,1]", "it's (so)")
+    assert texts["Markdown"].startswith(r'[![A "quoted" \<op\> \& \[its\] \*friends\*](http://localhost:1/ops/x.svg?')
+    ast.parse(texts["Jupyter"])
+
+
+@pytest.mark.parametrize("name", ["SANDBOX", "HTML"])
+def test_the_element_and_the_snippets_agree_on_what_both_must_say(name: str) -> None:
+    texts = [(STATIC / each).read_text() for each in ("js/share/snippets.js", "element/grad-loupe.js")]
+    (first,), (second,) = (re.findall(rf"^(?:export )?const {name} = (.+)$", text, re.MULTILINE) for text in texts)
+    assert first == second
+
+
+def test_a_picture_is_shown_addressed_and_taken_home(page: Page, server: str) -> None:
+    sharing(page)
+    choose(page, "Picture")
+    shown = dialog(page).locator(".preview img:not(.coming)")
+    expect(shown).to_be_visible()
+    choose(page, "PNG")
+    choose(page, "dark")
+    dialog(page).get_by_role("spinbutton", name="width in pixels").fill("800")
+    address = "/ops/clamp_with_grad.png?min=-2&grad_output=-1&theme=dark&width=800"
+    expect(shown).to_have_attribute("src", address)
+    assert said(page) == server + address
+    with page.expect_download() as download:
+        dialog(page).get_by_role("link", name="Download clamp_with_grad.png").click()
+    assert download.value.suggested_filename == "clamp_with_grad.png"
+    assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_file_tells_its_size_before_it_is_fetched(page: Page) -> None:
+    sharing(page)
+    choose(page, "Offline file")
+    weight = dialog(page).locator(".weight [role=status]")
+    expect(weight).to_have_text(re.compile(r"^\d+ sections, [\d.]+ [kM]B$"))
+    before = weight.inner_text()
+    dialog(page).get_by_role("checkbox", name="grad_output").check()
+    dialog(page).get_by_role("spinbutton", name="Values of grad_output").fill("3")
+    expect(weight).to_have_text(re.compile(f"^(?!{re.escape(before)}$).*sections, "))
+    link = dialog(page).get_by_role("link", name="Download clamp_with_grad.html")
+    address = "/ops/clamp_with_grad.html?min=-2&grad_output=-1&sliders=min:9,grad_output:3"
+    expect(link).to_have_attribute("href", address)
+    for name in ("min", "max", "grad_output"):
+        dialog(page).get_by_role("checkbox", name=name).check()
+        dialog(page).get_by_role("spinbutton", name=f"Values of {name}").fill("41")
+    expect(weight).to_contain_text("at most")
+    expect(link).to_be_hidden()
+    with page.expect_download() as download:
+        for name in ("max", "grad_output"):
+            dialog(page).get_by_role("checkbox", name=name).uncheck()
+        dialog(page).get_by_role("spinbutton", name="Values of min").fill("3")
+        expect(weight).to_have_text(re.compile("section"))
+        link.click()
+    assert b"<!doctype html>" in download.value.path().read_bytes()[:200].lower()
+
+
+def test_copying_says_so_and_copies(browser: Browser, server: str) -> None:
+    with alone(browser, server, permissions=["clipboard-read", "clipboard-write"]) as page:
+        sharing(page)
+        settled(page)
+        dialog(page).get_by_role("button", name="Copy").press("Enter")
+        expect(dialog(page).get_by_role("status").last).to_have_text("Copied")
+        assert page.evaluate("() => navigator.clipboard.readText()") == said(page)
+
+
+def test_without_a_clipboard_the_text_is_selected_for_the_hand_to_copy(browser: Browser, server: str) -> None:
+    with alone(browser, server) as page:
+        page.add_init_script(NO_CLIPBOARD)
+        sharing(page)
+        settled(page)
+        dialog(page).get_by_role("button", name="Copy").press("Enter")
+        expect(dialog(page).get_by_role("status").last).to_contain_text("Selected")
+        assert page.evaluate("() => getSelection().toString()") == said(page)
+
+
+def test_the_keyboard_alone_shares(page: Page) -> None:
+    opened(page, CLAMP)
+    button = page.get_by_role("button", name="Share")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(dialog(page).get_by_role("radio", name="Live figure")).to_be_focused()
+    reached = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("() => document.activeElement.name || document.activeElement.className"))
+    order = ["show", "theme", "width", "height", "place", "copy"]
+    assert list(dict.fromkeys(each for each in reached if each in order)) == order
+    dialog(page).get_by_role("radio", name="HTML").focus()
+    page.keyboard.press("ArrowRight")
+    assert "<grad-loupe" in said(page)
+    page.keyboard.press("Escape")
+    expect(dialog(page)).to_be_hidden()
+    expect(button).to_be_focused()
+    expect(page.locator("iframe")).to_have_count(0)
+
+
+@BOTH
+def test_axe_finds_no_violation(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    sharing(page)
+    for word in ("Live figure", "Picture", "Offline file"):
+        choose(page, word)
+        found = Axe().run(page, context=".share", options={"iframes": False}).response["violations"]
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_it_fits_the_window(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    sharing(page)
+    settled(page)
+    assert dialog(page).evaluate("e => e.scrollWidth - e.clientWidth") == 0
+    small = (
+        dialog(page)
+        .locator("label, button, .fetch, textarea")
+        .evaluate_all(
+            "all => all.filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).map(e => e.outerHTML)"
+        )
+    )
+    assert small == []
+
+
+def test_nothing_of_it_is_fetched_before_it_is_wanted(page: Page) -> None:
+    opened(page, CLAMP)
+    fetched = page.evaluate("() => performance.getEntriesByType('resource').map(({name}) => name.split('/').at(-1))")
+    assert {"dialog.js", "snippets.js", "share.css"} & set(fetched) == set()
+    page.get_by_role("button", name="Share").click()
+    expect(dialog(page)).to_be_visible()

@@ -1,0 +1,168 @@
+"""The image is built from clean instructions, runs without privileges, and holds nothing but the app."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from support.servers import HERE
+
+from gradloupe.server.config.settings import OPTIONS, settings
+
+pytestmark = pytest.mark.release
+
+ROOT = HERE
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICE = COMPOSE["services"]["gradloupe"]
+
+
+def instructions():
+    """The Dockerfile's instructions as (keyword, arguments), continued lines joined, comments left out."""
+    lines = "\n".join(line for line in DOCKERFILE.splitlines() if not line.startswith("#"))
+    joined = lines.replace("\\\n", " ")
+    return [tuple(line.split(maxsplit=1)) for line in joined.splitlines() if line.strip()]
+
+
+def last(keyword):
+    return [arguments for word, arguments in instructions() if word == keyword][-1]
+
+
+def allowed():
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "*" in lines
+    return {line[1:] for line in lines if line.startswith("!")}
+
+
+def test_hadolint_finds_nothing_to_say():
+    hadolint = Path(sys.executable).with_name("hadolint")
+    run = subprocess.run([hadolint, ROOT / "Dockerfile"], capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def test_the_image_does_not_run_as_root():
+    uid, gid = last("USER").split(":")
+    assert int(uid) >= 10000
+    assert int(gid) >= 10000
+    words = [word for word, _ in instructions()]
+    assert words.index("USER") > len(words) - 1 - words[::-1].index("RUN")
+
+
+def environment():
+    """What the last stage sets."""
+    stages = [word for word, _ in instructions()]
+    final = instructions()[len(stages) - 1 - stages[::-1].index("FROM") :]
+    return dict(pair.split("=", 1) for word, arguments in final if word == "ENV" for pair in arguments.split())
+
+
+def test_the_server_is_the_first_process_and_gets_its_signals():
+    assert json.loads(last("ENTRYPOINT")) == ["gradloupe"]
+    assert "CMD" not in [word for word, _ in instructions()]
+
+
+@pytest.mark.parametrize("arguments", [[], ["my_ops.py"], ["package.kernels:Mine", "--memory", "2048"]])
+def test_what_stands_after_the_image_is_told_to_a_server_that_can_be_reached(arguments):
+    chosen = settings(arguments, environment(), "1")
+    assert (chosen.host, chosen.port) == ("0.0.0.0", 8000)  # noqa: S104
+    assert chosen.targets == tuple(arguments[:1])
+    assert not chosen.next_port, "the port that is published is no other"
+
+
+def test_files_are_looked_for_where_the_readme_mounts_them():
+    words = [word for word, _ in instructions()]
+    assert last("WORKDIR") == "/work"
+    assert words.index("USER") > len(words) - 1 - words[::-1].index("WORKDIR"), "the folder is not the user's"
+    for text in (DOCKERFILE, (ROOT / "README.md").read_text()):
+        assert 'docker run --rm -p 127.0.0.1:8000:8000 -v "$PWD:/work:ro" gradloupe my_ops.py' in text
+
+
+def test_the_health_check_asks_the_server_with_python_alone():
+    options, command = last("HEALTHCHECK").split("CMD")
+    program, *_, question = json.loads(command)
+    assert "--start-period" in options
+    assert program == "python"
+    assert "http://127.0.0.1:8000/healthz" in question
+    compile(question, "HEALTHCHECK", "exec")
+
+
+def test_the_dockerfile_has_one_base_and_asks_for_no_builder_extension():
+    assert [arguments.split()[0] for word, arguments in instructions() if word == "FROM"] == ["python:3.11-slim"] * 3
+    assert "<<" not in DOCKERFILE
+    assert "--link" not in DOCKERFILE
+
+
+def test_the_light_bundles_come_from_the_lock_and_can_be_left_out():
+    assert ("ARG", "PLOTLY=light") in instructions()
+    (light,) = [arguments for word, arguments in instructions() if word == "RUN" and "npm ci" in arguments]
+    assert "--ignore-scripts" in light
+    assert 'if [ "$PLOTLY" = light ]' in light
+    assert "--from=light /light/plotly /venv/share/gradloupe/plotly" in DOCKERFILE
+    assert last("USER") == "10001:10001"
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "compose.yaml", ".dockerignore"])
+def test_no_file_names_a_host_but_this_machine(name):
+    assert set(re.findall(r"\w+://([\w.-]+)", (ROOT / name).read_text())) <= {"127.0.0.1"}
+
+
+def test_the_extra_package_index_is_empty_unless_the_operator_names_one():
+    assert 'ARG EXTRA_INDEX=""' in DOCKERFILE
+    for name in ("gradloupe", "replica"):
+        assert COMPOSE["services"][name]["build"]["args"] == {"EXTRA_INDEX": "${EXTRA_INDEX:-}"}
+
+
+def test_the_image_is_given_every_package_and_what_the_build_reads():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = project["tool"]["setuptools"]["packages"]
+    folders = {name.split(".")[1] for name in packages if "." in name}
+    assert allowed() >= folders | {
+        "pyproject.toml",
+        "requirements.txt",
+        "package.json",
+        "package-lock.json",
+        project["project"]["readme"],
+    }
+
+
+def test_the_image_is_given_no_tests_history_or_environment():
+    assert not allowed() & {"tests", ".git", ".venv", ".ci", "build"}
+
+
+def test_compose_serves_this_machine_only():
+    published = {name: service.get("ports", []) for name, service in COMPOSE["services"].items()}
+    assert published == {"gradloupe": ["127.0.0.1:8000:8000"], "replica": [], "nginx": ["127.0.0.1:8080:8080"]}
+
+
+@pytest.mark.parametrize("name", ["gradloupe", "replica", "nginx"])
+def test_compose_takes_every_privilege_away(name):
+    service = COMPOSE["services"][name]
+    assert service["read_only"] is True
+    assert "/tmp" in service["tmpfs"]  # noqa: S108
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["mem_limit"]
+    assert service["pids_limit"] <= 256
+    assert "privileged" not in service
+    if name != "nginx":
+        assert service["init"] is True
+        assert service["mem_limit"] == "3g"
+
+
+def test_nginx_and_those_behind_it_are_started_only_when_they_are_asked_for():
+    for name in ("replica", "nginx"):
+        assert COMPOSE["services"][name]["profiles"] == ["nginx"]
+    assert "profiles" not in SERVICE
+    assert COMPOSE["services"]["nginx"]["depends_on"] == {"replica": {"condition": "service_healthy"}}
+    assert (ROOT / "nginx.conf").read_text().count("server replica:8000 ") == 1
+
+
+def test_what_compose_sets_are_settings_that_there_are():
+    for service in COMPOSE["services"].values():
+        environment = {name: text for name, text in service.get("environment", {}).items() if "$" not in text}
+        given = service.get("environment", {})
+        assert {name.removeprefix("GRADLOUPE_").lower() for name in given} <= set(OPTIONS)
+        assert settings([], environment, "1")

@@ -1,0 +1,245 @@
+"""Behind nginx, with the configuration that is shipped: real servers, a real nginx, answers kept and passed on."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import brotli
+import httpx2
+import pytest
+from support import http as patient
+from support.raw_http import connected, send
+from support.servers import HERE, Server, serving
+
+from gradloupe.server.supervisor.engine import QUEUE
+
+pytestmark = pytest.mark.release
+
+SHIPPED = (HERE / "nginx.conf").read_text()
+BEHIND = ("--public", "--requests-per-peer", "0", "--forwarded-allow-ips", "127.0.0.1", "--log", "json")
+PATHS = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
+
+NEVER_ASKED = count(2)
+
+
+@dataclass(frozen=True)
+class Front:
+    """nginx, and the two servers behind it."""
+
+    url: str
+    behind: tuple[Server, ...]
+
+    def get(self, address: str, **headers: str) -> httpx2.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return patient.get(self.url + address, headers={"accept-encoding": "br"} | named)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def configured(folder: Path, port: int, behind: tuple[Server, ...]) -> Path:
+    """The shipped file, with the ports and folders of this test."""
+    servers = " ".join(f"server {server.url.removeprefix('http://')} max_fails=0;" for server in behind)
+    text = SHIPPED.replace("server replica:8000 max_fails=0;", servers).replace(
+        "listen 8080", f"listen 127.0.0.1:{port}"
+    )
+    text = text.replace("/tmp/", f"{folder}/").replace("/var/cache/nginx", str(folder))  # noqa: S108
+    assert text.count(str(folder)) == 8
+    (folder / "nginx.conf").write_text(text)
+    return folder / "nginx.conf"
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    folder, port = tmp_path_factory.mktemp("nginx"), free_port()
+    nginx = shutil.which("nginx", path=PATHS)
+    assert nginx, "nginx is not installed: sh tests/install_nginx.sh"
+    with ExitStack() as stack:
+        behind = tuple(stack.enter_context(serving(*BEHIND)) for _ in range(2))
+        for server in behind:
+            server.wait_until_ready()
+        ours = "user root; " if os.getuid() == 0 else ""  # whoever else it would be cannot enter the folder
+        command = [nginx, "-p", folder, "-c", configured(folder, port, behind), "-g", f"{ours}daemon off;"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                until_it_listens(process, port)
+                yield Front(f"http://127.0.0.1:{port}", behind)
+            finally:
+                process.send_signal(signal.SIGQUIT)
+                _, said = process.communicate(timeout=60)
+    assert (process.returncode, "emerg" in said) == (0, False), said
+
+
+def until_it_listens(process: subprocess.Popen[str], port: int) -> None:
+    while process.poll() is None:
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 20):
+            return
+
+
+def requests(server: Server) -> int:
+    """How many requests for sections this server has answered."""
+    text = server.get("/metrics").text
+    return sum(int(float(n)) for n in re.findall(r'requests_total\{route="/(?:ops|embed)/.*\} (\S+)', text))
+
+
+def test_the_shipped_file_is_right(front: Front) -> None:
+    assert front.get("/healthz").json() == {"status": "ready"}
+
+
+@pytest.mark.parametrize("address", ["/ops/exp", "/embed/exp", "/ops/exp.json", "/ops/exp.csv", "/ops/exp.svg"])
+def test_an_answer_is_asked_for_once_and_then_kept(front: Front, address: str) -> None:
+    first, second = front.get(f"{address}?count=31"), front.get(f"{address}?count=31")
+    before = sum(map(requests, front.behind))
+    third = front.get(f"{address}?count=31")
+    assert [each.headers["x-cache-status"] for each in (first, second, third)] == ["MISS", "HIT", "HIT"]
+    assert first.content == second.content == third.content
+    assert first.headers["etag"] == third.headers["etag"]
+    assert third.headers["content-security-policy"] == first.headers["content-security-policy"]
+    assert sum(map(requests, front.behind)) == before
+
+
+def test_who_has_an_answer_is_told_so(front: Front) -> None:
+    tag = front.get("/ops/cube.json").headers["etag"]
+    for _ in range(2):
+        again = front.get("/ops/cube.json", if_none_match=tag)
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == tag
+    assert front.get("/ops/cube.json", if_none_match='"another"').status_code == 200
+    never_asked = front.get("/ops/sinh.json", if_none_match=tag)
+    assert never_asked.status_code == 200
+
+
+CODINGS = {
+    "br, gzip": "br",
+    "gzip, deflate, br, zstd": "br",
+    "gzip": "gzip",
+    "gzip, deflate": "gzip",
+    "br;q=0, gzip": "gzip",
+    "br;q=0.0, gzip;q=0.3": "gzip",
+    "gzip;q=0": None,
+    "identity": None,
+    "deflate": None,
+}
+
+
+def test_codings_are_not_mixed_up(front: Front) -> None:
+    unpack = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}
+    expected = patient.get(f"{front.behind[0].url}/ops/square.json", headers={"accept-encoding": "identity"}).content
+    for accepted, coding in [*CODINGS.items()] * 2:
+        with patient.stream("GET", f"{front.url}/ops/square.json", headers={"accept-encoding": accepted}) as response:
+            assert response.headers.get("content-encoding") == coding, accepted
+            assert response.headers["vary"] == "Accept-Encoding"
+            assert unpack[coding](b"".join(response.iter_raw())) == expected
+    tags = {front.get("/ops/square.json", accept_encoding=each).headers["etag"] for each in CODINGS}
+    assert len(tags) == 3
+
+
+def test_static_files_are_kept_for_all(front: Front) -> None:
+    (address,) = set(re.findall(r'"(/static/[^"]+/pages/op\.js)"', front.get("/ops/exp").text))
+    assert front.get(address).headers["x-cache-status"] in ("MISS", "HIT")
+    kept = front.get(address, host="localhost")
+    assert kept.headers["x-cache-status"] == "HIT"
+    assert kept.headers["cache-control"] == "public, max-age=31536000, immutable"
+    moved = front.get(re.sub("/static/[0-9a-f]+", "/static/0123456789ab", address))
+    assert (moved.status_code, moved.headers["location"]) == (307, address)
+
+
+@pytest.mark.parametrize("address", ["/ops/nope.json", "/ops/exp.json?min=1", "/nothing"])
+def test_refusals_pass_and_are_not_kept(front: Front, address: str) -> None:
+    for _ in range(2):
+        refused = front.get(address)
+        assert refused.status_code in (404, 422)
+        assert refused.headers["cache-control"] == "no-store"
+        assert refused.headers["x-cache-status"] != "HIT"
+
+
+def test_another_name_is_refused_by_those_behind(front: Front) -> None:
+    assert front.get("/ops/exp.json", host="evil.example").status_code == 421
+    assert front.get("/ops/exp.json", host="localhost").status_code == 200
+
+
+def test_a_page_names_the_address_it_was_asked_at(front: Front) -> None:
+    for host in ("localhost:1234", "a.localhost"):
+        assert f"http://{host}/ops/double" in front.get("/ops/double", host=host).text
+
+
+def test_the_metrics_stay_inside(front: Front) -> None:
+    assert front.get("/metrics").status_code == 404
+    assert all("gradloupe_requests" in server.get("/metrics").text for server in front.behind)
+
+
+def test_a_number_is_given_to_a_request_and_is_in_the_log_behind(front: Front) -> None:
+    address = "/ops/exp.json?count=77"
+    before = [requests(server) for server in front.behind]
+    assert front.get(address).status_code == 200
+    after = [requests(server) for server in front.behind]
+    assert sorted(late - early for early, late in zip(before, after, strict=True)) == [0, 1]
+
+
+@contextmanager
+def crowded(server: Server) -> Iterator[None]:
+    """A server whose worker stands still, with as many questions as may wait."""
+    os.kill(server.worker(), signal.SIGSTOP)
+    with ExitStack() as stack:
+        for _ in range(QUEUE):
+            connection = stack.enter_context(connected(server))
+            send(connection, f"/ops/exp.json?count=5&grad_output={next(NEVER_ASKED)}")
+        wait_for(server, QUEUE)
+        yield
+    with suppress(ProcessLookupError):
+        os.kill(server.worker(), signal.SIGCONT)
+    wait_for(server, 0)
+
+
+def wait_for(server: Server, waiting: int) -> None:
+    """Until so many questions wait; whoever asks whether it is ready while all places are taken is sent away."""
+    while f"gradloupe_waiting {waiting}.0" not in server.get("/metrics").text:
+        pass
+
+
+def test_the_last_word_of_those_that_are_busy_passes_and_what_is_kept_is_still_there(front: Front) -> None:
+    kept = front.get("/ops/exp.json?count=90").content
+    with crowded(front.behind[0]), crowded(front.behind[1]):
+        refused = front.get("/ops/exp.json?count=91")
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] == "1"
+        assert "ask again" in refused.json()["detail"]
+        assert refused.headers["cache-control"] == "no-store"
+        assert front.get("/ops/exp.json?count=90").content == kept
+    for server in front.behind:
+        server.wait_until_ready()
+    assert front.get("/ops/exp.json?count=91").status_code == 200
+
+
+def test_one_that_is_busy_or_has_ended_is_not_missed(front: Front) -> None:
+    with crowded(front.behind[0]):
+        assert {front.get(f"/ops/exp.json?count={40 + place}").status_code for place in range(8)} == {200}
+    front.behind[0].process.send_signal(signal.SIGTERM)
+    front.behind[0].process.wait(20)
+    assert {front.get(f"/ops/exp.json?count={60 + place}").status_code for place in range(8)} == {200}
+
+
+def test_when_nobody_is_there_nginx_says_so_in_a_sentence(front: Front) -> None:
+    kept = front.get("/ops/exp.json").content
+    for server in front.behind:
+        server.process.send_signal(signal.SIGTERM)
+        server.process.wait(20)
+    refused = front.get("/ops/exp.json?count=99")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert refused.json()["detail"].endswith("ask again in a second.")
+    assert front.get("/ops/exp.json").content == kept

@@ -1,0 +1,37 @@
+"""What a server shows while a visitor's file is on its way: all that it does not need the file for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.own_server import MY_OPS
+from support.servers import serving, serving_in_thread
+
+HELD = "\nimport os, time\nwhile not os.path.exists('released'):\n    time.sleep(0.01)\n"
+
+
+def test_the_gallery_is_there_while_a_file_hangs_at_its_import(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(MY_OPS + HELD)
+    with serving_in_thread("my_ops.py", cwd=tmp_path) as server:
+        assert server.get("/?wait=1").status_code == 200
+        page = server.get("/")
+        assert "my_ops.py is still being imported" in page.text
+        assert 'href="/ops/exp"' in page.text
+        assert "/ops/Clamp" not in page.text
+        assert page.headers["cache-control"] == "no-store"
+        assert server.get("/ops/exp.json").json()["verdict"]["word"] == "matches"
+        assert "The page follows by itself." not in server.get("/ops/exp").text
+        for address in ("/own", "/ops/Clamp"):
+            assert "The page follows by itself." in server.get(address).text
+        (tmp_path / "released").touch()
+        server.get("/own?wait=1")
+        page = server.get("/")
+        assert 'href="/ops/Clamp"' in page.text
+        assert "still being imported" not in page.text
+
+
+def test_a_server_that_ends_while_a_file_hangs_says_nothing_of_it(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(MY_OPS + HELD)
+    with (tmp_path / "log").open("w") as log, serving("my_ops.py", cwd=tmp_path, log=log) as server:
+        assert server.get("/?wait=1").status_code == 200
+    assert (tmp_path / "log").read_text() == ""

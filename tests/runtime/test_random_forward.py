@@ -1,0 +1,78 @@
+"""A forward that draws random numbers: said to be random, drawn for one draw, never judged."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from support.sections import look, op_of, written
+
+from gradloupe.ops import Input
+from gradloupe.server.numerics.sentences.places import Names
+from gradloupe.server.numerics.sentences.verdict import sentence
+from gradloupe.server.views.columns import columns, marks
+
+NAMES = Names("x", "y", "exact")
+
+
+class Gumbel(torch.autograd.Function):
+    """Softmax of logits and noise."""
+
+    @staticmethod
+    def forward(ctx, logits):
+        noise = -torch.log(-torch.log(torch.rand_like(logits)))
+        y = torch.softmax(logits + noise, -1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(-1, keepdim=True))
+
+
+GUMBEL = op_of(Gumbel.apply, Input("x", shape=(7,), value=(0.1, -0.4, 0.7, 1.2, -1.5, 0.3, 0.9)), wrt="x[0]", of="y[0]")
+
+
+def test_one_draw_is_a_smooth_curve_with_the_gradient_that_backward_returns():
+    seen, verdict = look(GUMBEL)
+    assert seen.one_draw
+    assert verdict.word == "undecided"
+    drawn = columns(seen, verdict)
+    assert np.ptp(np.diff(drawn["forward"])) < 0.02
+    np.testing.assert_allclose(drawn["numerical"], drawn["analytical"], rtol=0, atol=1e-8)
+    assert marks(seen) == []
+
+
+def test_a_forward_that_draws_is_said_to_draw_and_what_the_curves_are():
+    said = sentence(*look(GUMBEL), NAMES)
+    assert said.startswith("forward draws random numbers: asked twice, it answers differently")
+    assert said.endswith(
+        "The curves show one draw: every point was given the same random numbers. "
+        "Of this draw backward returns the slope."
+    )
+    coin = written(lambda x: (torch.rand_like(x) < torch.sigmoid(x)).to(x), torch.ones_like)
+    assert sentence(*look(coin), NAMES).endswith(
+        "Of this draw backward does not return the slope anywhere on −3 ≤ x ≤ 3."
+    )
+
+
+@pytest.mark.parametrize("draw", ["torch", "numpy"])
+def test_whose_random_numbers_they_are_makes_no_difference(draw):
+    def noise(x):
+        return torch.randn_like(x) if draw == "torch" else torch.from_numpy(np.random.normal(size=tuple(x.shape)))
+
+    seen, verdict = look(written(lambda x: torch.sin(x) + noise(x), torch.cos))
+    assert seen.one_draw
+    assert verdict.word == "undecided"
+    np.testing.assert_allclose(columns(seen, verdict)["numerical"], np.cos(seen.rows.x), rtol=0, atol=1e-7)
+
+
+def test_what_no_seed_repeats_is_drawn_without_a_numerical_gradient():
+    count = itertools.count()
+    seen, verdict = look(written(lambda x: torch.sin(x) + (0.618 * next(count)) % 1, torch.cos))
+    assert not seen.one_draw
+    assert verdict.word == "undecided"
+    assert np.isnan(columns(seen, verdict)["numerical"]).all()
+    assert marks(seen) == []
+    assert "game of chance" in sentence(seen, verdict, NAMES)

@@ -1,0 +1,312 @@
+"""Sections: one element against one element, of Functions of any shape."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from support.sections import look, op_of, section
+
+from gradloupe.ops import OPS, Input, Parameter
+from gradloupe.server.runtime.batching import arranged, structure
+from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime.rejected_points import refused
+from gradloupe.server.runtime.vjp import dense, expanded, strided, transposed
+
+T = np.linspace(-2, 2, 9)
+
+
+def linear_by_hand(t, wrt, of):
+    op = OPS["functional_linear"]
+    held = {each.name: torch.tensor(each.values, dtype=torch.float64).reshape(each.shape) for each in op.inputs}
+    name, row, column = wrt
+    values, gradients = [], []
+    for each in t:
+        tensors = {key: value.clone() for key, value in held.items()}
+        tensors[name][row, column] = each
+        tensors[name].requires_grad_()
+        y = torch.nn.functional.linear(tensors["input"], tensors["weight"], tensors["bias"])[of]
+        y.backward()
+        values.append(float(y.detach()))
+        gradients.append(float(tensors[name].grad[row, column]))
+    return values, gradients
+
+
+@pytest.mark.parametrize("wrt", [("weight", 0, 1), ("weight", 1, 2), ("input", 0, 0), ("input", 1, 2)])
+@pytest.mark.parametrize("of", [(0, 0), (1, 1)])
+def test_any_element_of_a_matrix_can_be_swept_and_looked_at(wrt, of):
+    name, row, column = wrt
+    cut = arranged(section("functional_linear", wrt=f"{name}[{row},{column}]", of=f"y[{of[0]},{of[1]}]"), T)
+    values, gradients = linear_by_hand(T, wrt, of)
+    returned = cut.backward(T, 1.0)
+    assert cut.forward(T) == pytest.approx(values, abs=1e-12)
+    assert returned.values == pytest.approx(values, abs=1e-12)
+    assert returned.grad_input == pytest.approx(gradients, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("op", "wrt", "of", "found"),
+    [
+        ("exp", "x", "y", "together"),
+        ("clamp_with_grad", "input", "y", "together"),
+        ("abs_product", "u", "y", "together"),
+        ("image_alpha", "b", "img", "together"),
+        ("kill_head", "x[0,3]", "y[0,3]", "together"),
+        ("functional_linear", "input[0,1]", "y[0,0]", "together"),
+        ("functional_linear", "weight[0,0]", "y[1,0]", "one by one"),
+        ("functional_linear", "weight[0,1]", "y[0,0]", "one by one"),
+        ("clamp_with_grad", "min", "y", "one by one"),
+    ],
+)
+def test_how_a_function_may_be_evaluated_is_found_by_measurement(op, wrt, of, found):
+    assert structure(arranged(section(op, wrt=wrt, of=of), T)) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("softmax", lambda x: torch.softmax(x, 0)),
+        ("sort", lambda x: torch.sort(x).values),
+        ("cumsum", lambda x: torch.cumsum(x, 0)),
+        ("top-k mask", lambda x: x * (x >= x.topk(min(2, len(x))).values[-1])),
+        ("minus its mean", lambda x: x - x.mean()),
+        ("reversed", lambda x: x.flip(0)),
+        ("a threshold on the largest", lambda x: x * (1 if x.max() < 1 else 2)),
+        ("a seeded mask", lambda x: x * (torch.rand(x.shape, generator=torch.Generator().manual_seed(3)) > 0.3)),
+        ("top ten", lambda x: x * (x >= x.topk(min(10, len(x))).values[-1])),
+    ],
+)
+def test_what_only_looks_elementwise_is_evaluated_one_by_one(name, function):
+    op = op_of(function)
+    t = np.linspace(-2, 2, 41)
+    cut = arranged(section(op), t)
+    assert structure(cut) == "one by one"
+    alone = [float(function(torch.tensor([each]))[0]) for each in t]
+    assert cut.forward(t) == pytest.approx(alone)
+
+
+def test_a_mask_that_depends_on_the_shape_is_not_taken_for_elementwise():
+    for seed in range(8):
+        op = op_of(
+            lambda x, seed=seed: x * (torch.rand(x.shape, generator=torch.Generator().manual_seed(seed)) > 0.3),
+            Input("x", shape=(4,), value=0.5),
+            of="y[1]",
+            wrt="x[1]",
+        )
+        assert structure(arranged(section(op), T)) == "one by one"
+
+
+def test_no_more_copies_of_a_tensor_than_some_thousand_are_stacked():
+    most = []
+    op = op_of(lambda x: most.append(len(x)) or 2 * x, Input("x", shape=(2, 3), value=0.5), of="y[1,0]", wrt="x[1,0]")
+    cut = arranged(section(op), T)
+    assert cut.forward(np.linspace(-1, 1, 5000)) == pytest.approx(2 * np.linspace(-1, 1, 5000))
+    assert max(most) == 2 * 1024
+
+
+def test_a_single_point_that_is_refused_is_a_gap_and_many_are_a_failure():
+    def fussy(x):
+        if (x == 0.5).any():
+            raise ValueError("half")
+        return x.exp()
+
+    t = np.linspace(-1, 1, 41)
+    together = replace(section(op_of(fussy)), stacked=("x",))
+    alone = replace(together, stacked=())
+    for cut in (together, alone):
+        returned = cut.backward(t, 1.0)
+        for found in (cut.forward(t), returned.values, returned.grad_input):
+            assert t[np.isnan(found)].tolist() == [0.5]
+    assert refused(alone.forward, t, alone.forward(t)) == ((0.5, "forward raised ValueError"),)
+    for each in (np.full(41, 0.5), np.array([0.5])):
+        with pytest.raises(FunctionFailed, match="half"):
+            together.forward(each)
+
+
+def test_an_outer_product_of_all_copies_is_not_taken_for_a_batch():
+    cut = arranged(section("functional_linear", wrt="input[0,1]", of="y[0,0]"), T)
+    assert cut.output_size(T) == 4 * len(T)
+
+
+@pytest.mark.parametrize(("count", "grad_output"), [(5, 1.0), (401, 1.0), (9, 2.0)])
+def test_a_backward_that_clips_the_norm_of_all_gradients_is_asked_one_by_one(count, grad_output):
+    class ClipsTheNorm(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * (5 / grad_output.norm()).clamp(max=1)
+
+    evaluation, _ = look(op_of(ClipsTheNorm.apply), count=count, grad_output=grad_output)
+    assert evaluation.analytical == pytest.approx(grad_output)
+
+
+def test_the_rows_of_a_softmax_are_stacked():
+    op = op_of(lambda x: torch.softmax(x, 1), Input("x", shape=(2, 3), value=0.5), of="y[1,0]", wrt="x[1,2]")
+    cut = arranged(section(op), T)
+    assert structure(cut) == "together"
+    wanted = [float(torch.softmax(torch.tensor([0.5, 0.5, t]), 0)[0]) for t in T]
+    assert cut.forward(T) == pytest.approx(wanted, abs=1e-7)
+
+
+def test_what_is_not_swept_is_held():
+    cut = arranged(section("abs_product", wrt="u", v=(3.0,)), T)
+    assert cut.forward(T) == pytest.approx(3 * np.abs(T))
+
+
+def test_a_float_parameter_can_be_swept_and_returns_no_gradient():
+    cut = arranged(section("clamp_with_grad", wrt="min", input=(-2.5,)), T)
+    returned = cut.backward(np.array([-3.0, -1.0]), 1.0)
+    assert returned.values == pytest.approx([-2.5, -1.0])
+    assert returned.grad_input is None
+
+
+def test_a_none_from_backward_is_autograds_zero_and_is_told_apart():
+    returned = arranged(section("replace_grad", wrt="x_forward"), T).backward(T, 1.0)
+    assert returned.none
+    assert not returned.grad_input.any()
+    assert not arranged(section("replace_grad", wrt="x_backward"), T).backward(T, 1.0).none
+
+
+def test_backward_receives_a_dense_grad_output_of_the_value_asked_for():
+    seen = []
+
+    class Watching(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            seen.append((grad_output.clone(), grad_output.stride()))
+            return grad_output
+
+    section(op_of(Watching.apply), dtype=torch.float32).backward(np.array([1.0]), -2.5)
+    assert seen[-1][0].tolist() == [-2.5]
+    arranged(section(op_of(Watching.apply)), T).backward(T, -2.5)
+    values, stride = seen[-1]
+    assert values.tolist() == [-2.5] * len(T)
+    assert stride == (1,)
+
+
+def test_every_point_may_have_a_grad_output_of_its_own():
+    numbers = np.arange(9.0)
+    for op, wrt, of in (("square", "x", "y"), ("kill_head", "x[0,3]", "y[0,3]"), ("functional_linear", "", "")):
+        cut = arranged(section(op, wrt=wrt, of=of), T)
+        found = cut.backward(T, numbers).grad_input
+        assert found == pytest.approx(numbers * cut.backward(T, 1.0).grad_input)
+
+
+@pytest.mark.parametrize(("layout", "stride"), [(dense, (1,)), (expanded, (0,)), (strided, (2,)), (transposed, (1,))])
+def test_a_grad_output_may_lie_in_memory_in_any_layout(layout, stride):
+    seen = []
+
+    class Watching(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            seen.append((grad_output.tolist(), grad_output.stride()))
+            return grad_output
+
+    cut = arranged(section(op_of(Watching.apply)), T)
+    assert cut.backward(T, -2.5, layout).grad_input.tolist() == [-2.5] * 9
+    assert seen[-1] == ([-2.5] * 9, stride)
+
+
+def test_the_whole_of_an_output_may_be_given_a_grad_output():
+    cut = section("functional_linear", wrt="input[0,1]", of="y[0,0]")
+    held = {name: torch.tensor(values, dtype=torch.float64) for name, values in cut.inputs}
+    given = torch.tensor([[1.0, -2.0], [0.5, 3.0]], dtype=torch.float64)
+    for layout, stride in ((dense, (2, 1)), (transposed, (1, 2)), (strided, (4, 2))):
+        assert layout(given).stride() == stride
+        found = cut.vjp(T[:1], lambda out, layout=layout: layout(given))
+        assert found == pytest.approx((given @ held["weight"].reshape(2, 3)).reshape(-1).numpy())
+
+
+def test_a_parameter_carries_no_gradient_for_a_whole_output():
+    assert section("clamp_with_grad", wrt="min").vjp(T[:1], torch.ones_like) is None
+
+
+def test_a_grad_output_that_the_dtype_does_not_hold_is_a_failure_to_show():
+    with pytest.raises(FunctionFailed, match="overflow") as raised:
+        section("exp", dtype=torch.float32).backward(T[:1], 1e300)
+    assert raised.value.failure.phase == "backward"
+
+
+def test_a_surrogate_and_a_parameter_of_any_kind_reach_the_function():
+    switch = Parameter("negate", True, kind="switch")
+    word = Parameter("mode", "twice", kind="choice", choices=("once", "twice"))
+
+    def function(x, negate, mode):
+        return (-x if negate is True else x) * (2 if mode == "twice" else 1)
+
+    op = op_of(function, parameters=(switch, word))
+    assert section(op).forward(np.array([1.5])) == -3.0
+    assert section(op, negate=False, mode="once").forward(np.array([1.5])) == 1.5
+
+
+@pytest.mark.parametrize(
+    ("returns", "said"),
+    [
+        (lambda x: [x, x], "list"),
+        (lambda x: 3, "int"),
+        (lambda x: (3, x), "2 outputs"),
+        (lambda x: x.reshape(-1)[:0], "no such element"),
+    ],
+)
+def test_an_output_of_another_shape_is_a_failure_to_show(returns, said):
+    with pytest.raises(FunctionFailed, match=said) as raised:
+        section(op_of(returns)).forward(np.array([1.0]))
+    assert raised.value.failure.phase == "forward"
+
+
+@pytest.mark.parametrize("element", ["y", "y[0]", "y[2,0]", "y[0,0,0]"])
+def test_an_element_the_output_does_not_have_is_a_failure_to_show(element):
+    with pytest.raises(FunctionFailed, match="no such element"):
+        section(op_of(lambda x: x.sum().expand(2, 2)), of=element).forward(np.array([1.0]))
+
+
+def test_big_inputs_are_evaluated_in_batches():
+    op = op_of(lambda x: 2 * x, Input("x", shape=(3, 5000), value=0.0), wrt="x[1,7]", of="y[1,7]")
+    assert arranged(section(op), T).forward(T) == pytest.approx(2 * T)
+
+
+def test_a_function_that_works_in_place_is_given_a_copy():
+    class DoubleInPlace(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * grad_output
+
+    returned = arranged(section(op_of(DoubleInPlace.apply)), T).backward(T, 1.0)
+    assert returned.values == pytest.approx(2 * T)
+    assert returned.grad_input.tolist() == [2.0] * len(T)
+
+
+def test_a_half_precision_section_says_what_its_dtype_can_hold():
+    cut = section("exp", dtype=torch.bfloat16)
+    assert cut.snap(np.array([0.3]))[0] == 0.30078125
+    assert cut.forward(np.array([0.3]))[0] == float(torch.tensor(0.3, dtype=torch.bfloat16).exp())
+
+
+def nearest(z, codebook):
+    return codebook[torch.cdist(z, codebook).argmin(1)]
+
+
+def test_rows_held_against_all_rows_of_another_input_are_not_held_against_all_its_copies():
+    some = torch.linspace(-1, 1, 48).sin().tolist()
+    op = op_of(
+        nearest,
+        Input("z", shape=(6, 4), value=tuple(some[:24])),
+        Input("codebook", shape=(8, 4), value=tuple(some[:32])),
+    )
+    assert arranged(section(op, wrt="z[0,0]", of="y[0,0]"), np.linspace(-3, 3, 401)).stacked == ("z",)

@@ -1,0 +1,119 @@
+"""Workers are killed one after the other while questions come in: each is answered, and each answer is right."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import event_loop as looping
+from support.engines import engine_of, kill_zygotes, question_of
+
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.supervisor.engine import Engine
+
+KILLS, CLIENTS = 100, 4
+SQUARE = '''
+import torch
+
+
+class Square(torch.autograd.Function):
+    """The square of x.
+
+    Gradloupe: x: float64[]
+    """
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+'''
+
+
+class Crowd:
+    """Clients that ask until they are told to stop, each answer checked by what it must be."""
+
+    def __init__(self, engine: Engine, question: Question) -> None:
+        self.engine, self.question = engine, question
+        self.stop = False
+        self.right = 0
+        self.wrong: list[str] = []
+        self._news = asyncio.Condition()
+
+    async def client(self, seed: int) -> None:
+        chance = random.Random(seed)
+        while not self.stop:
+            asked = replace(self.question, count=chance.randrange(50, 900), grad_output=chance.uniform(-3, 3))
+            await self._check(asked, await self.engine.answer(asked))
+
+    async def one_more(self) -> None:
+        """Return when another answer has come."""
+        before = self.right + len(self.wrong)
+        async with self._news:
+            await self._news.wait_for(lambda: self.right + len(self.wrong) > before)
+
+    async def _check(self, asked: Question, frame: Frame) -> None:
+        fault = _fault(asked, frame)
+        async with self._news:
+            self.right += not fault
+            self.wrong += [fault] * bool(fault)
+            self._news.notify_all()
+
+
+def _fault(asked: Question, frame: Frame) -> str:
+    """What is wrong with the answer to a question about the square; nothing, as it should be."""
+    if frame.header["failure"] is not None:
+        return str(frame.header["failure"]["sentence"])
+    x, y, slope = (np.frombuffer(frame.columns[name]) for name in ("x", "forward", "analytical"))
+    if not (np.allclose(y, x * x, 1e-12, 0) and np.allclose(slope, 2 * x * asked.grad_output, 1e-12, 0)):
+        return "other numbers"
+    return "" if len(x) >= asked.count else f"{len(x)} points of {asked.count}"
+
+
+async def killed(engine: Engine, name: str, kills: int, zygotes: bool) -> Crowd:
+    """A crowd that has asked the engine while so many of its workers were killed, and what they are copies of."""
+    chance = random.Random(kills)
+    crowd = Crowd(engine, await question_of(engine, name))
+    clients = [asyncio.create_task(crowd.client(seed)) for seed in range(CLIENTS)]
+    for _ in range(kills):
+        await crowd.one_more()
+        for _ in range(chance.randrange(30)):  # in the middle of the next question, or before it
+            await asyncio.sleep(0)
+        restarts = engine.restarts
+        if zygotes:
+            kill_zygotes()
+        with suppress(ProcessLookupError):
+            os.kill(engine.worker, signal.SIGKILL)
+        while engine.restarts == restarts:
+            await crowd.one_more()
+    crowd.stop = True
+    await asyncio.gather(*clients)
+    return crowd
+
+
+@pytest.mark.parametrize(("own", "kills", "zygotes"), [(False, KILLS, False), (True, KILLS, False), (True, 3, True)])
+def test_no_answer_is_lost_or_wrong_however_many_workers_are_killed(
+    tmp_path: Path, own: bool, kills: int, zygotes: bool
+) -> None:
+    (tmp_path / "my_ops.py").write_text(SQUARE)
+
+    async def crowd() -> tuple[Crowd, int]:
+        async with engine_of(*([tmp_path / "my_ops.py"] if own else [])) as engine:
+            return await killed(engine, "Square" if own else "square", kills, zygotes), engine.restarts
+
+    found, restarts = looping.run(asyncio.wait_for(crowd(), 600))
+    assert found.wrong == []
+    assert found.right > kills
+    assert restarts >= kills

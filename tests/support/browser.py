@@ -1,0 +1,247 @@
+"""A real Chromium, and how the tests look at a page through it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import isclose
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Error,
+    FloatRect,
+    Locator,
+    Page,
+    Request,
+    Response,
+    Route,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
+
+from support import http as patient
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run"
+    " --disable-background-networking --disable-component-update --disable-sync"
+)
+WINDOW: ViewportSize = {"width": 1280, "height": 860}
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+POLICY = "document.addEventListener('securitypolicyviolation', e => console.error('policy', e.effectiveDirective))"
+PLAIN: dict[str, Any] = {"contrast": "no-preference", "forced_colors": "none", "reduced_motion": "no-preference"}
+WITHIN = 20.0  # seconds in which even a busy machine comes to what is waited for
+CURVES = "() => document.querySelector('#plot').data.map(({name, x, y}) => [name, [...x], [...y]])"
+
+Curve = tuple[list[float | None], list[float | None]]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The one that is installed, or else playwright's own."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def ordinary(browser: Browser) -> Iterator[Browser]:
+    """One that guards itself against pages that ask too much, as those of visitors do and those of tests do not."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    guard = ["--disable-ipc-flooding-protection"]
+    another = browser.browser_type.launch(executable_path=found, args=FLAGS.split(), ignore_default_args=guard)
+    yield another
+    another.close()
+
+
+@dataclass
+class Watch:
+    """What a page did that no page may do: errors, violations of the policy, requests to another host."""
+
+    host: str
+    complaints: list[str] = field(default_factory=list)
+
+    def hears(self) -> dict[Any, Any]:
+        """The listeners, by the event they listen to."""
+        return {
+            "console": self._console,
+            "pageerror": self._error,
+            "request": self._request,
+            "response": self._response,
+        }
+
+    def _error(self, error: Error) -> None:
+        self.complaints.append(f"error: {error}")
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # Chromium reports every 4xx here; those that a test asks for are meant, the others are caught as responses.
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.complaints.append(f"console: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        at = urlsplit(request.url)
+        if at.scheme in ("http", "https", "ws", "wss") and at.netloc != self.host:
+            self.complaints.append(f"another host: {request.url}")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 500 or ("/static/" in response.url and response.status >= 400):
+            self.complaints.append(f"{response.status}: {response.url}")
+
+
+@contextmanager
+def visitor(browser: Browser, server: str, **options: Any) -> Iterator[Page]:
+    """Someone with an empty cache and one page."""
+    context = browser.new_context(base_url=server, viewport=WINDOW, **options)
+    context.set_default_timeout(20_000)
+    context.add_init_script(POLICY)
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
+def watched(page: Page, server: str) -> Iterator[Page]:
+    """The page as new, in which nothing may have gone wrong at the end."""
+    page.set_viewport_size(WINDOW)
+    page.emulate_media(color_scheme="light", media="screen", **PLAIN)
+    watch = Watch(urlsplit(server).netloc)
+    heard = watch.hears()
+    for event, listener in heard.items():
+        page.on(event, listener)
+    yield page
+    page.unroute_all()
+    page.goto("about:blank")
+    for event, listener in heard.items():
+        page.remove_listener(event, listener)
+    assert watch.complaints == [], watch.complaints
+
+
+@contextmanager
+def alone(browser: Browser, server: str, **options: Any) -> Iterator[Page]:
+    """A watched page that shares nothing with any other."""
+    with visitor(browser, server, **options) as page, watched(page, server):
+        yield page
+
+
+def settles(seen: Callable[[], object], meant: object) -> None:
+    """Waits until what is seen is as it is meant; a page that is just being opened, or not drawn yet, shows nothing."""
+    now, until = look(seen), monotonic() + WITHIN
+    while now != meant and monotonic() < until:
+        now = look(seen)
+    assert now == meant
+
+
+def look(seen: Callable[[], object]) -> object:
+    """What is seen now, or why nothing is."""
+    try:
+        return seen()
+    except Error as nothing:
+        return nothing
+
+
+def shows(page: Page, address: str) -> None:
+    """Waits until the curves of `address`, a shortest one, are drawn."""
+    expect(page.locator("html")).to_have_attribute("data-address", address, timeout=1000 * WITHIN)
+
+
+def here(page: Page) -> str:
+    """The address as the page itself has it: `page.url` hears of a change a little later."""
+    return str(page.evaluate("() => location.pathname + location.search"))
+
+
+def resized(page: Page, width: int, height: int) -> None:
+    """Makes the window of an open page so large, and waits until the page has it."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function("([width, height]) => innerWidth === width && innerHeight === height", arg=[width, height])
+
+
+@contextmanager
+def withheld(page: Page, pattern: str) -> Iterator[None]:
+    """As long as this lasts a page waits for what it asks at such addresses."""
+    held: list[Route] = []
+    over = False
+    page.route(pattern, lambda route: route.continue_() if over else held.append(route))
+    yield
+    over = True
+    for route in held:
+        route.continue_()
+
+
+def warmed(server: str, address: str) -> None:
+    """Has the server compute what an address shows: from then on the page comes with its figure, however busy it is."""
+    path, _, query = address.replace("/embed/", "/ops/").partition("?")
+    patient.get(f"{server}{path}.json?{query}").raise_for_status()
+
+
+def opened(page: Page, address: str) -> Page:
+    """The page of an op, with its curves drawn."""
+    page.goto(address)
+    shows(page, address)
+    return page
+
+
+def curves(page: Page) -> dict[str, Curve]:
+    """What Plotly has drawn: x and y by the name of the trace."""
+    return {name: (x, y) for name, x, y in page.evaluate(CURVES)}
+
+
+def alike(one: dict[str, Curve], other: dict[str, Curve]) -> bool:
+    """Whether both drawings show the same; the curves that come with a page have the digits that can be seen."""
+    return one.keys() == other.keys() and all(
+        close(mine, yours) for name in one for mine, yours in zip(one[name], other[name], strict=True)
+    )
+
+
+def close(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
+    """Whether two columns are the same to seven digits, gaps included."""
+    pairs = zip(one, other, strict=True)
+    return all(a is b if a is None or b is None else isclose(a, b, rel_tol=1e-7, abs_tol=1e-8) for a, b in pairs)
+
+
+def value_at(curve: Curve, x: float) -> float | None:
+    """y of the point closest to x."""
+    xs, ys = curve
+    return ys[min(range(len(xs)), key=lambda row: abs((xs[row] or 0.0) - x))]
+
+
+def enter(field_: Locator, text: str) -> None:
+    """Type a number and leave the field."""
+    field_.fill(text)
+    field_.press("Tab")
+
+
+def drag(page: Page, slider: Locator, share: float, meanwhile: Callable[[], object] = lambda: None) -> None:
+    """Take the thumb with the mouse and carry it to a share of the slider's length; ``meanwhile`` it is held."""
+    box = slider.bounding_box()
+    assert box is not None
+    low, high, now = (float(slider.evaluate(f"s => s.{name}")) for name in ("min", "max", "value"))
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (now - low) / (high - low), middle)
+    page.mouse.down()
+    meanwhile()
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * share, middle, steps=12)
+    page.mouse.up()
+
+
+def zoom(page: Page, start: float, stop: float) -> FloatRect:
+    """Drag the mouse across the upper panel between two shares of its width; returns where the panel is."""
+    box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * start, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * stop, box["y"] + 70, steps=5)
+    page.mouse.up()
+    return box
+
+
+def spoken(page: Page) -> str:
+    """What a screen reader is told about the cursor."""
+    return re.sub(r"\s+", " ", page.get_by_role("slider", name="Trace").get_attribute("aria-valuetext") or "")

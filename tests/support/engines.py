@@ -1,0 +1,39 @@
+"""An engine for a file of a visitor's, in this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gradloupe.server.protocol.job import Work
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.url.address import default
+from support.servers import children
+
+
+@asynccontextmanager
+async def engine_of(*targets: Path, **limits: Any) -> AsyncIterator[Engine]:
+    """The engine whose workers import these files; with none, that of the gallery."""
+    engine = Engine.spawn(Work(targets=tuple(map(str, targets)), **limits))
+    await engine.connect()
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+async def question_of(engine: Engine, name: str, **changes: Any) -> Question:
+    """What the page of an op asks first, with these changes."""
+    return replace(default(await engine.op(name)).question, **changes)
+
+
+def kill_zygotes() -> None:
+    """End what the workers of this process are copies of."""
+    for zygote in children(os.getpid(), "worker.forkserver"):
+        os.kill(zygote, signal.SIGKILL)

@@ -1,0 +1,199 @@
+"""A real server on a port of its own: in a thread of the tests, or in a process as a user would start it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import IO
+
+import httpx2
+from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
+
+from gradloupe import __version__
+from gradloupe.server.cli import door_of, server_of
+from gradloupe.server.config.settings import settings
+from gradloupe.server.reload.composite_engine import Door, Library
+from support import http as patient
+from support.waiting import SECONDS, until
+
+HERE = Path(__file__).parents[2]
+PACKAGE = ("__init__.py", "__main__.py", "ops", "server", "static", "templates")
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where it answers."""
+
+    url: str
+
+    def get(self, address: str) -> httpx2.Response:
+        return patient.get(self.url + address)
+
+    def wait_until_ready(self) -> None:
+        assert self.get("/healthz?wait=1").json() == {"status": "ready"}
+
+    def workers(self) -> list[int]:
+        """Those that there are at this moment."""
+        raise NotImplementedError
+
+    def worker(self) -> int:
+        """The one worker of a server that serves only the gallery, as soon as there is one."""
+        (worker,) = until(self.workers)
+        return worker
+
+
+@dataclass(frozen=True)
+class InThread(Server):
+    """One in a thread of this process, whose workers are copies of the process that all the tests share."""
+
+    door: Door
+    token: str
+
+    def workers(self) -> list[int]:
+        engines = self.door.engines if isinstance(self.door, Library) else [self.door]
+        return [each.worker for each in engines if each.worker]
+
+
+@dataclass(frozen=True)
+class InProcess(Server):
+    """One in a process of its own."""
+
+    process: subprocess.Popen[str]
+
+    def zygote(self) -> int:
+        """The process that its workers are copies of, as soon as there is one."""
+        (zygote,) = until(lambda: children(self.process.pid, "worker.forkserver"))
+        return zygote
+
+    def workers(self) -> list[int]:
+        return [worker for zygote in children(self.process.pid, "worker.forkserver") for worker in children(zygote)]
+
+
+@contextmanager
+def serving_in_thread(*arguments: str, cwd: Path = HERE) -> Iterator[InThread]:
+    """What ``gradloupe --port 0`` serves, started in ``cwd``, from this process: nothing is imported again."""
+    chosen = settings(["--port", "0", *arguments], os.environ, __version__)
+    with chdir(cwd), socket.create_server((chosen.host, 0), backlog=2048) as listener:
+        door = door_of(chosen)()
+        web = server_of(door, chosen)
+        thread = Thread(target=web.run, kwargs={"sockets": [listener]}, name="server")
+        thread.start()
+        try:
+            assert until(lambda: web.started or not thread.is_alive())
+            yield InThread(f"http://{chosen.host}:{listener.getsockname()[1]}", door, chosen.token)
+        finally:
+            web.should_exit = True
+            thread.join(SECONDS)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def serving(
+    *arguments: str,
+    python: str = sys.executable,
+    cwd: Path = HERE,
+    path: str = "",
+    log: socket.socket | IO[str] | None = None,
+) -> Iterator[InProcess]:
+    """`python -m gradloupe --port 0` in a process of its own, which takes seconds: where the process itself matters.
+
+    `path` is where Python finds another copy of the package first.
+    """
+    process = subprocess.Popen(
+        [python, "-m", "gradloupe", "--port", "0", *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        said = process.stdout.readline()
+        try:
+            url = next(word for word in said.split() if word.startswith("http://"))
+            yield InProcess(url.partition("/own#")[0], process)
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """As a user would; one that does not end then is a failure, and not left behind."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(60)
+    finally:
+        process.kill()
+
+
+def copy_of_the_house(folder: Path) -> Path:
+    """The package alone, in a folder of its own, to be changed by a test."""
+    copy = folder / "gradloupe"
+    copy.mkdir()
+    for name in PACKAGE:
+        source = HERE / name
+        if source.is_dir():
+            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, copy)
+    return copy
+
+
+@contextmanager
+def torch_loading(running: InThread) -> Iterator[Callable[[], None]]:
+    """A server started in a thread meanwhile has no worker, as while torch is loading, until what is yielded is called.
+
+    The worker of ``running`` is there already.
+    """
+    running.wait_until_ready()
+    zygotes = children(os.getpid(), "worker.forkserver")
+
+    def tell(sign: signal.Signals) -> None:
+        for zygote in zygotes:
+            os.kill(zygote, sign)
+
+    tell(signal.SIGSTOP)
+    try:
+        yield lambda: tell(signal.SIGCONT)
+    finally:
+        tell(signal.SIGCONT)
+
+
+def children(pid: int, module: str = "") -> list[int]:
+    """The processes that this one has started and that still run; of ours, those that run ``module``."""
+    found = []
+    with suppress(NoSuchProcess):
+        for each in Process(pid).children():
+            with suppress(NoSuchProcess):
+                if each.status() != STATUS_ZOMBIE and module in "".join(each.cmdline()):
+                    found.append(each.pid)
+    return found
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that is below it."""
+    return [pid, *(below for child in children(pid) for below in family(child))]
+
+
+@contextmanager
+def witnessed() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A witness, and the log that it reads: what a server and all the processes it starts hold in common."""
+    witness, log = socket.socketpair()
+    with witness, log:
+        witness.settimeout(60)
+        yield witness, log
+
+
+def to_the_last(witness: socket.socket) -> None:
+    """Read until nobody is left who could write; raises ``TimeoutError`` when a process stays."""
+    while witness.recv(65536):
+        pass

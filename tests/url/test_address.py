@@ -1,0 +1,277 @@
+"""The grammar of the address: what is wrong is named in one sentence, what is right comes back in its shortest form."""
+
+from __future__ import annotations
+
+import json
+import math
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import http as patient
+from support.described_ops import DEVICE, OPS
+
+from gradloupe.server.catalogue.op_description import parsed
+from gradloupe.server.protocol.question import VIEWS
+from gradloupe.server.url.address import PARTS, THEMES, Address, canonical, curves_only, default, defaults, extents
+from gradloupe.server.url.numbers import BadQuery, read_float, write
+from gradloupe.server.url.parse import read
+
+METAL = {
+    "torch": DEVICE["torch"],
+    "auto": "mps",
+    "devices": [{"kind": "mps", "name": "Apple GPU (Metal)", "dtypes": ["float32"]}, *DEVICE["devices"]],
+}
+CLAMP = "/ops/clamp_with_grad"
+LINEAR = "/ops/functional_linear"
+FINITE = st.floats(-1e300, 1e300)
+REFUSED = [
+    # address, what the sentence names, what it offers
+    (f"{CLAMP}?mn=1", "'mn'", "did you mean min?"),
+    (f"{CLAMP}?zzz=1", "'zzz'", "; allowed: min, max, input"),
+    (f"{CLAMP}?theme=dusk", "theme=dusk", "auto, light, dark"),
+    (f"{CLAMP}?hide=legends", "hide=legends", "did you mean legend?"),
+    (f"{CLAMP}?width=199", "width=199", "from 200 to 2400"),
+    (f"{CLAMP}?width=100000", "width=100000", "from 200 to 2400"),
+    (f"{CLAMP}?height=1e3", "height=1e3", "whole number"),
+    (f"{CLAMP}?height=99999", "height=99999", "from 150 to 2400"),
+    (f"{CLAMP}?sliders=mn:9", "'mn'", "did you mean min?"),
+    (f"{CLAMP}?sliders=min:9,min:3", "min twice", "name it once"),
+    (f"{CLAMP}?sliders=min", "wrong for min", "min:9"),
+    (f"{CLAMP}?sliders=min:1", "min=1 is out of bounds", "from 2 to 41"),
+    (f"{CLAMP}?sliders=min:400", "min=400 is out of bounds", "from 2 to 41"),
+    (f"{LINEAR}?sliders=with_bias:2", "wrong for with_bias", "write with_bias alone"),
+    (f"{CLAMP}?min=-1&min=0", "min", "give it once"),
+    (f"{CLAMP}?min=", "min=", "plain digits"),
+    (f"{CLAMP}?min=a", "min=a", "plain digits"),
+    (f"{CLAMP}?min=-2,5", "min=-2,5", "with a point, -2.5."),
+    (f"{CLAMP}?min=nan", "min=nan", "from -3 to 3"),
+    (f"{CLAMP}?min=-inf", "min=-inf", "from -3 to 3"),
+    (f"{CLAMP}?min=1e400", "min=1e400", "from -3 to 3"),
+    (f"{CLAMP}?min=3.0001", "min=3.0001", "from -3 to 3"),
+    (f"{CLAMP}?min=1_0", "min=1_0", "plain digits"),
+    (f"{CLAMP}?min=0x1", "min=0x1", "plain digits"),
+    (f"{CLAMP}?min=٣", "min=٣", "plain digits"),
+    (f"{CLAMP}?min=%00", "min=�", "plain digits"),
+    (f"{CLAMP}?min=%ff", "min=�", "plain digits"),
+    (f"{CLAMP}?min=%ed%a0%80", "min=�", "plain digits"),
+    (f"{CLAMP}?grad_output=nan", "grad_output=nan", "a number"),
+    (f"{CLAMP}?grad_output=1e999", "grad_output=1e999", "1e300"),
+    (f"{CLAMP}?start=3&stop=3", "start=3 to stop=3", "empty"),
+    (f"{CLAMP}?start=3&stop=-3", "start=3 to stop=-3", "reversed"),
+    (f"{CLAMP}?start=5", "start=5 to stop=3", "below stop"),
+    (f"{CLAMP}?start=inf", "start=inf", "a number"),
+    (f"{CLAMP}?stop=1e301", "stop=1e301", "1e300"),
+    (f"{CLAMP}?start=1&stop=1.0000000000000002", "too narrow", "widen it"),
+    (f"{CLAMP}?count=0", "count=0", "from 2 to 5001"),
+    (f"{CLAMP}?count=1", "count=1", "from 2 to 5001"),
+    (f"{CLAMP}?count=-5", "count=-5", "from 2 to 5001"),
+    (f"{CLAMP}?count=1000000000", "count=1000000000", "from 2 to 5001"),
+    (f"{CLAMP}?count={'9' * 5000}", "count=999", "from 2 to 5001"),
+    (f"{CLAMP}?count=4.5", "count=4.5", "whole number"),
+    (f"{CLAMP}?count=1e3", "count=1e3", "whole number"),
+    (f"{CLAMP}?wrt=inputs", "wrt=inputs", "did you mean input?"),
+    (f"{CLAMP}?wrt=input[0]", "wrt=input[0]", "wrt=input."),
+    (f"{CLAMP}?wrt=", "wrt=", "; allowed: "),
+    (f"{CLAMP}?of=z", "of=z", "; allowed: y."),
+    (f"{LINEAR}?wrt=weight", "wrt=weight", "weight[0,0] to weight["),
+    (f"{LINEAR}?wrt=weight[99,0]", "wrt=weight[99,0]", "weight[0,0] to weight["),
+    (f"{LINEAR}?wrt=weight[-1,0]", "wrt=weight[-1,0]", "? Allowed: "),
+    (f"{LINEAR}?wrt=weight[0]", "wrt=weight[0]", "weight[0,0] to weight["),
+    (f"{LINEAR}?of=y[0,1,2]", "of=y[0,1,2]", "y[0,0] to y["),
+    (f"{LINEAR}?weight=1,2", "weight=1,2", "separated by commas"),
+    (f"{CLAMP}?input=1,2", "input=1,2", "input needs 1"),
+    (f"{CLAMP}?input=nan", "input=nan", "a number"),
+    (f"{CLAMP}?dtype=float80", "dtype=float80", "float64, float32, bfloat16, float16"),
+    (f"{CLAMP}?dtype=int64", "dtype=int64", "; allowed: "),
+    (f"{CLAMP}?dtype=float16&stop=1e5", "stop=100000", "at most 65504"),
+    (f"{CLAMP}?dtype=float32&grad_output=1e39", "grad_output=1e+39", "dtype=float64"),
+    (f"{CLAMP}?dtype=float32&input=1e39", "input=1e+39", "dtype=float64"),
+    (f"{CLAMP}?device=tpu", "device=tpu", "? Allowed: auto, cpu"),
+    (f"{CLAMP}?layout=round", "layout=round", "stacked, overlaid"),
+    (f"{CLAMP}?view=aera", "view=aera", "did you mean area?"),
+    (f"{CLAMP}?view=", "view=", "curves, area, map, precision, wide, step"),
+    (f"{CLAMP}?view=map&view=area", "view", "give it once"),
+    (f"{CLAMP}?view=step&at=here", "at=here", "plain digits"),
+    (f"{CLAMP}?view=step&at=inf", "at=inf", "a number"),
+    (f"{CLAMP}?view=step&at=1e301", "at=1e301", "1e300"),
+    (f"{CLAMP}?view=step&dtype=float16&at=-1e5", "at=-100000", "at most 65504"),
+    (f"{CLAMP}?view=step&wrt=min&at=-4", "at=-4", "from -3 to 3"),
+    (f"{CLAMP}?step=0", "step=0", "at least"),
+    (f"{CLAMP}?step=-1", "step=-1", "at least"),
+    (f"{CLAMP}?atol=-1", "atol=-1", "at least 0"),
+    (f"{CLAMP}?rtol=inf", "rtol=inf", "a number"),
+    (f"{CLAMP}?wrt=min&start=-4", "start=-4", "from -3 to 3"),
+    (f"{LINEAR}?with_bias=yes", "with_bias=yes", "true, false"),
+]
+
+
+def test_a_bad_address_is_refused_in_one_sentence(server: str, subtests: pytest.Subtests) -> None:
+    for address, culprit, offer in REFUSED:
+        with subtests.test(address):
+            path, _, query = address.partition("?")
+            response = patient.get(f"{server}{path}.json?{query}")
+            problem = response.json()
+            assert response.status_code == 422
+            assert response.headers["content-type"] == "application/problem+json"
+            assert culprit in problem["detail"]
+            assert offer in problem["detail"]
+            assert problem["detail"].endswith(".")
+            page = patient.get(f"{server}{address}")
+            assert page.status_code == 422
+            assert page.headers["content-type"].startswith("text/html")
+
+
+def test_an_endless_query_is_refused(server: str) -> None:
+    response = patient.get(f"{server}{CLAMP}.json?min={'1' * 20_000}")
+    assert response.status_code == 414
+    assert "16384" in response.json()["detail"]
+
+
+def test_a_float64_request_on_a_device_that_has_none_names_what_it_has() -> None:
+    with pytest.raises(BadQuery, match=r"float64 does not exist on Apple GPU \(Metal\); allowed are float32\."):
+        read(OPS["exp"], METAL, "device=mps")
+    assert read(OPS["exp"], METAL, "device=mps&dtype=float32").question.dtype == "float32"
+
+
+def test_every_kind_of_state_is_read() -> None:
+    asked = read(OPS["functional_linear"], DEVICE, "wrt=weight[0,1]&of=y[0,0]&start=-2&stop=2.5&count=11").question
+    assert (str(asked.wrt), str(asked.of), asked.start, asked.stop, asked.count) == (
+        "weight[0,1]",
+        "y[0,0]",
+        -2,
+        2.5,
+        11,
+    )
+    held = read(OPS["replace_grad"], DEVICE, "x_backward=+2.5&grad_output=-0").question
+    assert held.inputs["x_backward"] == (2.5,)
+    assert math.copysign(1, held.grad_output) == -1
+
+
+def test_how_a_section_is_shown_is_part_of_its_address() -> None:
+    query = "height=420&hide=legend,verdict&theme=dark&sliders=min:9,grad_output:3&width="
+    address = read(OPS["clamp_with_grad"], DEVICE, query)
+    assert (address.theme, address.hide, address.width, address.height) == ("dark", ("verdict", "legend"), None, 420)
+    assert address.sliders == (("min", 9), ("grad_output", 3))
+    shortest = canonical(OPS["clamp_with_grad"], address, "/embed/{name}")
+    said = "theme=dark&hide=verdict,legend&height=420&sliders=min:9,grad_output:3"
+    assert shortest == f"/embed/clamp_with_grad?{said}"
+
+
+def test_what_newsletters_append_to_a_link_is_not_read() -> None:
+    address = read(OPS["clamp_with_grad"], DEVICE, "utm_source=mail&min=-2&fbclid=abc")
+    assert canonical(OPS["clamp_with_grad"], address) == "/ops/clamp_with_grad?min=-2"
+
+
+def test_a_minus_may_be_written_as_print_has_it() -> None:
+    assert read(OPS["clamp_with_grad"], DEVICE, "min=−1.5").question.parameters["min"] == -1.5
+
+
+def test_a_place_lies_in_the_middle_of_the_range_until_it_is_said() -> None:
+    asked = read(OPS["exp"], DEVICE, "view=step&start=1&stop=4").question
+    assert (asked.view, asked.at, asked.place) == ("step", None, 2.5)
+    assert read(OPS["exp"], DEVICE, "view=step&at=").question.at is None
+    elsewhere = read(OPS["exp"], DEVICE, "view=step&at=9")
+    assert elsewhere.question.place == 9
+    assert canonical(OPS["exp"], elsewhere) == "/ops/exp?view=step&at=9"
+
+
+def test_the_page_is_told_what_a_view_and_a_place_are_by_default() -> None:
+    usual = defaults(OPS["exp"], parsed("x"))
+    assert (usual["view"], usual["at"]) == ("curves", "")
+    assert canonical(OPS["exp"], read(OPS["exp"], DEVICE, "view=curves&at=")) == "/ops/exp"
+
+
+def test_rows_may_be_parted_by_semicolons() -> None:
+    weight = next(each for each in OPS["functional_linear"]["inputs"] if each["name"] == "weight")
+    rows, columns = weight["shape"]
+    text = ";".join(",".join(str(10 * i + j) for j in range(columns)) for i in range(rows))
+    asked = read(OPS["functional_linear"], DEVICE, f"weight={text}").question
+    assert asked.inputs["weight"] == tuple(10 * i + j for i in range(rows) for j in range(columns))
+
+
+def test_a_swept_parameter_starts_at_its_bounds() -> None:
+    asked = read(OPS["clamp_with_grad"], DEVICE, "wrt=min").question
+    assert (asked.start, asked.stop) == (-3, 3)
+
+
+def test_what_nothing_bounds_is_looked_at_around_its_default() -> None:
+    unbounded = [
+        {"name": "k", "kind": "float", "minimum": None, "maximum": None, "default": 10.0},
+        {"name": "n", "kind": "int", "minimum": 0, "maximum": None, "default": 2},
+        {"name": "mode", "kind": "choice", "minimum": None, "maximum": None, "default": "a"},
+    ]
+    op = OPS["exp"] | {"parameters": unbounded}
+    assert extents(op) == {"x": (-2, 2), "k": (7, 13), "n": (0, 5)}
+    assert read(op, DEVICE, "wrt=k").question.stop == 13
+
+
+def test_an_address_of_nothing_but_defaults_may_leave_all_of_them_out(subtests: pytest.Subtests) -> None:
+    for name, op in OPS.items():
+        for wrt in op["elements"]["wrt"]:
+            with subtests.test(name, wrt=wrt):
+                usual = defaults(op, parsed(wrt)) | {"wrt": wrt}
+                query = "&".join(f"{key}={quote(text)}" for key, text in usual.items())
+                assert read(op, DEVICE, query) == default(op, parsed(wrt))
+
+
+def test_an_op_without_a_query_has_the_shortest_address() -> None:
+    assert {name: read(op, DEVICE, "") for name, op in OPS.items()} == {name: default(op) for name, op in OPS.items()}
+    assert {canonical(op, default(op)) for op in OPS.values()} == {f"/ops/{name}" for name in OPS}
+
+
+def test_defaults_are_left_out_and_the_order_is_that_of_the_declaration() -> None:
+    query = "layout=stacked&grad_output=-1.0&count=401&max=1e0&min=-0.5&dtype=float64"
+    op = OPS["clamp_with_grad"]
+    assert canonical(op, read(op, DEVICE, query)) == "/ops/clamp_with_grad?min=-0.5&grad_output=-1"
+
+
+@st.composite
+def addresses(draw: st.DrawFn) -> tuple[str, Address]:
+    op = OPS[draw(st.sampled_from(sorted(OPS)))]
+    said = [f"wrt={draw(st.sampled_from(op['elements']['wrt']))}", f"of={draw(st.sampled_from(op['elements']['of']))}"]
+    said += [f"{i['name']}={','.join(write(draw(FINITE)) for _ in i['values'])}" for i in op["inputs"]]
+    said += [
+        f"{p['name']}={write(draw(st.floats(p['minimum'], p['maximum'])))}"
+        for p in op["parameters"]
+        if p["kind"] == "float" and draw(st.booleans())
+    ]
+    said += [f"grad_output={draw(FINITE)!r}", f"count={draw(st.integers(2, 50))}"]
+    said += [f"layout={draw(st.sampled_from(['stacked', 'overlaid']))}"] * draw(st.integers(0, 1))
+    said += [f"view={draw(st.sampled_from(VIEWS))}"] * draw(st.integers(0, 1))
+    said += [f"theme={draw(st.sampled_from(THEMES))}"] * draw(st.integers(0, 1))
+    said += [f"hide={','.join(draw(st.lists(st.sampled_from(PARTS), unique=True)))}"] * draw(st.integers(0, 1))
+    said += [f"width={draw(st.integers(200, 2400))}"] * draw(st.integers(0, 1))
+    said += [f"sliders=grad_output:{draw(st.integers(2, 41))}"] * draw(st.integers(0, 1))
+    swept = said[0].removeprefix("wrt=")
+    if swept not in [each["name"] for each in op["parameters"]]:  # those have bounds
+        said += [f"at={draw(st.floats(0, 1))!r}"] * draw(st.integers(0, 1))
+    query = "&".join(draw(st.permutations(said)))
+    return op["name"], read(op, DEVICE, query)
+
+
+@given(addresses())
+def test_the_canonical_address_asks_for_exactly_the_same(asked: tuple[str, Address]) -> None:
+    name, address = asked
+    path, _, query = canonical(OPS[name], address).partition("?")
+    again = read(OPS[name], DEVICE, query)
+    assert path == f"/ops/{name}"
+    assert repr(again) == repr(address)
+    assert canonical(OPS[name], again) == canonical(OPS[name], address)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300))
+def test_a_written_number_is_read_as_the_same_bits(value: float) -> None:
+    again = read_float("x", write(value))
+    assert (again, math.copysign(1, again)) == (value, math.copysign(1, value))
+    assert json.loads(write(value)) == value
+
+
+def test_to_compile_is_a_word_of_the_closer_look_alone() -> None:
+    asked = read(OPS["exp"], DEVICE, "view=contract&compile=true")
+    assert asked.question.compile
+    assert canonical(OPS["exp"], asked) == "/ops/exp?view=contract&compile=true"
+    assert canonical(OPS["exp"], curves_only(asked)) == "/ops/exp"
+    with pytest.raises(BadQuery, match="compile=perhaps is not one of its words"):
+        read(OPS["exp"], DEVICE, "compile=perhaps")

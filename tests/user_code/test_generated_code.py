@@ -1,0 +1,231 @@
+"""What can be copied from a page runs: the declaration makes the same op, and the test says what is the case."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from functions import user_written as various
+from support.sections import section
+
+from gradloupe.ops import OPS
+from gradloupe.server.catalogue.op_description import first_looked_at
+from gradloupe.server.catalogue.output_shapes import shapes
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.recipe import BadRecipe, Constant, Recipe
+from gradloupe.server.user_code.codegen import block, pytest_of
+from gradloupe.server.user_code.example_inputs import override
+from gradloupe.server.user_code.gradcheck_inputs import concrete
+
+OWN = [
+    ("Log", "x: float64[7] positive"),
+    ("Clamp", "x: float64[7]; min = -1.0; max = 1.0"),
+    ("Pooled", "x: float64[7]; mode = 'sum'; dim = None; twice = True"),
+    ("Rows", "index: int64[5] < 2; table: float64[6,4]; weight: float64[5,4] nograd; then = identity"),
+    ("Line", "x: float64[7]; start: float64[7]; stop: float64[7]"),
+    ("Single", "x: float32[7]"),
+    ("Polar", "r: float64[7]; theta: float64[7]"),
+    ("Powered", "x: float64[7]; power = 3"),
+    ("Doubled", "x: float64[7]"),
+    ("Inverse", "a: float64[3,3] spd"),
+    ("smooth", "x: float64[7]; k = 2.0"),
+    ("logged", "x: float64[7]"),
+]
+GALLERY = (
+    *("clamp_with_grad", "functional_linear", "kill_head", "cross_entropy", "guided_relu", "learned_step_size"),
+    *(
+        "max_pool_with_indices",
+        "one_gradient_too_few",
+        "input_changed_in_place",
+        "noisy_backward",
+        "incorrect_clipped_relu",
+    ),
+)
+
+
+def own(name, text):
+    recipe = parse(text)
+    return op_of(getattr(various, name), recipe, name, name, "various.py"), recipe
+
+
+def line(name):
+    return f"from various import {name}"
+
+
+@pytest.mark.parametrize(("name", "text"), OWN)
+def test_a_block_makes_the_same_op(name, text):
+    op, recipe = own(name, text)
+    there = {}
+    exec(block(op, recipe, line(name)), there)  # noqa: S102
+    again = there[f"op_{name.lower()}"]
+    for word in ("function", "title", "group", "inputs", "parameters", "outputs", "wrt", "of", "dtype"):
+        assert getattr(again, word) == getattr(op, word), word
+    dtype = getattr(torch, op.dtype)
+    given = [torch.tensor(each.values, dtype=dtype).reshape(each.shape or (1,)) for each in op.inputs]
+    given += [each.default for each in op.parameters]
+    fresh = [each.clone() if isinstance(each, torch.Tensor) else each for each in given]
+    for one, other in zip(several(op(*given)), several(again(*fresh)), strict=True):
+        assert torch.equal(one, other)
+
+
+def several(outputs):
+    return outputs if isinstance(outputs, tuple | list) else (outputs,)
+
+
+def test_a_block_behind_the_function_needs_no_import():
+    op, recipe = own("Rows", OWN[3][1])
+    text = block(op, recipe)
+    assert text.startswith("import torch\nfrom gradloupe.ops import Input, Op\n")
+    assert "various" not in text.replace('group="various.py"', "")
+    assert "return Rows.apply(index, table, weight, lambda x: x)" in text
+
+
+def test_an_object_of_the_visitor_is_left_to_be_filled_in():
+    recipe = Recipe((*parse("x: float64[7]").arguments, Constant("f", torch.nn.Tanh(), "<object>")))
+    op = op_of(lambda x, f: f(x), recipe, "own", "own", "own")
+    assert "f = ...  # an object of your program" in block(op, recipe)
+    assert "gradcheck(" not in pytest_of(op, recipe, "from my_ops import own")
+
+
+def test_large_tensors_are_drawn_and_not_written_out():
+    op, recipe = own("Clamp", "x: float64[7]; min = -1.0; max = 1.0")
+    big = parse("x: float64[20,20]")
+    many = op_of(lambda x: x @ x, big, "own", "own", "own")
+    text = pytest_of(many, big, "from my_ops import own")
+    assert "torch.randn((20, 20), generator=torch.Generator().manual_seed(0), dtype=torch.float64)" in text
+    assert "fast_mode=True" in text
+    assert len(text.splitlines()) < 25
+    assert max(map(len, pytest_of(op, recipe, line("Clamp")).splitlines())) <= 120
+
+
+def test_the_numbers_for_gradcheck_lie_off_the_kinks():
+    op = OPS["clipped_relu"]
+    (x,) = concrete(op).tensors.values()
+    assert x.numel() > 3
+    assert all(abs(value) > 0.01 and abs(value - 2) > 0.01 for value in x.tolist())
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_gradcheck_says_of_an_op_of_the_gallery_what_its_test_says(name):
+    op = OPS[name]
+    text = pytest_of(op, None, f"from gradloupe.ops.{name} import op")
+    says = concrete(op).says
+    if op.claim == "exact":
+        assert says == "passes"
+    assert ("assert not gradcheck" in text, "pytest.raises" in text) == (says == "fails", says == "raises")
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """What pytest says of each test in the files that are copied; in test_centred.py backward is not what it should."""
+    folder = tmp_path_factory.mktemp("copied")
+    (folder / "various.py").write_text(Path(various.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    texts = {f"test_{name}": pytest_of(OPS[name], None, f"from gradloupe.ops.{name} import op") for name in GALLERY}
+    for name, text in OWN:
+        op, recipe = own(name, text)
+        texts[f"test_own_{name}"] = pytest_of(op, recipe, line(name))
+    op, recipe = own("Centred", "x: float64[7]")
+    texts["test_centred"] = pytest_of(op, recipe, line("Centred"))
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert ran.returncode == 1, ran.stdout[-3000:]
+    return re.findall(r"^(PASSED|FAILED|ERROR) (\w+)\.py", ran.stdout, re.MULTILINE)
+
+
+def test_what_is_copied_as_pytest_runs_and_passes(outcomes):
+    found = [(outcome, file) for outcome, file in outcomes if file != "test_centred"]
+    assert [each for each in found if each[0] != "PASSED"] == []
+    assert len(found) == 2 * (len(GALLERY) + len(OWN))
+
+
+def test_a_test_of_what_should_be_exact_and_is_not_fails(outcomes):
+    assert [outcome for outcome, file in outcomes if file == "test_centred"] == ["FAILED"] * 2
+
+
+class Documented(various.Clamp):
+    """A clamp that says how it is called.
+
+    Gradloupe: x: float64[5]; min = -2.0; max = 2.0
+    """
+
+
+NAMES = ("x", "min", "max")
+
+
+def test_a_line_in_the_docstring_is_the_recipe():
+    found = override(Documented, NAMES, {})
+    assert found.recipe.text() == "x: float64[5]; min = -2.0; max = 2.0"
+    assert override(various.Clamp, NAMES, {}) is None
+
+
+def test_a_bad_line_in_the_docstring_is_told():
+    class Bad(various.Clamp):
+        """Gradloupe: x: float64[5]; limit = 3"""
+
+    with pytest.raises(BadRecipe, match="The line “Gradloupe: …” in the docstring cannot be used"):
+        override(Bad, NAMES, {})
+
+
+@pytest.mark.parametrize("key", [various.Clamp, "Clamp"])
+def test_example_inputs_are_used_as_they_are(key):
+    x = torch.tensor([[0.123456, 5.0]])
+    found = override(various.Clamp, NAMES, {"example_inputs": {key: (x, -1, 1.5), "Other": (3,)}})
+    assert found.recipe.text() == "x: float32[1,2]; min = -1; max = 1.5"
+    assert torch.equal(found.given["x"], x)
+    op = op_of(various.Clamp, found.recipe, "own", "own", "own", found.given)
+    assert op.dtype == "float32"
+    assert op.inputs[0].values[0] == pytest.approx(0.123456)
+    assert first_looked_at(op, shapes(op))[0].name == "x"
+    assert section(op).wrt == "x"
+
+
+def test_example_inputs_may_be_one_tensor_one_tuple_a_dict_or_a_recipe():
+    x = torch.ones(3, dtype=torch.float64)
+    alone = {"alone": True}
+    assert override(various.Log, ("x",), {"example_inputs": x}, **alone).recipe.text() == "x: float64[3]"
+    assert override(various.Log, ("x",), {"example_inputs": (x,)}, **alone).recipe.text() == "x: float64[3]"
+    assert override(various.Log, ("x",), {"example_inputs": (x,)}) is None  # of which of several?
+    by_name = {"example_inputs": {"Clamp": {"max": 1.0, "x": x, "min": 0.0}}}
+    assert override(various.Clamp, NAMES, by_name).recipe.text() == "x: float64[3]; min = 0.0; max = 1.0"
+    text = {"example_inputs": {"Log": "x: float64[2] positive"}}
+    assert override(various.Log, ("x",), text).recipe.text() == "x: float64[2] positive"
+
+
+def test_example_inputs_may_hold_objects_and_tensors_that_do_not_learn():
+    thing = torch.nn.Tanh()
+    x, h = torch.ones(3, requires_grad=True), torch.ones(3)
+    values = (torch.tensor([2, 0]), x, h, thing)
+    found = override(various.Rows, ("index", "table", "weight", "then"), {"example_inputs": {"Rows": values}})
+    assert found.recipe.text() == ("index: int64[2] < 3; table: float32[3]; weight: float32[3] nograd; then = <object>")
+    assert found.objects == {"then": thing}
+    assert parse(found.recipe.text(), objects=found.objects) == found.recipe
+    menu = override(various.Rows, ("index", "table", "f"), {"example_inputs": {"Rows": (x, h, torch.tanh)}})
+    assert menu.recipe.text().endswith("f = torch.tanh")
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ((torch.ones(2), 1, 2, 3), "It gives 4 arguments, and forward takes x, min, max"),
+        ((torch.arange(3),), "It gives no floating tensor that can be swept"),
+        ({"x": torch.ones(2), "limit": 3}, "'limit' is no argument of forward"),
+        ({"x": torch.ones(2), "max": 3}, "It leaves out 'min'"),
+        ((torch.ones(20_000),), "'x' has 20000 elements, and at most 16384"),
+    ],
+)
+def test_example_inputs_that_do_not_fit_are_told_in_a_sentence(said, sentence):
+    with pytest.raises(BadRecipe) as refused:
+        override(various.Clamp, NAMES, {"example_inputs": {"Clamp": said}})
+    assert str(refused.value).startswith("example_inputs cannot be used.")
+    assert sentence in str(refused.value)

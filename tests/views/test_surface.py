@@ -1,0 +1,174 @@
+"""The view of a plane through the address: what it takes, what it refuses, and what comes back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import fields
+from typing import Any
+
+import pytest
+import torch
+from pydantic import TypeAdapter
+from support import http as patient
+from support.answers import answer
+from support.described_ops import DEVICE, OPS
+from support.sections import op_of, section
+
+from gradloupe.ops import Input
+from gradloupe.server.catalogue.op_description import parsed
+from gradloupe.server.numerics.surface import budget
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.schema.surface import Surface
+from gradloupe.server.url.address import beside, canonical, curves_only
+from gradloupe.server.url.numbers import BadQuery
+from gradloupe.server.url.parse import read
+from gradloupe.server.views.surface import look
+
+
+def asked(op: str, query: str = "") -> Any:
+    return read(OPS[op], DEVICE, f"view=surface{query}")
+
+
+def document(server: str, address: str) -> dict[str, Any]:
+    response = patient.get(f"{server}{address}")
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    TypeAdapter(Surface).validate_python(found)
+    assert found.keys() == {each.name for each in fields(Surface)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("op", "wrt", "other"),
+    [
+        ("abs_product", "u", "v"),
+        ("abs_product", "v", "u"),
+        ("image_alpha", "c", "a"),
+        ("kill_head", "x[0,3]", "x[0,4]"),
+        ("kill_head", "x[2,7]", "x[0,0]"),
+        ("functional_linear", "weight[0,0]", "weight[0,1]"),
+        ("clamp_with_grad", "input", "min"),
+        ("clamp_with_grad", "min", "input"),
+        ("exp", "x", None),
+    ],
+)
+def test_the_next_number_that_can_be_swept_is_swept_too(op: str, wrt: str, other: str | None) -> None:
+    assert beside(OPS[op], parsed(wrt)) == (parsed(other) if other else None)
+
+
+def test_the_shortest_address_leaves_out_what_is_so_anyway() -> None:
+    explicit = asked("abs_product", "&wrt2=v&start2=-3&stop2=3")
+    assert explicit == asked("abs_product")
+    assert canonical(OPS["abs_product"], explicit) == "/ops/abs_product?view=surface"
+    other = asked("image_alpha", "&wrt2=a&start2=0.25")
+    assert canonical(OPS["image_alpha"], other) == "/ops/image_alpha?view=surface&wrt2=a&start2=0.25"
+    assert canonical(OPS["image_alpha"], curves_only(other)) == "/ops/image_alpha"
+
+
+def test_another_view_does_not_mind_what_a_surface_would_sweep() -> None:
+    address = read(OPS["image_alpha"], DEVICE, "view=area&wrt2=a&stop2=0.5")
+    assert canonical(OPS["image_alpha"], address) == "/ops/image_alpha?view=area"
+
+
+@pytest.mark.parametrize(
+    ("op", "query", "said"),
+    [
+        ("abs_product", "wrt2=u", "wrt2=u is what wrt sweeps already; choose another element, such as v."),
+        ("exp", "wrt2=x", "wrt2=x is what wrt sweeps already; it is the only number that can be swept."),
+        ("abs_product", "wrt2=w", "wrt2=w names no element; allowed: u, v."),
+        ("kill_head", "wrt2=x[3,0]", "wrt2=x[3,0] names no element; allowed are x[0,0] to x[2,7]."),
+        ("abs_product", "start2=3&stop2=3", "The range from start2=3 to stop2=3 is empty"),
+        ("abs_product", "start2=3&stop2=1", "The range from start2=3 to stop2=1 is reversed"),
+        ("abs_product", "start2=1&stop2=1.0000000000000002", "is too narrow for different points"),
+        ("abs_product", "start2=banana", "start2=banana"),
+        ("abs_product", "stop2=nan", "stop2=nan"),
+        ("clamp_with_grad", "wrt2=max&stop2=9", "stop2=9.0 is out of bounds; give a number from -3 to 3."),
+        ("abs_product", "dtype=float16&stop2=1e6", "stop2=1e+06 is too large for float16"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused_in_a_sentence(server: str, op: str, query: str, said: str) -> None:
+    response = patient.get(f"{server}/ops/{op}.json?view=surface&{query}")
+    assert response.status_code == 422
+    assert said in response.json()["detail"]
+    with pytest.raises(BadQuery):
+        asked(op, f"&{query}")
+
+
+def test_a_surface_is_a_document_of_its_own(server: str) -> None:
+    found = document(server, "/ops/abs_product.json?view=surface")
+    assert (found["wrt"], found["wrt2"], found["start2"], found["stop2"]) == ("u", "v", -3, 3)
+    assert (found["shape"], found["places"], found["structure"]) == ([61, 61], [0, 0], "together")
+    assert found["potential"]["word"] == "forward"
+    assert found["columns"]["implied"] is None
+    columns = found["columns"]
+    row = 12 * 61 + 45
+    assert (columns["x"][45], columns["y"][12]) == (1.5, -1.8)
+    assert columns["forward"][row] == pytest.approx(2.7)
+    assert columns["analytical_x"][row] == pytest.approx(1.8)
+    assert columns["numerical_y"][row] == pytest.approx(-1.5)
+
+
+def test_the_table_is_long_with_a_place_in_every_row(server: str) -> None:
+    text = patient.get(f"{server}/ops/replace_grad.csv?view=surface&count=5").text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 25
+    assert [(row["x"], row["y"]) for row in rows[4:6]] == [("3.0", "-3.0"), ("-3.0", "-1.5")]
+    assert {row["status_x"] for row in rows} == {"differs"}
+    assert [float(row["implied"]) - float(row["x"]) for row in rows] == pytest.approx([0.0] * 25, abs=1e-12)
+
+
+@pytest.mark.parametrize(("count", "points"), [(401, 61), (7, 7), (5001, 101)])
+def test_so_many_points_are_on_the_maps(server: str, count: int, points: int) -> None:
+    assert document(server, f"/ops/abs_product.json?view=surface&count={count}")["shape"] == [points, points]
+
+
+def test_where_every_point_costs_a_call_there_are_fewer_and_a_note_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seconds in ("POINTS", "ALL"):
+        monkeypatch.setattr(budget, seconds, math.inf)  # however busy this machine is
+    found, _ = answer(asked("functional_linear", "&wrt2=input[1,0]").question)
+    assert found["shape"] == [17, 17]
+    assert found["notes"] == ["Every point needs a call of its own, so only 17 × 17 of them are on the maps."]
+    assert found["potential"]["word"] == "forward"
+
+
+def test_one_number_makes_no_surface_and_a_sentence_says_so(server: str) -> None:
+    found = document(server, "/ops/exp.json?view=surface")
+    assert found["sentence"] == "x is the only number that can be swept, and a surface takes two."
+    assert (found["wrt2"], found["shape"], found["columns"]["forward"]) == (None, [0, 0], [])
+
+
+@pytest.mark.parametrize(
+    "query", ["grad_output=0", "grad_output=-2", "dtype=float16", "count=2", "order=2", "step=0.1"]
+)
+@pytest.mark.parametrize("op", ["abs_product", "clamp_with_grad", "replace_grad", "kill_head"])
+def test_no_state_of_the_controls_takes_a_surface_out_of_its_shape(server: str, op: str, query: str) -> None:
+    found = document(server, f"/ops/{op}.json?view=surface&{query}")
+    assert found["failure"] is None
+    assert found["sentence"]
+
+
+def test_every_two_elements_of_few_are_tested(server: str) -> None:
+    found = document(server, "/ops/image_alpha.json?view=surface")
+    assert [(each["wrt"], each["wrt2"], each["holds"]) for each in found["pairs"]] == [
+        ("a", "b", True),
+        ("a", "c", True),
+        ("b", "c", True),
+    ]
+
+
+def test_a_slow_function_gets_the_points_that_there_is_time_for_and_a_note_says_so() -> None:
+    def slow(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(12):
+            torch.linalg.svdvals(torch.ones(60, 60, dtype=x.dtype))
+        return (x * x).sum().sqrt()
+
+    op = op_of(slow, Input("x", shape=(2, 2)))
+    names = [Element("x", (0, place)) for place in range(2)]
+    asked = Question("slow", names[0], Element("y"), -2.0, 2.0, wrt2=names[1], start2=-2.0, stop2=2.0)
+    found, columns = look(section(op, wrt="x[0,0]"), asked)
+    assert found["shape"] in ([0, 0], [3, 3], [5, 5], [9, 9])
+    assert "A call takes about" in " ".join([found["sentence"], *found.get("notes", [])])
+    assert found["pairs"] == []
+    assert len(columns.get("forward", [])) == found["shape"][0] ** 2
