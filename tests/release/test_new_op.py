@@ -69,7 +69,9 @@ def test_a_file_dropped_into_ops_is_judged_by_the_tests(house: Path) -> None:
         text=True,
         check=False,
     )
-    found = re.findall(r"^(PASSED|FAILED) tests/([\w/]+)\.py::(\w+)\[.*?(right|wrong)_newcomer", ran.stdout, re.MULTILINE)
+    found = re.findall(
+        r"^(PASSED|FAILED) tests/([\w/]+)\.py::(\w+)\[.*?(right|wrong)_newcomer", ran.stdout, re.MULTILINE
+    )
     assert {outcome for outcome, *_, op in found if op == "right"} == {"PASSED"}, ran.stdout
     assert {file for _, file, _, op in found if op == "right"} == {"ops/test_claims", "ops/test_seed_values"}
     judged = "test_the_measured_verdict_equals_the_claim"

@@ -5,7 +5,6 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 
 from support.sections import look
-from support.servers import HERE
 
 import gradloupe.ops
 from gradloupe.ops import Op
