@@ -1,7 +1,7 @@
 # make run    set everything up and serve on http://127.0.0.1:8000 (HOST=… PORT=… to change)
 # make test   set everything up, lint, and pass every test, browser included
 # make quick  lint, and pass the tests that need neither a browser nor patience
-# make bench  measure, and print the tables of the README
+# make bench  measure everything, and write docs/measured.md
 # make lint   ruff, mypy and the direction of imports alone
 # make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
 # make light  fetch smaller bundles of plotly.js with npm; without them the one of the plotly wheel is served

@@ -39,6 +39,18 @@ class Report:
     targets: list[Target] = field(default_factory=list)
 
 
+HEADER = """# Measured
+
+<!-- Written by `make bench`, which measures everything again. Do not edit by hand. -->
+"""
+
+
+def page(machine: str, tables: list[Table], seconds: float) -> str:
+    """The page of the documentation that holds these tables."""
+    body = "\n".join(table.markdown().replace("###", "##", 1) for table in tables)
+    return f"{HEADER}\n{machine}\n\n{body}\nMeasured in {seconds:.0f} s.\n"
+
+
 def summary(targets: list[Target]) -> Table:
     """Every target, in one table."""
     rows = [(each.number, each.wanted, each.measured, "yes" if each.met else "**no**") for each in targets]

@@ -1,4 +1,7 @@
-"""Measure everything, or the subjects named as arguments, and print Markdown. ``make bench`` runs it."""
+"""Measure the subjects named as arguments and print Markdown, or everything, and write docs/measured.md.
+
+``make bench`` runs it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from importlib import import_module
 from pathlib import Path
 
-from report import Target, summary
+from report import Table, Target, page, summary
 
 from gradloupe.server.protocol.python_command import ONE_THREAD
 
+PAGE = Path(__file__).parents[2] / "docs" / "measured.md"
 SUBJECTS = {
     "speed": "T1: y, both gradients and the error bound, against the least any program needs",
     "gradchecked": "T11: against gradcheck, in process and over HTTP",
@@ -40,7 +44,7 @@ SUBJECTS = {
 
 
 def main() -> None:
-    """Print the tables of every subject asked for, then what became of the targets."""
+    """Print the tables of every subject asked for, then what became of the targets; write the page if it was all."""
     subjects = _options()
     if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
         # What is measured runs as it does in the worker, and libraries read this when they are loaded.
@@ -48,16 +52,22 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from machine import described
 
-    print(f"{described()}\n", flush=True)
+    machine = described()
+    print(f"{machine}\n", flush=True)
     began = time.monotonic()
-    targets: list[Target] = []
+    tables, targets = list[Table](), list[Target]()
     for name in subjects:
         report = import_module(name).measure()
         targets += report.targets
+        tables += report.tables
         for table in report.tables:
             print(table.markdown(), flush=True)
-    print(summary(targets).markdown())
-    print(f"Measured in {time.monotonic() - began:.0f} s.")
+    tables.append(summary(targets))
+    print(tables[-1].markdown())
+    seconds = time.monotonic() - began
+    print(f"Measured in {seconds:.0f} s.")
+    if subjects == list(SUBJECTS):
+        PAGE.write_text(page(machine, tables, seconds), encoding="utf-8")
 
 
 def _options() -> list[str]:

@@ -120,8 +120,9 @@ def test_the_help_names_every_option(tmp_path: Path) -> None:
         assert f"--{name.replace('_', '-')}" in helped.stdout
 
 
-def test_the_readme_names_every_option_and_its_default() -> None:
-    rows = re.findall(r"^\| (`--.*?) \| (.*?) \|", (HERE / "README.md").read_text(), re.MULTILINE)
+def test_the_documentation_names_every_option_and_its_default() -> None:
+    text = "".join((HERE / "docs" / name).read_text() for name in ("operating.md", "own-functions.md"))
+    rows = re.findall(r"^\| (`--.*?) \| (.*?) \|", text, re.MULTILINE)
     named = {name: default for names, default in rows for name in re.findall(r"`--([a-z-]+)`", names)}
     assert {name.replace("-", "_") for name in named} == set(OPTIONS)
     usual = Settings()

@@ -128,8 +128,8 @@ def test_the_image_is_given_every_package_and_what_the_build_reads():
     }
 
 
-def test_the_image_is_given_no_tests_history_or_environment():
-    assert not allowed() & {"tests", ".git", ".venv", ".ci", "build"}
+def test_the_image_is_given_no_tests_documentation_history_or_environment():
+    assert not allowed() & {"tests", "docs", ".git", ".venv", ".ci", "build"}
 
 
 def test_compose_serves_this_machine_only():
