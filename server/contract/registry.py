@@ -1,4 +1,6 @@
-"""All checks in their order: what spoils a comparison of two calls is known before two calls are compared."""
+"""Registry of all checks, in the order in which they run: those for nondeterminism come before any that compares two
+calls. Each runs under a time limit.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +40,20 @@ _FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
     ("Numbers", NUMBERS),
     ("torch's own checkers", CHECKERS),
 )
-# Seconds for all checks, and for one of them.
+# Time limits in seconds: for all checks together, and for one of them.
 _ALL, _ONE = 4.0, 1.5
 HANGS = "the Function was not back"
 SLOW = f"more than {_ONE:g} s would be needed"
-# A call that runs so many times longer than the first did will not come back.
+# A check that timed out counts as hung if its call ran this many times longer than the first call did.
 _TIMES = 30
 LATE_NOW = "the Function takes too long for all checks"
 
 
 def checks(at: Examined) -> tuple[Check, ...]:
-    """A row of every check that could be made, and one that says which could not. Raises nothing a Function raises."""
+    """Run all checks: one row or more for each that could run, and a row that lists those that could not.
+
+    Exceptions of the Function become rows.
+    """
     until, missed = timing.now() + _ALL, dict[str, list[str]]()
     rows = tuple(_all(at, until, missed))
     return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
@@ -73,7 +78,7 @@ def _all(at: Examined, until: float, missed: dict[str, list[str]]) -> Iterator[C
 
 
 def _found(at: Examined, probe: Probe, until: float) -> list[Found] | str:
-    """What a check has found, or why it could not be made."""
+    """The results of one check, or the reason why it could not run."""
     left = until - timing.now()
     if left <= 0:
         return LATE_NOW
@@ -83,6 +88,6 @@ def _found(at: Examined, probe: Probe, until: float) -> list[Found] | str:
     except TookTooLong as error:
         stuck = error.running > max(_ONE / 2, _TIMES * at.first.seconds)
         return f"{HANGS} after {_ONE:g} s" if stuck else SLOW if left > _ONE else LATE_NOW
-    except Exception as error:  # noqa: BLE001 whatever the Function raises in an odd place
+    except Exception as error:  # noqa: BLE001 a Function may raise anything here
         seen = f"While this was looked at, the Function raised {said(error)}."
         return [Found("warning", seen, line=at.source.line_of(error))]

@@ -1,4 +1,4 @@
-"""The contract X-ray: every check, family by family, on one working call of an op."""
+"""Entry point of the contract X-ray: runs all checks and capability badges on one working call of an op."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ..runtime.rng import undisturbed
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, within
 from .capabilities import registry
-from .capabilities.registry import Badge, badges
+from .capabilities.capability import Badge
+from .capabilities.registry import badges
 from .examination.call import COPIES, Call, runs
 from .examination.probe import Check, Raw, shape_of
 from .examination.session import Examined
@@ -26,7 +27,7 @@ from .registry import checks
 
 
 def raw(at: Examined) -> tuple[Raw, ...]:
-    """What backward returned for each argument of forward, beside what was delivered."""
+    """What backward returned for each argument of forward, and what the engine delivered to the input."""
     rows, tensors = [], 0
     delivered = at.first.delivered
     for place, argument, value in at.first.pairs:
@@ -48,28 +49,29 @@ def raw(at: Examined) -> tuple[Raw, ...]:
     return tuple(rows)
 
 
-# What torch.autograd.grad, and so gradcheck, imports for a grad_output (sympy with it), and forward mode for its rules.
+# Modules that torch imports lazily: torch.autograd.grad (so gradcheck too) the first for a grad_output, with sympy;
+# forward mode the second. Loaded beforehand, they do not count against the time limits.
 _LATE = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
-# What torch.func.grad imports once a Function has got so far.
+# What torch.func.grad imports lazily, for a Function with setup_context.
 BY_FUNC = ("torch._dynamo",)
 
 
 def _load(function: type[torch.autograd.Function]) -> None:
-    """Load what this Function will need; a second time that takes nothing."""
+    """Import what torch would import lazily for this Function; free the second time."""
     for name in (*_LATE, *(BY_FUNC if has_setup(function) else ())):
         import_module(name)
 
 
 NO_FUNCTION = "NO-FUNCTION"
-# Seconds for finding numbers to call with, for the badges, and for all with torch.compile, which alone takes five.
+# Time limits in seconds: finding a working call, the badges, everything with torch.compile (about five by itself).
 BEGIN, BADGES, COMPILING = 1.5, 1.5, 8.5
 
 
 @dataclass(frozen=True)
 class Contract:
-    """The ``checks`` by family, the ``badges``, and what backward returned ``raw`` beside what was delivered.
+    """Result of the X-ray: the ``checks`` by family, the ``badges``, and in ``raw`` what backward returned.
 
-    ``tried`` says with what numbers. ``failure`` is what forward raised, if it did.
+    ``tried`` says on which inputs it was run. ``failure`` is what forward raised, if it did.
     """
 
     checks: tuple[Check, ...]
@@ -80,13 +82,12 @@ class Contract:
 
 
 def contract(section: Section, reach: tuple[float, float] | None = None, compiled: bool = False) -> Contract:
-    """Put every check to the op of a section, with all else held where it is. Raises nothing a Function raises.
+    """Run every check and badge on the op of a section. Exceptions of the Function become rows.
 
-    Everything is asked in double precision on the CPU, whatever the section is in.
-
-    ``reach`` is the interval of the swept input from which numbers are taken. torch.compile is only tried where
-    ``compiled`` says so. A Function that does not come back is interrupted, and the whole takes no more than about
-    8.5 seconds. What it prints is dropped.
+    All calls are made in float64 on the CPU, whatever the dtype and device of the section, with the other inputs at
+    the values that the section holds them at. ``reach`` is the interval from which values of the swept input are
+    taken. torch.compile is tried only with ``compiled``. A Function that hangs is interrupted: the whole takes at most
+    about 8.5 seconds. Its output to stdout and stderr is dropped.
     """
     if not _is_function(section.op.function):
         return Contract((no_function(section.op),), (), ())
@@ -106,7 +107,7 @@ def _is_function(function: Any) -> bool:
 
 
 def no_function(op: Op) -> Check:
-    """The one row for a plain function of tensors in whose graph there is no Function."""
+    """The only row of a plain function of tensors that calls no Function."""
     name = getattr(op.function, "__name__", op.title)
     seen = (
         f"{name} calls no torch.autograd.Function: torch itself derives its gradient, and there is no contract to hold."
@@ -116,7 +117,7 @@ def no_function(op: Op) -> Check:
 
 
 def _call(section: Section, reach: tuple[float, float] | None) -> Call:
-    """The call; in single precision where the Function takes no other."""
+    """The call to examine; in float32 if the Function raises in float64."""
     try:
         with within(BEGIN):
             call = Call.of(section, reach)
@@ -127,7 +128,7 @@ def _call(section: Section, reach: tuple[float, float] | None) -> Call:
 
 
 def _tried(at: Examined) -> str:
-    """What a Function of one number was called with, which its tensors alone do not tell."""
+    """Note for a Function of single numbers, which was called with several of them at once."""
     if not at.call.stacked or at.first.failed == "forward":
         return ""
     return f"Tried on {COPIES} numbers at once, spread over the range."

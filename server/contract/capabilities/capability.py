@@ -1,4 +1,4 @@
-"""A badge: whether a Function works with one part of torch."""
+"""The badge: the record that says whether a Function works with one feature of torch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 State = Literal["yes", "no", "wrong", "unknown"]
-# Characters of what torch says that are repeated.
+# At most so many characters of a message of torch are quoted.
 LONGEST = 160
 
 
@@ -20,7 +20,7 @@ class Badge:
 
 
 def raised(error: BaseException) -> str:
-    """The kind of an exception and the first sentence of what it says, without the full stop."""
+    """The type of an exception and the first sentence of its message, without the full stop."""
     try:
         lines = str(error)[: 4 * LONGEST].strip().splitlines() or [""]
     except Exception:  # noqa: BLE001 an exception may be a Function's own

@@ -1,4 +1,4 @@
-"""Whether torch.compile takes a Function: tried in a copy of this process, which is ended when its time is over."""
+"""Badge for torch.compile: tried in a forked child process, which is killed after a time limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from ...runtime.arguments import tensors_of
 from ..examination.call import Call, reseed
 from .capability import Badge, State, raised
 
-# Seconds; most of them go into what torch loads when it compiles for the first time. A question has ten.
+# Time limit in seconds, and the least that is worth a try. Most of it is spent on what torch imports when it compiles
+# for the first time; a request has ten seconds.
 _PATIENCE, _LEAST = 60.0, 0.02
 KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _ALIKE = 1e-6
@@ -78,11 +79,11 @@ def _same(found: torch.Tensor | None, wanted: torch.Tensor | None) -> bool:
 
 
 def _apart(work: Callable[[], _Said], patience: float) -> _Said:
-    """What ``work`` returns in a copy of this process, so that nothing it loads, changes or hangs in stays behind."""
+    """The result of ``work`` in a forked child, so that nothing that it imports, changes or hangs in stays behind."""
     reading, writing = os.pipe()
     library, parent = ctypes.CDLL(None), os.getpid()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there are other threads: none of them is needed
+        warnings.simplefilter("ignore")  # about forking with other threads running: the child needs none of them
         child = os.fork()
     if child == 0:
         os.close(reading)
@@ -106,7 +107,7 @@ def _apart(work: Callable[[], _Said], patience: float) -> _Said:
 
 
 def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
-    """Let this process end when its parent does, where Linux can be asked for that, and by itself when time is up."""
+    """End this process with its parent (on Linux), and by an alarm when the time is up."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(math.ceil(patience) + 1)
     if sys.platform == "linux":
@@ -116,13 +117,13 @@ def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
 
 
 def _answer(work: Callable[[], _Said], writing: int) -> None:
-    """The life of the copy; it never returns."""
+    """Main function of the child: write the result to the pipe and exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for each in (1, 2):
             os.dup2(nowhere, each)
         warnings.simplefilter("ignore")
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))  # torch goes deep where it compiles
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))  # the compiler recurses deeply
         try:
             said: Any = work()
         except Exception as error:  # noqa: BLE001
@@ -133,7 +134,7 @@ def _answer(work: Callable[[], _Said], writing: int) -> None:
 
 
 def _read(reading: int, until: float) -> bytes | None:
-    """All that is written, None if that does not end in time."""
+    """Everything written to the pipe up to its end; None if that takes too long."""
     said = b""
     while (left := until - time.monotonic()) > 0:
         if not select.select([reading], [], [], left)[0]:

@@ -1,4 +1,4 @@
-"""Whether a Function bears autocast, complex numbers and half precision."""
+"""Badges for autocast, complex numbers and half precision (float16 and bfloat16)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..checks.randomness import draws
 from ..examination.call import Call, Ran
 from .capability import Badge, State, raised
 
-# How far gradients may be off, as a share of the largest, in the dtypes of half the size.
+# Tolerance of gradients in half precision, relative to the largest one.
 LOST = {torch.float16: 0.05, torch.bfloat16: 0.2}
 _POINTS = 41
 _DRAWN = "other random numbers are drawn in another dtype, so gradients cannot be compared."
@@ -55,7 +55,7 @@ def autocast(call: Call) -> Badge:
 
 
 def half(call: Call) -> Badge:
-    """Whether float16 and bfloat16 give, but for their rounding, the gradients of float64."""
+    """Whether float16 and bfloat16 give the gradients of float64, up to their rounding."""
     if draws(call):
         return Badge("half", "unknown", f"It was not compared: {_DRAWN}")
     said = [_in_half(call, dtype) for dtype in LOST]
@@ -81,7 +81,7 @@ def complex_numbers(section: Section) -> Badge:
 
 def _in_half(call: Call, dtype: torch.dtype) -> tuple[State, str]:
     name = str(dtype).removeprefix("torch.")
-    # Compared at the numbers that this dtype has.
+    # Compared at inputs that this dtype can represent.
     rounded = call.holding({each: t.to(dtype).to(torch.float64) for each, t in call.tensors.items()})
     try:
         wanted = _gradients(call, rounded.run())
@@ -100,7 +100,7 @@ def _in_half(call: Call, dtype: torch.dtype) -> tuple[State, str]:
 
 
 def _gradients(call: Call, ran: Ran) -> dict[str, torch.Tensor]:
-    """What comes back to each input, for the ``grad_output`` that every dtype is given."""
+    """The gradient of each input, for the same ``grad_output`` in every dtype."""
     if not ran.moved:
         return {}
     found = ran.gradients(call.grad_outputs(ran))

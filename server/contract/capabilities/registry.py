@@ -1,4 +1,4 @@
-"""What else of torch a Function works with: one badge each, and the reason in a sentence."""
+"""Registry of the capability badges: tries each under a time limit, and turns them into rows of the report."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ TITLES = {
     "complex": ("COMPLEX", "If it is ever given complex numbers", MECHANICS),
     "half": ("HALF", "Half precision", PRECISION),
 }
-# How bad it is to get other numbers than right ones; a Function of real numbers need not be one of complex numbers.
+# How serious wrong numbers are; a Function for real numbers need not support complex ones.
 GRAVE: dict[str, Level] = {"vmap": "error", "jvp": "error", "func.grad": "error", "complex": "note", "half": "note"}
-# Where a refusal is no more than what the badge says of it.
+# Badges whose refusal ("no") gets no row of its own.
 REFUSES = {"vmap", "jvp", "func.grad", "complex", "half"}
 _ADVICE = {
     "jvp": "The jvp has to return the derivative of forward along the tangent, as backward is that of its transpose.",
@@ -42,7 +42,7 @@ _ADVICE = {
 
 
 def rows(at: Examined, badges: tuple[Badge, ...]) -> tuple[Check, ...]:
-    """One row for each badge that has something to say beside its own sentence."""
+    """The rows of those badges that belong among the checks."""
     known = [badge for badge in badges if badge.state in ("yes", "wrong") or badge.name not in REFUSES]
     return tuple(_row(at, badge) for badge in known if badge.state != "unknown")
 
@@ -57,19 +57,18 @@ def _row(at: Examined, badge: Badge) -> Check:
     return Check(id_, FAMILY, level, title, badge.sentence, "", advice, line, document)
 
 
-__all__ = ["Badge", "badges"]
-# The order in which they are shown; torch.compile is tried last, with what time there is left.
+# The order in which they are shown; torch.compile is tried last, in the time that is left.
 ORDER = ("vmap", "jvp", "func.grad", "compile", "autocast", "complex", "half")
-# Seconds for each of the others.
+# Time limit in seconds for each of the others.
 _ONE = 1.5
 
 
 @np.errstate(all="ignore")
 def badges(section: Section, call: Call, until: float = math.inf, compiled: bool = False) -> tuple[Badge, ...]:
-    """All badges of a working ``call``. Raises nothing that the Function raises.
+    """Try all badges on a working ``call``. Exceptions of the Function become badges.
 
-    torch.compile takes seconds, and is tried where ``compiled`` says so. ``section`` is what complex numbers are tried
-    on. All is done at the time ``until``; what is not is unknown.
+    torch.compile takes seconds, and is tried only with ``compiled``. Complex numbers are tried on ``section``. What is
+    not tried by the time ``until`` is unknown.
     """
     asked: dict[str, Callable[[], Badge]] = {
         "vmap": lambda: vmap(call),
@@ -87,7 +86,7 @@ def badges(section: Section, call: Call, until: float = math.inf, compiled: bool
 
 
 def _tried(name: str, ask: Callable[[], Badge], until: float) -> Badge:
-    """A badge, unknown where it cannot be found out."""
+    """The badge; unknown if trying it takes too long or raises."""
     left = until - timing.now()
     if left <= 0:
         return Badge(name, "unknown", "The Function is too slow for all badges.")

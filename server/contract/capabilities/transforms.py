@@ -1,4 +1,4 @@
-"""Whether vmap, forward mode and torch.func.grad take a Function, and whether they get the right numbers."""
+"""Badges for the transforms of torch.func: vmap, forward mode (jvp) and grad."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...runtime.arrays import Array
 from ..examination.call import Call, irregular, reseed
 from .capability import Badge, raised
 
-# Copies that vmap is given, and by how much its numbers, and gradients, may differ from those of plain calls.
+# Batch size under vmap, and the tolerance for its outputs and gradients against plain calls.
 BATCH, _ALIKE = 3, 1e-9
-# The stretch along a tangent on which slopes are measured, in units of it, and how near they have to be.
+# Widest step along the tangent, in units of it, for the finite difference, and the tolerance of the comparison.
 _STRETCH, _NEAR = 0.05, 1e-5
 CONTEXT = "forward takes ctx. Move what it does with ctx into setup_context"
 RULE = "it has no rule for vmap: set generate_vmap_rule = True, or write vmap as a staticmethod"
@@ -26,7 +26,7 @@ _Tensors = dict[str, torch.Tensor]
 
 
 def vmap(call: Call) -> Badge:
-    """Whether ``torch.func.vmap`` returns for a batch what single calls return."""
+    """Whether ``torch.func.vmap`` of a batch returns what single calls return."""
     turned: _Tensors = {name: _turned(tensor) for name, tensor in call.tensors.items()}
     try:
         with torch.no_grad():
@@ -40,7 +40,7 @@ def vmap(call: Call) -> Badge:
     except Exception as error:  # noqa: BLE001
         return Badge("vmap", "no", _refused("vmap", error))
     together = flat(mapped)
-    # With random numbers every call draws its own.
+    # If forward is random, single calls differ too, and nothing can be compared.
     repeated = call.holding({name: each[0] for name, each in turned.items()})
     if not _same(alone[0], _numbers(repeated)):
         return Badge("vmap", "unknown", "It runs, but forward returns other numbers each time it is called.")
@@ -50,7 +50,7 @@ def vmap(call: Call) -> Badge:
 
 
 def func_grad(call: Call) -> Badge:
-    """Whether ``torch.func.grad`` returns what autograd does."""
+    """Whether ``torch.func.grad`` returns the gradients of autograd."""
     try:
         ran = call.run()
         given = call.grad_outputs(ran)
@@ -77,7 +77,7 @@ def func_grad(call: Call) -> Badge:
 
 
 def jvp(call: Call) -> Badge:
-    """Whether forward mode returns the directional derivative of forward, or that which backward stands for."""
+    """Whether forward mode returns the directional derivative of forward, or the one that backward implies."""
     tangents = {name: irregular(tensor, 11 + i) for i, (name, tensor) in enumerate(call.tensors.items())}
     try:
         found = _forward_mode(call, tangents)
@@ -102,7 +102,7 @@ def _judged(found: float, call: Call, tangents: _Tensors, weights: _Tensors) -> 
     try:
         pulled = call.gradients(weights)
         implied = sum(float(_real(g.conj() * tangents[name])) for name, g in pulled.items() if g is not None)
-    except Exception:  # noqa: BLE001 it is told elsewhere
+    except Exception:  # noqa: BLE001 a check reports it
         implied = float("nan")
     if abs(found - implied) <= _NEAR * (1 + abs(implied)):
         return Badge("jvp", "yes", "Its jvp is not the derivative of forward, but agrees with backward.")
@@ -117,7 +117,7 @@ def _judged(found: float, call: Call, tangents: _Tensors, weights: _Tensors) -> 
 
 def _forward_mode(call: Call, tangents: _Tensors) -> tuple[list[str], _Tensors] | None:
     with forward_ad.dual_level():
-        # A jvp that works in place would write over the tangent.
+        # A jvp that works in place would overwrite the tangent.
         make: Callable[..., Any] = forward_ad.make_dual
         duals = [make(tensor.clone(), tangents[name].clone()) for name, tensor in call.tensors.items()]
         reseed()
@@ -132,7 +132,7 @@ def _forward_mode(call: Call, tangents: _Tensors) -> tuple[list[str], _Tensors] 
 
 
 def _slope(call: Call, tangents: _Tensors, weights: _Tensors) -> tuple[float, float]:
-    """The slope along the tangents of the outputs, weighed, and its error; NaN where it does not settle."""
+    """Finite difference of the weighted outputs along the tangents, with its error; NaN if it does not converge."""
 
     def along(t: Array) -> Array:
         return np.array([_weighed(call, tangents, weights, float(each)) for each in t])
@@ -153,13 +153,13 @@ def _weighed(call: Call, tangents: _Tensors, weights: _Tensors, t: float) -> flo
 
 
 def _real(terms: torch.Tensor) -> torch.Tensor:
-    """Their sum, of complex numbers its real part: a loss is a real number."""
+    """The sum of the terms, its real part if they are complex: a loss is real."""
     total = terms.sum()
     return total.real if total.is_complex() else total
 
 
 def _plain(call: Call) -> Callable[..., Any]:
-    """The call as a function of its tensors alone, what it returns as a tuple."""
+    """The call as a function of its tensors alone that returns a tuple."""
 
     def plain(*tensors: torch.Tensor) -> tuple[Any, ...]:
         return flat(call.callee(*tensors, *call.parameters.values()))
@@ -172,7 +172,7 @@ def _numbers(call: Call) -> list[torch.Tensor]:
 
 
 def _turned(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor, and some with the same numbers in another order."""
+    """A batch: the tensor, and copies with its elements in another order."""
     return torch.stack([tensor.reshape(-1).roll(i).reshape(tensor.shape) for i in range(BATCH)])
 
 
@@ -184,7 +184,7 @@ def _same(some: Any, others: Any) -> bool:
 
 
 def _refused(what: str, error: Exception) -> str:
-    """Why a transform of torch.func does not take a Function, and what to do."""
+    """Why a transform of torch.func refuses a Function, and what to do about it."""
     said = str(error)
     if "setup_context" in said:
         return f"{what} refuses it, because {CONTEXT}."

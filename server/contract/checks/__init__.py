@@ -1,1 +1,4 @@
-"""checks"""
+"""The checks of the contract: each module holds those for one part of a Function, as a tuple of probes.
+
+They are put in order and run in ``contract.registry``; what they share is in ``contract.examination``.
+"""

@@ -1,4 +1,6 @@
-"""What backward does with the ``grad_output`` it is handed: whether it leaves it alone, and answers linearly."""
+"""Checks of what backward does with its cotangent, ``grad_output``: never edited in place, any memory layout accepted,
+linear.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _LARGER = 1024.0
 
 
 def gradout_inplace(at: Examined) -> Iterator[Found]:
-    """A grad_output that is left as it is."""
+    """Check: backward does not edit grad_output in place."""
     backward = at.first.backward
     written = backward.written if backward else ()
     found = at.laws.at("untouched")
@@ -46,7 +48,7 @@ def gradout_inplace(at: Examined) -> Iterator[Found]:
 
 
 def gradout_strides(at: Examined) -> Iterator[Found]:
-    """The same answer however grad_output lies in memory."""
+    """Check: the gradient does not depend on the memory layout (strides) of grad_output."""
     if "GRADOUT-INPLACE" in at.broken:
         yield Found("note", "backward writes to grad_output, which no layout in memory bears alike.")
         return
@@ -67,7 +69,7 @@ _LAYOUTS: dict[Layout, str] = {
 
 
 def _laid(at: Examined, call: Call, laid: Layout, how: str) -> Found | None:
-    """What is wrong where every grad_output lies in memory like this."""
+    """The finding for one memory layout of all grad_outputs, None if there is none."""
     try:
         ran = call.run()
         dense_ones = {
@@ -76,7 +78,7 @@ def _laid(at: Examined, call: Call, laid: Layout, how: str) -> Found | None:
         if not all(given.numel() for given in dense_ones.values()):
             return None
         plain = ran.gradients(dense_ones)
-    except Exception:  # noqa: BLE001 this shape is not for it
+    except Exception:  # noqa: BLE001 the Function does not take this shape
         return None
     try:
         ran = call.run()
@@ -100,14 +102,14 @@ def _astray(at: Examined, seen: str, line: int | None = None) -> Found:
 
 
 def _shaped(at: Examined) -> Iterator[Call]:
-    """The call as it is, and where it bears any shape, with all numbers on a sheet of two rows."""
+    """The call as it is, and for an elementwise Function also with its numbers as a matrix of two rows."""
     yield at.call
     if at.call.stacked and all(tensor.dim() < 2 for tensor in at.call.tensors.values()):
         yield at.call.holding({name: at.call.tensors[name].reshape(2, -1) for name in at.call.stacked})
 
 
 def _nonlinear(at: Examined) -> Iterator[Found]:
-    """The laws that every vector-Jacobian product keeps."""
+    """Check: backward is linear in grad_output, as every vector-Jacobian product is."""
     broken = [each for each in at.laws.findings if each.law in _LAWS]
     seen = sentence(broken[0], at.section.wrt) if broken else _broken_law(at)
     if not seen:
@@ -127,7 +129,7 @@ _LAWS = ("zero", "odd", "scales", "adds", "mixes")
 
 
 def _broken_law(at: Examined) -> str:
-    """The first law that fails where all outputs have a grad_output and all inputs a gradient; empty if none does."""
+    """The first violation of linearity over all outputs and inputs at once, as a sentence; empty if there is none."""
     one, other = at.first.grad_outputs, {name: irregular(g, 71) for name, g in at.first.grad_outputs.items()}
     of_one, of_other = at.gradients(one), at.gradients(other)
     laws: tuple[tuple[str, Tensors, Gradients], ...] = (
@@ -175,7 +177,7 @@ def _sum(some: Gradients, others: Gradients) -> Gradients:
 
 
 def _near(found: torch.Tensor | None, expected: torch.Tensor | None) -> bool:
-    """Close, where both are finite: what overflows or divides by 0 breaks no law."""
+    """Close where both are finite: overflow and division by 0 are no violations."""
     if found is None or expected is None:
         return close(found, expected)
     finite = found.isfinite() & expected.isfinite()

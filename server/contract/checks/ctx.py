@@ -1,4 +1,4 @@
-"""What forward keeps for backward, and where: on ctx, in save_for_backward, for nothing, in a circle."""
+"""Checks of what forward saves for backward: tensors on ctx, reference cycles, unused or intermediate saved tensors."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..examination.references import EXTENDING, MECHANICS, SAVE
 from ..examination.session import Examined, close
 
 _POINTS = 33
-# What explains a gradient that is not the slope of forward better than a mask that was forgotten.
+# Findings that explain a wrong gradient better than "a mask was forgotten" does.
 _EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE"}
-# What a method of torch itself puts there.
+# Attributes that methods of torch itself set on ctx.
 _OWN = {"materialize_grads", "saved_for_forward"}
 
 
 def ctx_tensor(at: Examined) -> Iterator[Found]:
-    """Tensors that are attributes of ctx."""
+    """Check: no tensor is an attribute of ctx."""
     kept = at.first.forward.attributes if at.first.forward else ()
     if not kept:
         return
@@ -43,7 +43,7 @@ def ctx_tensor(at: Examined) -> Iterator[Found]:
 
 
 def ctx_cycle(at: Examined) -> Iterator[Found]:
-    """A node that lives on when nothing holds it any more."""
+    """Check: the node is freed with its outputs, since no reference cycle keeps it alive."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -53,7 +53,7 @@ def ctx_cycle(at: Examined) -> Iterator[Found]:
             return
         names = [name for name, value in vars(node).items() if _leads_to(value, node)]
         del node
-        gc.collect(1)  # what was made since it was switched off is young
+        gc.collect(1)  # objects made while the collector was off are in the young generation
         for_ever = alive is not None and alive() is not None
     finally:
         if enabled:
@@ -75,13 +75,13 @@ def _left_behind(at: Examined) -> weakref.ref[object] | None:
 
 
 def _leads_to(value: object, node: object) -> bool:
-    """Whether an attribute is, or holds, an output of the node."""
+    """Whether an attribute is an output of the node, or contains one."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
     return any(isinstance(each, torch.Tensor) and each.grad_fn is node for each in inside)
 
 
 def stale_input(at: Examined) -> Iterator[Found]:
-    """An input edited between forward and backward."""
+    """Check: an input edited between forward and backward raises, or does not matter."""
     plain = at.gradients(at.first.grad_outputs)
     for name in at.call.tensors:
         found = _edited_after(at, name) or plain
@@ -103,18 +103,18 @@ def stale_input(at: Examined) -> Iterator[Found]:
 
 
 def _edited_after(at: Examined, name: str) -> Gradients | None:
-    """The gradients where an input was edited after the call, None where the engine raises, as it should."""
+    """The gradients after an input was edited in place; None if the engine raises, as it should."""
     ran = at.call.run()
     try:
         with torch.no_grad():
             ran.given.tensors[name].add_(0.5)
         return ran.gradients(at.handed)
-    except Exception:  # noqa: BLE001 it says that a saved tensor was edited
+    except Exception:  # noqa: BLE001 the engine noticed that a saved tensor was edited
         return None
 
 
 def saved_unused(at: Examined) -> Iterator[Found]:
-    """Saved tensors that have no influence."""
+    """Check: every saved tensor affects a gradient."""
     low, high = at.reach
     unused = unused_saved(at.section, np.linspace(low, high, _POINTS))
     if not unused:
@@ -136,7 +136,7 @@ def saved_unused(at: Examined) -> Iterator[Found]:
 
 
 def saved_intermediate(at: Examined) -> Iterator[Found]:
-    """Saved tensors that are neither inputs nor outputs."""
+    """Check: only inputs and outputs are saved, no intermediate results."""
     saved = at.first.forward.saved if at.first.forward else ()
     between = [each for each in saved if each and each.what == "intermediate" and "float" in each.dtype]
     if between:
@@ -152,7 +152,7 @@ def saved_intermediate(at: Examined) -> Iterator[Found]:
 
 
 def ctx_shadow(at: Examined) -> Iterator[Found]:
-    """Attributes of ctx that hide those of the node."""
+    """Check: no attribute set on ctx hides one that ctx has as the node of the graph."""
     taken = set(dir(at.function._backward_cls)) - _OWN
     kept = set(at.first.forward.names) if at.first.forward else set[str]()
     hidden = sorted((kept | at.source.attributes()) & taken)

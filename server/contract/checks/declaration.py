@@ -1,4 +1,4 @@
-"""How the class is written: which methods it has, in which style, with which of torch's flags."""
+"""Checks of how the class is written: its methods, old or new style (setup_context), flags, nested tensor arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAGS = {
 
 
 def no_backward(at: Examined) -> Iterator[Found]:
-    """A backward that is there, and static."""
+    """Check: there is exactly one of backward and vjp, and the methods are static."""
     function = at.function
     if at.first.ran and not at.first.forward:
         yield Found("note", f"The op was called, and {function.__name__} was not seen to be.")
@@ -67,7 +67,7 @@ def no_backward(at: Examined) -> Iterator[Found]:
 
 
 def nested_arg(at: Examined) -> Iterator[Found]:
-    """Tensors inside a list or a dict that is an argument."""
+    """Check: no tensor is hidden in a list or a dict that is an argument."""
     forward = at.first.forward
     for place, argument in enumerate(forward.arguments if forward else ()):
         tensors = _inside(argument)
@@ -93,7 +93,7 @@ def _inside(argument: Any) -> list[torch.Tensor]:
 
 
 def setup_context(at: Examined) -> Iterator[Found]:
-    """A forward without ctx."""
+    """Check: forward takes no ctx (new style, with setup_context)."""
     if not has_setup(at.function):
         yield Found(
             "note",
@@ -105,7 +105,7 @@ def setup_context(at: Examined) -> Iterator[Found]:
 
 
 def new_flags(at: Examined) -> Iterator[Found]:
-    """The flags of torch 2.13."""
+    """Check: neither of the class flags of torch 2.13 is set."""
     for name, means in FLAGS.items():
         if getattr(at.function, name, False):
             yield Found("note", f"{name} is set.", f"{means[0].upper()}{means[1:]}.", "", at.source.defined("backward"))

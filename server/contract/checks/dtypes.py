@@ -1,4 +1,4 @@
-"""What becomes of a Function in other dtypes, at numbers where something may be infinite, and for no numbers at all."""
+"""Checks of numerical robustness: other dtypes, critical and very large inputs, empty tensors."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..examination.probe import Found, Probe
 from ..examination.references import MECHANICS, PRECISION
 from ..examination.session import Examined
 
-# The largest share by which a gradient may be off in a dtype.
+# Tolerance of the gradient in each dtype, relative to the largest one.
 _ALLOWED = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
-# Beside the range of a page: 0, numbers beside it, and large ones.
+# Inputs tried in addition to the ends of the range: 0 and numbers close to it, and large ones.
 CRITICAL = (0.0, 1e-12, -1e-12)
 _LARGE = (1e2, -1e2, 1e4, -1e4)
 
 
 def dtypes(at: Examined) -> Iterator[Found]:
-    """The gradient in every dtype, against that in double precision."""
+    """Check: every dtype gives the gradient of float64, up to a tolerance."""
     plain, told = at.first.gradients, list[str]()
     for dtype, most in _ALLOWED.items():
         name = str(dtype).removeprefix("torch.")
@@ -48,7 +48,7 @@ def dtypes(at: Examined) -> Iterator[Found]:
 
 
 def _off(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | None]) -> tuple[float, bool]:
-    """The largest error beside the largest gradient, and whether what was finite is not."""
+    """The largest error relative to the largest gradient, and whether a finite gradient became infinite or NaN."""
     off, broken = 0.0, False
     for name, true in plain.items():
         other = found.get(name)
@@ -63,7 +63,7 @@ def _off(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | 
 
 
 def nonfinite(at: Examined) -> Iterator[Found]:
-    """Gradients that are no numbers where forward is one."""
+    """Check: where forward is finite, the gradient is too."""
     within = [x for x in CRITICAL if at.reach[0] <= x <= at.reach[1]]
     for name, x, value, gradient in _scan(at, (*within, *at.reach, *_LARGE)):
         beyond = not at.reach[0] <= x <= at.reach[1]
@@ -83,9 +83,9 @@ def nonfinite(at: Examined) -> Iterator[Found]:
 
 
 def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float, float, float]]:
-    """Where an element of one input lies at each of the places, and all of them at 0 if that is one of the places.
+    """Gradients that are not finite although the outputs are: input, its value, output, gradient.
 
-    What is not finite there although the outputs are.
+    The first element of each input is set to each of the places, and all elements to 0 if that is one of them.
     """
     for name, tensor in at.call.tensors.items():
         several = tensor.numel() > 1 and name not in at.call.stacked
@@ -96,7 +96,7 @@ def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float,
                 ran = at.call.holding({name: moved}).run()
                 finite = all(bool(out.isfinite().all()) for out in ran.outputs.values())
                 found = ran.gradients({n: torch.ones_like(out) for n, out in ran.moved.items()}) if finite else {}
-            except Exception:  # noqa: BLE001, S112 what it refuses is not given to it
+            except Exception:  # noqa: BLE001, S112 the Function refuses this input
                 continue
             for gradient in found.values():
                 if gradient is not None and not bool(gradient.isfinite().all()):
@@ -108,7 +108,7 @@ def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float,
 
 
 def _empty(at: Examined) -> Iterator[Found]:
-    """Tensors without elements."""
+    """Check: empty tensors work."""
     tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items() if t.dim()}
     if not tensors:  # a tensor without a dimension is never empty
         return

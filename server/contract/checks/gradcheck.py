@@ -1,4 +1,4 @@
-"""What torch's own checkers say: rows like any other, and never judges."""
+"""Checks that run torch's own gradcheck and gradgradcheck; a failure is reported as a note, never as an error."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..examination.probe import Found, Probe
 from ..examination.references import GRADCHECK
 from ..examination.session import Examined
 
-# Beyond so many elements they are asked in their fast mode, which looks along one random direction.
+# With more elements than this they run in fast mode, which tests one random direction.
 _ALL = 16
 _LONGEST = 120
 
 
 def _asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Found]:
-    """A checker at the numbers of the call, which lie off the kinks of most Functions, with a seed of its own."""
+    """Run a checker on the inputs of the call, which avoid the kinks of most Functions, with the seed fixed."""
     given = at.call.arguments()
     leaves = tuple(given.leaves.values())
     parameters = tuple(given.parameters.values())
@@ -54,12 +54,12 @@ def _asked(checker: Callable[..., bool], name: str, at: Examined) -> Iterator[Fo
 
 
 def gradcheck(at: Examined) -> Iterator[Found]:
-    """First derivatives."""
+    """Check: torch.autograd.gradcheck passes (first derivatives)."""
     yield from _asked(torch.autograd.gradcheck, "gradcheck", at)
 
 
 def _gradgradcheck(at: Examined) -> Iterator[Found]:
-    """Second derivatives."""
+    """Check: torch.autograd.gradgradcheck passes (second derivatives)."""
     if declares_once(at.function):
         yield Found("note", "Not asked: backward declares that it must not be differentiated.")
         return

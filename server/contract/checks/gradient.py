@@ -1,4 +1,4 @@
-"""Whether the gradient is the derivative of forward, wherever differences of forward settle what that is."""
+"""Check of the gradient against finite differences of forward, wherever those converge."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..examination.session import Examined
 from ..examination.slopes import Slopes, dot, slopes
 from .surrogate import DECLARED, declared
 
-# How far a gradient may be off beside the error of the differences, as a share of what is largest.
+# Relative tolerance of a gradient, in addition to the error of the differences.
 _NEAR = 1e-3
-# Places at which a gradient that seems wrong is measured again, and the stretch on which that is done.
+# At how many elements a gradient that seems wrong is measured again, and the widest step for that.
 _AGAIN, _STRETCH = 4, 0.05
-# Rows that say already what is wrong with the gradient.
+# Checks whose findings already explain a wrong gradient.
 _EXPLAIN = {
     "GRAD-NONE",
     "OUTPUT-GRAD-IGNORED",
@@ -32,12 +32,12 @@ _EXPLAIN = {
     "DIRTY-MISSING",
 }
 _UNLIKE = "The derivative of its surrogate is yet another."
-# Held tensors are moved so far to irregular places beside them.
+# Declared inputs are moved to irregular values up to this fraction of their domain away.
 _BESIDE = 0.02
 
 
 def gradient(at: Examined) -> Iterator[Found]:
-    """Every gradient against differences of forward, at the numbers of the call and beside them."""
+    """Check: every gradient equals finite differences of forward, at the inputs of the call and at others nearby."""
     given, unknown = at.first.grad_outputs, list[str]()
     for name, measured in at.slopes.items():
         if not bool(measured.known.any()) and measured.value.numel():
@@ -79,7 +79,7 @@ def _said(at: Examined, element: str, seen: str) -> Found:
 def _wrong(
     call: Call, name: str, measured: Slopes, found: torch.Tensor | None, given: Tensors
 ) -> tuple[str, str] | None:
-    """The element whose gradient is farthest from the slope of forward, and a sentence; None if all are that slope."""
+    """The element whose gradient is farthest from the slope of forward, and a sentence; None if all are right."""
     if found is None or found.shape != measured.value.shape or found.is_complex():
         return None
     off = measured.differs(found)
@@ -102,7 +102,7 @@ def _wrong(
 
 
 def _again(call: Call, name: str, given: Tensors, place: int) -> tuple[float, float]:
-    """The slope by one element, as the curves measure it, and its error; NaN where it does not settle."""
+    """The slope by one element, measured as for the curves, and its error; NaN if it does not converge."""
     held = call.tensors[name]
     x = float(held.reshape(-1)[place])
 
@@ -123,7 +123,7 @@ def _again(call: Call, name: str, given: Tensors, place: int) -> tuple[float, fl
 
 
 def _beside(at: Examined) -> Call | None:
-    """The call at irregular numbers beside declared ones, which may be symmetric; None where that is not borne."""
+    """The call at irregular inputs near the declared ones, which may be symmetric; None if the Function fails there."""
     if at.call.stacked:
         return None
     moved = {}
@@ -134,7 +134,7 @@ def _beside(at: Examined) -> Call | None:
     try:
         found = call.gradients(at.first.grad_outputs)
         outputs = call.value().values()
-    except Exception:  # noqa: BLE001 what it does not bear is not asked
+    except Exception:  # noqa: BLE001 the Function does not take such inputs
         return None
     given = [each for each in (*outputs, *found.values()) if each is not None]
     same = [out.shape for out in outputs] == [out.shape for out in at.call.value().values()]

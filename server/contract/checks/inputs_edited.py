@@ -1,4 +1,4 @@
-"""Inputs that forward edits in place: said so, returned, or neither."""
+"""Checks of inputs that forward edits in place: marked with mark_dirty, and returned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..examination.session import Examined
 
 
 def dirty_missing(at: Examined) -> Iterator[Found]:
-    """Inputs that forward edits without saying so."""
+    """Check: every input that forward edits in place is given to mark_dirty."""
     forward, ran = at.first.forward, at.first.ran
     if forward is None or ran is None:
         return
@@ -31,7 +31,7 @@ def dirty_missing(at: Examined) -> Iterator[Found]:
 
 
 def _past_autograd(at: Examined, ran: Ran) -> list[str]:
-    """Inputs that hold other numbers than before, although no edit was counted: by .data, or by NumPy."""
+    """Inputs whose values changed without a new version counter: edited through .data, or by NumPy."""
     forward = at.first.forward
     known = set(forward.written) | set(forward.dirty) if forward else set[str]()
     places = {id(each): at.first.record.name(k) for k, each in enumerate(forward.arguments)} if forward else {}
@@ -44,7 +44,7 @@ def _past_autograd(at: Examined, ran: Ran) -> list[str]:
 
 
 def dirty_not_returned(at: Examined) -> Iterator[Found]:
-    """Inputs marked as dirty that are not among the outputs."""
+    """Check: every input given to mark_dirty is among the outputs."""
     error = at.first.error
     message = said(error) if error else ""
     if "mark_dirty" in message or "modified in-place" in message or "returned as output" in message:

@@ -1,4 +1,4 @@
-"""Numbers that backward reads when it runs, which may have changed since forward did."""
+"""Check for late binding: backward reads a class attribute or a global that may have changed since forward."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 12
 
 
 def late_read(at: Examined) -> Iterator[Found]:
-    """Each number outside that backward reads, moved for backward alone; nothing of the user's is changed."""
+    """Check: changing an outside number that backward reads, in a copy of backward, changes no gradient."""
     plain = at.gradients(at.first.grad_outputs)
     name = "vjp" if at.function.vjp is not _SingleLevelFunction.vjp else "backward"
     own = inspect.unwrap(getattr(at.function, name))
@@ -50,7 +50,7 @@ def late_read(at: Examined) -> Iterator[Found]:
 
 
 def _of_another(at: Examined, variant: Function) -> Gradients | None:
-    """The gradients with another backward, None where that raises: another number may be none it bears."""
+    """The gradients with a changed backward; None if that raises, as the changed number may be invalid."""
     try:
         ran = at.call.through(at.through(variant)).run()
         return ran.gradients(at.handed)
@@ -59,7 +59,7 @@ def _of_another(at: Examined, variant: Function) -> Gradients | None:
 
 
 def _attributes(function: Function, own: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The numbers that are attributes of the class, and the backward that finds another one in its place."""
+    """The numbers that backward reads as class attributes, each with a copy of backward that reads another value."""
     for name in own.__code__.co_names:
         value = function.__dict__.get(name)
         if _is_number(value):
@@ -70,7 +70,7 @@ def _attributes(function: Function, own: FunctionType) -> Iterator[tuple[str, An
 
 
 def _globals(own: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The numbers of the module that backward names."""
+    """The numbers that backward reads as globals, each with a copy of backward that reads another value."""
     for name in own.__code__.co_names:
         value = own.__globals__.get(name)
         if _is_number(value):
@@ -91,7 +91,7 @@ def _moved(value: Any) -> Any:
 
 
 def _is_set(own: FunctionType, name: str) -> bool:
-    """Whether the file changes what has this name: ``X.name = …`` anywhere, or ``global name`` in a function."""
+    """Whether the file assigns to this name: ``X.name = …`` anywhere, or ``global name`` in a function."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(sys.modules[own.__module__])))
     except (OSError, TypeError, SyntaxError, KeyError):

@@ -1,4 +1,4 @@
-"""What forward returns: lists, numbers, integers, its own inputs."""
+"""Checks of what forward returns: tensors in a list or dict, outputs without grad, inputs, views of inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..examination.session import Examined
 
 
 def forward_raised(at: Examined) -> Iterator[Found]:
-    """A forward that cannot be run at all."""
+    """Check: forward runs without an exception."""
     error = at.first.error
     if at.first.failed == "forward" and isinstance(error, TookTooLong):
         yield Found("error", f"forward was interrupted, because {error}.", "", "", at.source.defined("forward"))
@@ -25,7 +25,7 @@ def forward_raised(at: Examined) -> Iterator[Found]:
 
 
 def list_out(at: Examined) -> Iterator[Found]:
-    """Tensors inside something else than a tuple."""
+    """Check: forward returns a tensor or a tuple of tensors, no other container."""
     forward = at.first.forward
     if forward is None:
         return
@@ -47,7 +47,7 @@ def _holds_tensors(value: Any) -> bool:
 
 
 def no_grad_out(at: Examined) -> Iterator[Found]:
-    """Outputs that never require grad."""
+    """Check: every output requires grad if an input does."""
     ran = at.first.ran
     if ran is None or at.broken & {"LIST-OUT", "NESTED-ARG"}:
         return
@@ -83,7 +83,7 @@ def no_grad_out(at: Examined) -> Iterator[Found]:
 
 
 def returns_input(at: Examined) -> Iterator[Found]:
-    """An output that is an input."""
+    """Check: no output is an input."""
     forward = at.first.forward
     if forward is None:
         return
@@ -100,7 +100,7 @@ def returns_input(at: Examined) -> Iterator[Found]:
 
 
 def returns_view(at: Examined) -> Iterator[Found]:
-    """An output that shares its memory with an input."""
+    """Check: no output is a view of an input."""
     forward = at.first.forward
     if forward is None:
         return

@@ -1,4 +1,4 @@
-"""Random numbers: whether forward or backward draws some, of torch, NumPy or Python."""
+"""Checks of randomness: whether forward or backward uses a random generator of torch, NumPy or Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..examination.session import Examined
 
 
 def draws(call: Call) -> tuple[str, ...]:
-    """Whose random numbers forward draws. Raises what forward raises."""
+    """The names of the libraries whose random generator forward uses. Raises what forward raises."""
     given = call.arguments()
     reseed()
     before = Randomness.now()
@@ -23,7 +23,7 @@ def draws(call: Call) -> tuple[str, ...]:
 
 
 def random_forward(at: Examined) -> Iterator[Found]:
-    """Random numbers in forward."""
+    """Check: forward draws no random numbers."""
     if drawn := draws(at.call):
         yield Found(
             "note",
@@ -35,7 +35,7 @@ def random_forward(at: Examined) -> Iterator[Found]:
 
 
 def random_backward(at: Examined) -> Iterator[Found]:
-    """Random numbers in backward."""
+    """Check: backward draws no random numbers."""
     ran = at.call.run()
     handed = at.handed
     before = Randomness.now()

@@ -1,4 +1,4 @@
-"""What the engine refuses of what backward returns, and what is wrong with it."""
+"""Checks of returned gradients that the autograd engine rejects: wrong number, type, shape or device."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..examination.probe import Found, Probe, shape_of
 from ..examination.references import EXTENDING
 from ..examination.session import Examined
 
-# What the engine says where another check says it better.
+# Messages of the engine for which there is a check with a better explanation.
 ENGINE = ("incorrect number of gradients", "different than None", "expected shape", "expected device")
 
 
 def grad_count(at: Examined) -> Iterator[Found]:
-    """One value for each argument of forward."""
+    """Check: backward returns one value for each argument of forward."""
     if "incorrect number of gradients" not in _message(at):
         return
     backward, forward = at.first.backward, at.first.forward
@@ -41,7 +41,7 @@ def grad_count(at: Examined) -> Iterator[Found]:
 
 
 def grad_nontensor(at: Examined) -> Iterator[Found]:
-    """None for what is no tensor."""
+    """Check: backward returns None for every argument that is no tensor."""
     if "different than None" not in _message(at):
         return
     for place, argument, value in at.first.pairs:
@@ -58,7 +58,7 @@ def grad_nontensor(at: Examined) -> Iterator[Found]:
 
 
 def grad_shape(at: Examined) -> Iterator[Found]:
-    """Shapes that can be summed to those of the inputs."""
+    """Check: every gradient has a shape that the engine can sum to that of its input."""
     message = _message(at)
     if "invalid gradient" not in message or "expected shape" not in message:
         return
@@ -84,7 +84,7 @@ def grad_shape(at: Examined) -> Iterator[Found]:
 
 
 def grad_device(at: Examined) -> Iterator[Found]:
-    """The device of each input."""
+    """Check: every gradient is on the device of its input."""
     message = _message(at)
     if "invalid gradient" in message and "expected device" in message:
         yield Found(
@@ -97,7 +97,7 @@ def grad_device(at: Examined) -> Iterator[Found]:
 
 
 def backward_raised(at: Examined) -> Iterator[Found]:
-    """Whatever else keeps backward from returning, or the engine from taking what it returns."""
+    """Check: backward returns, and the engine accepts the result (whatever the other checks do not explain)."""
     first, message = at.first, _message(at)
     if first.failed != "backward" or first.error is None or any(each in message for each in ENGINE):
         return
@@ -122,7 +122,7 @@ def _raised(at: Examined) -> str:
 
 
 def _expandable(small: torch.Size, large: torch.Size) -> bool:
-    """Whether the engine sums a gradient of the large shape to the small one."""
+    """Whether the engine sums a gradient of the large shape to the small one (the reverse of broadcasting)."""
     return len(small) <= len(large) and all(a in (1, b) for a, b in zip(reversed(small), reversed(large), strict=False))
 
 

@@ -1,4 +1,4 @@
-"""The derivative of backward itself: right, wrong without a word, or declared impossible."""
+"""Checks of double backward: right, silently wrong, or forbidden by once_differentiable."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..examination.references import DOUBLE, ONCE
 from ..examination.session import Examined
 from ..examination.slopes import Slopes, of_function
 
-# So steep a gradient is one at a kink.
+# A steeper slope of the gradient is taken for a kink.
 _STEEP = 1e4
 
 
 def once_diff(at: Examined) -> Iterator[Found]:
-    """The decorator that forbids a second derivative."""
+    """Check: backward is not decorated with once_differentiable."""
     if declares_once(at.function):
         yield Found(
             "note",
@@ -34,7 +34,7 @@ def once_diff(at: Examined) -> Iterator[Found]:
 
 
 def _second_order(at: Examined) -> Iterator[Found]:
-    """The gradient of the gradient, against differences of the gradient."""
+    """Check: the gradient of the gradient equals finite differences of the gradient."""
     declared = declares_once(at.function)
     if at.broken & {"NONLINEAR", "GRADOUT-INPLACE"} and not at.by_design:
         yield Found("note", "Not compared: what backward does to grad_output spoils every comparison.")
@@ -47,7 +47,7 @@ def _second_order(at: Examined) -> Iterator[Found]:
         name: torch.cos(torch.arange(1.0, 1 + t.numel(), dtype=torch.float64)).reshape(t.shape)
         for name, t in at.call.tensors.items()
     }
-    # The gradient is linear in grad_output: its derivative by that is the first derivative itself.
+    # The gradient is linear in grad_output: its derivative by grad_output is the first derivative itself.
     handed = {} if error or declared else _handed(at)
     for name in (*at.call.tensors, *handed):
         numerical = _by_handed(at, handed[name], weights) if name in handed else _numerical(at, name, weights)
@@ -62,7 +62,7 @@ def _second_order(at: Examined) -> Iterator[Found]:
             yield Found("note", f"It would be {is_} for {name}; backward declares that there is none.", "", "", None)
         elif error:
             yield Found(
-                "warning",  # whoever asks for it is told
+                "warning",  # a warning only: whoever needs it sees the exception
                 f"The derivative of backward by {name} is {is_}, and asking for it raised {said(error)}.",
                 "",
                 "Add @once_differentiable, or compute in backward with torch's own operations.",
@@ -82,14 +82,14 @@ def _second_order(at: Examined) -> Iterator[Found]:
 
 
 def _suspect(at: Examined) -> int | None:
-    """The line that keeps an intermediate result, else where backward begins."""
+    """The line that puts an intermediate result on ctx, else the first line of backward."""
     forward = at.first.forward
     kept = next((each for each in forward.attributes if each.what != "input"), None) if forward else None
     return (at.source.kept(kept.name) if kept else None) or at.source.defined(*BACKWARD)
 
 
 def _analytical(at: Examined) -> tuple[dict[str, torch.Tensor | None], Exception | None]:
-    """The gradient of Σ cos(k) · gradient, None for 0, and what was raised instead."""
+    """The gradient of Σ cos(k) · gradient by autograd, where None stands for 0, and what was raised instead."""
     try:
         ran = at.call.run()
         handed = {name: given.clone().requires_grad_() for name, given in at.first.grad_outputs.items()}
@@ -109,13 +109,13 @@ def _analytical(at: Examined) -> tuple[dict[str, torch.Tensor | None], Exception
 
 
 def _handed(at: Examined) -> dict[str, str]:
-    """The outputs that are handed a gradient of real numbers, by what that is called."""
+    """The outputs with a real grad_output, by the name that messages give to it."""
     names = [name for name, given in at.first.grad_outputs.items() if not given.is_complex()]
     return {f"grad_output of {name}" if len(names) > 1 else "grad_output": name for name in names}
 
 
 def _by_handed(at: Examined, name: str, weights: Tensors) -> Slopes:
-    """The same by differences of the gradient along the grad_output of one output."""
+    """The same by finite differences with respect to the grad_output of one output."""
 
     def total(moved: torch.Tensor) -> float:
         return _weighed(at.call.gradients({**at.first.grad_outputs, name: moved}), weights)
@@ -128,7 +128,7 @@ def _weighed(found: Gradients, weights: Tensors) -> float:
 
 
 def _numerical(at: Examined, name: str, weights: Tensors) -> Slopes:
-    """The same by differences of the gradient."""
+    """The same by finite differences with respect to one input."""
 
     def total(moved: torch.Tensor) -> float:
         return _weighed(at.call.holding({name: moved}).gradients(at.first.grad_outputs), weights)

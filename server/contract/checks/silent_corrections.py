@@ -1,4 +1,4 @@
-"""What the engine makes of what backward returns, without a word: sums, casts, zeros for None, the wrong order."""
+"""Checks of returned gradients that the engine silently corrects or accepts: summed, cast, None, swapped, unneeded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .surrogate import DECLARED, declared
 
 
 def grad_shape_reduced(at: Examined) -> Iterator[Found]:
-    """Gradients that are larger than their input."""
+    """Check: every gradient has the exact shape of its input, so that the engine need not sum it."""
     for place, argument, value in at.first.pairs:
         if isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor) and value.shape != argument.shape:
             name, times = at.first.record.name(place), value.numel() // max(1, argument.numel())
@@ -36,7 +36,7 @@ def _memory(times: int) -> str:
 
 
 def _swapped(at: Examined) -> Iterator[Found]:
-    """Right gradients in the wrong order."""
+    """Check: the gradients of two inputs of the same shape are not swapped."""
     given, slopes = at.first.gradients, at.slopes
     for one, other in ((a, b) for a in given for b in given if a < b):
         if slopes[one].value.shape != slopes[other].value.shape or not (slopes[one].moves or slopes[other].moves):
@@ -56,7 +56,7 @@ def _swapped(at: Examined) -> Iterator[Found]:
 
 
 def grad_dtype(at: Examined) -> Iterator[Found]:
-    """The dtype of each input."""
+    """Check: every gradient has the dtype of its input."""
     for place, argument, value in at.first.pairs:
         if not (isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor)):
             continue
@@ -73,7 +73,7 @@ def grad_dtype(at: Examined) -> Iterator[Found]:
 
 
 def grad_none(at: Examined) -> Iterator[Found]:
-    """None for a tensor that asks for a gradient."""
+    """Check: no input that requires grad gets None, unless its slope is 0."""
     forward = at.first.forward
     for place, argument, value in at.first.pairs:
         needed = forward is not None and place < len(forward.needed) and forward.needed[place]
@@ -97,7 +97,7 @@ def grad_none(at: Examined) -> Iterator[Found]:
 
 
 def _own_name(at: Examined, argument: torch.Tensor) -> str:
-    """What the op calls an argument of forward: a number without a dimension is given as a view of its tensor."""
+    """The name of the input that an argument of forward is; a 0-dimensional one is passed as a view of its tensor."""
     given = at.first.ran.given.tensors if at.first.ran else {}
     for name, tensor in given.items():
         if tensor is argument or (argument._is_view() and argument._base is tensor):
@@ -106,7 +106,7 @@ def _own_name(at: Examined, argument: torch.Tensor) -> str:
 
 
 def needs_input_grad(at: Examined) -> Iterator[Found]:
-    """What backward does for inputs of which no gradient is asked."""
+    """Check: backward computes no gradient that ctx.needs_input_grad says is not needed."""
     names = tuple(at.call.tensors)
     wasted, line = [], None
     for name in names if len(names) > 1 else ():
@@ -138,7 +138,7 @@ def needs_input_grad(at: Examined) -> Iterator[Found]:
 
 
 def _wasted(record: Any, place: int) -> bool:
-    """Whether a gradient was returned in a place where a tensor needed none."""
+    """Whether a gradient was returned for a tensor that needed none."""
     if not (record.forwards and record.backwards):
         return False
     forward, values = record.forwards[0], record.backwards[0].values

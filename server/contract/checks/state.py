@@ -1,4 +1,4 @@
-"""Whether a Function repeats itself: state in forward, outside ctx, and what backward does to what was saved."""
+"""Checks of determinism and hidden state: equal calls give equal results, whatever is called in between."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..examination.session import Examined, all_close, close
 
 
 def stateful_forward(at: Examined) -> Iterator[Found]:
-    """The same output for the same input."""
+    """Check: two calls with the same inputs give the same outputs."""
     one, other = at.call.run(), at.call.run()
     for name, out in one.outputs.items():
         again = other.outputs.get(name)
@@ -34,7 +34,7 @@ def stateful_forward(at: Examined) -> Iterator[Found]:
 
 
 def nondet_backward(at: Examined) -> Iterator[Found]:
-    """The same gradient for the same input, in two graphs."""
+    """Check: two calls with the same inputs give the same gradients."""
     if "RANDOM-BACKWARD" in at.broken:
         yield Found("note", "It draws random numbers, so no two answers can be compared.")
         return
@@ -54,7 +54,7 @@ def nondet_backward(at: Examined) -> Iterator[Found]:
 
 
 def bwd_repeat(at: Examined) -> Iterator[Found]:
-    """A second backward through the same graph."""
+    """Check: a second backward through the same graph gives the same gradients."""
     if at.broken & {"RANDOM-BACKWARD", "NONDET-BACKWARD"}:
         yield Found("note", "It does not repeat itself on a fresh graph either.")
         return
@@ -89,7 +89,7 @@ def bwd_repeat(at: Examined) -> Iterator[Found]:
 
 
 def global_state(at: Examined) -> Iterator[Found]:
-    """Another call between forward and backward."""
+    """Check: another call between forward and backward changes no gradient."""
     alone = at.gradients(at.first.grad_outputs)
     ran = at.call.run()
     with torch.no_grad():
@@ -99,7 +99,7 @@ def global_state(at: Examined) -> Iterator[Found]:
     try:
         _elsewhere(at.call).run()
         between_tracked = tracked.gradients(at.handed)
-    except Exception:  # noqa: BLE001 elsewhere it may not be defined
+    except Exception:  # noqa: BLE001 forward may not be defined at other inputs
         between_tracked = alone
     for other in (between, between_tracked):
         for name, found in differing(alone, other):
@@ -118,7 +118,7 @@ def global_state(at: Examined) -> Iterator[Found]:
 
 
 def fwd_gradmode(at: Examined) -> Iterator[Found]:
-    """The same output whether or not a gradient is asked for."""
+    """Check: forward returns the same with and without grad mode, and if no input requires grad."""
     tracked = at.call.run()
     try:
         plain = {"no input requires grad": at.call.run(which=()).outputs, "torch.no_grad is on": at.call.value()}
@@ -146,7 +146,7 @@ def fwd_gradmode(at: Examined) -> Iterator[Found]:
 
 
 def _elsewhere(call: Call) -> Call:
-    """The same call at other numbers: the same ones in another order, or somewhat smaller."""
+    """The same call at other inputs: the same numbers in another order, or slightly smaller ones."""
     return call.holding(
         {
             name: tensor.reshape(-1).roll(3).reshape(tensor.shape) if name in call.stacked else 0.875 * tensor
@@ -156,7 +156,7 @@ def _elsewhere(call: Call) -> Call:
 
 
 def _edited_saved(at: Examined) -> int | None:
-    """Where backward edits something by name that is none of its own arguments."""
+    """The line at which backward edits a saved tensor in place, found by its variable name."""
     given = at.source.parameter(1, *BACKWARD)
     return next(
         (

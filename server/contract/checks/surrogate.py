@@ -1,4 +1,4 @@
-"""What a surrogate declares: its own derivative, asked of it at the numbers of the call."""
+"""Gradients of the declared surrogate at the inputs of the call: a finding that the surrogate explains is no error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..examination.call import Gradients, Tensors
 from ..examination.session import Examined, close
 
 DECLARED = "Its surrogate declares so."
-# A surrogate that depends on grad_output is asked for these.
+# The values of grad_output at which a surrogate that depends on it is compared.
 _SIZES = (1.0, -1.0, 2.0**8, -(2.0**8), 2.0**-8, 0.0)
 
 
 def _meant(at: Examined, grad_outputs: Tensors) -> Gradients | None:
-    """The gradients of the surrogate, None where there is none or it cannot be asked.
+    """The gradients of the surrogate; None if there is none, or it cannot be evaluated.
 
-    One that depends on ``grad_output`` can be asked only where that is one number.
+    One that depends on ``grad_output`` can be evaluated only if all elements of that are the same number.
     """
     surrogate = at.section.op.surrogate
     if surrogate is None:
@@ -31,12 +31,12 @@ def _meant(at: Examined, grad_outputs: Tensors) -> Gradients | None:
         call = at.call.through(surrogate)
         # A constant has no graph, and the gradient 0.
         return call.gradients(grad_outputs) if call.run().moved else dict.fromkeys(call.tensors)
-    except Exception:  # noqa: BLE001 what a surrogate raises is told by the curves
+    except Exception:  # noqa: BLE001 the curves report what a surrogate raises
         return None
 
 
 def declared(at: Examined, name: str, found: torch.Tensor | None, grad_outputs: Tensors | None = None) -> bool:
-    """Whether the surrogate calls for this gradient of one tensor, or cannot be asked."""
+    """Whether this gradient of one tensor is the one that the surrogate declares, or that cannot be evaluated."""
     if not at.by_design:
         return False
     called_for = _meant(at, at.first.grad_outputs if grad_outputs is None else grad_outputs)
@@ -44,7 +44,7 @@ def declared(at: Examined, name: str, found: torch.Tensor | None, grad_outputs: 
 
 
 def follows(at: Examined) -> bool:
-    """Whether the surrogate depends on ``grad_output``, and backward returns what it calls for at every size."""
+    """Whether the surrogate depends on ``grad_output``, and backward returns its gradient for every value tried."""
     if not at.section.op.follows_sign:
         return False
     for size in _SIZES:

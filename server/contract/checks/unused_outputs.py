@@ -1,4 +1,4 @@
-"""Outputs whose gradient reaches no input, and what happens to the others when a loss uses one alone."""
+"""Checks of Functions with several outputs: ignored grad_outputs, constant outputs, a loss that uses only one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .surrogate import DECLARED, declared
 
 
 def output_grad_ignored(at: Examined) -> Iterator[Found]:
-    """Outputs that move with an input, and whose gradient goes nowhere."""
+    """Check: the grad_output of every output that depends on an input has an effect."""
     for name, measured in _unreached(at):
         if measured:
             alone = _alone(at, name)
@@ -31,7 +31,7 @@ def output_grad_ignored(at: Examined) -> Iterator[Found]:
 
 
 def nondiff_candidate(at: Examined) -> Iterator[Found]:
-    """Outputs that do not move, and are not marked."""
+    """Check: outputs that depend on no input are marked as non-differentiable."""
     for name, measured in _unreached(at):
         if measured == 0:
             yield Found(
@@ -44,7 +44,7 @@ def nondiff_candidate(at: Examined) -> Iterator[Found]:
 
 
 def _unreached(at: Examined) -> Iterator[tuple[str, float | None]]:
-    """The outputs whose gradient is 0 for every input, and how far they move: None if that is not known."""
+    """The outputs whose grad_output has no effect, each with its largest slope; None if that is not known."""
     ran = at.first.ran
     if ran is None or len(ran.moved) < 2:
         return
@@ -60,12 +60,12 @@ def _unreached(at: Examined) -> Iterator[tuple[str, float | None]]:
 
 
 def _alone(at: Examined, name: str) -> Tensors:
-    """Zeros for all outputs but one."""
+    """The grad_outputs with zeros for all outputs but one."""
     return {each: given if each == name else 0 * given for each, given in at.first.grad_outputs.items()}
 
 
 def unused_output(at: Examined) -> Iterator[Found]:
-    """A loss that uses some outputs only."""
+    """Check: backward works if the loss uses one output alone."""
     ran = at.first.ran
     names = list(ran.moved) if ran else []
     for name in names if len(names) > 1 else ():

@@ -1,4 +1,7 @@
-"""One working call of an op: tensors to call it with again and again, and the graph that each call leaves."""
+"""A working call of an op: input tensors it can be called with repeatedly, and the graph of each run.
+
+Where the Function treats several numbers independently, they are stacked into one call.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ Gradients = dict[str, torch.Tensor | None]
 
 @dataclass(frozen=True)
 class _Given:
-    """Fresh arguments: the ``tensors`` by name, of which those in ``leaves`` are copies that track, and the rest."""
+    """Fresh arguments of one call: ``tensors`` by name, ``parameters``, and the ``leaves`` that require grad."""
 
     tensors: dict[str, torch.Tensor]
     parameters: dict[str, Any]
@@ -38,7 +41,7 @@ class _Given:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a call returned: as it is in ``returned``, its tensors by name in ``outputs``."""
+    """One run of forward: what it ``returned``, and the tensors in that by name in ``outputs``."""
 
     given: _Given
     returned: Any
@@ -46,14 +49,13 @@ class Ran:
 
     @property
     def moved(self) -> dict[str, torch.Tensor]:
-        """The outputs that a gradient can come from."""
+        """The outputs that require grad."""
         return {name: out for name, out in self.outputs.items() if out.requires_grad}
 
     def gradients(self, grad_outputs: Tensors, *, retain: bool = False, create: bool = False) -> Gradients:
-        """What the engine delivers to each leaf for these ``grad_outputs``; the other outputs are left alone.
+        """Backpropagate these ``grad_outputs``: the gradient of each leaf. Outputs that are not named get none.
 
-        The graph is there afterwards if it is to be ``retain``ed, and that of backward if one is to be ``create``d.
-        Raises whatever backward raises.
+        ``retain`` and ``create`` are ``retain_graph`` and ``create_graph`` of torch. Raises whatever backward raises.
         """
         some = [(out, grad_outputs[name]) for name, out in self.moved.items() if name in grad_outputs]
         root = Root.apply(*(out for out, _ in some), *(given for _, given in some))  # type: ignore[no-untyped-call]
@@ -65,7 +67,11 @@ class Ran:
 
 @dataclass(frozen=True)
 class Call:
-    """An op, the tensors and parameters it is called with, and ``run``: the op itself, or it rebound to a subclass."""
+    """An op with the tensors and parameters to call it with.
+
+    ``callee`` is what is called: the op, or the op rebound to a subclass of its Function. ``stacked`` names the inputs
+    that hold several independent numbers.
+    """
 
     op: Op
     tensors: dict[str, torch.Tensor]
@@ -75,30 +81,30 @@ class Call:
 
     @classmethod
     def of(cls, section: Section, reach: tuple[float, float] | None = None) -> Call:
-        """The call that a section makes: where the Function bears several numbers at once, with several.
+        """A working call for a section, of several numbers at once where the Function treats them independently.
 
-        ``reach`` is the interval they are taken from for the swept input, by default its domain.
+        ``reach`` is the interval of the swept input, by default its domain.
         """
         return _called(section, reach)
 
     @classmethod
     def plain(cls, section: Section) -> Call:
-        """The call with everything as it is held."""
+        """The call with every input at the value that the section holds it at."""
         tensors = {name: _tensor(section, name, values) for name, values in section.inputs}
         return cls(section.op, tensors, dict(section.parameters), section.op)
 
     def through(self, callee: Callable[..., Any]) -> Call:
-        """The same call of something else."""
+        """The same call of another function."""
         return replace(self, callee=callee)
 
     def holding(self, tensors: Tensors) -> Call:
-        """The same call with other tensors in place of these."""
+        """The same call with these tensors replaced."""
         return replace(self, tensors={**self.tensors, **tensors})
 
     def arguments(self, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None) -> _Given:
-        """Fresh arguments, of ``dtype`` if given; those named by ``which`` (by default all) go back to a leaf.
+        """Fresh arguments, of ``dtype`` if given; those named by ``which`` (by default all) require grad.
 
-        No tensor is a leaf itself, which a Function that works in place would refuse.
+        They are copies of leaves, not leaves: autograd forbids a Function to edit a leaf in place.
         """
         tensors, leaves = {}, {}
         for name, held in self.tensors.items():
@@ -112,7 +118,7 @@ class Call:
     def run(
         self, given: _Given | None = None, *, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None
     ) -> Ran:
-        """Call once, with the random numbers that every call has. Raises whatever forward raises."""
+        """Call once, with the same random seed as every other run. Raises whatever forward raises."""
         given = given or self.arguments(which, dtype)
         reseed()
         begun()
@@ -121,17 +127,17 @@ class Call:
         return Ran(given, returned, dict(zip(self._names(len(tensors)), tensors, strict=True)))
 
     def value(self, **moved: torch.Tensor) -> dict[str, torch.Tensor]:
-        """The outputs alone, with some tensors moved; nothing is tracked. Raises whatever forward raises."""
+        """The outputs under ``no_grad``, with some tensors replaced. Raises whatever forward raises."""
         with torch.no_grad():
             return self.holding(moved).run(which=()).outputs
 
     def gradients(self, grad_outputs: Tensors) -> Gradients:
-        """The gradients of a fresh graph. Raises whatever the Function raises."""
+        """Run forward and backward once. Raises whatever the Function raises."""
         ran = self.run()
         return ran.gradients({name: given.clone() for name, given in grad_outputs.items()})
 
     def grad_outputs(self, ran: Ran, seed: int = 5) -> dict[str, torch.Tensor]:
-        """An irregular ``grad_output`` for every output that takes one."""
+        """An irregular ``grad_output`` for every output that requires grad."""
         return {name: irregular(out, seed + place) for place, (name, out) in enumerate(ran.moved.items())}
 
     def _names(self, count: int) -> tuple[str, ...]:
@@ -144,7 +150,7 @@ def _tensor(section: Section, name: str, values: tuple[float, ...]) -> torch.Ten
 
 
 def irregular(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
-    """Numbers of either sign between 0.5 and 2 in size, always the same ones, in the shape of a tensor."""
+    """A tensor like another one, of fixed pseudo-random numbers: either sign, magnitude between 0.5 and 2."""
     draw = np.random.default_rng(seed)
     shape = tuple(like.shape)
     size = draw.uniform(0.5, 2.0, shape) * draw.choice((-1.0, 1.0), shape)
@@ -155,15 +161,16 @@ def irregular(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
 
 
 def reseed() -> None:
-    """Begin the random numbers of torch, NumPy and Python anew."""
+    """Reset the random generators of torch, NumPy and Python to the fixed seed."""
     rng.reseed(rng.SEED)
 
 
-# So many numbers at once, and where in the interval: beside the middle, beside halves and whole numbers.
+# How many numbers are stacked in one call, and their offset in the interval, which keeps them off its middle, off
+# halves and off whole numbers.
 COPIES, SHIFT = 8, 0.41
-# Inputs that are not swept stay within this share of their domain of where they are held.
+# Inputs that are not swept are varied by at most this fraction of their domain.
 _ASIDE = 0.06
-# A single number is held this share of its domain beside where it was: 0 and 1 are the places of most kinks.
+# Elements declared with one common value are moved by up to this fraction of the domain: most kinks are at 0 and 1.
 _BESIDE = 0.0137
 _WITNESSES = (1, 6)
 _ALIKE = 1e-8
@@ -171,7 +178,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 
 def _called(section: Section, reach: tuple[float, float] | None) -> Call:
-    """The call of a section. Raises nothing: where the Function raises everywhere, it is the plain one."""
+    """The first candidate that works: stacked, moved off the declared values, or plain, which is also the fallback."""
     plain = Call.plain(section)
     for call in _several(section, plain, reach):
         if _same_as_alone(call):
@@ -187,7 +194,7 @@ def _declared(section: Section, name: str) -> Input:
 
 
 def _several(section: Section, plain: Call, reach: tuple[float, float] | None) -> Iterator[Call]:
-    """Several numbers for all inputs, then for the swept one alone, if they are single numbers."""
+    """Candidates with stacked numbers: in all inputs, then in the swept one alone, if they are single numbers."""
     single = [name for name, tensor in plain.tensors.items() if tensor.numel() == 1 and tensor.dim()]
     swept = section.wrt if section.wrt in single else next(iter(single), "")
     own = None if section.wrt in plain.tensors and section.wrt != swept else reach
@@ -197,7 +204,7 @@ def _several(section: Section, plain: Call, reach: tuple[float, float] | None) -
         rows = {}
         for place, name in enumerate(names):
             low, high = _interval(section, name, name == swept, own)
-            # A golden step apart, so that no two inputs move together.
+            # Golden-ratio sequence, so that no two inputs vary together.
             share = (torch.arange(COPIES, dtype=torch.float64) + SHIFT) / COPIES
             share = share if name == swept else (_GOLDEN * (1 + place) * (1 + COPIES * share)) % 1
             rows[name] = (low + (high - low) * share).reshape(-1, *plain.tensors[name].shape[1:])
@@ -213,7 +220,7 @@ def _interval(section: Section, name: str, swept: bool, reach: tuple[float, floa
 
 
 def _beside(section: Section, plain: Call) -> dict[str, torch.Tensor]:
-    """Inputs declared with one number for all elements, each element beside it."""
+    """Inputs declared with one value for all elements, each element moved a little."""
     moved = {}
     for name, tensor in plain.tensors.items():
         declared = _declared(section, name)
@@ -225,10 +232,10 @@ def _beside(section: Section, plain: Call) -> dict[str, torch.Tensor]:
 
 
 def runs(call: Call) -> bool:
-    """Whether the call comes to an end without an exception."""
+    """Whether the call returns without an exception."""
     try:
         call.value()
-    except Exception:  # noqa: BLE001 which is told where the call is made
+    except Exception:  # noqa: BLE001 reported where the call is made
         return False
     return True
 
@@ -236,13 +243,16 @@ def runs(call: Call) -> bool:
 def _finite(call: Call) -> bool:
     try:
         outputs = call.value().values()
-    except Exception:  # noqa: BLE001 what fails everywhere is told where the call is made
+    except Exception:  # noqa: BLE001 what fails everywhere is reported where the call is made
         return False
     return all(bool(torch.isfinite(out).all()) for out in outputs)
 
 
 def _same_as_alone(call: Call) -> bool:
-    """Whether several numbers at once give what each gives alone, values and gradients, or what was drawn instead."""
+    """Whether stacked numbers give the values and gradients that each gives in a call of its own.
+
+    Where forward draws random numbers, values are not compared.
+    """
     try:
         reseed()
         before = Randomness.now()
@@ -252,7 +262,7 @@ def _same_as_alone(call: Call) -> bool:
         if not together or len(alone) < COPIES or any(math.prod(t.shape[1:]) > 1 for t in together[0].values()):
             return False
         return drawn or all(_alike(call, together, alone, row) for row in _WITNESSES)
-    except Exception:  # noqa: BLE001 then they are not given together
+    except Exception:  # noqa: BLE001 then they are not stacked
         return False
 
 
@@ -260,7 +270,7 @@ _Said = tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]
 
 
 def _said(call: Call) -> _Said | None:
-    """Values and gradients; None where there is a gradient of None."""
+    """Outputs and gradients of one run; None if an output is not finite."""
     ran = call.run()
     if not ran.outputs or any(not bool(torch.isfinite(out).all()) for out in ran.outputs.values()):
         return None

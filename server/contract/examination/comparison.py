@@ -1,4 +1,4 @@
-"""Two answers that should be the same: which of them differ, and by what numbers."""
+"""Compares two sets of gradients that should be equal: which differ, and the two elements farthest apart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Pair = tuple[torch.Tensor, torch.Tensor]
 
 
 def differing(some: Gradients, others: Gradients) -> Iterator[tuple[str, _Pair]]:
-    """The gradients that are not the very same, by name; None stands for zeros."""
+    """The gradients that are not bitwise equal, by name; None counts as zeros."""
     for name, one in some.items():
         other = others[name]
         given = one if one is not None else other
@@ -27,7 +27,7 @@ def differing(some: Gradients, others: Gradients) -> Iterator[tuple[str, _Pair]]
 
 
 def farthest(one: torch.Tensor, other: torch.Tensor) -> tuple[str, str]:
-    """The two numbers that are farthest apart, or the shapes where those are others."""
+    """The two elements that are farthest apart, as text; the shapes if those differ."""
     if one.shape != other.shape or not one.numel():
         return f"shape {shape_of(one.shape)}", f"shape {shape_of(other.shape)}"
     a, b = (each.detach().reshape(-1).to(torch.complex128) for each in (one, other))

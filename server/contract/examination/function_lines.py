@@ -1,4 +1,4 @@
-"""Where in the source of a Function something is written: lines counted as the page shows them, from 1."""
+"""Finds lines in the source of a Function by its syntax tree, so that a check can point at them; counted from 1."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ BACKWARD = ("backward", "vjp")
 
 @dataclass(frozen=True)
 class Source:
-    """The source of an op. Every method returns None where it finds nothing, or there is no source to read."""
+    """The source of an op. Methods return a line number, or None if nothing is found or there is no source."""
 
     op: Op
     function: type[torch.autograd.Function]
 
     def line_of(self, error: BaseException) -> int | None:
-        """The last line of it that an exception went through."""
+        """The last line of the source in the traceback of an exception."""
         if not isinstance(error, Exception):
             return None
         try:
@@ -34,19 +34,19 @@ class Source:
             return None
 
     def defined(self, *names: str) -> int | None:
-        """The first line of one of these methods."""
+        """The line at which the first of these methods that exists is defined."""
         return next((each.lineno for each in self._methods(names)), None)
 
     def returned(self) -> int | None:
-        """The last return of backward."""
+        """The last return statement of backward."""
         return self._last(BACKWARD, lambda node: isinstance(node, ast.Return))
 
     def output(self) -> int | None:
-        """The last return of forward."""
+        """The last return statement of forward."""
         return self._last(("forward",), lambda node: isinstance(node, ast.Return))
 
     def kept(self, name: str) -> int | None:
-        """Where forward puts an attribute of this name on ctx."""
+        """Where forward sets the attribute of ctx of this name."""
         return self._first(FORWARD, lambda node: _is_kept(node) == name)
 
     def called(self, name: str, *within: str) -> int | None:
@@ -61,11 +61,11 @@ class Source:
         return self._first(within or FORWARD, lambda node: _edits(node) == name)
 
     def drawn(self, *within: str) -> int | None:
-        """Where random numbers are drawn, as far as names tell."""
+        """Where random numbers are drawn, judging by the names of the calls."""
         return self._first(within, lambda node: isinstance(node, ast.Call) and _draws(ast.unparse(node.func)))
 
     def read(self, name: str, *within: str) -> int | None:
-        """Where something of this name is read."""
+        """Where a variable or an attribute of this name is used."""
         return self._first(
             within,
             lambda node: (
@@ -75,11 +75,11 @@ class Source:
         )
 
     def attributes(self) -> set[str]:
-        """The names of all that forward and setup_context put on ctx."""
+        """The names of the attributes that forward and setup_context set on ctx."""
         return {name for node in self._inside(FORWARD) if (name := _is_kept(node))}
 
     def unpacked(self) -> set[str]:
-        """The names that backward gives to what was saved."""
+        """The variables to which backward unpacks ``ctx.saved_tensors``."""
         return {
             part.id
             for node in self._inside(BACKWARD)
@@ -90,7 +90,7 @@ class Source:
         }
 
     def parameter(self, place: int, *within: str) -> str:
-        """What one of these methods calls its argument at this place, counted from 0; empty if it has none."""
+        """The name of an argument of one of these methods by its position, from 0; empty if there is none."""
         for each in self._methods(within):
             names = [argument.arg for argument in each.args.args]
             if place < len(names):
@@ -99,7 +99,7 @@ class Source:
 
     @cached_property
     def _written(self) -> dict[str, ast.FunctionDef]:
-        """The methods of the class, and those it inherits from another class in the same source."""
+        """The syntax trees of the methods of the class, with those inherited from a class in the same source."""
         try:
             tree = ast.parse(textwrap.dedent(self.op.source))
         except (OSError, TypeError, SyntaxError, ValueError):
@@ -138,7 +138,7 @@ def _targets(node: ast.AST) -> list[ast.expr]:
 
 
 def _is_kept(node: ast.AST) -> str:
-    """The name that a statement gives to an attribute of ctx, whatever ctx is called; empty if it does not."""
+    """The name of the attribute of ctx that a statement assigns, else empty."""
     for each in _targets(node):
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in ("ctx", "self"):
             return each.attr
@@ -146,7 +146,7 @@ def _is_kept(node: ast.AST) -> str:
 
 
 def _edits(node: ast.AST) -> str:
-    """The name of the tensor that a node edits in place; empty if it edits none."""
+    """The name of the tensor that a node edits in place, else empty."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         method = node.func.attr
         edits = method.endswith("_") and not method.endswith("__") and method not in ("requires_grad_", "retain_grad_")
@@ -158,7 +158,7 @@ def _edits(node: ast.AST) -> str:
 
 
 def _base(node: ast.expr) -> str:
-    """The name at the root of ``name[…].data``."""
+    """The variable at the root of an expression such as ``name[…].data``."""
     while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""

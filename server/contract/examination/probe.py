@@ -1,4 +1,4 @@
-"""One check to make: its words, what it needs, and the question it puts to a call that was examined."""
+"""The records of a check: its definition (probe), what it found, and the row that reports it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Literal
 from .session import Examined, Need
 
 Level = Literal["error", "warning", "note", "fine"]
-# The gravest first.
+# The most serious first.
 LEVELS: tuple[Level, ...] = ("error", "warning", "note", "fine")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One row.
+    """The result of a check, as a row of the report.
 
     ``level`` is ``error`` (wrong gradients, or a crash), ``warning`` (likely trouble), ``note`` (good to know) or
     ``fine`` (checked and found right). ``seen`` says what was seen, with numbers; ``torch`` what torch made of it;
@@ -38,10 +38,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Raw:
-    """What backward returned for one argument of forward, beside what the engine made of it and delivered.
+    """What backward returned for one argument of forward, and what the engine delivered to the input.
 
-    Shapes are written like ``(2, 3)``, dtypes like ``float64``; all four are empty where there is nothing, as for
-    ``None``, and ``delivered`` is ``zeros`` where None stands for them.
+    Shapes are written like ``(2, 3)``, dtypes like ``float64``; all four may be empty, as for ``None``, and
+    ``delivered`` is ``zeros`` where the engine takes None for zeros.
     """
 
     input: str
@@ -54,7 +54,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Found:
-    """What a check has found: a row but for what all rows of that check share."""
+    """One finding of a check: the part of its row that differs from finding to finding."""
 
     level: Level
     seen: str
@@ -66,7 +66,10 @@ class Found:
 
 @dataclass(frozen=True)
 class Probe:
-    """A check. ``fine`` is what is said where ``ask`` finds nothing; ``ask`` may raise what the Function raises."""
+    """Definition of a check. ``ask`` yields what is wrong, and may raise what the Function raises.
+
+    ``fine`` is the sentence where it yields nothing; ``needs`` is what must be available for it to run.
+    """
 
     id: str
     title: str
@@ -76,11 +79,11 @@ class Probe:
     needs: tuple[Need, ...] = ("backward",)
 
     def row(self, family: str, found: Found) -> Check:
-        """The row that says this."""
+        """The row that reports a finding."""
         said = (found.seen, found.torch, found.advice, found.line, self.document, found.element)
         return Check(self.id, family, found.level, self.title, *said)
 
 
 def shape_of(shape: Iterable[int]) -> str:
-    """A shape as Python writes it."""
+    """A shape as Python prints a tuple: ``(2, 3)``."""
     return str(tuple(shape))

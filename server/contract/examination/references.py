@@ -1,4 +1,4 @@
-"""The pages of torch's documentation, by their titles."""
+"""Titles of the pages of torch's documentation to which the rows of checks refer."""
 
 EXTENDING = "Extending PyTorch"
 FUNCTION = "torch.autograd.Function"

@@ -1,8 +1,7 @@
-"""A call that has been examined: what happened when it was made for the first time, and what is asked of it later."""
+"""The session that every check gets: the op, its call, the recorded first run, and results that checks share."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -22,12 +21,12 @@ from .call import Call, Gradients, Ran, Tensors
 from .function_lines import Source
 from .slopes import Slopes, slopes
 
-# Points at which they are put to a section, and where each needs calls of its own.
+# How many points linearity is checked at, and how many where each point needs calls of its own.
 _POINTS, _FEW = 33, 4
 
 
 def laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
-    """The laws that backward breaks along the sweep, for the output and the input that are looked at."""
+    """Check that backward is linear in grad_output along the sweep, for the chosen output and input."""
     if section.sweeps_parameter:
         return Linearity()
     x = np.unique(section.snap(np.linspace(*reach, _POINTS)))
@@ -35,20 +34,21 @@ def laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
         cut = arranged(section, x)
         x = x if cut.stacked else x[:: _POINTS // _FEW]
         return examine(cut, x, 1.0, cut.backward(x, 1.0))
-    except Exception:  # noqa: BLE001 what fails is told elsewhere
+    except Exception:  # noqa: BLE001 another check reports what fails
         return Linearity()
 
 
-# What there must be before a check can be made: outputs, gradients, a subclass that was reached, equal answers.
+# What a check can require: outputs, gradients, a first call that was recorded ("watched"), and a Function that gives
+# equal answers to equal calls ("steady").
 Need = Literal["forward", "backward", "watched", "steady"]
 
 
 @dataclass(frozen=True)
 class First:
-    """The first call through the instrumented subclass.
+    """The first call, made through a subclass that records what forward and backward get and return.
 
-    ``error`` is what was raised, and ``failed`` in which part; ``delivered`` is what the engine made of what backward
-    returned, one for each tensor that was an argument of forward. It took so many ``seconds``.
+    ``error`` is what was raised and ``failed`` in which of the two; ``delivered`` is what the engine made of what
+    backward returned, one for each tensor argument of forward; ``seconds`` is how long the call took.
     """
 
     record: Record
@@ -62,17 +62,17 @@ class First:
 
     @property
     def forward(self) -> Forward | None:
-        """What forward was given and kept, None if it was not reached."""
+        """The record of forward; None if it was not called."""
         return self.record.forwards[0] if self.record.forwards else None
 
     @property
     def backward(self) -> Backward | None:
-        """What backward was given and returned."""
+        """The record of backward; None if it was not called."""
         return self.record.backwards[0] if self.record.backwards else None
 
     @property
     def pairs(self) -> list[tuple[int, Any, Any]]:
-        """By its place every argument of forward, and what backward returned for it."""
+        """Every argument of forward: its position, its value, and what backward returned for it."""
         if not (self.forward and self.backward):
             return []
         both = zip(self.forward.arguments, self.backward.values, strict=False)
@@ -81,7 +81,7 @@ class First:
 
 @dataclass(frozen=True)
 class Examined:
-    """What every check is given. ``broken`` are the ids that were found to be no longer fine."""
+    """What every check gets. ``broken`` holds the ids of the checks that already found something."""
 
     section: Section
     call: Call
@@ -90,36 +90,36 @@ class Examined:
 
     @cached_property
     def function(self) -> Function:
-        """The user's class: the one that the op names, or where it calls another one, the last of those."""
+        """The user's class: the one that the op names, or if another one is called, the last of those."""
         named = self.section.op.function
         try:
             called = [type(node)._forward_cls for node in nodes(self.call.run().outputs.values())]
-        except (Exception, TookTooLong):  # noqa: BLE001 what fails is told of the first call
+        except (Exception, TookTooLong):  # noqa: BLE001 reported with the first call
             return named
         return named if named in called or not called else called[0]
 
     @cached_property
     def source(self) -> Source:
-        """Its source."""
+        """The source of that class."""
         return Source(self.section.op, self.function)
 
     @property
     def by_design(self) -> bool:
-        """Whether the op says that its gradient is not that of its forward."""
+        """Whether the op declares a surrogate: a gradient that is deliberately not that of forward."""
         return self.section.op.claim == "surrogate"
 
     def watched(self) -> tuple[Call, Record]:
-        """The same call through a subclass that notes everything, and its notes."""
+        """The same call through a recording subclass, and its record."""
         function, record = instrumented(self.function)
         return self.call.through(self.through(function)), record
 
     def through(self, function: Function) -> Any:
-        """What calls the op, made to call another class instead."""
+        """The callable of the op, rebound to call another class."""
         return rebound(self.section.op.call or self.function.apply, self.function, function)
 
     @cached_property
     def first(self) -> First:
-        """The first call, with an irregular ``grad_output`` for every output. It is interrupted after a while."""
+        """The first call, with an irregular ``grad_output`` for every output; interrupted after a time limit."""
         began = timing.now()
         try:
             with within(_FIRST):
@@ -136,7 +136,7 @@ class Examined:
             return First(record, None, {}, {}, (), "forward", error)
         for node in nodes(ran.outputs.values()):
             if issubclass(type(node)._forward_cls, self.function):
-                # An attribute of ctx may have the name of a method of the node.
+                # Called on the class: an attribute of ctx may hide the method.
                 type(node).register_hook(node, lambda found, _: delivered.extend(found) if not delivered else None)
                 break
         handed = call.grad_outputs(ran)
@@ -150,7 +150,7 @@ class Examined:
         return First(record, ran, handed, found, tuple(delivered))
 
     def lacks(self, needs: tuple[Need, ...]) -> str:
-        """Why what a check needs is not there; empty if it is."""
+        """Why the requirements of a check are not met; empty if they are."""
         first = self.first
         if first.failed and isinstance(first.error, TookTooLong) and {"forward", "backward"} & set(needs):
             return f"{first.failed} was interrupted, because {first.error}"
@@ -170,35 +170,35 @@ class Examined:
 
     @property
     def handed(self) -> dict[str, torch.Tensor]:
-        """Copies of the grad_outputs of the first call: backward may write to what it is given."""
+        """Copies of the grad_outputs of the first call, since backward may write to them."""
         return {name: given.clone() for name, given in self.first.grad_outputs.items()}
 
     def gradients(self, grad_outputs: Tensors) -> Gradients:
-        """The gradients of a fresh graph of the user's own class."""
+        """Run forward and backward of the user's class once, unrecorded."""
         return self.call.gradients(grad_outputs)
 
     @cached_property
     def slopes(self) -> dict[str, Slopes]:
-        """The differences of forward by every tensor, for the ``grad_output`` of the first call."""
+        """Finite differences of forward with respect to every tensor, for the ``grad_output`` of the first call."""
         return {name: slopes(self.call, name, self.first.grad_outputs) for name in self.call.tensors}
 
     @cached_property
     def laws(self) -> Linearity:
-        """The laws of linearity that backward breaks along the sweep."""
+        """Violations of linearity in grad_output along the sweep."""
         return laws_along(self.section, self.reach)
 
 
-# Seconds that the first call may take.
+# Time limit of the first call in seconds.
 _FIRST = 1.5
-# Two gradients that differ by less differ in rounding only, in double precision and in any other.
+# Relative tolerance within which two gradients differ by rounding only: in float64, and in any other dtype.
 _DOUBLE = (torch.float64, torch.complex128)
 _ROUNDING, ROUNDING_IN_FLOAT = 1e-6, 1e-3
-# What these are raised for spoils every comparison of two calls.
+# Once one of these checks has found something, two calls cannot be compared any more.
 UNSTEADY = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}
 
 
 def close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
-    """Whether two gradients are the same up to rounding; None counts as zeros."""
+    """Whether two gradients are equal up to rounding; None counts as zeros."""
     if a is None or b is None:
         return all(each is None or not bool(torch.nan_to_num(each).any()) for each in (a, b))
     if a.shape != b.shape:
@@ -209,10 +209,5 @@ def close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
 
 
 def all_close(some: Gradients, others: Gradients) -> bool:
-    """Whether all gradients are the same up to rounding."""
+    """Whether all gradients are equal up to rounding."""
     return all(close(some[name], others.get(name)) for name in some)
-
-
-def quiet() -> warnings.catch_warnings:
-    """What torch warns of meanwhile is said by the checks themselves."""
-    return warnings.catch_warnings(action="ignore")

@@ -1,4 +1,4 @@
-"""Differences of forward: how much a weighted sum of all outputs moves with each element of a tensor."""
+"""Finite differences of forward: the derivative of a weighted sum of all outputs by each element of a tensor."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import torch
 from ...runtime import timing
 from .call import Call, Tensors
 
-# Elements looked at in one tensor, and the seconds they may take together.
+# How many elements of a tensor are measured, and the time limit for all of them in seconds.
 _MOST, _SECONDS = 24, 0.1
 _STEP, _LEVELS = 1e-3, 3
-# A slope is known if its error is no larger than this share of it and of the largest.
+# A slope counts as known if its error is at most this fraction of 1 + its magnitude.
 KNOWN = 1e-4
-# The slopes of either side come together with the step, but at a kink.
+# Where forward is smooth, the difference between the two one-sided slopes shrinks with the step; at a kink it stays.
 _TOGETHER = 0.6
 
 
 @dataclass(frozen=True)
 class Slopes:
-    """In the shape of a tensor: the derivative by each element, and whether it is ``known``.
+    """The derivative by each element of a tensor, and whether it is ``known``; both in the shape of the tensor.
 
-    It is not known at kinks, jumps and edges, and where an element was not looked at.
+    It is not known at kinks, jumps and the edge of a domain, nor for elements that were not measured.
     """
 
     value: torch.Tensor
     known: torch.Tensor
 
     def differs(self, gradient: torch.Tensor | None) -> torch.Tensor:
-        """Where a gradient is another number than a slope that is known, in all but the last places."""
+        """Where a gradient differs from a known slope by more than the tolerance."""
         given = torch.zeros_like(self.value) if gradient is None else gradient.detach().to(self.value)
         if given.shape != self.value.shape:
             return self.known
@@ -39,11 +39,14 @@ class Slopes:
         return self.known & ~((given - self.value).abs() <= 1e-6 + 1e-3 * scale)
 
     def agrees(self, gradient: torch.Tensor | None) -> bool:
-        """Whether a gradient is these slopes wherever they are known, and they are somewhere."""
+        """Whether some slopes are known, and a gradient equals all of those."""
         return bool(self.known.any()) and not bool(self.differs(gradient).any())
 
     def of_a_triangle(self, gradient: torch.Tensor | None) -> bool:
-        """Whether one triangle of symmetric matrices is read, and the gradient is shared between both."""
+        """Whether forward reads one triangle of symmetric matrices, and the gradient is spread over both triangles.
+
+        Such a gradient is right although it differs from the slopes of the single elements (as of Cholesky).
+        """
         slope, known = self.value, self.known
         if gradient is None or gradient.shape != slope.shape or slope.dim() < 2 or slope.shape[-1] != slope.shape[-2]:
             return False
@@ -58,7 +61,7 @@ class Slopes:
 
     @property
     def largest(self) -> float:
-        """The largest known slope, in size."""
+        """The largest magnitude of a known slope."""
         return float(self._largest())
 
     @property
@@ -83,13 +86,16 @@ def slopes(call: Call, name: str, weights: Tensors) -> Slopes:
 
 
 def dot(output: torch.Tensor, weight: torch.Tensor) -> float:
-    """Σ weight · output; of complex numbers the real part of Σ conj(weight) · output, torch's loss."""
+    """Σ weight · output; for complex numbers the real part of Σ conj(weight) · output, as torch defines a loss."""
     summed = (output.to(weight.dtype) * weight.conj()).sum()
     return float(summed.real if summed.is_complex() else summed)
 
 
 def of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> Slopes:
-    """The derivative of a number by the elements of a tensor, at most 24 of them and those there is time for."""
+    """The derivative of a scalar function by the elements of a tensor: at most 24 of them, and within the time limit.
+
+    Central differences with Richardson extrapolation.
+    """
     value = torch.zeros_like(held)
     known = torch.zeros(held.shape, dtype=torch.bool)
     middle, until = total(held), timing.now() + _SECONDS
