@@ -1,4 +1,4 @@
-"""What the ops declare of themselves, as plain data for the floors above the door."""
+"""Describes an op as a plain dictionary, for the processes that do not import torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_ELEMENTS = 256
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """One description for each op, in the order of their names; the outputs are measured by running it.
+    """The descriptions of all ops in the order of ``OPS``; output shapes are measured by running each op.
 
     Raises ``BadDeclaration``, which names the file, for an op that cannot be described.
     """
@@ -28,7 +28,7 @@ def catalogue() -> list[dict[str, Any]]:
 
 
 def described(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
-    """One op with outputs of these shapes, as plain data; raises ``BadDeclaration``, which names its ``file``."""
+    """Describe one op with outputs of these shapes. Raises ``BadDeclaration``, which names its ``file``."""
     try:
         return _described(op, shapes)
     except Exception as problem:
@@ -37,13 +37,13 @@ def described(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
 
 
 def parsed(element: str) -> Element:
-    """The element an op names as text, such as ``weight[0,1]``."""
+    """Parse the text of an element, such as ``weight[0,1]``."""
     name, _, index = element.rstrip("]").partition("[")
     return Element(name, tuple(int(each) for each in index.split(",")) if index else ())
 
 
 def first_looked_at(op: Op, shapes: list[Shape]) -> tuple[Element, Element]:
-    """The elements ``wrt`` and ``of`` that an op with outputs of these shapes wants to be seen by first."""
+    """The default elements ``wrt`` and ``of`` of an op with outputs of these shapes."""
     wrt = op.wrt or next(_elements(op.inputs[0].name, op.inputs[0].shape))
     of = op.of or next(_elements(op.outputs[0], shapes[0]))
     return parsed(wrt), parsed(of)
@@ -118,8 +118,8 @@ def _elements(name: str, shape: tuple[int, ...]) -> Iterator[str]:
 
 def _digest(op: Op) -> str:
     try:
-        file = inspect.getsourcefile(op.function)  # it may lie outside of ops/
+        file = inspect.getsourcefile(op.function)  # may be outside of ops/
         text = Path(file).read_text(encoding="utf-8", errors="replace") if file else op.source
-    except (TypeError, OSError):  # it is written in C, or its file has gone since it was loaded
+    except (TypeError, OSError):  # written in C, or the file was deleted after the import
         text = op.source
     return hashlib.sha256(f"{op.name}\0{text}\0{build()}".encode()).hexdigest()[:16]

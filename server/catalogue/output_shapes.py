@@ -1,4 +1,4 @@
-"""The shapes of the outputs, measured by running every op once where a crash or a hang costs nothing else."""
+"""Measures the output shapes of ops by running each once in a forked child, so that a crash or hang is contained."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...ops import Op
 
 Shape = tuple[int, ...]
 
-_PATIENCE = 5.0  # seconds for one op
+_PATIENCE = 5.0  # time limit for one op in seconds
 
 
 def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
     """For each op the shapes of its outputs at the declared values; ``()`` for a single number.
 
     The ops run in a child process. One that crashes it, or does not return, is taken to return single numbers,
-    and shows what is wrong with it when it is looked at.
+    and reports its error when it is opened.
     """
     found: dict[str, list[Shape]] = {}
     while left := [op for op in ops if op.name not in found]:
@@ -35,12 +35,12 @@ def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
 
 
 def shapes(op: Op) -> list[Shape]:
-    """The shapes of one op's outputs, measured here and now; ``()`` where forward fails."""
+    """The shapes of one op's outputs, measured in this process; ``()`` if forward fails."""
     held = [torch.tensor(each.values, dtype=torch.float64).reshape(each.shape or (1,)) for each in op.inputs]
     try:
         with torch.no_grad():
             y = op(*held, *(each.default for each in op.parameters))
-    except (Exception, SystemExit):  # noqa: BLE001 that it fails is shown when the op is looked at
+    except (Exception, SystemExit):  # noqa: BLE001 the failure is reported when the op is opened
         y = ()
     outputs = y if isinstance(y, tuple) else (y,)
     known = [tuple(out.shape) if isinstance(out, torch.Tensor) and out.numel() > 1 else () for out in outputs]
@@ -48,7 +48,7 @@ def shapes(op: Op) -> list[Shape]:
 
 
 def _in_a_child(ops: list[Op]) -> Iterator[tuple[str, list[Shape]]]:
-    """What a child process measures, in order, until it has ended or takes too long for one."""
+    """The shapes that a child process measures, in order, until it ends or one op takes too long."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -68,7 +68,7 @@ def _in_a_child(ops: list[Op]) -> Iterator[tuple[str, list[Shape]]]:
 
 
 def _lines(pipe: int) -> Iterator[bytes]:
-    """The lines that come through ``pipe`` before its end, none of them later than it has patience for."""
+    """The lines read from ``pipe`` until its end, or until one exceeds the time limit."""
     text, until = b"", monotonic() + _PATIENCE
     while select([pipe], [], [], max(0.0, until - monotonic()))[0] and (more := os.read(pipe, 65536)):
         *lines, text = (text + more).split(b"\n")

@@ -1,4 +1,4 @@
-"""A Function's node with its lid off: its arguments and outputs, what ctx holds, what came back and what went on."""
+"""Details of each Function in a traced call: arguments, outputs, saved tensors, attributes of ctx, gradients."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .profiler import Applied, function_of, is_new_style
 from .trace import Traced
 from .values import Thing, cut, tensors_in, thing
 
-# Functions, and attributes of one ctx, that are told of.
+# How many Functions are shown, and how many attributes of one ctx.
 MOST_FUNCTIONS, MOST_ATTRIBUTES = 6, 40
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of forward. ``tracked`` is its place in ``needs_input_grad``.
+    """One argument of forward. ``tracked`` is its value in ``needs_input_grad``.
 
-    ``returned`` is what backward returned for it and ``delivered`` what torch handed on; None where that is not known,
-    or where nothing was handed on.
+    ``returned`` is what backward returned for it and ``delivered`` what the engine passed on; None where that is not
+    known, or nothing was passed on.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class _Output:
-    """One output of forward, and the ``grad_output`` that ``arrived`` for it, if backward ran."""
+    """One output of forward. ``arrived`` is its ``grad_output`` if backward ran; ``silent``: it takes no gradient."""
 
     name: str
     thing: Thing
@@ -46,10 +46,10 @@ class _Output:
 
 @dataclass(frozen=True)
 class Saved:
-    """A tensor that was saved for backward; None was saved where there is no ``thing``.
+    """A tensor given to ``save_for_backward``; without a ``thing``, None was saved.
 
-    ``name`` is the argument or output that it is, empty for one of its own; ``shares`` is that in whose memory it lies.
-    ``used`` says whether any gradient depends on it, None where that was not tried.
+    ``name`` is that of the argument or output that it is, empty if it is neither; ``shares`` that of the one whose
+    memory it shares. ``used`` says whether any gradient depends on it, None if that was not tried.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class _Attribute:
-    """What forward left on ctx under a name of its own; ``role`` is the argument or output that it is."""
+    """An attribute that forward set on ctx; ``role`` names the argument or output that it is, or contains."""
 
     name: str
     thing: Thing
@@ -69,7 +69,7 @@ class _Attribute:
 
 @dataclass(frozen=True)
 class Opened:
-    """A Function in one call. ``ran`` says whether its backward did; ``count`` is how many values that returned."""
+    """A Function in one call. ``ran``: its backward ran; ``count``: how many values that returned."""
 
     name: str
     node: str
@@ -87,7 +87,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class _Called:
-    """The arguments and outputs of a Function by what they are, and by where they lie; of several the first."""
+    """The names of arguments and outputs of a Function by object identity and by storage; of several the first."""
 
     by_identity: dict[int, str]
     by_storage: dict[int, str]
@@ -96,21 +96,21 @@ class _Called:
     def of(cls, record: Applied, outputs: tuple[_Output, ...]) -> _Called:
         named = [*zip(record.names, record.arguments, strict=False)]
         named += [(each.name, value) for each, value in zip(outputs, record.outputs, strict=True)]
-        named.reverse()  # the first has the last word
+        named.reverse()  # so that the first wins
         return cls({id(value): name for name, value in named}, {_storage(value): name for name, value in named})
 
     def identity(self, tensor: torch.Tensor) -> str:
-        """The argument or output that a tensor is."""
+        """The name of the argument or output that this tensor is."""
         return self.by_identity.get(id(tensor), "")
 
     def memory(self, tensor: torch.Tensor) -> str:
-        """The argument or output in whose memory a tensor lies."""
+        """The name of the argument or output with which a tensor shares memory."""
         mine = _storage(tensor)
         return self.by_storage.get(mine, "") if mine else ""
 
 
 def opened(call: Traced, tried: tuple[tuple[str, bool | None], ...]) -> tuple[Opened, ...]:
-    """The last Functions of a call in the order in which they were called, those of its graph, or else the first.
+    """The last Functions of the graph of a call, in call order; if the graph has none, the first that was called.
 
     ``tried`` are all saved tensors of the graph, nearest to the outputs first, and whether they are used.
     """
@@ -147,7 +147,7 @@ def _opened(call: Traced, record: Applied, used: list[bool | None]) -> Opened:
 
 def _arguments(call: Traced, record: Applied) -> Iterator[Argument]:
     needed, dirty = list(record.node.needs_input_grad), {id(each) for each in record.dirty}
-    # The graph has an edge for every argument that is a tensor, and for no other.
+    # The node has an edge for every tensor argument, and for no other.
     delivered = iter(call.flowed.get(record.node, ()))
     for place, (name, value) in enumerate(zip(record.names, record.arguments, strict=False)):
         yield Argument(
@@ -170,7 +170,7 @@ def _outputs(call: Traced, record: Applied) -> Iterator[_Output]:
 
 
 def output_name(call: Traced, record: Applied, place: int) -> str:
-    """What the op calls an output of one of its Functions, or else a word for it."""
+    """The name that the op gives to an output of one of its Functions, else a generic one."""
     for name, out in call.outputs.items():
         same = out is record.outputs[place]
         if same or (isinstance(out, torch.Tensor) and out.grad_fn is record.node and out.output_nr == place):

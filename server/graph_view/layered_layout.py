@@ -1,4 +1,4 @@
-"""A small graph in layers: everything one step further on than what it comes from, with as few crossings as is easy."""
+"""Layered layout of a small directed acyclic graph (Sugiyama): assigns layers, then sorts rows for few crossings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SWEEPS = 4
 def laid_out(
     count: int, edges: Sequence[tuple[int, int]], last: Sequence[int] = ()
 ) -> tuple[list[Point], list[list[Point]]]:
-    """Where each of ``count`` vertices is, and for each edge the points at which it passes the layers between.
+    """The position of each of ``count`` vertices, and for each edge the points at which it crosses the layers between.
 
-    Vertices that nothing leads to stand just before what they lead to, those of ``last`` behind all others. The order
-    within a layer is that of the mean of the neighbours, swept to and fro. ``edges`` must not go round in circles.
+    A source is placed in the layer just before its first successor; ``last`` are placed in the last layer. Rows are
+    sorted by the mean row of the neighbours (barycentre heuristic), in sweeps to and fro. ``edges`` must be acyclic.
     Source: Sugiyama, Tagawa and Toda, “Methods for visual understanding of hierarchical system structures”, 1981.
     """
     layer = _layers(count, edges, last)

@@ -1,4 +1,4 @@
-"""The graph around one call as vertices and edges: forward from the inputs on, and what came back along it."""
+"""Drawing of a traced call as vertices and edges: forward from inputs to outputs, labelled with the gradients."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .profiler import Applied
 from .trace import Traced, is_leaf
 from .values import Thing, cut, dtype_name, shape_of, thing
 
-# Constants of one Function that are written out, and characters of each.
+# How many constants of one Function are written out, and how many characters of each.
 _LINES, _LINE = 4, 28
-# Edges of one node that are drawn each by itself.
+# How many edges of one node are drawn separately.
 EDGES = 24
 SUFFIX = re.compile(r"Backward\d*$")
 
 _Kind = Literal["input", "constant", "function", "step", "output", "more"]
-# What came back along an edge: a gradient, None, or nothing, because backward did not come by.
+# What flowed back along an edge: a gradient, None, or nothing, because backward did not reach it.
 Back = Literal["gradient", "none", "nothing"]
 
 
 @dataclass(frozen=True)
 class _Vertex:
-    """``lines`` are what it is called; ``node`` is the type of its node in the graph, empty if it has none."""
+    """``lines`` are its label; ``node`` is the type of its autograd node, empty if it has none."""
 
     kind: _Kind
     lines: tuple[str, ...]
@@ -38,9 +38,9 @@ class _Vertex:
 
 @dataclass(frozen=True)
 class _Edge:
-    """From one vertex to a later one, by their places; ``label`` is the gradient that came back, in short.
+    """From one vertex to a later one, by index; ``label`` is a short form of the gradient that flowed back.
 
-    ``path`` are the places between, where it passes a layer. Of several between the same two it is one.
+    ``path`` are the points at which it crosses a layer. Parallel edges are separate.
     """
 
     source: int
@@ -52,7 +52,7 @@ class _Edge:
 
 @dataclass(frozen=True)
 class Picture:
-    """``layers`` go forward, 0 first; ``row`` counts across each, with 0 in the middle."""
+    """The layout: ``layer`` 0 of a vertex is the first, and ``row`` counts across it with 0 in the middle."""
 
     vertices: tuple[_Vertex, ...]
     edges: tuple[_Edge, ...]
@@ -61,7 +61,7 @@ class Picture:
 
 @dataclass
 class _Sketch:
-    """The picture before anything has a place."""
+    """The vertices and edges before the layout."""
 
     vertices: list[tuple[_Kind, tuple[str, ...], str]] = field(default_factory=list)
     edges: list[tuple[int, int, Back, str]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class _Sketch:
 
 
 def pictured(call: Traced) -> Picture:
-    """The picture of a call."""
+    """Draw the graph of a traced call."""
     sketch = _Sketch()
     inputs = {name: sketch.vertex("input", *_titled(name, copy)) for name, copy in call.given.items()}
     places: dict[Any, int] = {}
@@ -103,7 +103,7 @@ def _node(sketch: _Sketch, call: Traced, node: Any) -> int:
 
 
 def _constants(sketch: _Sketch, record: Applied, place: int) -> None:
-    """The arguments that need no gradient, in one vertex."""
+    """One vertex that lists the arguments that need no gradient."""
     needed = list(record.node.needs_input_grad)
     lines = [
         _constant(name, value)
@@ -117,7 +117,7 @@ def _constants(sketch: _Sketch, record: Applied, place: int) -> None:
 
 
 def _edges(sketch: _Sketch, call: Traced, node: Any, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
-    """Draw what a node goes back to; returns the inputs that it does."""
+    """Add the edges of a node to its ``next_functions``; returns the inputs among those."""
     reached, flowed = set(), call.flowed.get(node)
     rest: dict[tuple[str, str], list[tuple[Back, str]]] = {}
     drawn = 0
@@ -142,7 +142,7 @@ def _edges(sketch: _Sketch, call: Traced, node: Any, places: dict[Any, int], inp
 
 
 def _rest(sketch: _Sketch, rest: dict[tuple[str, str], list[tuple[Back, str]]], place: int) -> None:
-    """What a node goes back to beyond the picture, one vertex for all of a kind."""
+    """Edges to nodes that are not drawn: one vertex for each kind."""
     for (what, node), found in rest.items():
         several = {"more": f"{len(found)} more", "a leaf of its own": f"{len(found)} leaves"}[what]
         back, label = next((each for each in found if each[0] == "gradient"), found[0])
@@ -165,7 +165,7 @@ def _outputs(sketch: _Sketch, call: Traced, places: dict[Any, int], inputs: dict
             continue
         source = places.get(out.grad_fn, _silent_source(call, out, places))
         if source is None:
-            # Nothing was recorded: all that is known is that the op was called.
+            # There is no graph: only that the op was called is known.
             unseen = _unseen(sketch, call, inputs) if unseen is None else unseen
             source = unseen
         sketch.edge(source, place, back, label)
@@ -173,7 +173,7 @@ def _outputs(sketch: _Sketch, call: Traced, places: dict[Any, int], inputs: dict
 
 
 def _silent_source(call: Traced, out: torch.Tensor, places: dict[Any, int]) -> int | None:
-    """The Function of the graph that returned an output which has no gradient."""
+    """The vertex of the Function that returned an output without a gradient."""
     for record in call.witness.calls:
         if any(each is out for each in record.outputs) and record.node in places:
             return places[record.node]
@@ -198,7 +198,7 @@ def _placed(sketch: _Sketch, more: bool) -> Picture:
 
 
 def _titled(name: str, tensor: torch.Tensor) -> tuple[str, ...]:
-    """The name, and on a second line the shape and the dtype where there is something to say of them."""
+    """The name, and on a second line the shape, if not of one element, and the dtype, if not floating point."""
     shape = shape_of(tensor.shape) if tensor.numel() != 1 else ""
     kind = "" if tensor.is_floating_point() else dtype_name(tensor)
     return (name, *filter(None, [" ".join(filter(None, (shape, kind)))]))
@@ -212,11 +212,11 @@ def _constant(name: str, value: Any) -> str:
 
 
 def _short(gradient: Thing) -> str:
-    """A single number, or the shape of more."""
+    """The number, or the shape if there are several."""
     single = gradient.shape is not None and all(size == 1 for size in gradient.shape)
     return gradient.text if single else shape_of(gradient.shape or ())
 
 
 def _forward_name(node: str) -> str:
-    """What was called, by the name of its node: ``MulBackward0`` is ``mul``."""
+    """The operation by the name of its node: ``MulBackward0`` is ``mul``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", SUFFIX.sub("", node)).lower() or node

@@ -1,4 +1,4 @@
-"""What went into a Function and what came out, seen from outside: the user's class is never touched."""
+"""Records the calls of Functions with ``sys.setprofile``, so that the user's class is not patched or subclassed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _BACKWARD = tuple(
 )
 _MATERIALIZE = FunctionCtx.set_materialize_grads.__code__
 _OWN = {each.__code__ for each in vars(FunctionCtx).values() if inspect.isfunction(each)} | set(_BACKWARD)
-# Before its outputs are known a new-style Function names them itself: setup_context(ctx, inputs, output).
+# Positions of the arguments after ctx in setup_context(ctx, inputs, output) of a new-style Function.
 _INPUTS, _OUTPUT = 1, 2
 
 
 @dataclass
 class Applied:
-    """One call of a Function. ``node`` is its ctx, which is the node of the graph, too.
+    """One recorded call of a Function. ``node`` is its ctx, which is also the node of the graph.
 
     ``saved``, ``dirty`` and ``silent`` are what it gave to ``save_for_backward``, ``mark_dirty`` and
-    ``mark_non_differentiable``. ``arrived`` is what its backward was given and ``returned`` what it returned, one thing
-    each, both None if it never ran; ``returned_list`` says that it was a list, which torch takes for one value.
+    ``mark_non_differentiable``. ``arrived`` are the arguments of its backward and ``returned`` its return values, both
+    None if it never ran; ``returned_list`` says that they were in a list, which torch takes for one value.
     """
 
     node: Any
@@ -43,28 +43,23 @@ class Applied:
     returned: tuple[Thing, ...] | None = None
     returned_list: bool = False
 
-    @property
-    def function(self) -> type[Any]:
-        """The class."""
-        return function_of(self.node)
-
 
 def function_of(node: Any) -> type[Any]:
-    """The class of the Function that a node belongs to."""
+    """The Function class of a node."""
     found: type[Any] = type(node)._forward_cls
     return found
 
 
 def is_new_style(function: type[Any]) -> bool:
-    """Whether forward takes no ctx, and setup_context does."""
+    """Whether the class has a setup_context of its own, so that forward takes no ctx."""
     return bool(function.setup_context is not _SingleLevelFunction.setup_context)
 
 
 @dataclass
 class Witness:
-    """Listens to the calls that Python makes while it is entered, and writes down those of Functions.
+    """Context manager that records the calls of Functions with a profile hook.
 
-    Entered for the first time it notes every forward, and later the backward of those alone.
+    Entered for the first time it records every forward; entered again, the backward of those calls.
     """
 
     calls: list[Applied] = field(default_factory=list)
@@ -83,7 +78,7 @@ class Witness:
         self.complete = True
 
     def of(self, node: Any) -> Applied | None:
-        """The call that made a node."""
+        """The recorded call that created a node."""
         return next((each for each in self.calls if each.node is node), None)
 
     def _hear(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -108,10 +103,10 @@ class Witness:
             self._forward(frame, code)
 
     def _forward(self, frame: FrameType, code: CodeType) -> None:
-        """Some code is given a ctx for the first time: that is forward, or setup_context."""
+        """Record a call if it is the first to get a certain ctx: then it is forward, or setup_context."""
         names = code.co_varnames[: code.co_argcount]
         given: list[Any] = [frame.f_locals.get(name) for name in names]
-        # A classmethod is given its class before.
+        # A classmethod gets its class first.
         place = next((i for i, each in enumerate(given[:2]) if isinstance(each, BackwardCFunction)), None)
         if place is None or self.of(given[place]) is not None:
             return
@@ -139,7 +134,7 @@ class Witness:
 
 
 def _starred(frame: FrameType, code: CodeType) -> tuple[Any, ...]:
-    """What came in by ``*args``."""
+    """The values of ``*args``."""
     if not code.co_flags & inspect.CO_VARARGS:
         return ()
     return tuple(frame.f_locals[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]])

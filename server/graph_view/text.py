@@ -1,4 +1,4 @@
-"""The node in words: what it keeps, what it was given and what it returned."""
+"""Description of a traced call in sentences: what ctx keeps, what backward was given and what it returned."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .functions import Argument, Opened, Saved
 from .trace import MOST, Traced
 from .values import Thing, cut, dtype_name, shape_of
 
-# Names that are written out, and characters of what a Function raises.
+# How many names are written out, and how many characters of an exception message.
 _FEW, _LONGEST = 4, 200
 
 
 def sentence(call: Traced, functions: Sequence[Opened]) -> str:
-    """What is to be seen, for a student."""
+    """The description shown above the graph."""
     out, of = call.looked_at, call.section.of
     if not out.requires_grad:
         return _no_graph(call)
@@ -95,7 +95,7 @@ def _passed(call: Traced, main: Opened) -> list[str]:
 
 
 def _nones(rest: Sequence[Argument]) -> str:
-    """What is returned for arguments that need nothing."""
+    """The arguments without a gradient for which backward returned None."""
     none = [each.name for each in rest if each.returned is not None and each.returned.kind == "None"]
     return f", None for {_names(none)}" if none else ""
 

@@ -1,4 +1,4 @@
-"""One call of an op, and one backward through it, with everything heard that passes between the nodes."""
+"""Trace of one forward and backward of an op: the nodes of the graph, and the gradients that flow between them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..runtime.vjp import Handed, cotangent, dense
 from .profiler import Witness
 from .values import Thing, thing
 
-# Nodes that are looked at, the nearest to the outputs.
+# How many nodes are traced, the nearest to the outputs.
 MOST = 40
 
 
 @dataclass
 class Traced:
-    """A call at one place. ``gates`` are the copies that the op was given: by node, the name of the input.
+    """The trace of one call. ``gates`` are the nodes of the copies that the op was given, with the name of each input.
 
-    ``nodes`` are those of the graph in the order of their distance from the outputs, without leaves and gates;
-    ``more`` says that there were too many. ``flowed`` has for each that ran what it delivered along each of its
-    ``next_functions``, ``leaves`` what arrived at each input, None where nothing did.
+    ``nodes`` are those of the graph by distance from the outputs, without leaves and gates; ``more`` says that there
+    were too many. ``flowed`` has for each node that ran the gradients it passed to its ``next_functions``, ``leaves``
+    the gradient of each input, None if there is none, and ``handed`` the ``grad_output`` of the whole op.
     """
 
     section: Section
@@ -43,12 +43,12 @@ class Traced:
 
     @property
     def looked_at(self) -> Any:
-        """The output that the section looks at."""
+        """The output that is differentiated."""
         return self.outputs[self.section.of]
 
 
 def traced(section: Section, t: float, grad_output: float) -> Traced:
-    """Call the op with the swept element at ``t``, and its backward. Raises ``FunctionFailed`` for forward alone."""
+    """Call the op with the swept element at ``t``, and its backward. Raises ``FunctionFailed`` if forward fails."""
     leaves = {name: leaf_of(section, name, values, t) for name, values in section.inputs}
     # A Function that works in place refuses a leaf.
     given = {name: leaf.clone() for name, leaf in leaves.items()}
@@ -72,7 +72,7 @@ def traced(section: Section, t: float, grad_output: float) -> Traced:
 
 
 def _walk(call: Traced) -> None:
-    """Find the nodes, breadth first from the outputs."""
+    """Collect the nodes, breadth first from the outputs."""
     left = [out.grad_fn for out in call.outputs.values() if isinstance(out, torch.Tensor)]
     while left:
         node = left.pop(0)
@@ -86,7 +86,7 @@ def _walk(call: Traced) -> None:
 
 
 def is_leaf(node: Any) -> bool:
-    """Whether a node is where gradients are summed up for a leaf."""
+    """Whether a node accumulates the gradient of a leaf."""
     return type(node).__name__ == "AccumulateGrad"
 
 
@@ -98,7 +98,7 @@ def _pull(call: Traced, leaves: dict[str, torch.Tensor], grad_output: float) -> 
     def heard(node: Any, delivered: tuple[Any, ...], arrived: tuple[Any, ...]) -> None:
         call.flowed[node] = tuple(None if each is None else thing(each) for each in delivered)
         record = call.witness.of(node)
-        if record is not None and record.arrived is None:  # on a GPU backward runs in a thread of its own, unheard
+        if record is not None and record.arrived is None:  # on a GPU backward runs in another, unprofiled thread
             record.arrived = tuple(map(thing, arrived))
 
     # A Function may have named an attribute of its ctx, which is the node, `register_hook`.
@@ -114,7 +114,7 @@ def _pull(call: Traced, leaves: dict[str, torch.Tensor], grad_output: float) -> 
         with call.witness:
             found = torch.autograd.grad(root, list(leaves.values()), allow_unused=True)
         call.leaves = {name: None if each is None else thing(each) for name, each in zip(leaves, found, strict=True)}
-    except Exception as error:  # noqa: BLE001 what is drawn does not need it
+    except Exception as error:  # noqa: BLE001 the graph is drawn without gradients then
         call.failure = failure_of(error, section.op, "backward").failure
     for hook in hooks:
         hook.remove()

@@ -1,4 +1,4 @@
-"""Any value a Function handles, in a few bounded words."""
+"""Bounded summary of any Python value for display: type, shape, dtype and a short text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 from ..numerics.formatting.numbers import number
 
-# Characters of a text, elements of a tensor that are written out, and elements of a list that are looked at.
+# Limits: characters of a text, elements of a tensor that are written out, elements of a list that are searched.
 LONGEST, ELEMENTS, LOOKED_AT = 80, 6, 1000
 CONTAINERS = (list, tuple, dict, set, str, bytes)
 
@@ -22,7 +22,7 @@ _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 2 * ELEMENTS
 
 @dataclass(frozen=True)
 class Thing:
-    """What a value is.
+    """Summary of a value.
 
     ``kind`` is ``tensor`` or the name of its type; ``text`` its first elements or its repr, at most 80 characters.
     ``shape``, ``dtype`` and ``strides`` are those of a tensor; ``size`` is its bytes.
@@ -37,7 +37,7 @@ class Thing:
 
 
 def thing(value: Any) -> Thing:
-    """A value as it is now; whatever its repr does is a text, too."""
+    """Summarise a value as it is now; a repr that raises gives a text as well."""
     if not isinstance(value, torch.Tensor):
         return Thing(_kind(value), _written(value))
     try:
@@ -56,24 +56,24 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 
 
 def _written(value: Any) -> str:
-    """The repr of a value, cut; one that raises is told."""
+    """The repr of a value, shortened; if it raises, a text that says so."""
     if isinstance(value, bool) or not isinstance(value, float):
         try:
-            # A long list is not written out only to be cut.
+            # Repr stops early: a long list need not be written out only to be shortened.
             return cut(_SHORT.repr(value) if isinstance(value, CONTAINERS) else repr(value))
-        except Exception as error:  # noqa: BLE001 the repr of a stranger's class
+        except Exception as error:  # noqa: BLE001 the repr of a class of the user
             return cut(f"its repr raises {type(error).__name__}")
     return number(value)
 
 
 def cut(text: str, most: int = LONGEST) -> str:
-    """The beginning of a text on one line."""
+    """The text on one line, shortened with an ellipsis."""
     line = " ".join(text[: 2 * most].split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def shape_of(shape: Iterable[int]) -> str:
-    """A shape as it is written in torch: ``[2, 3]``."""
+    """A shape as torch prints it: ``[2, 3]``."""
     return f"[{', '.join(map(str, shape))}]"
 
 
@@ -95,7 +95,7 @@ def _kind(value: Any) -> str:
 
 
 def _elements(tensor: torch.Tensor) -> str:
-    """The first elements, and whether there are more."""
+    """The first elements, with an ellipsis if there are more."""
     try:
         some = tensor.detach().reshape(-1)[:ELEMENTS].tolist()
     except (RuntimeError, NotImplementedError) as error:  # it has no elements to show, as on the device meta

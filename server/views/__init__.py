@@ -1,4 +1,7 @@
-"""The views of a section, by their names in the address."""
+"""The views: each module turns measurements into the document of one ``view=`` (a header and columns of numbers).
+
+The measurements are in ``numerics``, ``contract`` and ``graph_view``; writing documents out is in ``documents``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The areas: what forward rises by from one x to the next, and the area under what backward returned there."""
+"""Area view: the rise of forward over each cell against the integral of the returned gradient (fundamental theorem)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..runtime.section import Section
 from .columns import Columns, finite
 from .common import looked
 
-# What is nearer to 0 than this share of the range lies beside a jump at 0.
+# An end closer to 0 than this fraction of the range is the side of a jump at 0, and is written as 0.
 _BESIDE = 1e-9
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """One row a cell between neighbouring x, in units of ``grad_input`` times length. Raises ``FunctionFailed``."""
+    """The document: one row for each cell between neighbouring x. Raises ``FunctionFailed``."""
     evaluation, verdict = looked(section, question)
     area, cells = evaluation.area, verdict.forward.cells
     found = {
@@ -47,7 +47,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 
 
 def summary(evaluation: Evaluation, verdict: Verdict) -> dict[str, Any] | None:
-    """How many cells there are, how many of them differ, and which one most; None where nothing is returned."""
+    """The summary for the curves: how many cells differ, and the worst one; None if there is no gradient."""
     area, cells = evaluation.area, verdict.forward.cells
     if area is None:
         return None
@@ -64,13 +64,13 @@ def summary(evaluation: Evaluation, verdict: Verdict) -> dict[str, Any] | None:
 
 
 def _intervals(area: Area, cells: Statuses) -> list[Interval]:
-    """Where neighbouring cells differ."""
+    """The intervals covered by neighbouring cells that differ."""
     edges = np.flatnonzero(np.diff(cells == Status.DIFFERS, prepend=False, append=False))
     return [(float(area.left[first]), float(area.right[end - 1])) for first, end in edges.reshape(-1, 2)]
 
 
 def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
-    """Whether the areas are what forward rises by, and where they are farthest from it."""
+    """Whether the areas equal the rise of forward, and where they are farthest from it."""
     area, cells = evaluation.area, verdict.forward.cells
     if evaluation.failure:
         return f"There is no area: {evaluation.failure.brief}."
@@ -101,7 +101,7 @@ def _place(x: float, span: float) -> str:
 
 
 def _farthest(area: Area, cells: Statuses) -> tuple[float, float, float, float]:
-    """The interval of cells that differ whose areas leave most of its rise: its ends, the rise and the area."""
+    """The interval of differing cells with the largest error: its ends, the rise and the area."""
     totals = []
     for low, high in _intervals(area, cells):
         inside = (area.left >= low) & (area.right <= high) & (cells == Status.DIFFERS)
@@ -110,5 +110,5 @@ def _farthest(area: Area, cells: Statuses) -> tuple[float, float, float, float]:
     cell = int(np.argmax(np.where(cells == Status.DIFFERS, np.abs(area.residual), -1.0)))
     if abs(farthest[2] - farthest[3]) >= abs(area.residual[cell]):
         return farthest
-    # What is missing on one side and too much on the other sums up to nothing.
+    # Errors of opposite sign cancel within an interval: then the worst single cell is reported.
     return float(area.left[cell]), float(area.right[cell]), float(area.rise[cell]), float(area.area[cell])

@@ -1,4 +1,4 @@
-"""An evaluation as columns: one number a row, why a number is missing, and the marks beside them."""
+"""Columns of the curves view: numbers row by row, reasons of missing numbers, and the marks of special points."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..numerics.verdict.verdict import Verdict
 
 Columns = dict[str, NDArray[Any]]
 
-# Where differences have no single value to draw, and what to say instead.
+# Kinds of points where finite differences have no single value, and the reason given for the gap.
 GAP_OF_KIND = {Kind.KINK: "kink", Kind.JUMP: "jump", Kind.UNRESOLVED: "undecided"}
 
 _BENT = ("kink", "cusp")
 
 
 def columns(evaluation: Evaluation, verdict: Verdict) -> Columns:
-    """The curves, one float64 a row (``status``: uint8); gradients are ``grad_input``. NaN is not to be drawn."""
+    """The curves as float64 columns (``status``: uint8); gradients are ``grad_input``. NaN is not drawn."""
     scale, slopes, gap = evaluation.grad_output, evaluation.numerical.slopes, evaluation.rows.gap
     hidden = np.isin(slopes.kind, list(GAP_OF_KIND))
     with np.errstate(invalid="ignore"):
@@ -45,7 +45,7 @@ def gaps(evaluation: Evaluation, drawn: Columns) -> dict[str, dict[str, list[int
     """For each column, the rows that hold no finite number, by reason (nan, +inf, -inf, jump, kink, undecided)."""
     kinds = evaluation.numerical.slopes.kind
     reasons: dict[str, dict[str, list[int]]] = {}
-    for name in (each for each in drawn if each not in ("x", "status")):  # in one order: a tag stands for these bytes
+    for name in (each for each in drawn if each not in ("x", "status")):  # in a fixed order: the ETag is a hash of it
         for row in np.flatnonzero(~np.isfinite(drawn[name])):
             hidden = GAP_OF_KIND.get(Kind(kinds[row])) if name == "numerical" else None
             cut = "jump" if name == "forward" and evaluation.rows.gap[row] else None
@@ -102,5 +102,5 @@ def _mark(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
 
 
 def finite(value: float) -> float | None:
-    """The number, or None where it is none."""
+    """The number, or None if it is not finite."""
     return float(value) if np.isfinite(value) else None

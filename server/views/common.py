@@ -1,4 +1,4 @@
-"""What several views begin with: the section evaluated and judged, and what a sentence calls it."""
+"""Shared first steps of the views: the grid, evaluating and judging the section, names for sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .columns import finite
 
 
 def findings(linearity: Linearity, wrt: str) -> list[dict[str, Any]]:
-    """Each law that is broken: where, by what was returned, and in words."""
+    """The violations of linearity as plain data: where, what was returned, and a sentence."""
     return [
         {
             "law": each.law,
@@ -31,17 +31,17 @@ def findings(linearity: Linearity, wrt: str) -> list[dict[str, Any]]:
 
 
 def looked(section: Section, question: Question) -> tuple[Evaluation, Verdict]:
-    """The evaluation that was asked for, and its verdict; raises ``FunctionFailed``."""
+    """Evaluate the section on the grid of the question, and judge it. Raises ``FunctionFailed``."""
     evaluation = evaluate(section, grid(question), question.grad_output, question.step)
     return evaluation, judge(evaluation, question.atol, question.rtol)
 
 
 def grid(question: Question, most: int | None = None) -> Grid:
-    """The grid that was asked for, with no more than so many points."""
+    """The grid of the question, with at most so many points."""
     return Grid(question.start, question.stop, min(question.count, most or question.count))
 
 
 def names(section: Section, question: Question) -> Names:
-    """What a sentence calls the swept element, the output element and the claim."""
-    claim = section.op.claim if section.order == 1 else "exact"  # what it claims, it claims of its first derivative
+    """The names of the swept element and the output element for sentences, and the claim."""
+    claim = section.op.claim if section.order == 1 else "exact"  # the claim is about the first derivative
     return Names(str(question.wrt), str(question.of), claim, section.sweeps_parameter)

@@ -1,4 +1,4 @@
-"""The contract X-ray: every check as a row, the badges, and what backward returned beside what was delivered."""
+"""Contract view: the rows of all checks, the badges, and the gradients before and after the engine."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..protocol.question import Question
 from ..runtime.section import Section
 from .columns import Columns
 
-# So many times the domain of an input is no place to look at a Function.
+# A range that is wider than the domain by more than this factor is not used.
 MUCH = 100
 _DOUBLE = "The contract is looked at in float64 on the CPU."
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """The header has it all, the gravest rows first; its rows are the columns too."""
+    """The document: a header alone, with the most serious rows first, and no columns."""
     found = contract(section, _reach(section, question), question.compile)
     checks = sorted(found.checks, key=lambda each: LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
@@ -34,7 +34,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 
 
 def _reach(section: Section, question: Question) -> tuple[float, float] | None:
-    """The range of the page where that is not a part of the domain, nor very much more."""
+    """The range of the page; None, for the domain, if it lies inside that or is very much wider."""
     if section.sweeps_parameter:
         return None
     low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
@@ -44,7 +44,7 @@ def _reach(section: Section, question: Question) -> tuple[float, float] | None:
 
 
 def _sentence(checks: list[Check]) -> str:
-    """How many rows there are of each level, and what the gravest is about."""
+    """How many rows there are of each level, and the most serious one."""
     if [each.id for each in checks] == [NO_FUNCTION]:
         return checks[0].seen
     count = Counter(each.level for each in checks)

@@ -1,4 +1,4 @@
-"""The curves: forward, its gradients side by side, and the verdict."""
+"""Curves view: forward, the analytical and the numerical gradient, and the verdict."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .common import findings, looked, names
 
 @dataclass(frozen=True)
 class Words:
-    """The verdict in a sentence or some, and why it is what it is."""
+    """The verdict in sentences, and its explanation."""
 
     sentence: str
     explanation: Explanation | None
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """Everything measured of one section, one float64 (status: uint8) a row. Raises ``FunctionFailed``."""
+    """The document: everything measured of a section. Raises ``FunctionFailed``."""
     evaluation, verdict = looked(section, question)
     said = sentence(evaluation, verdict, names(section, question))
     return told(section, question, evaluation, verdict, Words(said, explained(section, evaluation, verdict)))
@@ -39,7 +39,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 def told(
     section: Section, question: Question, evaluation: Evaluation, verdict: Verdict, words: Words
 ) -> tuple[dict[str, Any], Columns]:
-    """The same, of what has been measured and judged, with these words."""
+    """The document for an evaluation that is already judged, with these sentences."""
     drawn = columns(evaluation, verdict)
     if not verdict.word.startswith("matches") or verdict.word == "matches its surrogate":
         followed = implied(evaluation, verdict)

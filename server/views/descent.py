@@ -1,4 +1,4 @@
-"""The consequence: gradient descent on a small loss, with what backward returns and with the true derivative."""
+"""Descent view: gradient descent on a small loss, with the returned gradient and with the true derivative."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .columns import Columns, finite
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """One row a step, from the start on: both losses, positions and gradients, a column each for every element.
+    """The document, one row a step: losses, positions and gradients of both runs, with a column for each element.
 
     All elements of the tensor ``wrt`` move, towards ``goal`` in all of the output ``of``; the element swept starts
     ``at``. Raises ``FunctionFailed``.
@@ -59,7 +59,7 @@ def _header(said: str, shape: list[int], found: Descent | None, section: Section
 
 
 def _at(start: tuple[float, ...], shape: list[int], section: Section) -> float:
-    """Where the element that is swept starts."""
+    """The start of the swept element."""
     return start[int(np.ravel_multi_index(section.wrt_index, shape))] if len(start) > 1 else start[0]
 
 
@@ -96,5 +96,5 @@ def _columns(found: Descent, shape: list[int]) -> Columns:
 
 
 def _filled(column: Array, rows: int) -> Array:
-    """As many rows as the other descent has, which may have gone on for longer."""
+    """The column padded with NaN to the length of the longer run."""
     return np.concatenate((column, np.full(rows - len(column), np.nan)))

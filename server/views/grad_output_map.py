@@ -1,4 +1,4 @@
-"""The map: what backward returns at every x for many grad_output, per unit of each."""
+"""Map view: ``grad_input / grad_output`` at every x for many values of grad_output, which shows nonlinearity."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..runtime.section import Section
 from .columns import Columns
 from .common import findings, grid
 
-# Points, where they share a call and where each needs its own.
+# How many points there are at most: if one call takes them all, and if each needs a call of its own.
 _MOST, _MOST_ALONE = 201, 17
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """``ratio`` is ``grad_input / grad_output``, row by row of one ``grad_output``. Raises ``FunctionFailed``."""
+    """The document: ``ratio`` row by row, a row for each ``grad_output``. Raises ``FunctionFailed``."""
     x, notes = np.unique(section.snap(grid(question, _MOST).points())), []
     section = arranged(section, x, question.grad_output)
     if not section.stacked and x.size > _MOST_ALONE:
@@ -44,7 +44,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 def _sentence(broken: list[dict[str, Any]], meant: bool) -> str:
     if not broken:
         return "backward is linear in grad_output, as it has to be: from bottom to top every column has one colour."
-    # Sums tell nothing new where anything else does.
+    # Additivity fails along with any other law, so it is reported only by itself.
     said = [each["sentence"] for each in broken if each["law"] != "adds"] or [each["sentence"] for each in broken]
     if meant and any(each["law"] == "odd" for each in broken):
         said.append("It is meant to: for either sign it has another surrogate.")

@@ -1,4 +1,4 @@
-"""The node, opened: the graph around one call, and what stands on either side of its backward."""
+"""Graph view: the autograd graph of one call, the contents of ctx, and the gradients through backward."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from ..runtime.section import Section
 from .columns import Columns
 from .common import grid
 
-# Seconds that a call may take if what it has saved is to be tried, for which there are many, or if it is made again.
+# Time limits of a call in seconds: for testing which saved tensors are used, which takes many calls, and for a second
+# call where the first was slow.
 QUICK, _SLOW = 0.02, 1.0
-# Of the arguments, outputs and saved tensors of a Function so many are listed.
+# How many arguments, outputs and saved tensors of a Function are listed.
 LISTED, LISTS = 24, ("arguments", "outputs", "saved")
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """The graph of one call at ``question.at``, or where ``wrt`` is held. Raises ``FunctionFailed``."""
+    """The document: the graph of a call at ``question.at``, by default the held value. Raises ``FunctionFailed``."""
     asked = held(section) if question.at is None else question.at
     place = float(section.snap(np.array([asked]))[0])
     with undisturbed():
         call, spent = _traced(section, place, question.grad_output)
         if QUICK <= spent < _SLOW:
-            call, spent = _traced(section, place, question.grad_output)  # without what is loaded for the first
+            call, spent = _traced(section, place, question.grad_output)  # without the lazy imports of the first
         quick = spent < QUICK
         functions = opened(call, tried_saved(section, grid(question).points()) if quick else ())
     picture = pictured(call)
@@ -50,14 +51,14 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 
 
 def _listed(one: Opened) -> dict[str, Any]:
-    """A Function with the first of its lists, and how many there are more."""
+    """A Function with its lists truncated, and how many entries were left out."""
     whole = {name: getattr(one, name) for name in LISTS}
     first = replace(one, **{name: found[:LISTED] for name, found in whole.items()})
     return asdict(first) | {"more": {name: max(0, len(found) - LISTED) for name, found in whole.items()}}
 
 
 def _traced(section: Section, place: float, grad_output: float) -> tuple[Traced, float]:
-    """The call, and how many seconds it took."""
+    """The trace of a call, and how many seconds it took."""
     reseed()
     begun = time.perf_counter()
     return traced(section, place, grad_output), time.perf_counter() - begun

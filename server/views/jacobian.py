@@ -1,4 +1,4 @@
-"""The Jacobian: what differences of forward and backward say of every cell, and which input reaches which output."""
+"""Jacobian view: finite differences and backward cell by cell, and which output depends on which input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORDS = [status.name.lower() for status in Status]
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """The block that holds ``of`` and ``wrt``, one row of the columns a cell, all per unit of ``grad_output``.
+    """The document: the block around ``of`` and ``wrt``, one row a cell, all per unit of ``grad_output``.
 
     Raises ``FunctionFailed`` where forward fails.
     """
@@ -54,7 +54,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 
 
 def _sentence(found: Jacobian, seen: Influence | None, span: float) -> str:
-    """What the pair of tensors shows; if that is right and another is not, the other first."""
+    """The sentence on the pair of tensors shown; if that is right and another pair is not, that one first."""
     shown, wrong = sentence(found, span), ""
     if seen and not found.failure and not differs(found):
         wrong = others(seen, found.rows.name, found.columns.name)
@@ -65,7 +65,7 @@ def _sentence(found: Jacobian, seen: Influence | None, span: float) -> str:
 
 
 def _columns(found: Jacobian) -> Columns:
-    """Every cell, row by row of one output. NaN is not to be drawn; left and right are those of kinks."""
+    """All cells in row-major order. NaN is not drawn; left and right are one-sided slopes at kinks."""
     slopes, (rows, columns) = found.numerical.slopes, found.shape
     hidden = np.isin(slopes.kind, (Kind.JUMP, Kind.KINK, Kind.UNRESOLVED, Kind.NONFINITE))
     numerical = np.where(hidden, np.nan, slopes.value)
@@ -89,7 +89,7 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _tensors(section: Section, found: Jacobian, seen: Influence | None) -> dict[str, list[dict[str, str]]]:
-    """What can be chosen, by name, each with its first element."""
+    """The outputs and inputs that can be chosen, each with its first element."""
     outputs = [Side(*each, 0, 1) for each in zip(seen.outputs, seen.shapes, strict=True)] if seen else [found.rows]
     inputs = [_first(Side(each.name, each.shape, 0, 1)) for each in section.op.inputs if each.values]
     floats = [{"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"]
@@ -131,7 +131,7 @@ def _elsewhere(found: Jacobian) -> dict[str, Any] | None:
 def _seen(section: Section, question: Question, span: float) -> Influence | None:
     try:
         return influence(section, _spans(section, span), question.grad_output or 1.0)
-    except FunctionFailed:  # with gradients asked for by all inputs; the Jacobian by one of them may be there
+    except FunctionFailed:  # it needs gradients for all inputs; the Jacobian by one of them may still exist
         return None
 
 

@@ -1,4 +1,4 @@
-"""The dtypes and devices side by side: what each bears, and what it loses against double precision."""
+"""Precision view: which dtypes and devices the Function supports, and their error against float64 in ulp."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .common import grid
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """One row of the header a dtype and device; columns of errors in units in the last place, one element an x.
+    """The document: a header row for each dtype and device, and columns of errors in ulp (units in the last place).
 
-    What the dtype asked for does not bear is the failure; the others are looked at all the same.
+    ``failure`` is that of the requested dtype; the others are measured all the same.
     """
     seen, wrt = lens(section, grid(question), question.grad_output), str(question.wrt)
     asked = next(row for row in seen.rows if (row.dtype, row.device) == (question.dtype, section.device))

@@ -1,4 +1,4 @@
-"""The second order: the views put on what backward returns, in the place of forward."""
+"""Second order: runs a view on backward in the place of forward, to check double backward."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from .common import looked, names
 
 _Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
 
-# The views that look at any function and its derivative, and those that look at all of the Function.
+# The views that work for any function and its derivative, and those that show the whole Function, without an order.
 FURTHER = ("curves", "area", "wide", "step")
 _WHOLE = ("contract", "node")
 _FIRST = "Shown for the first derivative, whatever the order of the curves."
 _OF_THE_DECORATOR = "That is all that can be said of a backward with this decorator."
 _UNSUPPORTED = "There is nothing to compare: with @once_differentiable the second derivative is declared unsupported."
-# Where gradgradcheck is run, as shares of the points that bear it; and how far from a special one, as one of the range.
+# Where gradgradcheck is run, as fractions of the suitable points; and the least distance from special points, as a
+# fraction of the range.
 CHECKED, _NEAR = np.array([0.17, 0.5, 0.83]), 1e-3
 
 
 def look(view: _Look, section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """What ``view`` shows one derivative further on, said in the words of that. Raises ``FunctionFailed``.
+    """The document of ``view`` for the second derivative, with its sentences reworded. Raises ``FunctionFailed``.
 
-    A view that has no second order shows the first, and says so, unless it has no order at all.
+    A view without a second order shows the first, and says so, unless it has no order at all.
     """
     if question.view in _WHOLE:
         return view(section, question)
@@ -58,13 +59,13 @@ def look(view: _Look, section: Section, question: Question) -> tuple[dict[str, A
 
 
 def _nothing(section: Section, question: Question) -> dict[str, Any] | None:
-    """The header where backward returns nothing to differentiate."""
+    """The header if backward returns no gradient to differentiate, else None."""
     try:
         returned = None
         if not section.sweeps_parameter:
             returned = section.backward(np.array([question.place]), question.grad_output).grad_input
     except FunctionFailed:
-        return None  # which is said where all points are asked
+        return None  # which is reported when all points are evaluated
     if returned is not None:
         return None
     why = "autograd sees a plain number there" if section.sweeps_parameter else f"{question.of} is cut off from it"
@@ -76,7 +77,7 @@ def _nothing(section: Section, question: Question) -> dict[str, Any] | None:
 
 
 def _refused(cut: Section, question: Question) -> bool:
-    """Whether backward says that it must not be differentiated."""
+    """Whether backward does not allow itself to be differentiated (once_differentiable)."""
     try:
         return cut.backward(np.array([question.place]), 1.0).grad_input is None
     except FunctionFailed:
@@ -97,7 +98,7 @@ def _curves(section: Section, question: Question, cut: Section, asked: Question)
 
 
 def _said_further(found: dict[str, Any], grad_input: str) -> dict[str, Any]:
-    """The header with what else it says in the words of the second order."""
+    """The header with its other sentences reworded for the second order."""
     findings = [each | {"sentence": further(each["sentence"], grad_input)} for each in found["linearity"]["findings"]]
     wide = found["wide"]
     return found | {
@@ -111,7 +112,7 @@ def _easily(question: Question) -> str:
 
 
 def _checked(evaluation: Evaluation, verdict: Verdict) -> Array:
-    """A few of the points at which what backward returns is smooth."""
+    """A few points at which the returned gradient is smooth."""
     at = evaluation.rows
     good = (evaluation.numerical.slopes.kind == Kind.SMOOTH) & np.isfinite(evaluation.forward)
     for each in evaluation.special:

@@ -1,4 +1,4 @@
-"""The step microscope: the differences of forward at one x, with steps of every size."""
+"""Step view: the error of finite differences at one x against the step size, and a Taylor test of backward."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ..runtime.section import Section
 from .columns import Columns, finite
 from .common import grid
 
-# Between the orders 1 and 2, above which a line is a tangent.
+# Threshold between the orders 1 and 2 of the Taylor remainder: above it the line is a tangent.
 _SQUARE = 1.5
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """One row a step, the widest first; measured in double precision, as the numerical gradient is.
+    """The document: one row a step, the widest first; measured in float64, as the numerical gradient is.
 
     Slopes are those of forward, not multiplied by ``grad_output``; backward's is divided by it. Raises
     ``FunctionFailed``.
@@ -37,7 +37,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     precision = relative_precision(inside(reference, x), x, reference.forward(x))
     place = float(reference.snap(np.array([question.place]))[0])
     derivative, failure = _derivative(reference, place, question.grad_output or 1.0)
-    # A Function may refuse what lies beyond the range; what lies within, or is asked for, it has to take.
+    # Outside the range the Function may raise; inside it, and at the point asked for, it must not.
     forward = inside(reference, np.array([min(x[0], place), max(x[-1], place)]))
     seen = microscope(forward, place, asked.span, derivative, precision, question.step)
     return {
@@ -66,7 +66,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 
 
 def _derivative(section: Section, x: float, grad_output: float) -> tuple[float | None, Failure | None]:
-    """What backward returned at ``x`` for each unit of ``grad_output``."""
+    """The gradient returned at ``x``, per unit of ``grad_output``."""
     try:
         returned = section.backward(np.array([x]), grad_output).grad_input
     except FunctionFailed as error:
@@ -77,7 +77,7 @@ def _derivative(section: Section, x: float, grad_output: float) -> tuple[float |
 
 
 def _sentence(seen: Microscope, wrt: str, span: float) -> str:
-    """What the picture shows: how the error falls and rises again, or why no step helps; and Taylor on backward."""
+    """The slope, the best step or why none works, and the result of the Taylor test."""
     said = _SAY[seen.kind].format(slope=_value(seen.best), left=_value(seen.left), right=_value(seen.right))
     parts = [f"At {wrt} = {number(seen.x, span)} {said}", *_least(seen), *_taylor(seen), *_at_a_kink(seen)]
     return " ".join(parts)
@@ -108,7 +108,7 @@ def _least(seen: Microscope) -> list[str]:
 
 
 def _taylor(seen: Microscope) -> list[str]:
-    """Whether forward departs from the line that has backward's slope as it does from its tangent."""
+    """The Taylor test: the order at which forward departs from the line with backward's slope (2 for a tangent)."""
     if seen.derivative is None or seen.taylor_order is None:
         return []
     departs = f"From the line with backward's slope, {number(seen.derivative)}, forward departs"
@@ -127,7 +127,7 @@ def _at_a_kink(seen: Microscope) -> list[str]:
 
 
 def _value(slope: Slope) -> str:
-    """A slope in words; one that cannot be told from 0 is 0."""
+    """A slope as text; 0 if its error is larger than itself."""
     if math.isnan(slope.value):
         return "unknown"
     return number(0.0 if abs(slope.value) < slope.error < math.inf else slope.value)

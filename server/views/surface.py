@@ -1,4 +1,4 @@
-"""The surface: two elements swept at once, what backward returns for both against differences, and the potential."""
+"""Surface view: two elements swept at once, both partial derivatives against differences, and the curl test."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from ..runtime.plane_batching import plane_of, structure
 from ..runtime.section import Section
 from .columns import Columns
 
-# Points along each axis where they share a call, and the most that can be asked for.
+# How many points along each axis if one call takes them all: by default, and at most.
 _POINTS, _MOST = 61, 101
-# Where each has calls of its own, and where the tensors have more elements than these.
+# At most so many if each point needs calls of its own, and if the tensors have more elements than ``_LARGE``.
 _MOST_ALONE, MOST_LARGE, _LARGE = 17, 9, 4096
 _SLOWEST = (
     "A call takes about {} ms, and the smallest surface needs hundreds of them: that would take too long. "
     "The curves show one element at a time."
 )
 UNTESTED = "Whether what backward returns is the gradient of a function is not tried: that would take too long."
-# So many numbers in all copies of the inputs together take about a second.
+# Total number of elements in all copies of the inputs that takes about a second.
 _NUMBERS = 5_000_000
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """Flat columns, row by row of one ``y``; gradients are ``grad_input``. Raises ``FunctionFailed``."""
+    """The document, its columns in row-major order (a row for each ``y``). Raises ``FunctionFailed``."""
     if question.wrt2 is None or question.start2 is None or question.stop2 is None:
-        section.forward(np.array([question.start, question.stop]))  # what fails is told first
+        section.forward(np.array([question.start, question.stop]))  # a failure is reported first
         return _nothing(f"{question.wrt} is the only number that can be swept, and a surface takes two."), {}
     across = replace(section, wrt=question.wrt2.name, wrt_index=question.wrt2.index)
     x, y, plan, notes = _points(section, across, question)
@@ -83,7 +83,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 
 
 def _points(section: Section, across: Section, question: Question) -> tuple[Array, Array, Plan, list[str]]:
-    """The numbers along both axes, as many as the Function bears, what there is time for, and what to say of it."""
+    """The numbers along both axes, within the sampling budget; the plan of what there is time for; notes."""
     asked = _POINTS if question.count == COUNT else min(question.count, _MOST)
     ends = (question.start, question.stop), (question.start2 or 0.0, question.stop2 or 0.0)
 
@@ -113,12 +113,12 @@ def _points(section: Section, across: Section, question: Question) -> tuple[Arra
 
 
 def _milliseconds(plan: Plan) -> str:
-    """What a call takes, in one digit: more of them are never the same twice."""
+    """The time of a call in milliseconds, to one digit, so that the text does not change from run to run."""
     return number(float(f"{1000 * plan.seconds:.1g}"))
 
 
 def _untested(plan: Plan) -> list[str]:
-    """What there is no time for, where there is time for points."""
+    """The note that the curl test was left out for lack of time."""
     return [UNTESTED] if plan.points and not plan.cells else []
 
 
@@ -138,7 +138,7 @@ def _columns(seen: Surface, followed: Any) -> Columns:
 
 
 def _place(section: Section) -> int | None:
-    """Where what is swept lies in its tensor, in row-major order; None for a parameter."""
+    """The flat index of the swept element in its tensor; None for a parameter."""
     if section.sweeps_parameter:
         return None
     shape = next(each.shape for each in section.op.inputs if each.name == section.wrt)
@@ -146,7 +146,7 @@ def _place(section: Section) -> int | None:
 
 
 def _rounded(bound: Array) -> Array:
-    """Bounds with the three digits that they are known to."""
+    """Bounds rounded up to three digits, which is as precisely as they are known."""
     with np.errstate(all="ignore"):
         power = 10.0 ** (2 - np.floor(np.log10(bound)))
         return np.where(np.isfinite(power) & (power > 0), np.ceil(bound * power) / power, bound)

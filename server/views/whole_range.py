@@ -1,4 +1,4 @@
-"""The whole range: backward against forward over all numbers that the dtype can hold."""
+"""Whole-range view: backward against finite differences of forward over all numbers of the dtype."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .common import looked, names
 
 
 def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    """One row a point, ever farther apart away from 0; gradients are ``grad_input``. Raises ``FunctionFailed``."""
+    """The document: one row a point, spaced more widely away from 0. Raises ``FunctionFailed``."""
     evaluation, _ = looked(section, question)
     wide = evaluation.wide
     found = summary(evaluation, names(section, question))
@@ -34,7 +34,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
 
 
 def summary(evaluation: Evaluation, names: Names) -> dict[str, Any] | None:
-    """How far was looked, and where backward differs; None where it returned nothing."""
+    """The summary for the curves: the range tested, and where backward differs; None if there is no gradient."""
     wide = evaluation.wide
     if wide is None:
         return None
