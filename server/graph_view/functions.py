@@ -10,7 +10,8 @@ import torch
 from torch.autograd.function import BackwardCFunction
 
 from ..runtime.once_differentiable import declares_once
-from .profiler import Applied, function_of, is_new_style
+from ..runtime.recorder import has_setup
+from .profiler import Applied, function_of
 from .trace import Traced
 from .values import Thing, cut, tensors_in, thing
 
@@ -132,7 +133,7 @@ def _opened(call: Traced, record: Applied, used: list[bool | None]) -> Opened:
     return Opened(
         name=cut(function.__name__),
         node=cut(type(record.node).__name__),
-        new_style=is_new_style(function),
+        new_style=has_setup(function),
         once=declares_once(function),
         materialize=record.materialize,
         arguments=tuple(_arguments(call, record)),

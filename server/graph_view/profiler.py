@@ -9,8 +9,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 import torch
-from torch.autograd.function import BackwardCFunction, FunctionCtx, _SingleLevelFunction
+from torch.autograd.function import BackwardCFunction, FunctionCtx
 
+from ..runtime.recorder import has_setup
 from .values import Thing, thing
 
 _BACKWARD = tuple(
@@ -48,11 +49,6 @@ def function_of(node: Any) -> type[Any]:
     """The Function class of a node."""
     found: type[Any] = type(node)._forward_cls
     return found
-
-
-def is_new_style(function: type[Any]) -> bool:
-    """Whether the class has a setup_context of its own, so that forward takes no ctx."""
-    return bool(function.setup_context is not _SingleLevelFunction.setup_context)
 
 
 @dataclass
@@ -111,7 +107,7 @@ class Witness:
         if place is None or self.of(given[place]) is not None:
             return
         node = given[place]
-        if is_new_style(function_of(node)):
+        if has_setup(function_of(node)):
             arguments = tuple(given[place + _INPUTS]) if len(given) > place + _INPUTS else ()
             call = Applied(node, _named(function_of(node), len(arguments)), arguments)
             call.outputs = _flat(given[place + _OUTPUT]) if len(given) > place + _OUTPUT else ()
