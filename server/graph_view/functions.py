@@ -118,7 +118,7 @@ def opened(call: Traced, tried: tuple[tuple[str, bool | None], ...]) -> tuple[Op
     in_graph = [node for node in call.nodes if isinstance(node, BackwardCFunction)]
     records = [each for each in call.witness.calls if any(each.node is node for node in in_graph)]
     used, left = dict[Any, list[bool | None]](), list(tried)
-    if len(tried) == sum(len(each.saved) for each in records):  # else one of them was not seen
+    if len(tried) == sum(len(each.saved) for each in records):  # else a call was not recorded
         for node in in_graph:
             count = sum(len(each.saved) for each in records if each.node is node)
             used[node], left = [each for _, each in left[:count]], left[count:]

@@ -50,7 +50,7 @@ class Traced:
 def traced(section: Section, t: float, grad_output: float) -> Traced:
     """Call the op with the swept element at ``t``, and its backward. Raises ``FunctionFailed`` if forward fails."""
     leaves = {name: leaf_of(section, name, values, t) for name, values in section.inputs}
-    # A Function that works in place refuses a leaf.
+    # Autograd forbids a Function to edit a leaf in place.
     given = {name: leaf.clone() for name, leaf in leaves.items()}
     gates = {copy.grad_fn: name for name, copy in given.items()}
     parameters = [t if name == section.wrt else value for name, value in section.parameters]
