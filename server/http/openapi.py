@@ -148,22 +148,27 @@ def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def shapes() -> dict[str, Any]:
-    """The JSON schemas that the responses refer to, by name."""
+    """The components that the responses refer to: JSON schemas by name."""
     from pydantic import TypeAdapter  # only when somebody reads the description: it takes longer than the first page
 
-    from ..schema.contract import Contract
-    from ..schema.descent import Descent
-    from ..schema.jacobian import Jacobian
-    from ..schema.node import Node
-    from ..schema.section import Health, Problem, Section, Size
-    from ..schema.surface import Surface
-    from ..schema.views import Area, Map, Precision, Step, Wide
+    from ..schema.component_names import ComponentNames, component_name
+    from ..schema.contract import ContractSchema
+    from ..schema.descent import DescentSchema
+    from ..schema.jacobian import JacobianSchema
+    from ..schema.node import NodeSchema
+    from ..schema.section import HealthSchema, ProblemSchema, SectionSchema, SizeSchema
+    from ..schema.surface import SurfaceSchema
+    from ..schema.views import AreaSchema, MapSchema, PrecisionSchema, StepSchema, WideSchema
 
     template, found = "#/components/schemas/{model}", dict[str, Any]()
-    curves = (Health, Problem, Size, Section, Area, Map, Precision, Wide, Step)
-    for shape in (*curves, Jacobian, Surface, Contract, Node, Descent):
-        schema = TypeAdapter(shape).json_schema(ref_template=template, mode="serialization")
-        found = merged(found, schema.pop("$defs", {}) | {shape.__name__: schema})
+    curves = (HealthSchema, ProblemSchema, SizeSchema, SectionSchema, AreaSchema, MapSchema, PrecisionSchema)
+    others = (WideSchema, StepSchema, JacobianSchema, SurfaceSchema, ContractSchema, NodeSchema, DescentSchema)
+    for shape in (*curves, *others):
+        schema = TypeAdapter(shape).json_schema(
+            ref_template=template, mode="serialization", schema_generator=ComponentNames
+        )
+        named = schema.pop("$defs", {}) | {component_name(shape): schema}
+        found = merged(found, {name: each | {"title": name} for name, each in named.items()})
     return found
 
 

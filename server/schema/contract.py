@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .section import Asked
+from .section import ViewSchema
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckSchema:
     """One check: what was seen, what torch made of it, and what to do. ``line`` counts in the source of the page.
 
     ``element`` is what of the inputs it was seen in, empty where that is no one element.
@@ -28,7 +28,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Badge:
+class BadgeSchema:
     """Whether a part of torch takes the Function: ``no`` is a refusal, ``wrong`` other numbers."""
 
     name: str
@@ -37,7 +37,7 @@ class Badge:
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawSchema:
     """What backward returned for one argument of forward, beside what the engine delivered."""
 
     input: str
@@ -49,7 +49,7 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class ContractColumns:
+class ContractColumnsSchema:
     """The checks, one value a row."""
 
     id: list[str]
@@ -65,7 +65,7 @@ class ContractColumns:
 
 
 @dataclass(frozen=True)
-class Contract(Asked):
+class ContractSchema(ViewSchema):
     """What autograd expects of a Function and says nothing about, each put to one working call.
 
     ``tried`` says with what numbers a Function of one number was called; empty where the shapes tell.
@@ -73,8 +73,8 @@ class Contract(Asked):
 
     view: Literal["contract"]
     sentence: str
-    checks: list[Check]
-    badges: list[Badge]
-    raw: list[Raw]
+    checks: list[CheckSchema]
+    badges: list[BadgeSchema]
+    raw: list[RawSchema]
     tried: str
-    columns: ContractColumns
+    columns: ContractColumnsSchema

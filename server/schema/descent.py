@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .section import Asked, Numbers
+from .section import NumbersSchema, ViewSchema
 
 
 @dataclass(frozen=True)
-class Course:
+class CourseSchema:
     """How one descent ended, after how many steps, and the loss at its start and at its end."""
 
     ending: Literal[
@@ -36,7 +36,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Landscape:
+class LandscapeSchema:
     """Where a single number moves: forward along it, or the loss where the output has several elements.
 
     ``returned`` and ``true`` are the heights of the two descents, step by step.
@@ -44,13 +44,13 @@ class Landscape:
 
     of: Literal["forward", "loss"]
     x: list[float]
-    y: Numbers
-    returned: Numbers
-    true: Numbers
+    y: NumbersSchema
+    returned: NumbersSchema
+    true: NumbersSchema
 
 
 @dataclass(frozen=True)
-class Descent(Asked):
+class DescentSchema(ViewSchema):
     """Gradient descent with what backward returns (``returned``) and with the true derivative (``true``).
 
     The columns have one number for each step: ``step``, ``loss``, ``true_loss``, and for every element that moves
@@ -67,7 +67,7 @@ class Descent(Asked):
     at: float | None
     random: bool
     bent: bool
-    returned: Course | None
-    true: Course | None
-    landscape: Landscape | None
-    columns: dict[str, Numbers]
+    returned: CourseSchema | None
+    true: CourseSchema | None
+    landscape: LandscapeSchema | None
+    columns: dict[str, NumbersSchema]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .section import Asked, Numbers
+from .section import NumbersSchema, ViewSchema
 
 
 @dataclass(frozen=True)
-class Side:
+class SideSchema:
     """Neighbouring elements of a tensor: ``count`` of them from ``first`` on, flat in row-major order."""
 
     name: str
@@ -19,7 +19,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Tensor:
+class TensorSchema:
     """A tensor, or a parameter, to choose, and the element of it to begin with."""
 
     name: str
@@ -27,15 +27,15 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Tensors:
+class TensorsSchema:
     """Outputs and inputs."""
 
-    of: list[Tensor]
-    wrt: list[Tensor]
+    of: list[TensorSchema]
+    wrt: list[TensorSchema]
 
 
 @dataclass(frozen=True)
-class JacobianCell:
+class JacobianCellSchema:
     """One cell by the names of its elements, and what differences and backward say of it."""
 
     of: str
@@ -45,18 +45,18 @@ class JacobianCell:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class ElsewhereSchema:
     """A quicker look at all cells of a Jacobian that is larger than the block: there may be ``more`` that differ."""
 
     cells: int
     judged: int
     differs: int
     more: bool
-    worst: JacobianCell | None
+    worst: JacobianCellSchema | None
 
 
 @dataclass(frozen=True)
-class InfluenceLoss:
+class InfluenceLossSchema:
     """A loss on some outputs: how each is linked to each input, row by row of one output, and what arrives there."""
 
     name: str
@@ -68,16 +68,16 @@ class InfluenceLoss:
 
 
 @dataclass(frozen=True)
-class Influence:
+class InfluenceSchema:
     """Which input reaches which output, and at which a gradient arrives."""
 
     inputs: list[str]
     outputs: list[str]
-    losses: list[InfluenceLoss]
+    losses: list[InfluenceLossSchema]
 
 
 @dataclass(frozen=True)
-class JacobianColumns:
+class JacobianColumnsSchema:
     """One number for each cell, row by row of one output; ``row`` and ``column`` are flat places in their tensors.
 
     ``left`` and ``right`` are the slopes on either side of a kink, null elsewhere.
@@ -85,31 +85,31 @@ class JacobianColumns:
 
     row: list[float]
     column: list[float]
-    numerical: Numbers
-    returned: Numbers | None
-    difference: Numbers | None
-    error: Numbers
-    left: Numbers
-    right: Numbers
+    numerical: NumbersSchema
+    returned: NumbersSchema | None
+    difference: NumbersSchema | None
+    error: NumbersSchema
+    left: NumbersSchema
+    right: NumbersSchema
     status: list[int]
 
 
 @dataclass(frozen=True)
-class Jacobian(Asked):
+class JacobianSchema(ViewSchema):
     """The block of ∂of/∂wrt that holds the two elements, where all inputs are held, per unit of grad_output."""
 
     view: Literal["jacobian"]
     sentence: str
     at: float | None
-    rows: Side | None
-    across: Side | None
-    tensors: Tensors | None
+    rows: SideSchema | None
+    across: SideSchema | None
+    tensors: TensorsSchema | None
     pattern: str
     together: bool
     statuses: list[str]
     differs: int
     designed: bool
-    worst: JacobianCell | None
-    elsewhere: Elsewhere | None
-    influence: Influence | None
-    columns: JacobianColumns
+    worst: JacobianCellSchema | None
+    elsewhere: ElsewhereSchema | None
+    influence: InfluenceSchema | None
+    columns: JacobianColumnsSchema

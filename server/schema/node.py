@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .section import Asked
+from .section import ViewSchema
 
 
 @dataclass(frozen=True)
-class Vertex:
+class VertexSchema:
     """One place of the graph; ``node`` is the type of its node, ``row`` counts across its layer, 0 in the middle."""
 
     kind: Literal["input", "constant", "function", "step", "output", "more"]
@@ -20,7 +20,7 @@ class Vertex:
 
 
 @dataclass(frozen=True)
-class Edge:
+class EdgeSchema:
     """Forward from one vertex to another, by their places; ``label`` is what came back, ``path`` passes the layers."""
 
     source: int
@@ -31,7 +31,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Thing:
+class ThingSchema:
     """A value: ``tensor`` or the name of its type, and its beginning in words; only a tensor has shape and strides."""
 
     kind: str
@@ -43,48 +43,48 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Argument:
+class ArgumentSchema:
     """One argument of forward, what backward ``returned`` for it, and what torch ``delivered``."""
 
     name: str
-    thing: Thing
+    thing: ThingSchema
     tracked: bool
     dirty: bool
-    returned: Thing | None
-    delivered: Thing | None
+    returned: ThingSchema | None
+    delivered: ThingSchema | None
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputSchema:
     """One output of forward, whether it is ``silent``, and the ``grad_output`` that ``arrived`` for it."""
 
     name: str
-    thing: Thing
+    thing: ThingSchema
     silent: bool
-    arrived: Thing | None
+    arrived: ThingSchema | None
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedSchema:
     """What was saved: the argument or output that it is, in whose memory it lies, and whether backward uses it."""
 
     name: str
-    thing: Thing | None
+    thing: ThingSchema | None
     shares: str
     used: bool | None
 
 
 @dataclass(frozen=True)
-class Attribute:
+class AttributeSchema:
     """What forward put on ctx; ``role`` is the argument or output that it is."""
 
     name: str
-    thing: Thing
+    thing: ThingSchema
     role: str
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutSchema:
     """How many there are more than are listed."""
 
     arguments: int
@@ -93,7 +93,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedSchema:
     """A Function in one call."""
 
     name: str
@@ -101,18 +101,18 @@ class Opened:
     new_style: bool
     once: bool
     materialize: bool
-    arguments: list[Argument]
-    outputs: list[Output]
-    saved: list[Saved]
-    attributes: list[Attribute]
+    arguments: list[ArgumentSchema]
+    outputs: list[OutputSchema]
+    saved: list[SavedSchema]
+    attributes: list[AttributeSchema]
     ran: bool
     count: int | None
     returned_list: bool
-    more: LeftOut
+    more: LeftOutSchema
 
 
 @dataclass(frozen=True)
-class NodeColumns:
+class NodeColumnsSchema:
     """What is told of the Functions, one value a row."""
 
     function: list[str]
@@ -126,14 +126,14 @@ class NodeColumns:
 
 
 @dataclass(frozen=True)
-class Node(Asked):
+class NodeSchema(ViewSchema):
     """The graph around one call ``at`` one x, and its Functions from inside."""
 
     view: Literal["node"]
     at: float
     sentence: str
-    vertices: list[Vertex]
-    edges: list[Edge]
+    vertices: list[VertexSchema]
+    edges: list[EdgeSchema]
     more: bool
-    functions: list[Opened]
-    columns: NodeColumns
+    functions: list[OpenedSchema]
+    columns: NodeColumnsSchema

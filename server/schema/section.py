@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Numbers = list[float | None]
-Interval = tuple[float, float]
-Word = Literal[
+NumbersSchema = list[float | None]
+IntervalSchema = tuple[float, float]
+WordSchema = Literal[
     "matches", "matches here", "matches its surrogate", "differs", "undecided", "no gradient", "unsupported", "failed"
 ]
 
 
 @dataclass(frozen=True)
-class Place:
+class PlaceSchema:
     """The device that was used."""
 
     kind: str
@@ -21,7 +21,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Numerical:
+class NumericalSchema:
     """How the numerical gradient was measured; ``step`` is the widest difference."""
 
     dtype: str
@@ -31,7 +31,7 @@ class Numerical:
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class ToleranceSchema:
     """How far analytical and numerical may lie apart, beside the error bound: atol + rtol × |numerical|."""
 
     atol: float
@@ -39,7 +39,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstSchema:
     """The point where analytical and numerical lie farthest apart."""
 
     x: float
@@ -49,7 +49,7 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class ExplanationSchema:
     """The simplest story of what backward does instead: its kind, and the story."""
 
     kind: str
@@ -57,20 +57,20 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerdictSchema:
     """What was found, in a word and in a sentence, and on which intervals analytical and numerical differ."""
 
-    word: Word
+    word: WordSchema
     sentence: str
-    explanation: Explanation | None
-    intervals: list[Interval]
-    worst: Worst | None
+    explanation: ExplanationSchema | None
+    intervals: list[IntervalSchema]
+    worst: WorstSchema | None
     judged: int
     undecided: int
 
 
 @dataclass(frozen=True)
-class Finding:
+class FindingSchema:
     """A law of linear maps that backward breaks: what it returned at x, and what the law calls for."""
 
     law: str
@@ -82,26 +82,26 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Linearity:
+class LinearitySchema:
     """Whether backward is linear in grad_output, as far as that was tried; null where it could not be."""
 
     holds: bool | None
-    findings: list[Finding]
+    findings: list[FindingSchema]
 
 
 @dataclass(frozen=True)
-class Beyond:
+class BeyondSchema:
     """What is seen of all numbers that the dtype holds: how far was looked, and where backward differs."""
 
-    reach: Interval
-    finite: Interval | None
+    reach: IntervalSchema
+    finite: IntervalSchema | None
     judged: int
-    intervals: list[Interval]
+    intervals: list[IntervalSchema]
     sentence: str
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellSchema:
     """What forward rises by between two neighbouring x, and the area under what backward returned there."""
 
     left: float
@@ -111,35 +111,35 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellsSchema:
     """How many cells there are between neighbouring x, and in which the areas differ."""
 
     cells: int
     differs: int
     undecided: int
-    intervals: list[Interval]
-    worst: Cell | None
+    intervals: list[IntervalSchema]
+    worst: CellSchema | None
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnsSchema:
     """One number for each x, null at gaps. All gradients are grad_input for this grad_output."""
 
     x: list[float]
-    forward: Numbers
-    analytical: Numbers | None
-    numerical: Numbers
-    error: Numbers
-    left: Numbers
-    right: Numbers
-    surrogate: Numbers | None
-    surrogate_numerical: Numbers | None
-    implied: Numbers | None
+    forward: NumbersSchema
+    analytical: NumbersSchema | None
+    numerical: NumbersSchema
+    error: NumbersSchema
+    left: NumbersSchema
+    right: NumbersSchema
+    surrogate: NumbersSchema | None
+    surrogate_numerical: NumbersSchema | None
+    implied: NumbersSchema | None
     status: list[int]
 
 
 @dataclass(frozen=True)
-class Kink:
+class KinkSchema:
     """Where forward is continuous and its slopes on the two sides differ; at a cusp one of them has no bound."""
 
     kind: Literal["kink", "cusp"]
@@ -151,7 +151,7 @@ class Kink:
 
 
 @dataclass(frozen=True)
-class Jump:
+class JumpSchema:
     """Where forward is not continuous: its values on the two sides, and at x itself. A pole has no bound there."""
 
     kind: Literal["jump", "pole"]
@@ -163,7 +163,7 @@ class Jump:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailureSchema:
     """Why a Function gave no result; ``line`` counts in the source shown, and ``sentence`` says it all."""
 
     phase: Literal["forward", "backward", "double backward", "surrogate", "worker"]
@@ -174,7 +174,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Opinion:
+class OpinionSchema:
     """What torch's gradgradcheck says at a few points, with order 2: shown beside the verdict, never part of it."""
 
     passed: bool | None
@@ -182,7 +182,7 @@ class Opinion:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ViewSchema:
     """What was asked, and what every view of a section says."""
 
     address: str
@@ -201,32 +201,32 @@ class Asked:
     inputs: dict[str, list[float]]
     recipe: str
     dtype: str
-    device: Place
+    device: PlaceSchema
     notes: list[str]
-    failure: Failure | None
+    failure: FailureSchema | None
 
 
 @dataclass(frozen=True)
-class Section(Asked):
+class SectionSchema(ViewSchema):
     """One section of one op: what was asked, what was found, and the columns."""
 
     view: Literal["curves"]
-    numerical: Numerical | None
-    tolerance: Tolerance | None
+    numerical: NumericalSchema | None
+    tolerance: ToleranceSchema | None
     structure: str | None
-    verdict: Verdict
-    linearity: Linearity
-    wide: Beyond | None
-    area: Cells | None
-    columns: Columns
+    verdict: VerdictSchema
+    linearity: LinearitySchema
+    wide: BeyondSchema | None
+    area: CellsSchema | None
+    columns: ColumnsSchema
     statuses: list[str]
     gaps: dict[str, dict[str, list[int]]]
-    marks: list[Kink | Jump]
-    gradgradcheck: Opinion | None
+    marks: list[KinkSchema | JumpSchema]
+    gradgradcheck: OpinionSchema | None
 
 
 @dataclass(frozen=True)
-class Problem:
+class ProblemSchema:
     """What was wrong, what is allowed and what to do, in one sentence (RFC 9457)."""
 
     type: str
@@ -236,7 +236,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Size:
+class SizeSchema:
     """How many sections a file of its own will hold, and about how many bytes it will have."""
 
     sections: int
@@ -244,7 +244,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Health:
+class HealthSchema:
     """``starting`` while torch is loading, then ``ready``."""
 
     status: Literal["ready", "starting"]

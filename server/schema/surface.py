@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .section import Asked, Numbers
+from .section import NumbersSchema, ViewSchema
 
 
 @dataclass(frozen=True)
-class Turn:
+class TurnSchema:
     """A rectangle around which the field adds up to ``circulation``; ``curl`` is that for each unit of area."""
 
     x0: float
@@ -21,7 +21,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class PotentialTest:
+class PotentialTestSchema:
     """Whether the returned field is the gradient of a function, and of which: ``word``.
 
     ``judged`` is the share of the plane that could be, ``turning`` the share that is turned in. ``holds`` is null where
@@ -33,21 +33,21 @@ class PotentialTest:
     holds: bool | None
     judged: float
     turning: float
-    worst: Turn | None
+    worst: TurnSchema | None
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairSchema:
     """The same test for two other elements, over their domains."""
 
     wrt: str
     wrt2: str
     holds: bool | None
-    worst: Turn | None
+    worst: TurnSchema | None
 
 
 @dataclass(frozen=True)
-class Ridges:
+class RidgesSchema:
     """Points at which forward bends, or jumps."""
 
     x: list[float]
@@ -56,7 +56,7 @@ class Ridges:
 
 
 @dataclass(frozen=True)
-class SurfaceColumns:
+class SurfaceColumnsSchema:
     """``x`` and ``y`` are the axes; all else is row by row of one y.
 
     ``analytical`` is null for a parameter; ``allowed`` is how far it may be from ``numerical``. ``implied`` is the line
@@ -65,20 +65,20 @@ class SurfaceColumns:
 
     x: list[float]
     y: list[float]
-    forward: Numbers
-    analytical_x: Numbers | None
-    numerical_x: Numbers
-    allowed_x: Numbers
+    forward: NumbersSchema
+    analytical_x: NumbersSchema | None
+    numerical_x: NumbersSchema
+    allowed_x: NumbersSchema
     status_x: list[int]
-    analytical_y: Numbers | None
-    numerical_y: Numbers
-    allowed_y: Numbers
+    analytical_y: NumbersSchema | None
+    numerical_y: NumbersSchema
+    allowed_y: NumbersSchema
     status_y: list[int]
-    implied: Numbers | None
+    implied: NumbersSchema | None
 
 
 @dataclass(frozen=True)
-class Surface(Asked):
+class SurfaceSchema(ViewSchema):
     """Two elements swept at once: forward, and both components of its gradient as returned and by differences.
 
     ``places`` are where the two lie in their tensors, in row-major order; null for a parameter.
@@ -94,7 +94,7 @@ class Surface(Asked):
     shape: tuple[int, int]
     statuses: list[str]
     differs: int
-    potential: PotentialTest | None
-    pairs: list[Pair]
-    ridges: Ridges
-    columns: SurfaceColumns
+    potential: PotentialTestSchema | None
+    pairs: list[PairSchema]
+    ridges: RidgesSchema
+    columns: SurfaceColumnsSchema

@@ -5,55 +5,55 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .section import Asked, Finding, Interval, Numbers
+from .section import FindingSchema, IntervalSchema, NumbersSchema, ViewSchema
 
 
 @dataclass(frozen=True)
-class AreaColumns:
+class AreaColumnsSchema:
     """One number for each cell. ``allowed`` is what the residual, rise − area, may be."""
 
     left: list[float]
     right: list[float]
-    rise: Numbers
-    area: Numbers
-    residual: Numbers
-    allowed: Numbers
+    rise: NumbersSchema
+    area: NumbersSchema
+    residual: NumbersSchema
+    allowed: NumbersSchema
     status: list[int]
 
 
 @dataclass(frozen=True)
-class Area(Asked):
+class AreaSchema(ViewSchema):
     """What forward rises by between neighbouring x, against the area under what backward returned there."""
 
     view: Literal["area"]
     sentence: str
     statuses: list[str]
-    intervals: list[Interval]
-    columns: AreaColumns
+    intervals: list[IntervalSchema]
+    columns: AreaColumnsSchema
 
 
 @dataclass(frozen=True)
-class MapColumns:
+class MapColumnsSchema:
     """``ratio`` is grad_input / grad_output row by row, one row for each ``grad_output``."""
 
     x: list[float]
     grad_output: list[float]
-    ratio: Numbers
+    ratio: NumbersSchema
 
 
 @dataclass(frozen=True)
-class Map(Asked):
+class MapSchema(ViewSchema):
     """What backward returns for many grad_output: the same ratio for all of them, where it is linear."""
 
     view: Literal["map"]
     sentence: str
     shape: tuple[int, int]
-    findings: list[Finding]
-    columns: MapColumns
+    findings: list[FindingSchema]
+    columns: MapColumnsSchema
 
 
 @dataclass(frozen=True)
-class Loss:
+class LossSchema:
     """Units in the last place of the dtype: the median, the most, and where that is."""
 
     median: float
@@ -62,7 +62,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Support:
+class SupportSchema:
     """One dtype on one device, held against the ``yardstick``.
 
     ``overflow``: the first x to the left and to the right from which on forward is no longer finite.
@@ -73,8 +73,8 @@ class Support:
     supported: bool
     message: str
     yardstick: bool
-    forward_ulp: Loss | None
-    gradient_ulp: Loss | None
+    forward_ulp: LossSchema | None
+    gradient_ulp: LossSchema | None
     overflow: tuple[float | None, float | None]
     nan_gradients: int
     infinite_gradients: int
@@ -82,7 +82,7 @@ class Support:
 
 
 @dataclass(frozen=True)
-class Complex:
+class ComplexSchema:
     """How backward treats complex numbers."""
 
     verdict: str
@@ -90,43 +90,43 @@ class Complex:
 
 
 @dataclass(frozen=True)
-class Precision(Asked):
+class PrecisionSchema(ViewSchema):
     """The dtypes and devices side by side; the columns are errors in units in the last place, ``forward_float32``."""
 
     view: Literal["precision"]
     sentence: str
-    rows: list[Support]
-    complex: Complex | None
-    columns: dict[str, Numbers]
+    rows: list[SupportSchema]
+    complex: ComplexSchema | None
+    columns: dict[str, NumbersSchema]
 
 
 @dataclass(frozen=True)
-class WideColumns:
+class WideColumnsSchema:
     """One number for each x over all that the dtype can hold. Gradients are grad_input."""
 
     x: list[float]
-    forward: Numbers
-    analytical: Numbers
-    numerical: Numbers
-    error: Numbers
+    forward: NumbersSchema
+    analytical: NumbersSchema
+    numerical: NumbersSchema
+    error: NumbersSchema
     status: list[int]
 
 
 @dataclass(frozen=True)
-class Wide(Asked):
+class WideSchema(ViewSchema):
     """All numbers that the dtype can hold: how far was looked, and where backward differs."""
 
     view: Literal["wide"]
     sentence: str
     statuses: list[str]
-    reach: Interval | None
-    finite: Interval | None
-    intervals: list[Interval]
-    columns: WideColumns
+    reach: IntervalSchema | None
+    finite: IntervalSchema | None
+    intervals: list[IntervalSchema]
+    columns: WideColumnsSchema
 
 
 @dataclass(frozen=True)
-class Best:
+class BestSchema:
     """The slope of forward, and the bound of its error."""
 
     value: float | None
@@ -134,7 +134,7 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Least:
+class LeastSchema:
     """The step whose central difference has the least error."""
 
     step: float
@@ -142,33 +142,33 @@ class Least:
 
 
 @dataclass(frozen=True)
-class StepColumns:
+class StepColumnsSchema:
     """One number for each step: the errors of the differences, what they consist of, and Taylor's remainder."""
 
     step: list[float]
-    central: Numbers
-    left: Numbers
-    right: Numbers
-    truncation: Numbers
-    rounding: Numbers
-    taylor: Numbers
+    central: NumbersSchema
+    left: NumbersSchema
+    right: NumbersSchema
+    truncation: NumbersSchema
+    rounding: NumbersSchema
+    taylor: NumbersSchema
 
 
 @dataclass(frozen=True)
-class Step(Asked):
+class StepSchema(ViewSchema):
     """The differences of forward at one x, with steps of every size. All slopes are those of forward itself."""
 
     view: Literal["step"]
     sentence: str
     at: float
     kind: str | None
-    best: Best | None
+    best: BestSchema | None
     analytical: float | None
     left: float | None
     right: float | None
     central_order: float | None
     rounding: float | None
     chosen: list[float]
-    least: Least | None
+    least: LeastSchema | None
     taylor_order: float | None
-    columns: StepColumns
+    columns: StepColumnsSchema

@@ -20,7 +20,7 @@ from gradloupe.ops import Input
 from gradloupe.server.catalogue.op_description import parsed
 from gradloupe.server.numerics.surface import budget
 from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.schema.surface import Surface
+from gradloupe.server.schema.surface import SurfaceSchema
 from gradloupe.server.url.address import beside, canonical, curves_only
 from gradloupe.server.url.numbers import BadQuery
 from gradloupe.server.url.parse import read
@@ -35,8 +35,8 @@ def document(server: str, address: str) -> dict[str, Any]:
     response = patient.get(f"{server}{address}")
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()
-    TypeAdapter(Surface).validate_python(found)
-    assert found.keys() == {each.name for each in fields(Surface)}
+    TypeAdapter(SurfaceSchema).validate_python(found)
+    assert found.keys() == {each.name for each in fields(SurfaceSchema)}
     return found
 
 

@@ -31,17 +31,17 @@ from gradloupe.server.schema import contract, descent, jacobian, node, section, 
 
 CLOSER = VIEWS[1:]
 SHAPES: dict[str, Any] = {
-    "curves": section.Section,
-    "area": views.Area,
-    "map": views.Map,
-    "precision": views.Precision,
-    "wide": views.Wide,
-    "step": views.Step,
-    "contract": contract.Contract,
-    "jacobian": jacobian.Jacobian,
-    "node": node.Node,
-    "surface": surface.Surface,
-    "descent": descent.Descent,
+    "curves": section.SectionSchema,
+    "area": views.AreaSchema,
+    "map": views.MapSchema,
+    "precision": views.PrecisionSchema,
+    "wide": views.WideSchema,
+    "step": views.StepSchema,
+    "contract": contract.ContractSchema,
+    "jacobian": jacobian.JacobianSchema,
+    "node": node.NodeSchema,
+    "surface": surface.SurfaceSchema,
+    "descent": descent.DescentSchema,
 }
 
 
