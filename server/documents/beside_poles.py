@@ -1,4 +1,4 @@
-"""Columns without what stands beside a pole: it is huge, and says nothing."""
+"""Rows of a column at and beside a pole, which are replaced by gaps: the numbers there are huge and carry nothing."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Sequence
 
 
 def nearest(xs: list[float], value: float) -> int:
-    """The row whose x is closest to ``value``; x is increasing."""
+    """The row whose x is closest to ``value``, by bisection; x is increasing."""
     high = min(max(bisect_right(xs, value), 1), len(xs) - 1)
     low = max(0, high - 1)
     return low if value - xs[low] <= xs[high] - value else high
 
 
 def beside(xs: list[float], places: Iterable[float]) -> set[int]:
-    """The rows closest to these places, and their neighbours."""
+    """The rows closest to these x, and their neighbours."""
     return {nearest(xs, x) + step for x in places for step in (-1, 0, 1)}
 
 

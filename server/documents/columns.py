@@ -1,4 +1,4 @@
-"""The views whose rows are words: what lies in the header as a list, as columns, one entry a row."""
+"""Columns of the views ``contract`` and ``node``, whose rows are text: taken from the lists in the answer's header."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _Row = dict[str, Any]
 
 CHECKS = ("id", "family", "level", "title", "seen", "torch", "advice", "line", "document", "element")
 THINGS = ("function", "part", "name", "kind", "shape", "dtype", "bytes", "value")
-# By view the names of its columns.
+# The names of the columns by view.
 LISTINGS: dict[str, tuple[str, ...]] = {"contract": CHECKS, "node": THINGS}
 
 
 def listed(header: dict[str, Any]) -> dict[str, list[Any]]:
-    """By name the columns of a view of ``LISTINGS``; none for another."""
+    """The columns of a view of ``LISTINGS`` by name; empty for another view."""
     names = LISTINGS.get(header["view"], ())
     rows = list(_things(header) if header["view"] == "node" else header.get("checks", ())) if names else []
     return {name: [row[name] for row in rows] for name in names}
 
 
 def _things(header: dict[str, Any]) -> Iterator[_Row]:
-    """What went into the Functions of a call, what they hold, and what came out at either end."""
+    """One row for each argument, output, saved tensor and ctx attribute of the Functions, and for their gradients."""
     for function in header["functions"]:
         for one in function["arguments"]:
             yield from _row(function, "argument", one["name"], one["thing"])

@@ -1,4 +1,4 @@
-"""An answer small enough to travel inside a page: the document with the digits that can be seen."""
+"""Compact JSON of an answer, to be embedded in a page: columns rounded to the digits that can be seen."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from markupsafe import Markup
 from ..protocol.frames import Frame
 from .json_document import columns_of
 
-DIGITS = 8  # of a value, beyond what its column has in common
+DIGITS = 8  # significant digits of a value, beyond the leading ones that its column shares
 _FEW = 3  # of an error bound
 _MOST = 17
-_FINEST = 1e-9  # of the range: how finely x is told
+_FINEST = 1e-9  # resolution of x, relative to the range
 
 
 def script(document: dict[str, Any]) -> Markup:
-    """The JSON text of a document, to be put between script tags, which it can neither end nor comment out."""
+    """The JSON text of a document, escaped for a script element: it can neither end it nor open a comment."""
     return Markup(orjson.dumps(document).decode().replace("<", "\\u003c"))  # noqa: S704
 
 
 def packed(answer: Frame, address: str) -> dict[str, Any]:
-    """The document of ``answer`` with rounded columns; marks stand where the points beside them do."""
+    """The document of ``answer`` with rounded columns; the x of a mark is rounded as that of its row."""
     header = answer.header
     places = _decimals(header["stop"] - header["start"])
     columns = columns_of(answer)
@@ -45,14 +45,14 @@ def _rounded(name: str, column: list[Any] | None) -> list[Any] | None:
 
 
 def _apart(xs: list[float], places: int) -> list[float]:
-    """``xs`` rounded, but for those beside a jump: points that are closer than that stay apart."""
+    """``xs`` rounded, except where rounding would make two of them equal, as on the sides of a jump."""
     rounded = [round(x, places) for x in xs]
     times = Counter(rounded)
     return [x if times[near] > 1 else near for x, near in zip(xs, rounded, strict=True)]
 
 
 def _decimals(span: float) -> int:
-    """After how many decimals ``x`` is told finely enough."""
+    """The number of decimals that resolves ``_FINEST`` of the range."""
     return math.ceil(-math.log10(max(span * _FINEST, math.ulp(0.0))))
 
 

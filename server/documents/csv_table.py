@@ -1,4 +1,4 @@
-"""An answer as CSV: a line of names, then one row for each point."""
+"""An answer as CSV: a header line, then one row for each point."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .json_document import COLUMNS
 
 _Columns = Mapping[str, Any]
 
-# The axes of what is a map, whose other columns have one row for each point of it.
+# The axes of views on a two-dimensional grid; their other columns have one row for each point of it.
 AXES = {"map": ("x", "grad_output"), "surface": ("x", "y")}
 
 
@@ -39,13 +39,13 @@ def table(answer: Frame) -> bytes:
 
 
 def _long(columns: _Columns, across: str, up: str) -> _Columns:
-    """A map as one row a point, each with its own place on both axes."""
+    """A two-dimensional grid in long format: one row for each point, with its coordinates on both axes."""
     pairs = list(product(columns[up], columns[across]))
     return {**columns, across: [x for _, x in pairs], up: [y for y, _ in pairs]}
 
 
 def _by_name(columns: _Columns, header: Mapping[str, Any]) -> _Columns:
-    """A Jacobian whose cells are called by their elements."""
+    """The columns of a Jacobian with the names of elements in place of flat indices."""
     sides = {"row": header["rows"], "column": header["across"]}
     return {**columns} | {name: named(each["name"], each["shape"], columns[name]) for name, each in sides.items()}
 

@@ -1,4 +1,4 @@
-"""The figure as a table, in the words and numbers that js/figure/words.js writes when the curves change."""
+"""The figure as a table of text, for readers without the picture. Same words as js/figure/words.js."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Table:
 
 
 def tabled(answer: dict[str, Any]) -> Table:
-    """The curves of ``answer``, a document: at evenly spaced points, and at every mark."""
+    """The curves of ``answer``, a document, at evenly spaced points and at every kink, jump and pole."""
     xs, marks = answer["columns"]["x"], [mark["x"] for mark in answer["marks"]]
     start, span = answer["start"], answer["stop"] - answer["start"]
     wanted = [start + cell / _CELLS * span for cell in range(_CELLS + 1)] + marks

@@ -1,4 +1,4 @@
-"""An answer as JSON: one list a column, and null where there is no finite number."""
+"""An answer as JSON: one list for each column, null where there is no finite number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import orjson
 from ..protocol.frames import Frame
 from .columns import LISTINGS, listed
 
-# By view the columns of its document, in the order of its table. The dtypes that there are name those of `precision`.
+# The columns of each view's document, in the order of its CSV. `precision` has further ones, named after dtypes.
 COLUMNS = {
     "curves": (
         *("x", "forward", "analytical", "numerical", "error", "left", "right"),
@@ -37,13 +37,13 @@ OPTIONAL = {
 
 
 def document(answer: Frame, address: str) -> bytes:
-    """The JSON text of an answer; ``address`` is the shortest one that asks for it."""
+    """The JSON text of an answer; ``address`` is its canonical address."""
     # orjson writes null for what is no finite number, in half the time of the next best.
     return orjson.dumps({"address": address, **answer.header, "columns": columns_of(answer)})
 
 
 def columns_of(answer: Frame) -> dict[str, Any]:
-    """By name every column of the document as a list; None where there is none, NaN and infinities as they are."""
+    """Every column of the document by name, as a list; None for a missing one, NaN and infinities as they are."""
     view = answer.header["view"]
     columns: dict[str, Any] = {name: [] for name in COLUMNS[view]} | dict.fromkeys(OPTIONAL.get(view, ()))
     return columns | listed(answer.header) | {name: column.tolist() for name, column in answer.columns.items()}

@@ -1,4 +1,4 @@
-"""What the words of a figure call things, of the first derivative and of the second. As in js/figure/legend.js."""
+"""The terms for a section's quantities, for the first and for the second derivative. As in js/figure/legend.js."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def nouns(asked: Mapping[str, Any]) -> Nouns:
 
 
 def retold(text: str, asked: Mapping[str, Any]) -> str:
-    """A title that speaks of forward and backward, for the order that was asked for."""
+    """``text`` with the words forward and backward replaced by the terms for the order of derivative."""
     said = nouns(asked)
     words = {"forward": said.forward, "backward": said.backward}
     return re.sub(r"\b(forward|backward)\b", lambda found: words[found[0]], text)

@@ -1,4 +1,4 @@
-"""Out of sight: where backward differs beyond the range that is drawn. As in js/figure/verdict.js."""
+"""The nearest range outside the drawn one in which backward differs. As in js/figure/verdict.js."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from ..url.numbers import LARGEST
 
-_FAR = 3  # as many times the range away, and what is drawn now no longer fits in
+_FAR = 3  # ranges away; beyond, the new range no longer includes the present one
 
 
 def beyond(answer: dict[str, Any]) -> tuple[float, float] | None:
-    """From where to where the nearest difference out of sight of a document is seen.
+    """A range that shows the nearest difference outside the one drawn.
 
-    None where there is none, or none as far as an address reaches.
+    None where there is none, or none within the numbers that an address allows.
     """
     if answer["verdict"]["word"] != "matches here":
         return None
@@ -32,7 +32,7 @@ def beyond(answer: dict[str, Any]) -> tuple[float, float] | None:
 
 
 def _ends(intervals: Any, start: float, stop: float) -> Iterator[tuple[float, float, bool]]:
-    """Of every interval out of sight the end that is closer: how far it is away, where, and whether to the right."""
+    """The nearer end of every interval outside the range: its distance, its x, and whether it lies to the right."""
     for low, high in intervals:
         if high is None or high > stop:
             at = stop if low is None else max(low, stop)

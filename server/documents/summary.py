@@ -1,4 +1,4 @@
-"""The figure in words, as js/figure/words.js writes them when the curves change."""
+"""The text alternative of a figure: a summary, a table of kinks and jumps, the method. Same as js/figure/words.js."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Numbers = list[float | None]
 
 
 def coded(text: str) -> Markup:
-    """A sentence of the judge for the page, the names of code set as code."""
+    """A sentence as HTML, with identifiers in ``<code>``."""
     pieces = _CODE.split(powers(prose(text)))
     return Markup("").join(
         Markup("<code>{}</code>").format(piece) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
@@ -37,7 +37,7 @@ def coded(text: str) -> Markup:
 
 @dataclass(frozen=True)
 class _Said:
-    """What the words of a page are made from: an answer, a document, without what is beside its poles."""
+    """A document of curves with the values beside its poles removed."""
 
     answer: dict[str, Any]
     columns: dict[str, _Numbers]
@@ -46,7 +46,7 @@ class _Said:
 
     @classmethod
     def of_answer(cls, answer: dict[str, Any]) -> _Said:
-        """The words' view of a document of curves."""
+        """From a document of curves."""
         columns, marks = answer["columns"], answer["marks"]
         poles = [mark["x"] for mark in marks if mark["kind"] == "pole"]
         rows = beside(columns["x"], poles)
@@ -117,7 +117,7 @@ def _worst(answer: dict[str, Any], span: float) -> str:
 
 @dataclass(frozen=True)
 class Kinks:
-    """A table of kinks and jumps, and how many more there are than its rows."""
+    """A table of kinks and jumps; ``left`` is the number of those that have no row."""
 
     head: list[str]
     rows: list[list[str]]
@@ -125,7 +125,7 @@ class Kinks:
 
 
 def kinks(answer: dict[str, Any]) -> Kinks | None:
-    """The marks of a document of curves; None where there is none."""
+    """The table of kinks and jumps of a document of curves; None where there is none."""
     said = _Said.of_answer(answer)
     if not said.marks:
         return None
@@ -145,12 +145,12 @@ def _row(mark: dict[str, Any], span: float, jumps: bool) -> list[str]:
 
 
 def _finite(value: float | None) -> float | None:
-    """What is left of a number in JSON."""
+    """``value``, None where it is not finite."""
     return value if value is not None and isfinite(value) else None
 
 
 def method(answer: dict[str, Any]) -> str:
-    """How the numbers of a document came about, in one paragraph."""
+    """How the numbers of a document were computed, in one paragraph."""
     numerical, tolerance, device = answer["numerical"], answer["tolerance"], answer["device"]
     said, second = nouns(answer), answer["order"] == 2
     ran = "backward and double backward" if second else "backward"

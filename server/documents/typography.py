@@ -1,4 +1,4 @@
-"""Numbers and sentences as people read them: true minus signs, powers of ten, no noise. As in js/number.js."""
+"""Typesetting of numbers and sentences: minus signs, powers of ten, significant digits. As in js/number.js."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _AFTER = re.compile(r"(\d)e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
 
 
 def typographic(text: str) -> str:
-    """A number with a true minus sign."""
+    """``text`` with the minus sign − for hyphens."""
     return text.translate(MINUS)
 
 
 def power(exponent: int) -> str:
-    """Ten to the ``exponent``, as it is set."""
+    """Ten to the ``exponent``, in superscript digits."""
     return f"10{str(exponent).translate(_RAISED)}"
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """``value`` in so many digits, – for none."""
+    """``value`` to so many significant digits; – for None and NaN."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -41,21 +41,21 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def telling(value: float, span: float) -> str:
-    """``value``, an end of a range as long as ``span``, with the digits that tell it from the other end."""
+    """``value`` with enough digits to resolve a range of length ``span`` around it."""
     ratio = abs(value) / span if span else 0.0
     digits = 3 + math.ceil(math.log10(ratio)) if 0 < ratio < math.inf else 4  # a span may overflow, a ratio underflow
     return number(value, min(_MOST, max(4, digits)))
 
 
 def apart(value: float | None, other: float | None) -> str:
-    """``value`` with the digits that tell it from the other."""
+    """``value`` with enough digits to tell it from ``other``."""
     if value is None:
         return "no number"
     return number(value) if other is None else telling(value, abs(value - other))
 
 
 def fixed(value: float, step: float) -> str:
-    """``value`` with as many decimals as neighbours ``step`` apart need to be told from each other."""
+    """``value`` with as many decimals as a grid of spacing ``step`` needs."""
     least = math.ceil(-math.log10(step) - 1e-9)
     if least > 6:
         return telling(value, step)
@@ -68,14 +68,14 @@ def fixed(value: float, step: float) -> str:
 
 
 def chosen(value: float) -> str:
-    """A number that somebody chose, with all of its digits."""
+    """A number that was entered, with all of its digits."""
     if value == 0 or _PLAIN[0] <= abs(value) < _PLAIN[1]:
         return typographic(f"{Decimal(repr(float(value))).normalize():f}")
     return powers(typographic(repr(float(value)).replace(".0e", "e")))
 
 
 def prose(text: str) -> str:
-    """A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines."""
+    """A typeset sentence: minus signs before numbers, no line breaks within comparisons."""
     text = re.sub(r"(^|[^\w.])-(?=\.?\d)", r"\1−", text, flags=re.ASCII)
     return re.sub(" ([≤<>=]) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", text)
 
@@ -91,6 +91,6 @@ def powers(text: str) -> str:
 
 
 def _bare(value: Decimal) -> str:
-    """Without exponent and needless zeros."""
+    """Positional notation without trailing zeros."""
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,4 +1,7 @@
-"""The picture of a section, drawn on the server: inside a page, on a sheet of its own, and in pixels."""
+"""The figure of a section as SVG, inline in a page or as a sheet of its own, and the sparkline of the gallery.
+
+Turning SVG into pixels is in ``png``, the numbers and sentences beside a figure are in ``documents``.
+"""
 
 from .inline_svg import shared, still
 from .png import SIZE as PREVIEW

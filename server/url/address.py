@@ -1,4 +1,4 @@
-"""Addresses of sections: every control as text, and the shortest address that says the same."""
+"""Addresses of sections: the record ``Address``, its defaults, and its canonical (shortest) path and query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .numbers import write
 LAYOUTS = ("stacked", "overlaid")
 THEMES = ("auto", "light", "dark")
 PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
-UNBOUNDED = 3  # how far a parameter without a bound is swept from its default
+UNBOUNDED = 3  # a parameter without a bound is swept this far to either side of its default
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Address:
 
 
 def curves_only(address: Address) -> Address:
-    """The address of the main figure, whatever is looked at more closely below it."""
+    """The address of the main figure, in the view ``curves`` and without the options of the other views."""
     return replace(
         address,
         question=replace(
@@ -55,23 +55,23 @@ def curves_only(address: Address) -> Address:
 
 
 def plain(address: Address) -> Address:
-    """What is shown, whatever it is dressed in."""
+    """The address without its display options: theme, hidden parts, size of a picture, sliders."""
     return replace(address, theme=THEMES[0], hide=(), width=None, height=None, sliders=())
 
 
 def ranged(address: Address, span: tuple[float, float]) -> Address:
-    """The same between other ends."""
+    """The address with another range of x."""
     return replace(address, question=replace(address.question, start=span[0], stop=span[1]))
 
 
 def bounds(parameter: dict[str, Any]) -> tuple[float, float]:
-    """What a numeric parameter may be, infinities included."""
+    """The least and the greatest value of a numeric parameter; infinite where it has no bound."""
     low, high = parameter["minimum"], parameter["maximum"]
     return (float("-inf") if low is None else low, float("inf") if high is None else high)
 
 
 def extents(op: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    """By name the interval to look at first: an input's domain, and what a numeric parameter has for bounds."""
+    """The default range of everything numeric, by name: an input's domain, a parameter's bounds."""
     domains = {each["name"]: (each["domain"][0], each["domain"][1]) for each in op["inputs"]}
     return domains | {each["name"]: _around(each) for each in op["parameters"] if each["kind"] in ("float", "int")}
 
@@ -102,7 +102,7 @@ def default(op: dict[str, Any], wrt: Element | None = None) -> Address:
 
 
 def beside(op: dict[str, Any], wrt: Element) -> Element | None:
-    """What a surface sweeps beside ``wrt`` where nothing is said; None where there is no other number to sweep.
+    """The default of ``wrt2``: what a surface sweeps beside ``wrt``; None where there is no other number to sweep.
 
     The same element of the next input, where the outputs are as large as both; else the next element of its tensor,
     the next input, or a float parameter.
@@ -132,7 +132,7 @@ def _next(index: tuple[int, ...], shape: list[int]) -> tuple[int, ...]:
 
 
 def texts(address: Address) -> dict[str, str]:
-    """The text of every control by its name in the address; empty where the numerics shall choose."""
+    """Every query parameter as text, by name; empty where the numerics choose the value."""
     asked = address.question
     numbers = {"step": asked.step, "atol": asked.atol, "rtol": asked.rtol}
     return {
@@ -168,12 +168,12 @@ def texts(address: Address) -> dict[str, str]:
 
 
 def defaults(op: dict[str, Any], wrt: Element) -> dict[str, str]:
-    """What the address may leave out, by name in the declared order; ``start`` and ``stop`` are those of ``wrt``."""
+    """The defaults of all query parameters as text, in order; ``start`` and ``stop`` are those of ``wrt``."""
     return texts(default(op, wrt)) | {"wrt": texts(default(op))["wrt"]}
 
 
 def canonical(op: dict[str, Any], address: Address, place: str = "/ops/{name}") -> str:
-    """The shortest path and query of this section: declared order, defaults left out; ``place`` is the path."""
+    """The canonical path and query: declared order, defaults left out; ``place`` is the template of the path."""
     usual = defaults(op, address.question.wrt) | _defaults_beside(op, address.question)
     differing = [(name, text) for name, text in texts(address).items() if text != usual[name]]
     query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in differing)
@@ -181,7 +181,7 @@ def canonical(op: dict[str, Any], address: Address, place: str = "/ops/{name}") 
 
 
 def _defaults_beside(op: dict[str, Any], asked: Question) -> dict[str, str]:
-    """What the address of a surface may leave out of its second element."""
+    """The defaults of a surface's second element and its range."""
     if asked.wrt2 is None:
         return {}
     low, high = extents(op)[asked.wrt2.name]
@@ -193,7 +193,7 @@ def _size(pixels: int | None) -> str:
 
 
 def spelled(value: Value, number: Callable[[float], str] = write) -> str:
-    """The word for the value of a parameter, numbers as ``number`` writes them."""
+    """The value of a parameter as text; ``number`` formats numbers."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else number(value)

@@ -1,4 +1,4 @@
-"""What an address says can be swept: one element, and for a surface a second one with a range of its own."""
+"""Parsing of ``wrt``, ``of`` and ``wrt2``: which element an address sweeps, and the second range of a surface."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ Second = tuple[Element | None, float | None, float | None]
 
 
 def suggestion(word: str, words: Sequence[str]) -> str:
-    """What else could have been meant, and all that is allowed, to go on a sentence with."""
+    """The end of an error message: the closest allowed word, if there is one, and all allowed words."""
     close = meant(word, words)
     return (f"; did you mean {close}? Allowed: " if close else "; allowed: ") + f"{', '.join(words)}."
 
 
 def shapes(tensors: Iterable[dict[str, Any]]) -> Shapes:
-    """By name; a tensor of one element is written like a number, whatever its rank."""
+    """The shapes of tensors by name; [] for a tensor of one element, which is addressed without an index."""
     return {each["name"]: each["shape"] if math.prod(each["shape"]) != 1 else [] for each in tensors}
 
 
 def sweepable(op: dict[str, Any]) -> Shapes:
-    """What of an op can be swept: inputs and float parameters."""
+    """The shapes of what can be swept: inputs and float parameters."""
     return shapes(op["inputs"]) | {p["name"]: [] for p in op["parameters"] if p["kind"] == "float"}
 
 
 def element(role: str, text: str, shapes: Shapes) -> Element:
-    """The element that ``text`` names; raises ``BadQuery``, in which ``role`` is what it is for."""
+    """The element that ``text`` names; raises ``BadQuery``. ``role`` is the query parameter, for the message."""
     culprit, found = f"{role}={shown(text)}", _ELEMENT.fullmatch(text)
     name = found[1] if found else text
     if found is None or name not in shapes:
@@ -51,7 +51,7 @@ def element(role: str, text: str, shapes: Shapes) -> Element:
 
 
 def second(op: dict[str, Any], wrt: Element, given: dict[str, str]) -> Second:
-    """What a surface sweeps beside ``wrt``, from where to where; None where there is no other number to sweep.
+    """The second axis of a surface: element, start and stop; None where there is no other number to sweep.
 
     Raises ``BadQuery``.
     """
@@ -79,6 +79,6 @@ def second(op: dict[str, Any], wrt: Element, given: dict[str, str]) -> Second:
 
 
 def _check_ends(given: dict[str, str]) -> tuple[float | None, float | None]:
-    """The ends of the second range as they are given."""
+    """``start2`` and ``stop2`` as given; raises ``BadQuery`` for what is not a number."""
     start, stop = (read_float(name, given[name]) if given.get(name) else None for name in ("start2", "stop2"))
     return start, stop

@@ -1,4 +1,4 @@
-"""Numbers as they stand in an address: strict to read, short to write, the same bits both ways."""
+"""Numbers in query strings: strict parsing, and the shortest text that round-trips to the same float."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LARGEST = 1e300  # differences of numbers up to here stay finite
 
 
 class BadQuery(Exception):
-    """The address asks for what cannot be; the message is one sentence that names the culprit and what is allowed."""
+    """An invalid query; the message is one sentence that names the culprit and what is allowed."""
 
 
 def shown(text: str) -> str:
-    """A stranger's text, short enough and printable enough to be repeated in a sentence."""
+    """Untrusted text made safe to quote in a message: unprintable characters replaced, cut after 40."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return text if len(text) <= 40 else f"{text[:40]}…"
 
@@ -67,5 +67,5 @@ def write(value: float) -> str:
 
 
 def _plain(text: str) -> str:
-    """A number as it is read. In a query a plus stands for a space, so those within it were pluses; − is a minus."""
+    """Undoes form encoding, in which a plus reads as a space, and turns the sign − into a hyphen."""
     return text.strip(" ").replace(" ", "+").replace("−", "-")

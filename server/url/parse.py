@@ -1,4 +1,4 @@
-"""The grammar of the address: a query string in, a question out, or one sentence about what is wrong with it."""
+"""Parsing and validation of the query of a section: a query string in, an ``Address`` out, or ``BadQuery``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DTYPES = {
     "float32": 3.4e38,
     "bfloat16": 3.3e38,
     "float16": 65504.0,
-}  # how large their numbers may be
+}  # the largest number allowed for each dtype
 NAMES = (
     *("wrt", "of", "start", "stop", "count", "grad_output", "order", "dtype", "device"),
     *(
@@ -50,22 +50,22 @@ ORDERS = ("1", "2")
 STEPS = (1, 500)  # of a descent
 WIDTHS, HEIGHTS = (200, 2400), (150, 2400)  # pixels
 VALUES = (2, 41)  # of one slider
-# What newsletters and social sites append to links that pass through them.
+# Tracking parameters that newsletters and social networks append to links; they are ignored.
 TRACKER = re.compile(r"utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid", re.ASCII)
 
 
 class LongQuery(BadQuery):
-    """The query string is longer than any question needs."""
+    """The query string exceeds ``LONGEST``."""
 
 
 def recipe_in(query: str) -> str:
-    """How the query says that a visitor's own Function is called, empty where it says nothing; raises ``BadQuery``."""
+    """The ``recipe`` of a visitor's own Function in the query, empty where there is none; raises ``BadQuery``."""
     _check_length(query)
     return dict(parse_qsl(query)).get("recipe", "")
 
 
 def read(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
-    """What the query string asks of ``op``; raises ``BadQuery``."""
+    """The address that a query string stands for; raises ``BadQuery``."""
     given = _pairs(op, query)
     if given.get("recipe") and not op["own"]:
         raise BadQuery(f"recipe is for Functions of your own; {op['name']} declares how it is called, so leave it out.")
@@ -175,7 +175,7 @@ def _hidden(text: str) -> list[str]:
 
 
 def _sliders(op: dict[str, Any], text: str) -> tuple[tuple[str, int], ...]:
-    """Each control by its name, with how many values it has; a switch or a choice has all of its own (0)."""
+    """The sliders with their numbers of values; 0 for a switch or a choice, which has all of its own."""
     kinds = {"grad_output": "float"} | {each["name"]: each["kind"] for each in op["parameters"]}
     found: dict[str, int] = {}
     for each in text.split(","):
