@@ -1,4 +1,4 @@
-"""What the two y-axes show. As ``ranges`` in js/figure/ranges.js."""
+"""Ranges of the two y-axes. As ``ranges`` in js/figure/ranges.js."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Span = tuple[float, float]
 
 
 def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = False, natural: float = 1.0) -> Span:
-    """The ends of the axis for ``columns``.
+    """The range of an axis for ``columns``.
 
-    ``zero`` keeps 0 in sight; ``natural`` is the size below a billionth of which numbers count as 0. Of what the
-    columns hold beyond those that are ``quiet``, no more is shown than half as much again.
+    ``zero`` includes 0; numbers below a billionth of ``natural`` count as 0. The range exceeds that of the columns
+    ``quiet``, which lack the neighbourhood of poles, by half of it at most on either side.
     """
     unit = min(max(natural, _LEAST), _MOST)
     low, high = _within(_extent(columns) or (-unit, unit), _extent(quiet), zero)
@@ -51,14 +51,14 @@ def _within(everything: Span, quiet: Span | None, zero: bool) -> Span:
 
 @dataclass(frozen=True)
 class Sides:
-    """The columns that count for an axis, those of the values and those of the slopes."""
+    """The columns that determine the range of the value axis, and those that determine that of the slope axis."""
 
     values: list[Numbers]
     slopes: list[Numbers]
 
 
 def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
-    """The intervals of the values and of the slopes, the same where they share an axis."""
+    """The ranges of the value axis and of the slope axis; the same range twice where they share an axis."""
     section, quiet = without_poles(whole), calm(whole)
     bends: Numbers = [slope for mark in section.marks if mark.bent for slope in (mark.left, mark.right)]
     seen, still = _sides(section, bends), _sides(quiet, bends)
@@ -79,7 +79,7 @@ def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
 
 
 def _sides(section: Section, bends: Numbers) -> Sides:
-    """Numerical slopes that are too uncertain do not count."""
+    """The columns that determine the ranges; numerical slopes that are undecided do not count."""
     judged: Numbers = [
         None if status == "undecided" else value
         for value, status in zip(section.column("numerical"), section.status, strict=False)

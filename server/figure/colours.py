@@ -1,4 +1,4 @@
-"""The colours of static/css/base.css, for pictures that stand alone."""
+"""Colour palettes of figures, light and dark, and sizes of marks. Same colours as static/css/base.css."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ DARK: Palette = {
 
 
 def palette(theme: str) -> Palette:
-    """The colours of "light", "dark" and, to begin with, "auto"."""
+    """The palette of a theme; that of "auto" is the light one, to which ``switch`` adds the dark one."""
     return DARK if theme == "dark" else LIGHT
 
 
 def switch() -> Markup:
-    """A style sheet that turns what a ``Pen`` has drawn in light colours dark where dark is preferred."""
+    """A style sheet that recolours what a ``Pen`` has drawn under ``prefers-color-scheme: dark``."""
     rule = Markup(".f-{0}{{fill:{1}}}.s-{0}{{stroke:{1}}}")
     rules = Markup("").join(rule.format(name, colour) for name, colour in DARK.items())
     return Markup("@media (prefers-color-scheme:dark){{{}}}").format(rules)

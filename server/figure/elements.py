@@ -1,4 +1,4 @@
-"""Elements in the colours of a palette."""
+"""SVG elements as escaped markup, and a pen that draws them in the colours of a palette."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def element(tag: str, attributes: Mapping[str, _Value], *inside: Markup) -> Mark
 
 
 def escaped(text: str) -> Markup:
-    """``text`` as XML may hold it."""
+    """``text`` escaped for XML; characters that XML forbids are replaced."""
     return escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
@@ -40,7 +40,7 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class Pen:
-    """Draws. Colours are names of ``palette``; a class tells each, so that a style sheet can change it."""
+    """Creates elements whose colours are names of ``palette``, also given as classes, for style sheets to override."""
 
     palette: Palette
 

@@ -1,4 +1,4 @@
-"""How wide a text will be, measured in DejaVu Sans: no face that may stand in for it is wider."""
+"""Text widths by the metrics of DejaVu Sans, the widest of the fallback fonts; truncation and line wrapping by them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 Face = Literal["text", "bold", "code"]
 
-# Hundredths of the size, for the characters from space to tilde.
+# Advance widths of the characters from space to tilde, in hundredths of the font size.
 REGULAR = (
     "32 40 46 84 64 95 78 27 39 39 50 84 32 36 32 34 64 64 64 64 64 64 64 64 64 64 34 34 84 84 84 53 100 68 69 70 77 63"
     " 58 77 75 29 29 66 56 86 75 79 60 79 69 63 61 73 68 99 69 61 69 39 34 39 84 50 50 61 63 55 63 62 35 63 63 28 28 58"
@@ -15,7 +15,7 @@ REGULAR = (
 )
 _WIDTHS = dict(zip(map(chr, range(32, 127)), map(int, REGULAR.split()), strict=True))
 _RAISED = dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 40) | {"·": 32, "⁻": 53, "−": 84, "\N{NO-BREAK SPACE}": 32}
-OTHER, _WIDE = 84, 100  # beyond those, and where scripts are set on squares
+OTHER, _WIDE = 84, 100  # all other characters; full-width scripts
 _CODE = 60
 BOLD = 1.12
 
@@ -28,7 +28,7 @@ def width(text: str, size: float, face: Face = "text") -> float:
 
 
 def cut(text: str, room: float, size: float, face: Face = "text") -> str:
-    """``text``, or as much of it as there is room for, and an ellipsis; empty where there is no room at all."""
+    """``text``, truncated with an ellipsis where it is wider than ``room``; empty where not even one letter fits."""
     if width(text, size, face) <= room:
         return text
     while text and width(text + "…", size, face) > room:
@@ -37,7 +37,7 @@ def cut(text: str, room: float, size: float, face: Face = "text") -> str:
 
 
 def wrapped(text: str, room: float, size: float, first: float = 0.0) -> list[str]:
-    """The lines of ``text``; the first one leaves ``first`` free before it."""
+    """``text`` wrapped into lines of width ``room``; the first one is indented by ``first``."""
     lines, free = [""], room - first
     for word in re.split("[ \t\r\n]+", text):
         joined = f"{lines[-1]} {word}".strip()

@@ -1,7 +1,7 @@
-"""The figure as it stands in a page before, or without, any script: where plotly draws it, at every size.
+"""The figure as SVG inside a page, shown before, or without, any script: in the place where plotly draws, at any size.
 
 Its parts lie in the grid of css/figure.css, so that it needs to know neither width nor height: curves are stretched
-with their panel (not their strokes), labels and marks are placed by percentages. Its looks are css/figure.css.
+with their panel (not their strokes), labels and marks are positioned by percentages. It is styled by css/figure.css.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
 
 
 def still(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> Markup:
-    """The figure of ``answer``, for the element of class ``still``, on the y-axes ``held`` if they are given."""
+    """The figure of ``answer``, for the element of class ``still``; ``held`` are the ranges of the y-axes, if given."""
     drawn = scene(answer, layout, held)
     gutter = element("svg", {"class": "gutter", "width": f"{drawn.left:g}rem", "height": "1"})
     panels = [_panel(drawn, up, name) for up, name in ((drawn.upper, "upper"), (drawn.lower, "lower")) if up]
@@ -39,7 +39,7 @@ def still(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> 
 
 
 def shared(answers: Iterable[Frame], layout: str) -> tuple[Span, Span] | None:
-    """The y-axes on which figures show the same heights, None where nothing is drawn. As in js/pages/compare.js."""
+    """Common ranges of the y-axes of several figures, None where nothing is drawn. As in js/pages/compare.js."""
     found = [spans(Section.of_answer(answer), layout == "overlaid") for answer in answers if answer.columns]
     if not found:
         return None
@@ -52,7 +52,7 @@ def _around(axes: tuple[Span, ...]) -> Span:
 
 
 def _panel(drawn: Scene, up: Axis, name: str) -> Markup:
-    """A panel: what is cut off at its edges, and on top the labels and marks, which are not."""
+    """A panel: the curves, clipped at its edges, and above them the labels and marks, which are not clipped."""
     layers = [layer for layer in drawn.layers if drawn.axis(layer) is up]
     inside = [*_stripes(drawn), *_lines(drawn, up), *(_curve(drawn, up, layer) for layer in layers)]
     outside = [_text({"y": _percent(1 - up.share(tick.value))}, tick) for tick in up.ticks]
@@ -113,7 +113,7 @@ def _below(drawn: Scene) -> Markup:
 
 
 def _widths(drawn: Scene) -> list[tuple[str, Axis]]:
-    """The x-axis by the class of what is seen of it at some widths only."""
+    """The x-axis with its few or many labels, by the class for the widths of the page at which each is shown."""
     if drawn.few.ticks == drawn.many.ticks:
         return [("", drawn.few)]
     return [("few", drawn.few), ("many", drawn.many)]

@@ -1,4 +1,4 @@
-"""What stands around the panels: the words of the axes, and the samples of what is drawn. As in js/figure/legend.js."""
+"""Axis titles and the wording of the legend. As in js/figure/legend.js."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _USUAL = frozenset({"forward", "analytical", "numerical"})
 
 @dataclass(frozen=True)
 class Legend:
-    """``upper`` and ``lower`` measure the panels, ``curves`` are in the picture; the others word two of them."""
+    """``upper`` and ``lower`` are the axis titles, ``curves`` the layers drawn; the others word two of them."""
 
     upper: str
     lower: str
@@ -25,7 +25,7 @@ class Legend:
 
 
 def legend(answer: dict[str, Any] | None, question: dict[str, Any]) -> Legend:
-    """For a document of curves; as one expects it to be while there is None."""
+    """The legend of a document of curves; the usual one while there is no answer yet."""
     said, wrt = nouns(question), question["wrt"]
     word = "" if answer is None else answer["verdict"]["word"]
     upper, lower = axis_words(said, wrt, word, question["layout"] == "overlaid")
@@ -36,20 +36,20 @@ def legend(answer: dict[str, Any] | None, question: dict[str, Any]) -> Legend:
 
 
 def axis_words(said: Nouns, wrt: str, word: str, overlaid: bool) -> tuple[str, str]:
-    """What the upper panel measures, and the lower one, or the slopes where there is none; ``word`` of the verdict."""
+    """The titles of the upper and the lower axis; ``word`` is that of the verdict."""
     first = said.forward == "forward"
     swept = f"sensitivity to {wrt}" if first and word == "no gradient" else said.slope
     return f"{said.of} and {swept}" if overlaid else said.of, swept
 
 
 def bends(marks: Iterable[str]) -> str:
-    """Those kinds of ``marks`` where a slope jumps; empty where none does."""
+    """The kinds of ``marks`` at which the slope jumps, as words; empty where there is none."""
     there = set(marks)
     return ", ".join(kind for kind in ("kink", "cusp") if kind in there)
 
 
 def differing(word: str) -> str:
-    """What the slopes do in the stripes, under this ``word`` of the verdict."""
+    """The label of the stripes, where the slopes differ, by the ``word`` of the verdict."""
     return "differ" if word == "differs" else "differ by design"
 
 

@@ -1,4 +1,4 @@
-"""The legend: what is in the picture, each with a sample of its line."""
+"""The legend of a sheet: keys (a sample of each line or mark) with their words, and their layout in rows."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Draw = Callable[[Pen, float, float, float], Markup]
 
 @dataclass(frozen=True)
 class Sample:
-    """A word, and how to draw what it means: ``draw(pen, x, y, size)`` begins at x, its middle at y."""
+    """A legend entry: its words and its key, which ``draw(pen, x, y, size)`` draws from x on, centred on y."""
 
     words: str
     length: float
     draw: Draw
 
     def room(self, size: float) -> float:
-        """How much it takes of a row."""
+        """Its width in a row."""
         return (self.length + _GAP) * size + width(self.words, size)
 
 
 def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Sample]]:
-    """Those of the values, and those of the slopes; ``glossed`` if it is said where these come from."""
+    """The entries for values, and those for slopes; ``glossed`` adds how the slopes were obtained."""
     names = {layer.name for layer in drawn.layers}
     bent = bends(mark.kind for mark in drawn.section.marks)
     said = drawn.section.nouns
@@ -57,7 +57,7 @@ def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Samp
 
 
 def rows(found: list[Sample], first: float, room: float, size: float) -> list[list[tuple[float, Sample]]]:
-    """Where each begins in its row; the first row has ``first`` taken before them. A row holds one at least."""
+    """The entries in rows, each with its x; the first row is indented by ``first``. A row holds one at least."""
     lines: list[list[tuple[float, Sample]]] = [[]]
     x = first
     for each in found:

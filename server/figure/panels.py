@@ -1,4 +1,4 @@
-"""The panels of a sheet with as many labels as they have room for, and everything that is drawn in them."""
+"""The panels of a sheet: their layout with as many tick labels as fit, and the drawing of all that is in them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .strokes import band, curve, mark
 from .ticks import Tick, fitting, ticks
 from .traces import Layer
 
-_PIXELS = 15.0  # of the page to the size of the text: what its strokes are measured by
-_BESIDE, _BELOW = 2.2, 7.5  # sizes of labels from one to the next, at least
+_PIXELS = 15.0  # the font size of the page in pixels, for which the widths of strokes are given
+_BESIDE, _BELOW = 2.2, 7.5  # the least distance between labels, in font sizes: on the y-axis and on the x-axis
 _MOST, _MOST_ALONE, MOST_BELOW = 5, 8, 8
-_LETTER = 0.8  # the size of labels on the page, to which `fitting` measures, to that of DejaVu Sans
+_LETTER = 0.8  # the width of a label in the font of the page, which `fitting` assumes, relative to DejaVu Sans
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Where panels stand in pixels: from ``left`` to ``right``, from each of ``tops`` on, ``height`` high."""
+    """The layout of panels in pixels: from ``left`` to ``right``, each from one of ``tops`` on, ``height`` high."""
 
     scene: Scene
     left: float
@@ -35,7 +35,7 @@ class Panels:
 
     @property
     def bottom(self) -> float:
-        """Where the lowest one ends."""
+        """The lower edge of the lowest panel."""
         return self.tops[-1] + self.height
 
 
@@ -51,7 +51,7 @@ def panels(
     room = edges[1] - left
     below = fitting(drawn.many.span, int(max(2, min(MOST_BELOW, room / (_BELOW * size)))), _LETTER * room / size)
     last = max((width(tick.text, size) / 2 for tick in below if drawn.many.share(tick.value) > 0.95), default=0.0)
-    right = edges[1] - max(0.0, last - 0.8 * unit)  # so much of the last label finds room beyond the edge
+    right = edges[1] - max(0.0, last - 0.8 * unit)  # the last label may reach that far beyond the edge
     scene = replace(drawn, upper=upper, lower=lower, many=replace(drawn.many, ticks=below))
     return Panels(scene, left, right, tops, height, size, unit / _PIXELS)
 
@@ -72,7 +72,7 @@ def draw(pen: Pen, panels: Panels, name: bool) -> Iterator[Markup]:
 
 
 def _inside(pen: Pen, panels: Panels, up: Axis, top: float) -> Markup:
-    """What is cut off at the edges of a panel."""
+    """The contents of a panel that are clipped at its edges."""
     wide, high = panels.right - panels.left, panels.height
     grid, across = Grid(wide, high, digits=2), panels.scene.many
     box: dict[str, str | float] = {"x": panels.left, "y": top, "width": wide, "height": high, "overflow": "hidden"}
@@ -110,7 +110,7 @@ def _curves(pen: Pen, panels: Panels, up: Axis, grid: Grid) -> Iterator[Markup]:
 
 
 def _labels(pen: Pen, panels: Panels, up: Axis, top: float) -> Iterator[Markup]:
-    """What is not cut off: the labels beside a panel, and its marks."""
+    """What is not clipped: the labels beside a panel, and its marks."""
     drawn, size = panels.scene, panels.size
     grid = Grid(panels.right - panels.left, panels.height, panels.left, top, digits=2)
     for tick in up.ticks:
@@ -126,5 +126,5 @@ def _of(drawn: Scene, up: Axis) -> Iterator[Layer]:
 
 
 def _shares(axis: Axis, found: Iterable[Tick]) -> Iterator[float]:
-    """Where lines of the grid lie, none of them along an edge."""
+    """The positions of grid lines, without those along an edge."""
     return (axis.share(tick.value) for tick in found if axis.inside(tick.value))

@@ -1,4 +1,4 @@
-"""The ``d`` of SVG paths: curves cut at gaps and beyond the panel, without the points that no eye would miss."""
+"""SVG path data of curves and areas: clipped to the panel, broken at gaps, simplified within a tolerance."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from math import inf
 from .scene import Axis
 from .traces import Layer
 
-# Of the height of a panel: how far a curve may leave it, and how far its outline may leave the curve.
+# Relative to the height of a panel: how far beyond it curves are drawn, and the tolerance of the simplification.
 _MARGIN = 0.5
 FINE = 1.2e-4
-_THIN = 2.5e-4  # no error band that is thinner is seen
+_THIN = 2.5e-4  # thinner error bands are left out
 
 _Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What coordinates count in: ``width`` by ``height`` units a panel, from ``left`` and ``top``, with ``digits``."""
+    """Coordinates of a panel of ``width`` by ``height`` at ``left``, ``top``, rounded to ``digits``."""
 
     width: float
     height: float
@@ -38,7 +38,7 @@ class Grid:
 
 
 def line(layer: Layer, across: Axis, up: Axis, grid: Grid) -> str:
-    """The path of a curve, empty where nothing of it is seen."""
+    """The path of a curve, empty where all of it lies outside the panel."""
     runs = (run for whole in _runs(layer, across, up) for run in _inside(whole))
     return "".join(_path(_plain(run), grid) for run in runs if len(run) > 1)
 
@@ -51,7 +51,7 @@ def area(layer: Layer, across: Axis, up: Axis, grid: Grid) -> str:
 
 
 def places(layer: Layer, across: Axis, up: Axis) -> list[_Point]:
-    """Where marks stand, as shares of the panel; those out of it are left out."""
+    """The positions of marks, as shares of the panel; those outside it are left out."""
     points = (point for run in _runs(layer, across, up) for point in run)
     return [(x, y) for x, y in points if -1e-9 <= y <= 1 + 1e-9]
 
@@ -106,9 +106,9 @@ def _halves(outline: list[_Point]) -> tuple[list[_Point], list[_Point]]:
 
 
 def _plain(run: list[_Point]) -> list[_Point]:
-    """The curve with straight stretches in place of points, nowhere off by more than ``FINE``; x never decreases."""
+    """The run simplified to a polyline within ``FINE`` of it, by the cone of admissible slopes; x never decreases."""
     kept, last = [run[0]], run[0]
-    low, high = -inf, inf  # the slopes of a stretch from the last point kept that misses none since
+    low, high = -inf, inf  # slopes of a line from the last point kept that passes all points since
     for point in run[1:]:
         if not low <= _slope(kept[-1], point) <= high:
             kept.append(last)

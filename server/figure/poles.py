@@ -1,4 +1,4 @@
-"""Where forward runs off to infinity; what stands beside is huge and says nothing. As in js/figure/ranges.js."""
+"""Sections without the values at poles, or near them, which would dominate an axis. As in js/figure/ranges.js."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from math import inf
 from ..documents.beside_poles import beside, cut
 from .series import Section
 
-# Near a pole or a cusp: this share of the range, and of the way to the next one.
+# The neighbourhood of a pole or cusp: this share of the range, and at most this share of the distance to the next.
 _NEAR, _BETWEEN = 0.03, 0.2
 
 
 def calm(section: Section) -> Section:
-    """``section`` without the numbers near its poles and cusps: how far they get is an accident of the points."""
+    """``section`` without the values near its poles and cusps, whose size depends on where the points happen to lie."""
     places = [mark.x for mark in section.marks if mark.kind in ("pole", "cusp")]
     apart = min((right - left for left, right in pairwise(places)), default=inf)
     near = min(_NEAR * (section.stop - section.start), _BETWEEN * apart)
@@ -23,7 +23,7 @@ def calm(section: Section) -> Section:
 
 
 def without_poles(section: Section) -> Section:
-    """``section`` without its poles: no mark there, and no number right beside them."""
+    """``section`` without its poles: without their marks, and with gaps in the rows beside them."""
     rows = beside(section.x, (mark.x for mark in section.marks if mark.kind == "pole"))
     kept = tuple(mark for mark in section.marks if mark.kind != "pole")
     return replace(_without(section, rows), marks=kept)

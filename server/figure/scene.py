@@ -1,4 +1,4 @@
-"""A section as a scene: axes with their labels, stripes, and layers, without colours. As in js/figure/figure.js."""
+"""A section as a scene: axes with tick labels, stripes and layers, without colours. As in js/figure/figure.js."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .traces import Layer, layers
 
 _LABELS = {"stacked": 4, "overlaid": 7}
 _FEW, _MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
-_LEFT = 3.6  # rem before the panels, at least
-_LEAST = 0.006  # of the width, so that a single point is seen to differ
+_LEFT = 3.6  # the least room left of the panels, in rem
+_LEAST = 0.006  # the least width of a stripe, so that a single point that differs is visible
 EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
 
 
@@ -29,7 +29,7 @@ class Axis:
     words: str
 
     def share(self, value: float) -> float:
-        """How far along the axis ``value`` lies: 0 at its beginning, 1 at its end, at most a million beyond."""
+        """The position of ``value`` on the axis: 0 at its start, 1 at its end; limited to ±10⁶."""
         low, high = self.span
         return max(-1e6, min(1e6, (value - low) / (high - low)))
 
@@ -54,7 +54,7 @@ class Scene:
     layers: tuple[Layer, ...]
 
     def axis(self, layer: Layer) -> Axis:
-        """The one that the y of ``layer`` is measured on."""
+        """The y-axis of ``layer``."""
         return self.lower if layer.lower and self.lower else self.upper
 
 

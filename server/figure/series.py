@@ -1,4 +1,4 @@
-"""What of an answer is drawn: the words, the columns with None at gaps, and the marks."""
+"""The data of a figure, taken from an answer: titles, columns with None at gaps, and marks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _RIGHT = ("matches", "matches here")
 
 
 def implied(word: str, columns: Mapping[str, Numbers | None]) -> Numbers | None:
-    """The column by its name, None where there is none, where ``word`` says that all is right, or where no eye can tell
-    it from forward."""
+    """The column ``implied``; None where there is none, where the verdict is that all matches, or where its curve could
+    not be told from forward."""
     suggested, forward = columns.get("implied"), columns.get("forward") or []
     values = [value for value in forward if value is not None]
     if word in _RIGHT or not suggested or not values:
@@ -44,7 +44,7 @@ class Mark:
 
     @property
     def bent(self) -> bool:
-        """Is this where forward is continuous and its slope is not?"""
+        """Whether forward is continuous there and its slope is not."""
         return self.kind in ("kink", "cusp")
 
 
@@ -67,7 +67,7 @@ class Section:
 
     @classmethod
     def of_answer(cls, answer: Frame) -> Section:
-        """What there is in ``answer``, which may hold no more than a failure."""
+        """From an answer, which may hold no more than a failure."""
         header, columns = answer.header, answer.columns
         verdict, statuses = header["verdict"], header["statuses"]
         return cls(

@@ -1,4 +1,4 @@
-"""Where everything stands on a sheet of a given size: what there is no room for is left out, the least needed first."""
+"""Layout of a sheet of a given size; where space is short, parts are left out, the least important first."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .font_metrics import width, wrapped
 from .legend_keys import Sample, rows, samples
 from .scene import Scene
 
-UNIT, _COLUMNS, _ROWS = 10.0, 50, 26  # the size of the text: so many px at least, and so many of it on a sheet
+UNIT, _COLUMNS, _ROWS = 10.0, 50, 26  # the font size: at least so many px; and so many font sizes wide and high
 _SMALL, SAID = 0.8, 0.84  # the sizes of labels and of the verdict, in units
 # Heights in units: the edges, and rows of each kind.
 PAD, BOTTOM, APART, CLOSE = 1.1, 0.75, 0.5, 0.15
 TITLE, LINE, HEAD, _LABELS, _NAME, FOOT = 1.95, 1.25, 1.45, 1.4, 1.2, 1.3
-SIGN = 1.5  # the width of the sign of the verdict
-SENTENCES, LETTERS = 8, 400  # more is not said
+SIGN = 1.5  # the width of the verdict icon
+SENTENCES, LETTERS = 8, 400  # limits of the verdict's text: sentences, and characters of each
 WANTED, _ENOUGH, _LEAST = 6.2, 4.0, 2.6  # the height of a panel, in units
-_ALONE = 1.6  # one panel wants to be so many times as high as one of two
+_ALONE = 1.6  # the required height of a single panel, relative to that of one of two
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What is shown beside the panels; ``said`` is None where not even the word of the verdict is."""
+    """Which parts are shown apart from the panels; ``said`` is the text of the verdict, None where it is left out."""
 
     title: bool
     said: str | None
@@ -35,7 +35,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Head:
-    """What stands above a panel: its axis in words, and rows of the legend, each sample with its x."""
+    """The heading of a panel: the axis title, and the rows of the legend, each entry with its x."""
 
     words: str
     rows: list[list[tuple[float, Sample]]]
@@ -43,7 +43,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A size in pixels, ``unit`` the size of the text; ``lines`` of the verdict follow its word in the first one."""
+    """The layout: size in pixels, font size ``unit``; the first of ``lines`` comes after the word of the verdict."""
 
     width: float
     height: float
@@ -54,12 +54,12 @@ class Sheet:
 
     @property
     def pad(self) -> float:
-        """What is left free along the edges."""
+        """The padding."""
         return PAD * self.unit
 
     @property
     def small(self) -> float:
-        """The size of labels and legends."""
+        """The font size of labels and legends."""
         return _SMALL * self.unit
 
     @property
@@ -72,7 +72,7 @@ class Sheet:
 
 
 def sheet(drawn: Scene, wide: float, high: float, hide: tuple[str, ...]) -> Sheet:
-    """The first arrangement whose panels are high enough."""
+    """The first layout whose panels are high enough."""
     unit = max(UNIT, min(wide / _COLUMNS, high / _ROWS))
     for parts, wanted in _choices(drawn, hide):
         found = _arranged(drawn, wide, high, unit, parts)
@@ -82,7 +82,7 @@ def sheet(drawn: Scene, wide: float, high: float, hide: tuple[str, ...]) -> Shee
 
 
 def _choices(drawn: Scene, hide: tuple[str, ...]) -> Iterator[tuple[Parts, float]]:
-    """What may be shown, with the height that the panels must have left."""
+    """The selections of parts, richest first, each with the height that its panels need."""
     title, legend, foot = ("title" not in hide, "legend" not in hide, "controls" not in hide)
     word = None if "verdict" in hide else ""
     sentences = [] if "verdict" in hide else _sentences(drawn.section.sentence)

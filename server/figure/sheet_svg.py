@@ -1,4 +1,4 @@
-"""The figure on a sheet of its own: title, verdict, legend, panels, and what was asked. One that can be printed."""
+"""The figure as a stand-alone SVG that can be printed: title, verdict, legend, panels, parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .verdict_icon import emblem
 
 
 def _asked(answer: Frame) -> str:
-    """Every choice that the curves depend on; lists of numbers are left out."""
+    """The footer: every parameter that the curves depend on, but for inputs of several elements."""
     header = answer.header
     held = {name: values[0] for name, values in header["inputs"].items() if len(values) == 1}
     choices = {**header["parameters"], **held, "grad_output": header["grad_output"]}
@@ -41,7 +41,7 @@ def svg(answer: Frame, address: Address) -> bytes:
 
 
 def written(answer: Frame, address: Address, size: tuple[int, int], theme: str) -> str:
-    """The text of the picture; ``size`` holds where the address gives none."""
+    """The text of the SVG; ``size`` is the default where the address gives none."""
     drawn, pen = scene(answer, address.layout), Pen(palette(theme))
     page = sheet(drawn, *_sides(address, size), address.hide)
     style = [pen.draw("style", {}, switch())] if theme == "auto" else []
@@ -60,7 +60,7 @@ def written(answer: Frame, address: Address, size: tuple[int, int], theme: str) 
 
 
 def _sides(address: Address, size: tuple[int, int]) -> tuple[int, int]:
-    """Width and height; one that is not given follows the other."""
+    """Width and height; one that is not given follows from the other by the ratio of ``size``."""
     wide, high = address.width, address.height
     if wide:
         return wide, high or _within(HEIGHTS, wide * size[1] / size[0])
@@ -72,7 +72,7 @@ def _within(bounds: tuple[int, int], length: float) -> int:
 
 
 def _said(pen: Pen, drawn: Scene) -> Iterator[Markup]:
-    """The picture in words, for those who do not see it."""
+    """Title and description of the SVG, for screen readers."""
     section = drawn.section
     yield pen.draw("title", {"id": "title"}, escaped(f"{section.title}: {section.word}"))
     panels = f"{section.nouns.of} and its gradient with respect to {section.wrt}"
@@ -101,7 +101,7 @@ def _above(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
 
 
 def _figure(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
-    """The panels, each with its words and its legend above it."""
+    """The panels, each below its axis title and its legend."""
     unit, size = page.unit, page.small
     y = page.pad + (TITLE * page.parts.title + LINE * len(page.lines)) * unit
     tops = []
@@ -124,7 +124,7 @@ def _figure(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
 
 
 def _below(pen: Pen, answer: Frame, page: Sheet) -> Iterator[Markup]:
-    """What was asked, and who answers."""
+    """The footer: parameters on the left, the name of the app on the right."""
     if not page.parts.foot:
         return
     size, y = _TINY * page.unit, page.height - 0.85 * page.unit

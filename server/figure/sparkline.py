@@ -1,4 +1,4 @@
-"""A curve small enough for a gallery: the ``d`` of an SVG path."""
+"""The sparkline of a card in the gallery, as SVG path data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 _WIDTH, _HEIGHT, _MARGIN = 160, 72, 4
-# A point that lies so near to the line between others, in units of the box, is left out.
+# The tolerance of the simplification, in units of the box.
 _NEAR = 0.2
 
 _Point = tuple[float, float]
@@ -31,14 +31,14 @@ def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
 
 
 def _corners(points: list[_Point]) -> Iterator[_Point]:
-    """The points without which the line would leave the others. Source: Douglas and Peucker, 1973."""
+    """The polyline simplified by the algorithm of Ramer, Douglas and Peucker (1973)."""
     yield points[0]
     if len(points) > 1:
         yield from _after(points)
 
 
 def _after(points: list[_Point]) -> Iterator[_Point]:
-    """The corners of a run of points but for its first."""
+    """The points that are kept, without the first."""
     (x0, y0), (x1, y1) = points[0], points[-1]
     slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
     off = [abs(y - y0 - slope * (x - x0)) for x, y in points[1:-1]]
@@ -51,7 +51,7 @@ def _after(points: list[_Point]) -> Iterator[_Point]:
 
 
 class _Scale:
-    """Puts the least of some values at ``first`` and the greatest at ``last``; halfway, if those are the same."""
+    """Maps the least of some values to ``first``, the greatest to ``last``; to the middle, if those are the same."""
 
     def __init__(self, values: list[float], first: float, last: float) -> None:
         self._low, high = min(values, default=0.0), max(values, default=0.0)

@@ -1,4 +1,4 @@
-"""How the curves, bands and marks of a figure are drawn: widths, dashes, opacities."""
+"""Drawing of curves, error bands and marks: stroke widths, dashes, opacities."""
 
 from __future__ import annotations
 

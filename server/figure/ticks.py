@@ -1,4 +1,4 @@
-"""Where an axis is labelled, and how. As in js/figure/axes.js."""
+"""Ticks of an axis: their values and labels. As in js/figure/axes.js."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LETTER = 0.47  # the width of a digit in rem, at the size of the labels
 
 @dataclass(frozen=True)
 class Tick:
-    """A place on an axis, and its label."""
+    """A value on an axis, and its label."""
 
     value: float
     text: str
 
 
 def ticks(span: Span, count: float) -> tuple[Tick, ...]:
-    """About ``count`` labels between the ends of ``span``, at multiples of 1, 2 or 5."""
+    """About ``count`` ticks within ``span``, at multiples of 1, 2 or 5 times a power of ten."""
     low, high = span
     rough = (high - low) / count
     unit = 10.0 ** floor(log10(rough))
@@ -33,7 +33,7 @@ def ticks(span: Span, count: float) -> tuple[Tick, ...]:
 
 
 def fitting(span: Span, count: int, room: float) -> tuple[Tick, ...]:
-    """As many ticks as stand beside each other on ``room`` rem, ``count`` at most."""
+    """As many ticks as have labels that fit side by side into ``room`` rem, ``count`` at most."""
     found = ticks(span, count)
     wide = widest(found) + 1
     return fitting(span, count - 1, room) if count > 1 and wide * len(found) > room else found

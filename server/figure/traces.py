@@ -1,4 +1,4 @@
-"""What lies in the two panels, back to front, under the names of js/figure/traces.js."""
+"""The layers of a figure, from back to front, with the names of js/figure/traces.js."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Shape = Literal["line", "area", "diamonds", "ends"]
 
 @dataclass(frozen=True)
 class Layer:
-    """One curve, area or row of marks; ``lower`` where it is a slope. None in x or y breaks it."""
+    """One curve, area or set of marks; ``lower`` if it belongs to the panel of slopes. None in x or y is a gap."""
 
     name: str
     shape: _Shape
@@ -40,7 +40,7 @@ class Layer:
 
 
 def layers(section: Section) -> list[Layer]:
-    """The layers of a section whose poles are gone."""
+    """The layers of a section from which ``without_poles`` has removed the poles."""
     return [*_curves(section), *_kinks([mark for mark in section.marks if mark.bent]), *_jumps(section.marks)]
 
 
@@ -64,7 +64,7 @@ def _curves(section: Section) -> Iterator[Layer]:
 
 
 def _kinks(marks: list[Mark]) -> Iterator[Layer]:
-    """The marks, and uprights from the left slope to the right one: any slope on them is a right answer."""
+    """The marks, and vertical lines between the one-sided slopes, each value of which is a subgradient."""
     if not marks:
         return
     ends = [(mark.left, mark.right) if None not in (mark.left, mark.right) else (None, None) for mark in marks]
@@ -81,7 +81,7 @@ def _kinks(marks: list[Mark]) -> Iterator[Layer]:
 
 
 def _jumps(marks: tuple[Mark, ...]) -> Iterator[Layer]:
-    """A filled end where forward is, an open one where it only comes close."""
+    """Closed ends at the value of forward, open ends at one-sided limits that it does not take."""
     jumps = [mark for mark in marks if mark.kind == "jump"]
     if not jumps:
         return

@@ -1,4 +1,4 @@
-"""The verdict as a small picture of two curves. As in templates/parts/icons.html."""
+"""The icon of each verdict, a small picture of two curves. As in templates/parts/icons.html."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _THIN = {"muted": 1.8, "disagreement": 2.0}
 
 
 def emblem(pen: Pen, word: str, x: float, y: float, size: float) -> Markup:
-    """The sign of a verdict in a square of ``size``."""
+    """The icon of a verdict in a square of ``size``."""
     scale = f"translate({x:.2f} {y:.2f}) scale({size / 16:.4f})"
     bars = (
         pen.draw("path", {"d": d, "stroke-width": _THIN.get(name, 2.4)}, fill="none", stroke=name)
