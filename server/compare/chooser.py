@@ -1,4 +1,4 @@
-"""The page on which two ops are chosen: what there is, and pairs that tell something."""
+"""The context of the page on which two ops are chosen: all ops by group, and suggested pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TITLE = "Two Functions side by side"
 _SAID = (
     "Choose two Functions, or one twice: their curves stand side by side, on the same axes, under the same controls."
 )
-# Pairs that tell something, by name, as far as there are such ops.
+# Instructive pairs by name, with what they show; those whose ops exist are suggested.
 SUGGESTED = (
     ("clamp_with_grad", "clamp_with_grad_that_works", "one forward, and two answers to what lies outside the range"),
     ("clipped_relu", "incorrect_clipped_relu", "a mask, and what happens without it"),
@@ -27,9 +27,9 @@ SUGGESTED = (
 
 
 def choice(ops: Mapping[str, Op], given: Words, base: str) -> dict[str, Any]:
-    """What the template is given; the query may name one op already, and what shall be asked of it.
+    """The context of the template; the query may name one op already, and parameters of it.
 
-    Raises ``BadQuery`` for words that no op is named for.
+    Raises ``BadQuery`` for parameters without an op.
     """
     chosen = named(ops, given)
     if not chosen and (over := [word for word in given if word not in SIDES]):
@@ -47,7 +47,7 @@ def choice(ops: Mapping[str, Op], given: Words, base: str) -> dict[str, Any]:
 
 
 def _kept(chosen: dict[str, Op], given: Words) -> Iterator[tuple[str, str]]:
-    """What is asked already; what only the chosen one may have is said of that side alone."""
+    """The parameters to keep; those that only the chosen op has get the prefix of its side."""
     for word, text in given.items():
         for side, op in chosen.items():
             if word in ("of", "wrt", *(each["name"] for each in op["inputs"])):
@@ -59,7 +59,7 @@ def _kept(chosen: dict[str, Op], given: Words) -> Iterator[tuple[str, str]]:
 
 
 def _suggested(ops: Mapping[str, Op], chosen: dict[str, Op]) -> list[dict[str, str]]:
-    """Pairs by their titles and address: those of the op that is chosen, or those that tell something."""
+    """Pairs to suggest, with titles and address: those with the chosen op, or the instructive ones."""
     pairs = [(left, right, said) for left, right, said in SUGGESTED if left in ops and right in ops]
     first = next(iter(chosen.values()), None)
     if first is not None:

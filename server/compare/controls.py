@@ -1,4 +1,4 @@
-"""The controls of a pair: those that move both figures, those of one, and those that set one apart from the other."""
+"""The controls of the page of a pair: those of both figures, those of one, and overrides for one side."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _GRAD_OUTPUTS = (-3.0, 3.0)
 
 @dataclass(frozen=True)
 class Control:
-    """One field: its ``name`` in the address, the ``word`` that it sets on these ``sides``, and what it says.
+    """One field: its ``name`` in the query, the parameter ``word`` that it sets on these ``sides``, and its ``value``.
 
-    ``kind`` is that of a parameter, ``list`` or ``element``; ``usual`` is what it says when the address says nothing;
-    ``role`` tells where it stands. ``columns`` are those of a list, ``lesser`` the choices that come last.
+    ``kind`` is that of a parameter, ``list`` or ``element``; ``usual`` is the default; ``role`` is the group of fields
+    on the page. ``columns`` are those of a list, ``lesser`` the choices that come last.
     """
 
     word: str
@@ -38,13 +38,13 @@ class Control:
 
 @dataclass(frozen=True)
 class Controls:
-    """Those of both sides and of one, in the order of the page, and by side those that set it apart."""
+    """``moving`` are the fields of both sides or of one, in the order of the page; ``apart`` the overrides by side."""
 
     moving: list[Control]
     apart: dict[str, list[Control]]
 
     def of_role(self, *roles: str) -> list[Control]:
-        """Those that stand together."""
+        """The fields of these groups."""
         return [each for each in self.moving if each.role in roles]
 
     @property
@@ -54,7 +54,7 @@ class Controls:
 
 
 def controls(ops: tuple[Op, Op], pair: Pair, said: Words, dtypes: tuple[str, ...]) -> Controls:
-    """The fields of a page that shows ``pair``; ``said`` are the words of its shortest address."""
+    """The fields of the page of ``pair``; ``said`` are the parameters of its canonical query."""
     declared = [list(_declared(op, dtypes)) for op in ops]
     twins = [each for each in declared[0] if each.word not in SIDES and any(_alike(each, one) for one in declared[1])]
     shared = {each.word for each in twins}
@@ -73,25 +73,25 @@ def controls(ops: tuple[Op, Op], pair: Pair, said: Words, dtypes: tuple[str, ...
 
 
 def _apart(twin: Control, side: str, said: Words) -> Control:
-    """The field that gives one side a value of its own; empty, it follows the one that both have."""
+    """The override of a common field for one side; where it is empty, the common field holds."""
     name = f"{side}.{twin.word}"
     return replace(twin, name=name, value=said.get(name, ""), usual="", hint="", extent=None, sides=(side,))
 
 
 def _alike(one: Control, other: Control) -> bool:
-    """Whether one field can serve both: the same word with the same values to choose from."""
+    """Whether one field can serve both sides: same name, kind, default and choices."""
     shape = [(each.word, each.kind, each.usual, each.choices, each.lesser, each.columns) for each in (one, other)]
     return shape[0] == shape[1]
 
 
 def _idle(control: Control, pair: Pair) -> Control:
-    """Marked, if what it holds is swept on every side that it moves."""
+    """The control, marked as idle where what it sets is swept on all of its sides."""
     swept = {side: address.question.wrt for side, address in zip(SIDES, pair.both, strict=True)}
     return replace(control, idle=all(str(swept[side]) == control.word for side in control.sides))
 
 
 def _declared(op: Op, dtypes: tuple[str, ...]) -> Iterator[Control]:
-    """What an op by itself has fields for, but for those that always stand for both sides."""
+    """The fields of one op, without those that always apply to both sides."""
     usual, spans = texts(default(op)), extents(op)
     yield Control("grad_output", "float", usual["grad_output"], SENT, extent=_GRAD_OUTPUTS)
     for each in op["parameters"]:
@@ -107,7 +107,7 @@ def _declared(op: Op, dtypes: tuple[str, ...]) -> Iterator[Control]:
 
 
 def _elements(op: Op, usual: dict[str, str]) -> Iterator[Control]:
-    """Which element is looked at, and which is swept, where there is a choice."""
+    """The fields ``of`` and ``wrt``, where there is a choice."""
     floats = {each["name"] for each in op["parameters"] if each["kind"] == "float"}
     for word, hint in (("of", "derivative of"), ("wrt", "with respect to")):
         least = floats if word == "wrt" else set()

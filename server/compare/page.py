@@ -1,4 +1,4 @@
-"""What the page of a pair, and its numbers, are made from."""
+"""The context and the JSON document of the page of a pair."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .pair_query import canonical as address_of
 from .source_diff import listings
 
 ITSELF = ("the left one", "the right one")
-_PLAIN = (*RANGE, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty when nothing is said
+_PLAIN = (*RANGE, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty by default
 
 
 @dataclass(frozen=True)
 class Both:
-    """Two ops, what is asked of them, and their answers, None while they are being measured."""
+    """Two ops, their sections, and their answers, None while they are being measured."""
 
     ops: tuple[Op, Op]
     pair: Pair
@@ -35,7 +35,7 @@ class Both:
 
     @property
     def address(self) -> str:
-        """The shortest one."""
+        """The canonical address."""
         return address_of(*self.ops, self.pair)
 
     @property
@@ -46,18 +46,18 @@ class Both:
 
     @property
     def said(self) -> Words:
-        """The words of that address."""
+        """The parameters of that address."""
         return shortest(*self.ops, self.pair)
 
     @property
     def title(self) -> str:
-        """What the page is called."""
+        """The title of the page."""
         left, right = (op["title"] for op in self.ops)
         return f"{left} beside itself" if self.ops[0] is self.ops[1] else f"{left} beside {right}"
 
     @property
     def words(self) -> list[str]:
-        """What differs, in sentences; none before both are measured."""
+        """The differences, in sentences; none before both are measured."""
         left, right = (op["title"] for op in self.ops)
         return [] if self.answers is None else sentences.said(*self.answers, ITSELF if left == right else (left, right))
 
@@ -66,7 +66,7 @@ class Both:
         return canonical(self.ops[side], plain(curves_only(self.pair.both[side])))
 
     def own(self, side: str) -> str:
-        """What is said of one side only."""
+        """The parameters that are set for one side only, as text."""
         return ", ".join(
             f"{word.partition('.')[2]} = {typographic(text)}"
             for word, text in self.said.items()
@@ -74,7 +74,7 @@ class Both:
         )
 
     def document(self) -> dict[str, Any] | None:
-        """The numbers of both with what is said of them; None before they are measured."""
+        """The documents of both and the sentences about them; None before they are measured."""
         if self.answers is None:
             return None
         sides = {
@@ -86,7 +86,7 @@ class Both:
 
 
 def page(both: Both, device: dict[str, Any], base: str) -> dict[str, Any]:
-    """What the template of a pair is given; ``base`` is where the site is."""
+    """The context of the template; ``base`` is the origin of the site."""
     said, document = both.said, both.document()
     fields = controls(both.ops, both.pair, said, tuple(DTYPES))
     layout = both.pair.left.layout
@@ -127,14 +127,14 @@ def _side(both: Both, i: int, document: dict[str, Any] | None) -> dict[str, Any]
 
 
 def _listings(both: Both) -> tuple[Markup, Markup]:
-    """Their sources; those of a visitor's own bear the numbers that the lines have in her file."""
+    """The two sources; those of a visitor's own Functions with the line numbers of the file."""
     left, right = both.ops
     first = [op["first_line"] if op["own"] else 1 for op in both.ops]
     return listings(left["source"], right["source"], (first[0], first[1]))
 
 
 def _ends(pair: Pair) -> dict[str, str]:
-    """The range that x has where the address names none."""
+    """The default range of x."""
     return dict(zip(RANGE, map(write, pair.usual), strict=True))
 
 

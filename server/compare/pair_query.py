@@ -1,4 +1,4 @@
-"""The grammar of /compare: two ops, the words that both take, and those of one side, as in ``right.min=-2``."""
+"""The query of /compare: two ops, parameters of both, and parameters of one side, as in ``right.min=-2``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Words = dict[str, str]
 
 SIDES = ("left", "right")
 RANGE = ("start", "stop")
-# Beside its parameters and inputs, what one side may have for itself; and what is always that of both.
+# What may be set for one side, in addition to its parameters and inputs; and what always applies to both.
 OF_ONE = ("of", "wrt", "grad_output", "dtype")
 OF_BOTH = (*RANGE, "count", "device", "step", "atol", "rtol", "order", "layout", "theme")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two sections along one x-axis; ``usual`` is the range that it has where the address names none."""
+    """Two sections over one range of x; ``usual`` is its default."""
 
     left: Address
     right: Address
@@ -39,7 +39,7 @@ class Pair:
 
 
 def split(query: str) -> Words:
-    """The words of a query by name; raises ``BadQuery``."""
+    """The parameters of a query by name; raises ``BadQuery``."""
     if len(query) > LONGEST:
         raise LongQuery(f"The query has {len(query)} bytes; at most {LONGEST} are allowed, so leave defaults out.")
     given: Words = {}
@@ -53,7 +53,7 @@ def split(query: str) -> Words:
 
 
 def named(ops: Mapping[str, Op], given: Words) -> dict[str, Op]:
-    """By side the op that the query names there, if it names one; raises ``BadQuery`` for one that there is not."""
+    """The ops that the query names, by side; raises ``BadQuery`` for one that does not exist."""
     for side in SIDES:
         name = given.get(side)
         if name and name not in ops:
@@ -64,9 +64,9 @@ def named(ops: Mapping[str, Op], given: Words) -> dict[str, Op]:
 
 
 def read_pair(left: Op, right: Op, device: dict[str, Any], given: Words) -> Pair:
-    """What the words of a query ask of two ops; raises ``BadQuery``.
+    """The pair of sections that a query stands for; raises ``BadQuery``.
 
-    Where neither start nor stop is given, x runs over what both would show by themselves.
+    The default range is the union of those of both ops.
     """
     ops = {"left": left, "right": right}
     check(ops, given)
@@ -76,7 +76,7 @@ def read_pair(left: Op, right: Op, device: dict[str, Any], given: Words) -> Pair
 
 
 def check(ops: dict[str, Op], given: Words) -> None:
-    """Raises ``BadQuery`` for a word that none of these ops has, on the side it is given for; ``ops`` by side."""
+    """Raises ``BadQuery`` for a parameter that the ops, given by side, do not have."""
     for word in given:
         side, dot, name = word.partition(".")
         if side not in SIDES:
@@ -93,19 +93,19 @@ def check(ops: dict[str, Op], given: Words) -> None:
 
 
 def words(op: Op) -> list[str]:
-    """What may be given for one side."""
+    """The parameters that one side may have."""
     return [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(OF_ONE)
 
 
 def canonical(left: Op, right: Op, pair: Pair) -> str:
-    """The shortest path and query of this pair: defaults left out, what both sides share said once."""
+    """The canonical path and query of a pair: defaults left out, common parameters given once."""
     said = shortest(left, right, pair)
     query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in said.items())
     return f"/compare?{query}"
 
 
 def shortest(left: Op, right: Op, pair: Pair) -> Words:
-    """The words of that query, by name."""
+    """The parameters of the canonical query, by name."""
     ops = (left, right)
     told = [texts(each) for each in pair.both]
     usual = [defaults(op, each.question.wrt) for op, each in zip(ops, pair.both, strict=True)]
@@ -118,7 +118,7 @@ def shortest(left: Op, right: Op, pair: Pair) -> Words:
 
 
 def _said(name: str, told: list[str | None], usual: list[str | None]) -> Words:
-    """The fewest words that tell both sides ``name``, None where a side has none."""
+    """The fewest parameters that set ``name`` on both sides; None where a side does not have it."""
     new = [text is not None and text != then for text, then in zip(told, usual, strict=True)]
     own = {f"{side}.{name}": text for side, text, fresh in zip(SIDES, told, new, strict=True) if fresh and text}
     if not own or name in SIDES:
@@ -148,7 +148,7 @@ def _read(side: str, ops: dict[str, Op], device: dict[str, Any], given: Words, s
 
 
 def _query(side: str, ops: dict[str, Op], given: Words, span: Words | None) -> str:
-    """What the words of the pair ask of one side, as its own page has it."""
+    """The query of one side by itself."""
     own = {word.partition(".")[2]: text for word, text in given.items() if word.startswith(f"{side}.")}
     allowed = set(words(ops[side])).union(OF_BOTH).difference(SIDES, RANGE)
     shared = {name: text for name, text in given.items() if name in allowed}
@@ -156,7 +156,7 @@ def _query(side: str, ops: dict[str, Op], given: Words, span: Words | None) -> s
 
 
 def _range(left: Address, right: Address, ops: dict[str, Op]) -> tuple[float, float]:
-    """From where to where both are seen as far as each would be alone, within what a swept parameter may be."""
+    """The union of both ranges, within the bounds of a swept parameter."""
     asked = [left.question, right.question]
     limits = [_limits(ops[side], question) for side, question in zip(SIDES, asked, strict=True)]
     start = max(min(each.start for each in asked), *(low for low, _ in limits))

@@ -1,4 +1,4 @@
-"""What differs between two sections of one range, in sentences, as far as their answers tell."""
+"""The differences between two sections of one range, in sentences: forward, backward, linearity and the verdicts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..documents.nouns import Nouns, nouns
 from ..documents.typography import number, telling
 from ..protocol.frames import Frame
 
-_FEW = 0.5  # of the x: where two dtypes have less in common, it is said how many
-_MOST = 3  # stretches that are named one by one
-TIED = 1 - 1e-6  # of the largest difference: as large
+_FEW = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned
+_MOST = 3  # stretches that are listed one by one
+TIED = 1 - 1e-6  # of the largest difference: from here on as large
 
-_Row = tuple[float, float, float]  # x, and what stands there on the left and on the right
+_Row = tuple[float, float, float]  # x, and the values on the left and on the right
 
 
 @dataclass(frozen=True)
 class End:
-    """Where a stretch ends, and whether it differs there, too."""
+    """The end of a stretch, and whether the stretch includes it."""
 
     x: float
     included: bool
@@ -30,14 +30,14 @@ class End:
 
 @dataclass(frozen=True)
 class _Found:
-    """A column of both answers: the rows that were compared, and whether they differ, row by row."""
+    """The comparison of a column of both answers: its rows, and whether each of them differs."""
 
     rows: list[_Row]
     apart: list[bool]
 
 
 def said(left: Frame, right: Frame, names: tuple[str, str]) -> list[str]:
-    """Sentences on forward, backward and the verdicts; ``names`` are what the two are called."""
+    """Sentences on forward, backward and the verdicts; ``names`` are the titles of the two ops."""
     headers = left.header, right.header
     columns = columns_of(left), columns_of(right)
     nothing = [name for name, each in zip(names, columns, strict=True) if not each["x"]]
@@ -89,7 +89,7 @@ class _Told:
         return f"{sent} {self.nouns.backward} differs {where}: {self._example(found, where, 'returns')}."
 
     def law(self) -> Iterator[str]:
-        """That one of them depends on grad_output in a way that the other does not."""
+        """A sentence where the backward of one of them is linear in grad_output and the other's is not."""
         holds = [header["linearity"]["holds"] for header in self.headers]
         if sorted(map(str, holds)) == ["False", "True"]:
             broken = holds.index(False)
@@ -141,7 +141,7 @@ class _Told:
         return f"for {self._x(low.x)} {'≤' if low.included else '<'} {self.swept}{below}"
 
     def _stretches(self, found: _Found) -> Iterator[tuple[End, End]]:
-        """From where to where the rows differ; one row alone is a point."""
+        """The stretches in which rows differ; one row alone is a point."""
         first = None
         for i, differs in enumerate([*found.apart, False]):
             if differs and first is None:
@@ -153,7 +153,7 @@ class _Told:
                 first = None
 
     def _end(self, found: _Found, last: int, beyond: int) -> End:
-        """Where a stretch ends whose last row this is: at a special point, else at the first row beyond it."""
+        """The end of a stretch with this last row: at a special point, else at the first row beyond it."""
         x = found.rows[last][0]
         if not 0 <= beyond < len(found.rows):
             return End(x, True)
@@ -163,7 +163,7 @@ class _Told:
         return End(at, at == x)
 
     def _example(self, found: _Found, where: str, verb: str) -> str:
-        """What stands at one of the rows that differ most: the one whose x is shortest to write, well inside."""
+        """The values at one of the rows that differ most: preferably with a short x, well inside the stretch."""
         ends = [end for stretch in self._stretches(found) for end in stretch]
         outside = {self._x(end.x) for end in ends if not end.included}
         apart = [row for row, differs in zip(found.rows, found.apart, strict=True) if differs]
@@ -192,7 +192,7 @@ class _Told:
 
 
 def _common(columns: Any, name: str, hidden: list[set[int]]) -> Iterator[_Row]:
-    """The rows of those x that both answers have once, but for the hidden ones."""
+    """The rows whose x both answers have, without the hidden ones."""
     places = []
     for each, rows in zip(columns, hidden, strict=True):
         shown = [(x, each[name][row]) for row, x in enumerate(each["x"]) if row not in rows]

@@ -1,4 +1,4 @@
-"""Two sources beside each other, line by line; what only explains, the docstrings, is folded."""
+"""A side-by-side diff of two sources, with docstrings folded to their first lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOCUMENTED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True)
 class Docstring:
-    """Its ``first`` line as it is shown, and the numbers of the lines that are not."""
+    """A folded docstring: its ``first`` line as shown, and the numbers of the lines that are hidden."""
 
     first: str
     rest: range
@@ -27,7 +27,7 @@ class Docstring:
 
 @lru_cache(maxsize=256)
 def docstrings(source: str) -> dict[int, Docstring]:
-    """Those of classes and functions by the lines on which they begin, counted from 1; none of what is no Python."""
+    """The docstrings of classes and functions by their first line, counted from 1; none if it is no Python."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -39,7 +39,7 @@ def docstrings(source: str) -> dict[int, Docstring]:
         start, stop = node.body[0].lineno, node.body[0].end_lineno or node.body[0].lineno
         indent = lines[start - 1][: node.body[0].col_offset]
         if indent.strip() or any(each.lineno == stop for each in node.body[1:]):
-            continue  # the line says more than that
+            continue  # the line holds other code
         first = lines[start - 1] if start == stop else f'{indent}"""{source_lines(text)[0]} …"""'
         found[start] = Docstring(first, range(start + 1, stop + 1))
     return found
@@ -49,9 +49,9 @@ _Rows = list[tuple[int | None, int | None, bool]]
 
 
 def rows(left: str, right: str) -> _Rows:
-    """Of every row the lines that stand in it, counted from 1, and whether they are the same; None is no line.
+    """The rows of the diff: the line of each source, counted from 1, or None, and whether the two are equal.
 
-    Of a docstring only its first line stands in a row, and is the same as that of any other.
+    A docstring takes one row, and is equal to any other docstring.
     """
     return list(_rows(_unfolded(left), _unfolded(right)))
 
@@ -59,7 +59,7 @@ def rows(left: str, right: str) -> _Rows:
 def listings(left: str, right: str, first: tuple[int, int] = (1, 1)) -> tuple[Markup, Markup]:
     """Both sources in as many rows, with the classes ``differing`` and ``absent``; ids are ``left-L1`` and on.
 
-    The numbers that are seen count from ``first``, where each source begins in its file.
+    The visible line numbers count from ``first``, the first line of each source in its file.
     """
     found = rows(left, right)
     return (
@@ -87,7 +87,7 @@ def _listing(source: str, found: list[tuple[int | None, bool]], side: str, first
 
 
 def _unfolded(source: str) -> dict[int, str]:
-    """What is compared of the lines that are shown, by their numbers."""
+    """The text that is compared for each line that is shown, by its number."""
     folded = docstrings(source)
     hidden = {line for each in folded.values() for line in each.rest}
     lines = enumerate(source_lines(source), 1)

@@ -1,4 +1,4 @@
-"""Static files, ours and those of installed packages, under an address that changes with their content."""
+"""Static files, our own and those of installed packages, under addresses with a content hash; imports of ES modules."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from posixpath import dirname, join, normpath
 from ..paths import STATIC
 from .style_sheets import SHEETS, style_sheet
 
-# A name in parentheses is that of what is loaded later.
+# Static and dynamic imports of relative paths; a parenthesis before the name is that of a dynamic one.
 IMPORT = re.compile(r"""(\b(?:from|import)\s*)(\(?)(\s*["'])(\.{1,2}/[\w./-]+)(?=["'])""")
 
 
 def needed(assets: Assets, entry: str) -> list[str]:
-    """The paths of the modules that ``entry`` imports, and those that they import, without what it loads later."""
+    """The paths of all modules that ``entry`` imports, directly or not, without those imported dynamically."""
     found: list[str] = []
     wanted = [entry]
     while wanted:
@@ -34,12 +34,12 @@ def needed(assets: Assets, entry: str) -> list[str]:
 
 
 def bare(source: str, module: str) -> str:
-    """The source of a module with the paths of those it imports as bare names, ``js/x.js`` for ``../x.js``."""
+    """The source of a module with bare specifiers in its imports, ``js/x.js`` for ``../x.js``."""
     return IMPORT.sub(lambda found: "".join(found.group(1, 2, 3)) + _resolved(module, found[4]), source)
 
 
 def _resolved(module: str, name: str) -> str:
-    """The path of what a module imports by a relative name."""
+    """The path to which a relative specifier in a module resolves."""
     return normpath(join(dirname(module), name))
 
 
@@ -52,7 +52,7 @@ THEIRS = {
 LIGHT = Path(sys.prefix, "share", "gradloupe", "plotly")  # smaller bundles of plotly.js, where they are installed
 BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
 FULL = "plotly.min.js"
-_MEDIA_TYPES = {  # written out, because what a system guesses depends on the system
+_MEDIA_TYPES = {  # not from `mimetypes`, whose answers depend on the system
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".png": "image/png",
@@ -63,7 +63,7 @@ _MEDIA_TYPES = {  # written out, because what a system guesses depends on the sy
 
 @dataclass(frozen=True)
 class Asset:
-    """One file: its media type, how to get its bytes, and where they lie in brotli, if somebody has taken the time."""
+    """One file: its media type, how to read it, and the path of its brotli version, if there is one beside it."""
 
     media_type: str
     read: Callable[[], bytes]
@@ -71,7 +71,7 @@ class Asset:
 
 
 class Assets:
-    """Every static file by its path: read when asked for, compressed once."""
+    """Every static file by its path, and one digest of all, which is part of their addresses."""
 
     def __init__(self) -> None:
         files = {path.relative_to(_OURS).as_posix(): path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES}
@@ -89,7 +89,7 @@ class Assets:
             self._assets[f"pages/{page}.css"] = Asset(_MEDIA_TYPES[".css"], partial(style_sheet, page))
 
     def address(self, name: str) -> str:
-        """Where a file is served; raises ``KeyError`` for one that is not there, so that no page names it."""
+        """The path at which a file is served; raises ``KeyError`` for one that does not exist."""
         if name not in self._assets:
             raise KeyError(f"there is no static file {name}")
         return f"/static/{self.digest}/{name}"
@@ -103,11 +103,11 @@ class Assets:
         return self._assets[name].read()
 
     def media_type(self, name: str) -> str:
-        """What kind of file it is."""
+        """The media type of a file."""
         return self._assets[name].media_type
 
     def plotly(self, kind: str) -> str:
-        """Where the plotly.js is that draws "curves" or "maps": a light one if it is there, else the full one."""
+        """The address of a plotly.js that draws "curves" or "maps": a partial bundle if installed, else all of it."""
         return self.address(BUNDLES[kind] if BUNDLES[kind] in self._assets else FULL)
 
 

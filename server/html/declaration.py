@@ -1,4 +1,4 @@
-"""What the controls of a page are made of, in few characters: as long as it stays, so do they."""
+"""A digest of what the controls of a page are generated from: it changes when they have to be generated again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..protocol.fingerprint import fingerprint
 
-# What is told of an op beside its controls, and may be another after every save.
+# Fields of an op that its controls do not depend on, and that may change with every save of its file.
 _TOLD = {
     *("title", "doc", "source", "digest", "first_line", "line", "file", "reference", "check"),
     *("forward", "backward", "surrogate_formula", "block", "pytest", "assumed"),
@@ -15,5 +15,5 @@ _TOLD = {
 
 
 def declaration(op: dict[str, Any]) -> str:
-    """Text that is another as soon as the op is called otherwise, or has other inputs, parameters or outputs."""
+    """The digest of the arguments, inputs, parameters and outputs of an op."""
     return fingerprint(json.dumps({key: value for key, value in op.items() if key not in _TOLD}, sort_keys=True))

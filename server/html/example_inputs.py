@@ -1,4 +1,4 @@
-"""A recipe as ``example_inputs`` that can be pasted into the visitor's file: text in, text out, nothing is called."""
+"""A recipe as an ``example_inputs`` to paste into the visitor's file, made from the text of the recipe alone."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 
 _TENSOR = re.compile(r"(\w+)\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
 _VALUE = re.compile(r"(\w+)\s*=(?!=)\s*(.+)", re.DOTALL)
-# Everything up to a semicolon that stands in no string.
+# Everything up to a semicolon outside string literals.
 _PIECES = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^;\n])+""")
 _LONGEST = 88  # characters of a line
 _READ = 2000  # characters of a recipe
 _OPEN = "..."
-_USUAL = "x: float64[7]"  # where nothing is known
+_USUAL = "x: float64[7]"  # for an empty recipe
 _WORDS = {"identity": "lambda x: x", "inf": 'float("inf")', "-inf": 'float("-inf")', "nan": 'float("nan")'}
 
 
 def example_inputs(name: str, recipe: str, culprit: str = "") -> str:
-    """The lines that give the class ``name`` the arguments of ``recipe``, with ``...`` for what is to be filled in.
+    """Source code that gives the class ``name`` the arguments of ``recipe``, with ``...`` for what is to be filled in.
 
-    That is the argument ``culprit``, of which nothing is known, and what cannot be read in the recipe.
+    That is the argument ``culprit``, which could not be inferred, and what cannot be parsed in the recipe.
     """
     pieces = [piece.strip() for piece in _PIECES.findall((recipe or _USUAL)[:_READ]) if piece.strip()]
     arguments = [_expression(piece, culprit) for piece in pieces]
@@ -40,7 +40,7 @@ def _expression(piece: str, culprit: str) -> str:
 
 
 def _tensor(dtype: str, shape: str, words: str) -> str:
-    """A tensor of this dtype, its shape as numbers with commas, or ``()``."""
+    """An expression that creates a tensor; ``shape`` is numbers with commas, or ``()``."""
     if dtype == "bool":
         return f"torch.rand({shape}) < 0.5"
     if "int" in dtype:

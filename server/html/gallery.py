@@ -1,4 +1,4 @@
-"""The order of the gallery: a tour to begin with, then the groups, the plainer ones first."""
+"""The contents of the gallery: the tour, the groups and their order, and the keywords that its search box matches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORD = re.compile(r"[\w’-]+")
 
 
 def keywords(shown: str, *texts: str) -> str:
-    """The words of ``texts`` that are not ``shown`` anyway, in lower case, each once, by the alphabet."""
+    """The search words of a card: those of ``texts`` that are not in ``shown``, in lower case, unique, sorted."""
     seen = shown.lower()
     return " ".join(sorted({word for text in texts for word in WORD.findall(text.lower()) if word not in seen}))
 
@@ -35,7 +35,7 @@ NOTES = {
     "Specimens": "Broken on purpose, each in one way. Beside the verdict on its curves stands the check of the "
     "contract that finds it: some are wrong where no curve can show it."
 }
-# What stands first in its group; the others follow by their titles.
+# The first ops of their groups; the others follow by title.
 _FIRST = (
     *("double", "exp", "clipped_relu", "incorrect_clipped_relu", "clamp_with_grad", "clamp_with_grad_that_works"),
     *("relu", "round_straight_through", "replace_grad", "heaviside_sigmoid", "dorefa", "swish", "gradient_reversal"),
@@ -46,7 +46,7 @@ _FIRST = (
 
 @dataclass(frozen=True)
 class Stop:
-    """One stop of the tour: an address, what is seen there, and what to do."""
+    """One stop of the tour: an address, a title, and what to do there."""
 
     address: str
     title: str
@@ -84,14 +84,14 @@ TOUR = (
 
 
 def tour(ops: Mapping[str, Any]) -> tuple[Stop, ...]:
-    """The stops whose ops are all there."""
+    """The stops all of whose ops exist."""
     return tuple(stop for stop in TOUR if all(name in ops for name in _names(stop)))
 
 
 def shelved(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The cards by group: those of a group that is not known come first, for they are the visitor's own.
+    """The cards by group; unknown groups, which are those of the visitor's own file, come first.
 
-    They stand in the order of her file, the others by their titles.
+    The visitor's own are in the order of the file, the others by title.
     """
 
     def place(op: dict[str, Any]) -> tuple[int, str, int, str]:
@@ -102,7 +102,7 @@ def shelved(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]
 
 
 def _rank(op: Mapping[str, Any]) -> int:
-    """How far in front of the others it stands."""
+    """The priority of an op within its group; 0 for one that is sorted by title."""
     return len(_FIRST) - _FIRST.index(op["name"]) if op["name"] in _FIRST else 0
 
 

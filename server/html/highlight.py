@@ -1,4 +1,4 @@
-"""Python source to HTML, coloured by classes; the colours are a stylesheet of their own."""
+"""Syntax highlighting of Python source as HTML with classes (Pygments), and the style sheet of these classes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-_LIGHT, _DARK = "default", "github-dark"  # without a contrast that axe finds too low
+_LIGHT, _DARK = "default", "github-dark"  # styles of Pygments that pass the contrast rules of axe
 
 
 @lru_cache(maxsize=256)
 def highlight(source: str, first: int = 1) -> Markup:
     """``<pre class="source">``, each line in a ``<span>`` with the id ``L1``, ``L2`` and so on.
 
-    ``first`` is the number that its first line bears in its file; the ids count from 1 all the same.
+    ``first`` is the number of its first line in the file; the ids count from 1 all the same.
     """
     numbers = [f' data-line="{first + i}"' if first > 1 else "" for i in range(len(painted(source)))]
     lines = [
@@ -27,7 +27,7 @@ def highlight(source: str, first: int = 1) -> Markup:
 
 @lru_cache(maxsize=256)
 def painted(source: str) -> tuple[str, ...]:
-    """The lines of a source as HTML."""
+    """The highlighted lines of a source as HTML."""
     from pygments import highlight as paint
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer

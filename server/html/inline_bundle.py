@@ -1,4 +1,7 @@
-"""Our modules and styles in one text, so that a page needs no other file: no build step, an import map instead."""
+"""All modules and styles of a page as inline text, so that it needs no other file.
+
+There is no build step: modules are data URLs in an import map, and a Content Security Policy admits just these texts.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ UNPACK = """async function unpacked(text) {
 
 @dataclass(frozen=True)
 class Bundle:
-    """What stands between the tags of a page without other files, and the policy that admits just that."""
+    """The contents of the script and style elements of a page, and its Content Security Policy."""
 
     modules: Markup
     library: Markup
@@ -37,7 +40,7 @@ class Bundle:
 
 
 def bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle:
-    """``entry`` is a module, ``library`` a script and ``style`` a style sheet, by the names of static files."""
+    """The bundle of a module ``entry``, a script ``library`` and a style sheet ``style``, names of static files."""
     scripts = _map(assets, entry), _escaped(assets.read(library).decode()), f'import "{entry}";'
     sheet = assets.read(style).decode()
     policy = {
@@ -54,7 +57,7 @@ def bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle:
 
 
 def smaller(whole: Bundle) -> Bundle:
-    """The same with its library packed: a third of it, for where many such pages lie in one document."""
+    """The bundle with its library gzipped, a third of the size, for documents that hold many such pages."""
     if not whole.library:
         return whole
     packed = b64encode(gzip.compress(str(whole.library).encode(), mtime=0)).decode()
@@ -64,7 +67,7 @@ def smaller(whole: Bundle) -> Bundle:
 
 
 def _map(assets: Assets, entry: str) -> str:
-    """The import map with every module that ``entry`` needs, each under its bare name."""
+    """The import map from bare specifiers to data URLs of ``entry`` and every module that it imports."""
     found = {}
     for name in sorted({entry, *needed(assets, entry)}):
         source = bare(assets.read(name).decode(), name)
@@ -73,7 +76,7 @@ def _map(assets: Assets, entry: str) -> str:
 
 
 def _escaped(script: str) -> str:
-    """``script`` as it may stand in a page: nothing in it ends it, or looks like a comment of HTML."""
+    """``script`` escaped for a script element: nothing in it ends the element or opens an HTML comment."""
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", r"\x3c!--")
 
 

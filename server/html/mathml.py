@@ -1,4 +1,4 @@
-"""LaTeX to MathML, which browsers typeset without a font or a script."""
+"""LaTeX to MathML, which browsers typeset without fonts or scripts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 @lru_cache(maxsize=1024)
 def mathml(latex: str) -> Markup:
-    """The ``<math>`` element of a formula; the LaTeX itself, as code, where it cannot be read."""
+    """The ``<math>`` element of a formula; the LaTeX itself, as code, where it cannot be parsed."""
     from latex2mathml.converter import convert_to_element  # not needed while the first page is on its way
     from latex2mathml.exceptions import NoAvailableTokensError
 
@@ -27,7 +27,7 @@ def mathml(latex: str) -> Markup:
 
 
 def _join_word(node: Element) -> None:
-    """One identifier where the converter has made a row of upright letters, so that it is read as a word."""
+    """Joins a row of upright letters into one identifier, so that screen readers read it as a word."""
     letters = list(node)
     if node.tag == "mrow" and len(letters) > 1 and all(_is_upright(each) for each in letters):
         node.tag, node.text = "mi", "".join(unescape(each.text or "") for each in letters)

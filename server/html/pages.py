@@ -1,4 +1,4 @@
-"""The HTML pages: what each template is given."""
+"""The HTML pages: the Jinja environment and the context of each template."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ STARTING = "torch is still loading. This takes a few seconds after a start."
 
 @dataclass(frozen=True)
 class View:
-    """What the page of a section is made from.
+    """The data of the page of a section.
 
-    ``figure`` is the shortest address of its curves and ``base`` that of the site; ``answer`` is None while the curves
-    are being measured. ``indexed`` says whether search engines are welcome. ``beside`` is what else there is to say
-    of the Function than the verdict of this section.
+    ``figure`` is the canonical address of its curves and ``base`` that of the site; ``answer`` is None while the curves
+    are being measured. ``indexed`` allows search engines to index it. ``beside`` is what there is to say of the
+    Function in addition to the verdict on this section.
     """
 
     op: dict[str, Any]
@@ -55,10 +55,10 @@ class View:
 
 
 class Pages:
-    """Every page as bytes of HTML."""
+    """Renders every page, as encoded HTML."""
 
     def __init__(self, assets: Assets, own: bool = False, framed: bool = True) -> None:
-        """``own``: it shows a visitor's own Functions; ``framed``: pages elsewhere may embed figures."""
+        """``own``: the app shows a visitor's own Functions; ``framed``: other sites may embed figures."""
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -101,7 +101,7 @@ class Pages:
         file: str = "",
         generation: int = 0,
     ) -> bytes:
-        """All ops by their groups, each with its small curves, and the tour through them.
+        """The gallery: all ops by group, each with its sparkline, and the tour.
 
         ``trouble`` is that of the visitor's own ``file``, whose Functions may be missing or old; ``generation`` says
         which load it was.
@@ -112,47 +112,47 @@ class Pages:
         return self._render("pages/gallery.html", {"groups": shelved(cards), "notes": NOTES, "tour": tour(ops), **said})
 
     def op(self, view: View) -> bytes:
-        """One op with its controls as the address sets them, and its curves if they are there already."""
+        """The page of an op, its controls set as in the address, with its curves if they have been measured."""
         return self._render("pages/op.html", _context(view))
 
     def embed(self, view: View) -> bytes:
-        """The figure of an op, with what the address does not hide, for the frame of another page."""
+        """The figure of an op, to be embedded in a frame of another page."""
         return self._render("pages/embed.html", _context(replace(view, indexed=False), "/embed/{name}"))
 
     def export(self, view: View, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
-        """The figure in a file of its own: its sliders by their ``axes``, and where they lead in ``answers``, JSON."""
+        """The figure as a stand-alone file: its sliders by their ``axes``, and their ``answers`` as JSON."""
         context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
         return self._render("files/export.html", _context(view) | context)
 
     def pair(self, context: dict[str, Any]) -> bytes:
-        """Two ops side by side."""
+        """The page of two ops side by side."""
         return self._render("pages/compare.html", context)
 
     def choice(self, context: dict[str, Any]) -> bytes:
-        """The page on which they are chosen."""
+        """The page on which two ops are chosen."""
         return self._render("pages/compare_choose.html", context)
 
     def waiting(self, title: str, address_json: str, framed: bool = False, why: str = STARTING) -> bytes:
-        """What stands there until torch is loaded; ``address_json`` answers when it is. ``framed``: in another page."""
+        """The placeholder until torch is loaded; ``address_json`` answers when it is. ``framed``: for an embed."""
         context = {"title": title, "address_json": address_json, "framed": framed, "why": why}
         return self._render("pages/waiting.html", context)
 
     def trouble(self, trouble: dict[str, Any], file: str, generation: int) -> bytes:
-        """Why the visitor's ``file`` cannot be loaded, while there is nothing of it to show; followed from there on."""
+        """Why the visitor's ``file`` cannot be loaded; the page updates itself with the next load."""
         return self._render("pages/own_file.html", {"trouble": trouble, "file": file, "generation": generation})
 
     def unsolved(self, told: dict[str, Any]) -> bytes:
-        """A visitor's Function that cannot be called yet: why, and how to say what it takes."""
+        """A visitor's Function whose arguments could not be inferred: why, and how to declare them."""
         examples = example_inputs(told["title"], told["recipe"], told["argument"])
         return self._render("pages/own_function.html", {"op": told, "examples": examples})
 
     def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
-        """Why there is no such page; ``op`` is one that there is, ``place`` the first word of the path."""
+        """The page of an HTTP error; ``op`` is an op to link to, ``place`` the first segment of the path."""
         said = {"framed": place == "embed", "paired": place == "compare"}
         return self._render("pages/error.html", {"status": status, "title": title, "detail": detail, "op": op} | said)
 
     def docs(self) -> bytes:
-        """The description of the API, drawn by Swagger UI from our own files."""
+        """The API documentation: Swagger UI, from static files of this server."""
         return self._render("pages/docs.html", {})
 
     def _render(self, template: str, context: dict[str, Any]) -> bytes:
@@ -186,7 +186,7 @@ def _context(view: View, place: str = "/ops/{name}") -> dict[str, Any]:
 
 
 def _called(address: Address, recipe: str) -> Address:
-    """The curves of this address under another recipe, in no dress."""
+    """The address of the curves under another recipe, without display options."""
     return replace(plain(curves_only(address)), question=replace(curves_only(address).question, recipe=recipe))
 
 

@@ -1,4 +1,4 @@
-"""What a page says of itself in its head: to search engines, to chats that unfurl a link, to whoever embeds it."""
+"""Meta tags in the head of a page: canonical link, Open Graph preview, robots, oEmbed discovery."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GALLERY = (
 
 @dataclass(frozen=True)
 class Social:
-    """The canonical address, and the words and the picture of it; ``oembed`` is empty where there is no figure."""
+    """The canonical address, texts and picture of a page; ``oembed`` is empty where there is no figure."""
 
     url: str
     title: str
@@ -30,9 +30,9 @@ class Social:
 
 
 def of_section(base: str, op: dict[str, Any], address: Address, header: dict[str, Any] | None, indexed: bool) -> Social:
-    """For the page of a section or its embed; ``header`` is that of the answer, None while it is being measured.
+    """The tags of the page of a section or its embed; ``header`` is the answer's, None while it is being measured.
 
-    Search engines are offered an op as it is by default, and none of its endlessly many sections.
+    Only the default section of an op is indexed: there is no end to the others.
     """
     url = base + canonical(op, plain(address))
     asked = quote(base + canonical(op, replace(address, sliders=())), safe="")
@@ -50,12 +50,12 @@ def of_section(base: str, op: dict[str, Any], address: Address, header: dict[str
 
 
 def of_gallery(base: str, indexed: bool) -> Social:
-    """For the gallery, which has no figure of its own."""
+    """The tags of the gallery, which has no figure of its own."""
     return Social(f"{base}/", "Gradloupe", GALLERY, _robots(indexed))
 
 
 def _preview(base: str, op: dict[str, Any], address: Address) -> str:
-    """The picture that goes with a link to this section."""
+    """The address of the picture for link previews."""
     return base + canonical(op, plain(address), "/ops/{name}.png")
 
 
@@ -64,7 +64,7 @@ def _robots(indexed: bool) -> str:
 
 
 def _said(op: dict[str, Any], header: dict[str, Any] | None) -> str:
-    """The verdict and its first sentence; what the op is for as long as there is none."""
+    """The word of the verdict and its first sentence; the first paragraph of the docstring where there is none."""
     if header is None or header["failure"] is not None:
         said = op["doc"].split("\n\n")[0]
     else:

@@ -1,4 +1,4 @@
-"""The style sheet of each kind of page, made up of those in static/css."""
+"""The style sheet of each kind of page, concatenated from the files in static/css."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .highlight import colours
 FOLDER = Path(STATIC, "css")
 COMMON = ("base", "contrast", "print")
 FIGURE = ("result", "figure", "controls")
-# Of each kind of page the style sheets that make up its one: where two rules weigh the same, the later one holds.
+# The files of each kind of page, in order: of two rules of equal specificity the later one holds.
 SHEETS = {
     "page": COMMON,
     "gallery": (*COMMON, "gallery"),
@@ -27,7 +27,7 @@ SHEETS = {
 
 
 def style_sheet(page: str) -> bytes:
-    """Every rule for a kind of page, in one text."""
+    """The style sheet of a kind of page."""
     return b"".join(
         colours() if name == "highlight" else (FOLDER / f"{name}.css").read_bytes() for name in SHEETS[page]
     )

@@ -1,4 +1,4 @@
-"""Pictures in pixels, drawn in a process of their own: it starts with the first, and one that ends is replaced."""
+"""Client of the rasterizer process, which is started with the first picture and restarted when it has ended."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..protocol.errors import EngineBusy, EngineFault
 from ..protocol.python_command import python
 from .process import PREFIX
 
-QUEUE = 8  # pictures that are drawn one after the other; the largest take a second
-_DEADLINE = 10.0  # seconds for one of them
+QUEUE = 8  # pictures in the queue at most; the largest take a second each
+_DEADLINE = 10.0  # seconds for one picture
 TRIES = 2
 
 
 class Rasterizer:
-    """Holds one process at most. Everything is awaited in one event loop."""
+    """Rasterizes SVG in one child process. To be used in one event loop."""
 
     def __init__(self, deadline: float = _DEADLINE) -> None:
         self.deadline = deadline
@@ -64,7 +64,7 @@ class Rasterizer:
                     drawn = await self._exchange(svg)
             except TimeoutError:
                 raise EngineBusy(f"The picture was not drawn within {self.deadline:g} s; ask again.") from None
-            except (OSError, asyncio.IncompleteReadError):  # something has ended it, perhaps not this picture
+            except (OSError, asyncio.IncompleteReadError):  # the process has ended, perhaps not because of this picture
                 continue
             if drawn:
                 return drawn
@@ -82,7 +82,7 @@ class Rasterizer:
             await outgoing.drain()
             (length,) = PREFIX.unpack(await incoming.readexactly(PREFIX.size))
             return await incoming.readexactly(length)
-        except BaseException:  # a late answer must not be taken for that of the next picture
+        except BaseException:  # a late reply must not be taken for that of the next picture
             await self.close()
             raise
 

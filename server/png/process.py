@@ -1,4 +1,4 @@
-"""The process that turns pictures into pixels: reads SVG, writes PNG, until nobody is left who could ask."""
+"""The rasterizer process: reads SVG on stdin, writes PNG on stdout, both length-prefixed, until stdin is closed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import IO
 
 PREFIX = struct.Struct("!I")  # how many bytes follow
-_LONGEST = 15  # seconds for a picture, should nobody be left to look at the clock
+_LONGEST = 15  # seconds for a picture, after which the process ends itself, should its parent be gone
 NICENESS = 5
 FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")
 
 
 def main() -> None:
-    """Answer each picture on stdin with its pixels on stdout; with nothing, where it could not be drawn."""
-    os.nice(NICENESS)  # pages come first
+    """Answer each SVG with a PNG; with an empty one where it could not be drawn."""
+    os.nice(NICENESS)  # a lower priority than that of the server
     with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb", 0) as outgoing:
         os.dup2(2, 1)
         for svg in _received(sys.stdin.buffer):
@@ -34,7 +34,7 @@ def main() -> None:
 
 def pixels(svg: str) -> bytes:
     """The PNG of a picture, the same on every machine."""
-    from resvg_py import svg_to_bytes  # loads in the time of a page
+    from resvg_py import svg_to_bytes  # takes as long to load as a page to be served
 
     return bytes(
         svg_to_bytes(
@@ -59,7 +59,7 @@ def fonts() -> tuple[str, ...]:
 
 
 def _received(incoming: IO[bytes]) -> Iterator[bytes]:
-    """One picture after the other, until the other end is closed, be it within one."""
+    """The pictures on ``incoming``, until it is closed; an incomplete one is dropped."""
     while len(prefix := incoming.read(PREFIX.size)) == PREFIX.size:
         (length,) = PREFIX.unpack(prefix)
         if len(svg := incoming.read(length)) < length:
@@ -70,7 +70,7 @@ def _received(incoming: IO[bytes]) -> Iterator[bytes]:
 def _drawn(svg: bytes) -> bytes:
     try:
         return pixels(svg.decode())
-    except Exception:  # noqa: BLE001 - the next picture may be a better one
+    except Exception:  # noqa: BLE001 - a bad picture must not end the process
         traceback.print_exc()
         return b""
 

@@ -1,4 +1,4 @@
-"""The shape of the JSON of the contract X-ray, for the description of the API."""
+"""The JSON document of the view ``contract``, the contract X-ray: checks, capabilities and raw gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of the JSON of ``view=descent``, for the description of the API."""
+"""The JSON document of the view ``descent``, gradient descent by both gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of the JSON of the Jacobian, for the description of the API."""
+"""The JSON document of the view ``jacobian``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of the JSON of the node, opened, for the description of the API."""
+"""The JSON document of the view ``node``, the autograd graph around one call and what its ctx holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of the JSON of sections, problems and health, for the description; nothing is converted through it."""
+"""The JSON documents of the view ``curves``, of problems (RFC 9457), health and export size; fields that views share."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class OpinionSchema:
 
 @dataclass(frozen=True)
 class ViewSchema:
-    """What was asked, and what every view of a section says."""
+    """The fields that the documents of all views share."""
 
     address: str
     view: str

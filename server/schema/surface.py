@@ -1,4 +1,4 @@
-"""The shape of the JSON of the surface, for the description of the API."""
+"""The JSON document of the view ``surface``."""
 
 from __future__ import annotations
 

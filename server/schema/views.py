@@ -1,4 +1,4 @@
-"""The shape of the JSON of every view but the curves, for the description of the API."""
+"""The JSON documents of the views ``area``, ``map``, ``precision``, ``wide`` and ``step``."""
 
 from __future__ import annotations
 

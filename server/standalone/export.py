@@ -1,4 +1,4 @@
-"""The figure as one file that needs no server: its sliders live on answers that were computed beforehand."""
+"""The export of a figure as one HTML file: computes the answers for all positions of its sliders, within limits."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .sliders import Axis, at, axes, number, sample, sections
 from .string_pool import Pool, expected
 
 _LARGEST = 32 * 2**20  # bytes of answers in one file
-_SECONDS = 60.0  # for all the sections of one file, or of those that tell its size
-_PAUSE = 0.1  # seconds until a question is asked again that there was no room for
-TOGETHER = 2  # files in the making
-WEIGHED = 4  # files whose size is being found out
-SAMPLES = 64  # sections from which the size of a file is told
+_SECONDS = 60.0  # for all sections of one file, or for those from which its size is estimated
+_PAUSE = 0.1  # seconds before a retry when the engine is busy
+TOGETHER = 2  # files that are written at the same time
+WEIGHED = 4  # files whose size is estimated at the same time
+SAMPLES = 64  # sections from which the size of a file is estimated
 
 
 class Exports:
-    """Writes the files, and tells beforehand how large they will be."""
+    """Writes the files, and estimates their sizes beforehand."""
 
     def __init__(self, answers: Answers, pages: Pages, assets: Assets, seconds: float = _SECONDS) -> None:
         self._answers, self._pages, self._assets = answers, pages, assets
@@ -40,7 +40,7 @@ class Exports:
     async def size(
         self, op: dict[str, Any], device: dict[str, Any], address: Address, gone: Gone
     ) -> tuple[dict[str, int], bool]:
-        """How many ``sections`` the file of ``address`` will have and about how many ``bytes``; whether that lasts.
+        """The number of ``sections`` and the estimated ``bytes`` of the file, and whether that may be cached.
 
         Raises ``BadQuery`` where there are too many of either or they take too long, ``EngineBusy`` where too many
         sizes are asked for at once, and what ``Answers.of`` raises.
@@ -56,10 +56,9 @@ class Exports:
     async def file(
         self, op: dict[str, Any], device: dict[str, Any], address: Address, base: str, gone: Gone
     ) -> tuple[bytes, bool]:
-        """The page with all its sections in it, and whether it will be the same tomorrow: no Function failed.
+        """The file with all its sections, and whether it may be cached, which is where no Function failed.
 
-        Raises what ``size`` raises. One question after the other is asked, so that whoever comes in between waits for
-        one of them at most.
+        Raises what ``size`` raises. Questions are asked one by one, so that another request waits for one at most.
         """
         async with self._made.one(address):
             asker, grid, pool = _Asker(self._answers, op, device, gone), axes(op, address), Pool()
@@ -77,7 +76,7 @@ class Exports:
         return self._bundle
 
     def _weigh(self, view: View, grid: tuple[Axis, ...]) -> tuple[int, int]:
-        """The bytes of the page without its answers: its own, and those that every page has alike."""
+        """The bytes of the page without its answers: its own, and those of the bundle that all pages share."""
         whole = {each.name: getattr(self._whole(), each.name) for each in fields(Bundle)}
         bare = Bundle(**{name: type(text)() for name, text in whole.items()})
         fixed = sum(len(text.encode()) for text in whole.values())
@@ -89,7 +88,7 @@ class Exports:
 
 @dataclass
 class _Places:
-    """Room for so many at once, and for each the ``seconds`` that it may take."""
+    """A limit on concurrent exports, and the ``seconds`` that each may take."""
 
     free: int
     seconds: float
@@ -104,7 +103,7 @@ class _Places:
             async with asyncio.timeout(self.seconds):
                 yield
         except TimeoutError:
-            if not address.sliders:  # it is not what was asked for that takes so long
+            if not address.sliders:  # without sliders there is one section: the engine is slow
                 raise EngineBusy from None
             raise BadQuery(
                 f"sliders: so many sections could not be computed in {self.seconds:g} s; give fewer values."
@@ -115,7 +114,7 @@ class _Places:
 
 @dataclass
 class _Asker:
-    """Asks for one section after the other, as often as it must, and remembers whether any Function ``failed``."""
+    """Asks the engine for sections, retrying while it is busy; ``failed`` is set once a Function has failed."""
 
     answers: Answers
     op: dict[str, Any]
@@ -124,7 +123,7 @@ class _Asker:
     failed: bool = False
 
     async def answer(self, section: Address) -> Answer:
-        await asyncio.sleep(0)  # an answer that was kept comes at once, and others want to be served too
+        await asyncio.sleep(0)  # a cached answer comes without a pause, in which other requests can be served
         while not await self.gone():
             try:
                 return await self.answers.of(self.op, self.device, section.question, self.gone)
@@ -139,7 +138,7 @@ class _Asker:
 
 
 async def _expected(asker: _Asker, address: Address, grid: tuple[Axis, ...]) -> int:
-    """About how many bytes of answers there will be; raises ``BadQuery`` where they are too many."""
+    """The estimated bytes of all answers; raises ``BadQuery`` where they are too many."""
     found = {places: await asker.document(section) for places, section in sample(address, grid, SAMPLES).items()}
     data = await asyncio.to_thread(expected, [len(axis.values) for axis in grid], found)
     _check_size(data)

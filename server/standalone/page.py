@@ -1,4 +1,4 @@
-"""The page that is a file of its own: what stands in it, and what its sliders say."""
+"""The HTML of an exported file: the page, its answers and the description of its sliders."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ STYLE = "pages/export.css"
 
 
 def parts(assets: Assets) -> Bundle:
-    """What every such page has alike."""
+    """The scripts and styles that every exported file has."""
     library = assets.plotly("curves").rpartition("/")[2]
     return bundle(assets, ENTRY, library, STYLE)
 
 
 def single(pages: Pages, view: View, grid: tuple[Axis, ...], pool: Pool, parts: Bundle) -> bytes:
-    """The page of ``view`` with the answers of ``pool``, one for each place of the sliders, whose axes are ``grid``."""
+    """The page of ``view`` with the answers in ``pool``, one for each position of the sliders on ``grid``."""
     listed = [_described(view.op, view.address, axis) for axis in grid]
     answers = f'{{"axes":{orjson.dumps(listed).decode()},{pool.json()}}}'
     return pages.export(view, listed, answers.replace("<", "\\u003c"), parts)
 
 
 def _described(op: dict[str, Any], address: Address, axis: Axis) -> dict[str, Any]:
-    """An axis for the page: the text of each value, as addresses have it, and of the ``usual`` one, which they omit."""
+    """An axis as JSON for the page: the text of each value as in a query, and that of the default, ``usual``."""
     values = [texts(at(address, {axis.name: value}))[axis.name] for value in axis.values]
     usual = defaults(op, address.question.wrt)[axis.name]
     return {"name": axis.name, "kind": axis.kind, "values": values, "at": axis.at, "usual": usual}

@@ -1,4 +1,4 @@
-"""What stays live in a file of its own: the values of each of its sliders, and the questions that they make."""
+"""The sliders of an exported file: the values of each, and the addresses of all their combinations."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..url.address import Address, curves_only, extents, plain
 from ..url.numbers import BadQuery
 
 _GRAD_OUTPUTS = (-3.0, 3.0)
-_FINEST = 500  # of the extent: what is finer cannot be seen on a slider
+_FINEST = 500  # the resolution to which values of a slider are rounded, as parts of the extent
 _MOST = 400  # sections in one file
 EACH = 6
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A control and its values in the order of the slider; ``at`` is the place of the present one."""
+    """A control and its values in the order of the slider; ``at`` is the index of the present one."""
 
     name: str
     kind: str
@@ -29,7 +29,7 @@ class Axis:
 
 
 def axes(op: dict[str, Any], address: Address) -> tuple[Axis, ...]:
-    """The axis of each slider of ``address``; raises ``BadQuery`` for what is swept, and for too many sections."""
+    """The axis of each slider of ``address``; raises ``BadQuery`` where it is swept, or sections are too many."""
     found = tuple(_axis(op, address.question, name, count) for name, count in address.sliders)
     if number(found) > _MOST:
         factors = " × ".join(f"{len(axis.values)} of {axis.name}" for axis in found)
@@ -38,18 +38,18 @@ def axes(op: dict[str, Any], address: Address) -> tuple[Axis, ...]:
 
 
 def number(axes: tuple[Axis, ...]) -> int:
-    """How many sections there are to these axes."""
+    """The number of sections on the grid of these axes."""
     return math.prod(len(axis.values) for axis in axes)
 
 
 def sections(address: Address, axes: tuple[Axis, ...]) -> Iterator[Address]:
-    """The plain address of every section: that of the last axis changes fastest."""
+    """The address of every section, without display options; the last axis varies fastest."""
     for values in product(*(axis.values for axis in axes)):
         yield at(address, {axis.name: value for axis, value in zip(axes, values, strict=True)})
 
 
 def sample(address: Address, axes: tuple[Axis, ...], most: int) -> dict[tuple[int, ...], Address]:
-    """At most about ``most`` sections, at from two to ``EACH`` evenly chosen places of every axis."""
+    """About ``most`` sections at most, on a coarser grid of two to ``EACH`` evenly spaced positions on every axis."""
     each = min(EACH, max(2, int(most ** (1 / max(1, len(axes))) + 1e-9)))
     chosen = [sorted({round(i / (each - 1) * (len(axis.values) - 1)) for i in range(each)}) for axis in axes]
     return {
@@ -59,7 +59,7 @@ def sample(address: Address, axes: tuple[Axis, ...], most: int) -> dict[tuple[in
 
 
 def at(address: Address, values: dict[str, Value]) -> Address:
-    """The plain address of the curves with the sliders at ``values``."""
+    """The address of the curves with the sliders at ``values``, without display options."""
     moved: dict[str, Any] = {"parameters": address.question.parameters | _but_grad_output(values)}
     if "grad_output" in values:
         moved["grad_output"] = values["grad_output"]
@@ -84,7 +84,7 @@ def _axis(op: dict[str, Any], asked: Question, name: str, count: int) -> Axis:
 
 
 def _numeric(name: str, kind: str, extent: tuple[float, float], present: float, count: int) -> Axis:
-    """``count`` values over the extent, as far as it has so many; the present one takes the place of its neighbour."""
+    """``count`` evenly spaced values, fewer if there are not so many; the present one replaces its neighbour."""
     low, high = extent
     inner = [low + i / (count - 1) * (high - low) for i in range(1, count - 1)] if low < high else []
     even = [low, *(_tidy(value, high - low) for value in inner), high]
@@ -96,7 +96,7 @@ def _numeric(name: str, kind: str, extent: tuple[float, float], present: float, 
 
 
 def _signed(axis: Axis, count: int) -> Axis:
-    """The same with the opposite of the present value among them, which is what one wants to see."""
+    """The axis with the negative of the present value included, to show whether backward is odd in grad_output."""
     present = float(axis.values[axis.at])
     others = [float(value) for value in axis.values if value != present]
     if present and -present not in others:
@@ -110,7 +110,7 @@ def _including(values: list[Any], present: float) -> list[Any]:
     if present in values:
         return values
     ends = [0] if present < values[0] else [-1] if present > values[-1] else []
-    places = ends or range(1, len(values) - 1)  # the ends stay what they are, unless it lies beyond them
+    places = ends or range(1, len(values) - 1)  # the ends stay, unless the value lies beyond them
     if not places:
         return sorted([*values, present])
     nearest = min(places, key=lambda place: abs(values[place] - present))
@@ -118,5 +118,5 @@ def _including(values: list[Any], present: float) -> list[Any]:
 
 
 def _tidy(value: float, span: float) -> float:
-    """``value`` rounded where it can no longer be seen."""
+    """``value`` rounded to ``_FINEST`` of ``span``."""
     return round(value, -math.floor(math.log10(span / _FINEST))) + 0.0

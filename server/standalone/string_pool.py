@@ -1,4 +1,4 @@
-"""Many documents of one op in little room: what several of them say alike is kept once."""
+"""Deduplicated storage of the JSON documents in an exported file: parts that are equal are stored once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 
-REFERENCE = 4  # bytes of a place in the pool and the comma after it, more or less
+REFERENCE = 4  # approximate bytes of an index into the pool and its comma
 
 Texts = dict[str, str]
 
 
 class Pool:
-    """Texts of JSON, each once, and for every document where in the pool each part of it stands."""
+    """JSON texts, each stored once, and for every document the indices of its parts."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -23,7 +23,7 @@ class Pool:
         self.size = 0
 
     def add(self, document: dict[str, Any]) -> None:
-        """Take ``document`` in; its columns are parts of their own."""
+        """Add a document; each of its columns is a part of its own."""
         found: dict[int, int] = {}
         for part, text in parts(document).items():
             if text not in self._places:
@@ -34,7 +34,7 @@ class Pool:
         self.size += REFERENCE * len(found)
 
     def json(self) -> str:
-        """``parts``, the ``pool``, and for each document its places in it, -1 for a part that it has not."""
+        """The names of the ``parts``, the ``pool``, and the indices of each document, -1 for a part that it lacks."""
         every = range(len(self._parts))
         documents = [[found.get(part, -1) for part in every] for found in self._documents]
         pool, names = ",".join(self._places), orjson.dumps(list(self._parts)).decode()
@@ -42,17 +42,17 @@ class Pool:
 
 
 def parts(document: dict[str, Any]) -> Texts:
-    """The JSON of each part by its name, of a column by ``columns.`` and its name."""
+    """The JSON text of each part of a document by name; columns have the prefix ``columns.``."""
     columns = {f"columns.{name}": column for name, column in document["columns"].items()}
     apart = {name: part for name, part in document.items() if name != "columns"} | columns
     return {name: orjson.dumps(part).decode() for name, part in apart.items()}
 
 
 def expected(counts: Sequence[int], samples: Mapping[tuple[int, ...], dict[str, Any]]) -> int:
-    """About how large the pool of all documents will be.
+    """The estimated size of the pool of all documents.
 
-    ``counts`` are the numbers of values of the axes, ``samples`` the documents of a coarser grid by their places on the
-    axes. How many different texts a part has grows along every axis as it does within the samples.
+    ``counts`` are the numbers of values of the axes, ``samples`` the documents of a coarser grid by their indices on
+    the axes. The number of different texts of a part is extrapolated along every axis by its growth within the samples.
     """
     texts = {places: parts(document) for places, document in samples.items()}
     names = next(iter(texts.values()))
@@ -65,7 +65,7 @@ def expected(counts: Sequence[int], samples: Mapping[tuple[int, ...], dict[str, 
 
 
 def _different(counts: Sequence[int], texts: Mapping[tuple[int, ...], str]) -> float:
-    """How many different ones there will be on the whole grid of so many like these."""
+    """The number of different texts on the whole grid, extrapolated from those of the samples by a power law."""
     found = float(len(set(texts.values())))
     grown = found
     for axis, count in enumerate(counts):
