@@ -1,4 +1,4 @@
-"""The JSON documents of the view ``curves``, of problems (RFC 9457), health and export size; fields that views share."""
+"""The JSON documents of the view ``curves``, of problems (RFC 9457), health and export size; common fields."""
 
 from __future__ import annotations
 
