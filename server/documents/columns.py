@@ -14,7 +14,7 @@ LISTINGS: dict[str, tuple[str, ...]] = {"contract": CHECKS, "node": THINGS}
 
 
 def listed(header: dict[str, Any]) -> dict[str, list[Any]]:
-    """The columns of a view of ``LISTINGS`` by name; empty for another view."""
+    """The columns by name of a view whose rows are text; empty for another view."""
     names = LISTINGS.get(header["view"], ())
     rows = list(_things(header) if header["view"] == "node" else header.get("checks", ())) if names else []
     return {name: [row[name] for row in rows] for name in names}

@@ -33,7 +33,7 @@ DARK: Palette = {
 
 
 def palette(theme: str) -> Palette:
-    """The palette of a theme; that of "auto" is the light one, to which ``switch`` adds the dark one."""
+    """The palette of a theme; that of "auto" is the light one, to which a media query adds the dark one."""
     return DARK if theme == "dark" else LIGHT
 
 

@@ -18,7 +18,7 @@ from .traces import Layer
 _PIXELS = 15.0  # the font size of the page in pixels, for which the widths of strokes are given
 _BESIDE, _BELOW = 2.2, 7.5  # the least distance between labels, in font sizes: on the y-axis and on the x-axis
 _MOST, _MOST_ALONE, MOST_BELOW = 5, 8, 8
-_LETTER = 0.8  # the width of a label in the font of the page, which `fitting` assumes, relative to DejaVu Sans
+_LETTER = 0.8  # the width of a label in the font of the page, which ticks assume, relative to DejaVu Sans
 
 
 @dataclass(frozen=True)

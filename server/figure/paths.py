@@ -106,7 +106,7 @@ def _halves(outline: list[_Point]) -> tuple[list[_Point], list[_Point]]:
 
 
 def _plain(run: list[_Point]) -> list[_Point]:
-    """The run simplified to a polyline within ``FINE`` of it, by the cone of admissible slopes; x never decreases."""
+    """The run simplified to a polyline within the tolerance, by the cone of admissible slopes; x never decreases."""
     kept, last = [run[0]], run[0]
     low, high = -inf, inf  # slopes of a line from the last point kept that passes all points since
     for point in run[1:]:

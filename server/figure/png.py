@@ -16,6 +16,6 @@ def png(answer: Frame, address: Address) -> bytes:
 
 
 def preview(answer: Frame, address: Address) -> str:
-    """The SVG from which ``png`` is rasterized."""
+    """The SVG from which the PNG is rasterized."""
     theme = "dark" if address.theme == "dark" else "light"
     return written(answer, address, SIZE, theme).encode("utf-8", "replace").decode()

@@ -36,7 +36,7 @@ def painted(source: str) -> tuple[str, ...]:
 
 
 def colours() -> bytes:
-    """The stylesheet of ``highlight``, light and dark."""
+    """The style sheet of highlighted source, light and dark."""
     return f"{_rules(_LIGHT)}\n@media (prefers-color-scheme: dark) {{\n{_rules(_DARK)}\n}}\n".encode()
 
 

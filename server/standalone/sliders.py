@@ -49,7 +49,7 @@ def sections(address: Address, axes: tuple[Axis, ...]) -> Iterator[Address]:
 
 
 def sample(address: Address, axes: tuple[Axis, ...], most: int) -> dict[tuple[int, ...], Address]:
-    """About ``most`` sections at most, on a coarser grid of two to ``EACH`` evenly spaced positions on every axis."""
+    """About ``most`` sections at most, on a coarser grid of two to six evenly spaced positions on every axis."""
     each = min(EACH, max(2, int(most ** (1 / max(1, len(axes))) + 1e-9)))
     chosen = [sorted({round(i / (each - 1) * (len(axis.values) - 1)) for i in range(each)}) for axis in axes]
     return {

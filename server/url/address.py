@@ -19,9 +19,9 @@ UNBOUNDED = 3  # a parameter without a bound is swept this far to either side of
 
 @dataclass(frozen=True)
 class Address:
-    """A question, and how what it asks for is shown.
+    """A question to the engine, and the options of its display.
 
-    ``hide`` are those of ``PARTS`` that are left out; ``width`` and ``height`` are pixels, None where the
+    ``hide`` are the parts of the page that are left out; ``width`` and ``height`` are pixels, None where the
     representation chooses; ``sliders`` are the controls that stay live in a file of its own, each with its number of
     values.
     """

@@ -55,7 +55,7 @@ TRACKER = re.compile(r"utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid", re.
 
 
 class LongQuery(BadQuery):
-    """The query string exceeds ``LONGEST``."""
+    """The query string is too long."""
 
 
 def recipe_in(query: str) -> str:
