@@ -1,4 +1,7 @@
-"""A function on the rows of a grid: its values and slopes, measured twice where they are doubtful."""
+"""The numerical gradient of a section: forward at the rows of a grid and its slopes by finite differences.
+
+Where a slope contradicts backward it is measured again with smaller steps.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A section looked at: forward, analytical and numerical gradient, and what the surrogate says."""
+"""The pipeline of one section: forward, analytical and numerical gradient, surrogate, linearity, whole range."""
 
 from __future__ import annotations
 

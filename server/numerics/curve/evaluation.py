@@ -1,4 +1,4 @@
-"""What was measured of a section."""
+"""The result of evaluating a section: everything that was measured of it, before any judgement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The area check: what forward rises by over a cell, against the area under what backward returned there."""
+"""The integral check: over each cell, the rise of forward against the integral of what backward returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rounding does to the values of a forward, in the dtype that was chosen."""
+"""The rounding error of forward in the chosen dtype, estimated from its values in double precision."""
 
 from __future__ import annotations
 

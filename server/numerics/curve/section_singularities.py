@@ -1,4 +1,4 @@
-"""The landmarks of a section: special points of forward, and where what backward returns jumps by itself."""
+"""The singularities of a section (kinks, cusps, jumps, poles of forward), and the jumps of what backward returns."""
 
 from __future__ import annotations
 

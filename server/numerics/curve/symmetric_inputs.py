@@ -1,4 +1,4 @@
-"""Sections of a symmetric matrix of which forward reads one triangle: both elements of a pair are moved together."""
+"""Sections of a symmetric matrix of which forward reads one triangle: both elements of a pair are swept together."""
 
 from __future__ import annotations
 

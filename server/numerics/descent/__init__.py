@@ -1,1 +1,4 @@
-"""The consequence of a backward: gradient descent through the Function, and the same with the true derivative."""
+"""Gradient descent through the Function, once with what backward returns and once with the true derivative of forward.
+
+No verdict comes from here: it shows the consequence of a backward that `verdict` has judged.
+"""

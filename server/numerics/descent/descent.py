@@ -1,4 +1,4 @@
-"""Two descents from one start: with what backward returns, and with the true derivative of forward."""
+"""Two gradient descents from one start: with what backward returns, and with the true derivative of forward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a descent in one number goes down on: forward along it, or the loss where there is more than one output."""
+"""The curve on which a descent in one number is drawn: forward, or the loss where there is more than one output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One descent: where it went, what it lost on the way, and why it ended."""
+"""One run of gradient descent: positions, gradients and losses of every step, and why it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a descent ended, in one word."""
+"""How a descent ended, in one word: reached, stuck, oscillates, diverges and so on."""
 
 from __future__ import annotations
 

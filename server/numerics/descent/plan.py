@@ -1,4 +1,4 @@
-"""The plan of a descent: where it starts, what it is to reach, and how long its steps are."""
+"""The plan of a descent: start, goal and learning rate, as asked for, as declared by the op, or chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes of it, in words: where both descents lead, and what holds one of them up."""
+"""The outcome of both descents in words: where they lead, and what stops one of them."""
 
 from __future__ import annotations
 

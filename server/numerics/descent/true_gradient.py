@@ -1,4 +1,4 @@
-"""The true derivative: what differences of forward say of every element of the output and of what moves."""
+"""The true gradient of a descent, from finite differences of forward, one-sided at kinks."""
 
 from __future__ import annotations
 

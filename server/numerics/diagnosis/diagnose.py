@@ -1,4 +1,4 @@
-"""The explanation: the simplest mechanical story that fits what backward returned."""
+"""The diagnosis of a wrong backward: the first hypothesis, from simple to contrived, that fits what it returned."""
 
 from __future__ import annotations
 

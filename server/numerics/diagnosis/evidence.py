@@ -1,4 +1,4 @@
-"""What a story must fit: what backward returned beside the slopes of one function, row by row."""
+"""The evidence that a hypothesis has to fit: row by row, what backward returned and the slope it is judged by."""
 
 from __future__ import annotations
 

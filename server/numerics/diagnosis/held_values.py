@@ -1,4 +1,4 @@
-"""Which of the values that are held is behind a constant factor: the one it follows when that is moved."""
+"""Hypothesis: a constant factor is a power of a held input or parameter, and follows when that is changed."""
 
 from __future__ import annotations
 

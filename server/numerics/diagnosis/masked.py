@@ -1,4 +1,4 @@
-"""Stories of a backward that is right on part of the axis: a mask missing, leaky or displaced, or something else."""
+"""Hypotheses for a backward that is right on part of the axis: a mask missing, leaky or displaced, NaN, infinity."""
 
 from __future__ import annotations
 

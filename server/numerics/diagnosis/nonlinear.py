@@ -1,4 +1,4 @@
-"""Stories of a backward that is not linear in ``grad_output``: it forgets it, heeds its sign, clips it, adds to it."""
+"""Hypotheses for a backward that is not linear in ``grad_output``: ignored, sign lost, clipped, a term added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories of a backward that returns the slope and something more: a constant, a multiple of x, rounding."""
+"""Hypotheses for a backward that returns the slope plus an error: a constant, a multiple of x or y, rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What backward answers to several grad_outputs at the same points."""
+"""The responses of backward to several values of grad_output (opposite, larger, smaller, zero) at the same points."""
 
 from __future__ import annotations
 

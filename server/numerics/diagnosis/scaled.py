@@ -1,4 +1,4 @@
-"""Stories of a backward that returns a multiple of the slope: blocked, reversed, scaled, a factor missing or extra."""
+"""Hypotheses for a backward that returns a multiple of the slope: 0, the sign reversed, a factor missing or extra."""
 
 from __future__ import annotations
 

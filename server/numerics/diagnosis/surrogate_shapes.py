@@ -1,4 +1,4 @@
-"""Stories of a forward that is flat almost everywhere: straight-through, a window, a bump."""
+"""Hypotheses for a forward that is flat almost everywhere: straight-through, a rectangular window, a bump."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of gradients in the wrong order: what is returned for one input is the derivative by another."""
+"""Hypothesis: gradients in the wrong order, so that what is returned for one input is the derivative by another."""
 
 from __future__ import annotations
 

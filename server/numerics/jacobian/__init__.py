@@ -1,1 +1,4 @@
-"""A whole Jacobian: what differences of forward say of every cell, and what backward returns there."""
+"""The Jacobian of an output by an input: numerical cells, the status of each, sparsity, dependences between tensors.
+
+The finite differences themselves are in `differentiation`, the stacked calls in `runtime.stacked_inputs`.
+"""

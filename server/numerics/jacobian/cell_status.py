@@ -1,4 +1,4 @@
-"""What every cell of a Jacobian says of backward."""
+"""The status of every cell of a Jacobian: what backward returned against the numerical slope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numerical Jacobian: the ladder of central differences in every column, with an error bound in every cell."""
+"""The numerical Jacobian: Richardson-extrapolated central differences for every cell, each with an error bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which input each output moves with, and at which input a gradient arrives when the loss looks at that output."""
+"""Which outputs depend on which inputs, and at which inputs a gradient arrives for a loss on one output or on all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loss shows of the influence of inputs on outputs, in words."""
+"""The dependence of outputs on inputs, and the gradients that are dropped or unfounded, in words."""
 
 from __future__ import annotations
 

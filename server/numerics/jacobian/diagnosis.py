@@ -1,4 +1,4 @@
-"""The simplest story of a backward whose Jacobian is another: blocked, a multiple, transposed, for another input."""
+"""Hypotheses for a Jacobian that differs: zero, a multiple, the diagonal alone, transposed, that of another input."""
 
 from __future__ import annotations
 

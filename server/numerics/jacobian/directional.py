@@ -1,4 +1,4 @@
-"""All outputs along a line through several elements: whether the slopes by those make up the slope along it."""
+"""Directional derivatives of all outputs: whether the partial derivatives add up to the slope along a random line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All inputs and all outputs of a Function at once, where the inputs are held."""
+"""A Function as one map from all of its inputs to all of its outputs, at the values where the inputs are held."""
 
 from __future__ import annotations
 

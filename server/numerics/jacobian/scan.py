@@ -1,4 +1,4 @@
-"""All of a Jacobian that is too large for a picture, looked over quickly: two forwards a column, and who is suspect."""
+"""A quick scan of a Jacobian too large to draw: one central difference a column, then a closer look at the suspects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Jacobian looks like: which outputs depend on which inputs."""
+"""The sparsity pattern of a Jacobian: zero, diagonal, triangular, block-diagonal by rows, dense."""
 
 from __future__ import annotations
 

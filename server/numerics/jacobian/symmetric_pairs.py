@@ -1,4 +1,4 @@
-"""Columns of a symmetric matrix of which forward reads one triangle: the gradient of a pair is right if its sum is."""
+"""Jacobian columns of a symmetric matrix of which forward reads one triangle: a pair is right if its sum is."""
 
 from __future__ import annotations
 

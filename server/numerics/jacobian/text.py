@@ -1,4 +1,4 @@
-"""What a Jacobian says, in words: whether backward returns what differences say, where not, and what it looks like."""
+"""The Jacobian in words: whether backward agrees with the numerical one, where not, and its sparsity pattern."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""The loupe put on backward: what it returns as the function, and autograd's derivative of that as the gradient."""
+"""The second derivative: backward as a function of its input, the verdict in words, and torch's gradgradcheck.
+
+It is measured and judged by the same code as a first derivative, in `curve` and `verdict`.
+"""

@@ -1,4 +1,4 @@
-"""What backward returns as a function in its own right, so that it can be looked at as a forward is."""
+"""What backward returns as a function of its input (``GradInput``), so that it can be evaluated as a forward is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch's own gradgradcheck says of a section: shown beside the verdict, never a judge."""
+"""The result of torch's own gradgradcheck on a section; it is shown beside the verdict and does not enter it."""
 
 from __future__ import annotations
 

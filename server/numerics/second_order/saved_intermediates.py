@@ -1,4 +1,4 @@
-"""What forward computed and kept for backward: to autograd plain numbers, which no double backward sees through."""
+"""Intermediate results saved for backward: constants to autograd, so double backward misses their derivative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict on a second derivative in words, and why it is what it is."""
+"""The verdict on a second derivative in words, and why double backward differs or fails."""
 
 from __future__ import annotations
 

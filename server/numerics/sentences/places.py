@@ -1,4 +1,4 @@
-"""Where, in words: ranges, intervals and points, by the names of the op."""
+"""Ranges, intervals and points in words, with the names that the op gives its tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict in words a student understands."""
+"""The verdict on a section in one to four plain sentences."""
 
 from __future__ import annotations
 

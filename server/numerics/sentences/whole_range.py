@@ -1,4 +1,4 @@
-"""What the wide look shows beyond the visible range, in words a student understands."""
+"""The result of the whole-range check, beyond the visible range, in one to three sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The complex lens: whether backward returns the gradient that torch defines for complex numbers."""
+"""The study of complex inputs: whether backward returns the gradient that torch defines, grad_output · conj(f′)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dtype and device lens shows, in words a student understands."""
+"""The study of dtypes and devices, and of complex inputs, in words."""
 
 from __future__ import annotations
 

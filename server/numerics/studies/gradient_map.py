@@ -1,4 +1,4 @@
-"""What backward returns for many ``grad_output`` at once, per unit of each: one colour a column where it is linear."""
+"""The gradient map: ``grad_input / grad_output`` for many values of grad_output, equal rows if backward is linear."""
 
 from __future__ import annotations
 

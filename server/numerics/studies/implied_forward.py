@@ -1,4 +1,4 @@
-"""The implied forward: the function of which backward returns the exact gradient."""
+"""The implied forward: the antiderivative of what backward returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The step microscope: at one x, the error of differences against their step, and what is left of Taylor's line."""
+"""The study of step sizes at one x: truncation and rounding error of finite differences, and the Taylor test."""
 
 from __future__ import annotations
 

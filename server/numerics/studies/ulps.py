@@ -1,4 +1,4 @@
-"""Errors in units in the last place of a dtype."""
+"""Errors in units in the last place (ulps) of a dtype."""
 
 from __future__ import annotations
 

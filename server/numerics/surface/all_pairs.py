@@ -1,4 +1,4 @@
-"""The potential test for every two elements of a Function of few."""
+"""The curl test for every pair of input elements of a Function with few of them."""
 
 from __future__ import annotations
 

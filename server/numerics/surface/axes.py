@@ -1,4 +1,4 @@
-"""The points of a plane and what forward is there, to be asked along either axis."""
+"""The grid of a plane: forward at its points, and finite differences along either axis."""
 
 from __future__ import annotations
 

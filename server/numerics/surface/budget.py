@@ -1,4 +1,4 @@
-"""How much of a plane there is time for: of points, of cells of the potential test, and of pairs of elements."""
+"""The time budget of a plane: how many points, cells of the curl test and pairs of elements there is time for."""
 
 from __future__ import annotations
 

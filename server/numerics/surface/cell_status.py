@@ -1,4 +1,4 @@
-"""What backward returned against the differences of forward, at every point of a plane."""
+"""The status of every point of a plane: one component of what backward returned against the numerical slope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The circulation of a field around rectangles, and whether it stays where one looks closer: a gradient has none."""
+"""The circulation of a field around rectangles, by Gauss–Legendre quadrature, and whether a curl causes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The potential test: a field that is the gradient of a function has no circulation anywhere."""
+"""The curl test (potential test): what backward returns is a gradient only if it has no circulation."""
 
 from __future__ import annotations
 

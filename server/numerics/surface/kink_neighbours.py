@@ -1,4 +1,4 @@
-"""Points beside a ridge: there the gradient of a plane is not one, and a component may be any of those around it."""
+"""Points on or next to a kink line of a plane: any slope between those of the neighbours counts as a subgradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numerical partial derivatives over a plane: the house's ladder of differences, at all points in one call."""
+"""The numerical partial derivatives over a plane: Richardson-extrapolated differences at all points in one call."""
 
 from __future__ import annotations
 

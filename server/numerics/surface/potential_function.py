@@ -1,4 +1,4 @@
-"""The function of which a field over a plane is the gradient: its line integral."""
+"""The potential function of a field over a plane: the line integral of which the field is the gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ridges of a forward over a plane: where it bends or jumps, on the lines of the grid and between its points."""
+"""The kink and jump lines of forward over a plane, at the points of the grid and, by bisection, between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two elements swept at once: forward, what backward returns for both, what differences say, and the potential test."""
+"""Two elements swept at once: forward, what backward returns for both, the numerical gradient, and the curl test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plane shows, in words: where returned and numerical differ, the ridges, and the potential test."""
+"""A plane in words: where returned and numerical gradient differ, the kink and jump lines, and the curl test."""
 
 from __future__ import annotations
 

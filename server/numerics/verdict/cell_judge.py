@@ -1,4 +1,4 @@
-"""The cells of an area check: what each says of backward, alone and together with its neighbours."""
+"""The status of every cell between two points, from the integral check, alone and in runs of neighbouring cells."""
 
 from __future__ import annotations
 

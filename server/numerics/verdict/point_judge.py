@@ -1,4 +1,7 @@
-"""backward against the slopes of one function: a status for every point, and where the two differ."""
+"""The status of every point: backward against numerical slopes, within tolerance, error bounds and subgradients.
+
+Also the intervals in which the two differ.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether backward and forward tell one story: the verdict on a section."""
+"""The verdict on a section: matches, differs, undecided and so on, from the statuses of its points and cells."""
 
 from __future__ import annotations
 
