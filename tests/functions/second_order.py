@@ -23,10 +23,10 @@ def twice(op: Op | str, grad_output: float = 1.0, **asked: Any) -> Section:
 
 
 def look_twice(
-    op: Op | str, start: float = -3.0, stop: float = 3.0, grad_output: float = 1.0, **asked: Any
+    op: Op | str, start: float = -3.0, stop: float = 3.0, grad_output: float = 1.0, count: int = 401, **asked: Any
 ) -> tuple[Evaluation, Verdict]:
     """An evaluation of what backward returns, and its verdict."""
-    evaluation = evaluate(twice(op, grad_output, **asked), Grid(start, stop, 401))
+    evaluation = evaluate(twice(op, grad_output, **asked), Grid(start, stop, count))
     return evaluation, judge(evaluation)
 
 
