@@ -32,7 +32,7 @@ F = torch.nn.functional
 X = np.array([-1.2, 0.5, 2.0])
 
 
-class Seen:
+class DoubleBackward:
     """What an evaluation of double backward says at some points, which lie a multiple of 0.1 apart."""
 
     def __init__(self, op, x=X):
@@ -60,7 +60,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_autograd_and_differences_find_the_golden_second_derivative(name):
-    seen = Seen(name)
+    seen = DoubleBackward(name)
     assert seen.analytical == pytest.approx(GOLDEN[name], abs=1e-9)
     assert seen.numerical == pytest.approx(GOLDEN[name], abs=1e-9)
     assert seen.history
@@ -68,7 +68,7 @@ def test_autograd_and_differences_find_the_golden_second_derivative(name):
 
 
 def test_what_forward_kept_on_ctx_is_silently_0_where_differences_say_otherwise():
-    seen = Seen("sinh_on_ctx")
+    seen = DoubleBackward("sinh_on_ctx")
     assert seen.analytical.tolist() == [0, 0, 0]
     assert seen.numerical == pytest.approx(SINH, abs=1e-9)
     assert (seen.history, seen.declared) == (False, False)
@@ -76,7 +76,7 @@ def test_what_forward_kept_on_ctx_is_silently_0_where_differences_say_otherwise(
 
 
 def test_half_of_the_truth_is_told_from_the_whole():
-    seen = Seen(of(CubeWrongDoubleBackward))
+    seen = DoubleBackward(of(CubeWrongDoubleBackward))
     assert seen.analytical == pytest.approx([-3.6, 1.5, 6], abs=1e-12)
     assert seen.numerical == pytest.approx([-7.2, 3, 12], abs=1e-9)
     assert seen.differs.all()
@@ -86,7 +86,7 @@ def test_half_of_the_truth_is_told_from_the_whole():
     "name", ["double", "clamp_with_grad", "clamp_with_grad_that_works", "clipped_relu", "kill_head"]
 )
 def test_no_graph_is_0_and_that_is_right_for_what_is_linear_in_pieces(name):
-    seen = Seen(name, np.array([-1.3, 0.5, 2.5]))
+    seen = DoubleBackward(name, np.array([-1.3, 0.5, 2.5]))
     assert seen.analytical.tolist() == [0, 0, 0]
     assert not seen.history
     assert not seen.differs.any()
@@ -105,7 +105,7 @@ def test_nobody_else_is_said_to_declare_it():
 
 @pytest.mark.parametrize("function", [Once, OnceByClass, OnceAsVjp])
 def test_what_is_declared_unsupported_has_no_curve_and_is_not_accused(function):
-    seen = Seen(of(function))
+    seen = DoubleBackward(of(function))
     assert (seen.analytical, seen.declared, seen.failure) == (None, True, None)
     assert seen.numerical == pytest.approx([-7.2, 3, 12], abs=1e-9)
     evaluation, verdict = look_twice(of(function))
@@ -114,13 +114,13 @@ def test_what_is_declared_unsupported_has_no_curve_and_is_not_accused(function):
 
 
 def test_a_declared_function_inside_another_is_found_by_its_graph():
-    seen = Seen(op_of(lambda x: Once.apply(x) + x.sin()))
+    seen = DoubleBackward(op_of(lambda x: Once.apply(x) + x.sin()))
     assert seen.declared
 
 
 @pytest.mark.parametrize("function", [ThroughNumpy, RaisesTwice])
 def test_a_backward_that_cannot_be_differentiated_fails_in_double_backward_alone(function):
-    seen = Seen(of(function))
+    seen = DoubleBackward(of(function))
     assert seen.numerical == pytest.approx([-7.2, 3, 12], abs=1e-9)
     assert seen.failure.phase == "double backward"
     evaluation, verdict = look_twice(of(function))
@@ -129,7 +129,7 @@ def test_a_backward_that_cannot_be_differentiated_fails_in_double_backward_alone
 
 
 def test_detaching_what_numpy_refuses_makes_it_silently_0():
-    seen = Seen(of(Detached))
+    seen = DoubleBackward(of(Detached))
     assert not seen.history
     assert seen.differs.all()
 
@@ -143,7 +143,7 @@ def test_a_function_that_works_in_place_has_a_second_derivative():
 
 def test_an_output_without_gradient_is_said_to_be_cut_off():
     with pytest.raises(FunctionFailed, match="y is cut off from x"):
-        Seen(of(Unrelated))
+        DoubleBackward(of(Unrelated))
 
 
 @pytest.mark.parametrize("grad_output", [1.0, -1.0, 2.5])

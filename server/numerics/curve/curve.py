@@ -17,20 +17,20 @@ from ..differentiation.noise import largest_nearby
 from ..differentiation.recheck import looked_at_again
 from ..sampling.grid import Rows
 
-# Up to so many points that contradict backward, by more than this, are measured twice.
+# At most this many points that contradict backward, by more than this relative tolerance, are measured twice.
 _LONE = 32
 _LONE_TOLERANCE = 1e-13
-# The finer ladder says something else where it explains this share of the contradiction …
+# The second measurement disagrees with the first where it explains this share of the contradiction …
 _FINER = 0.1
-# … and steps have gone unseen where it does so at this share of the points.
+# … and forward moves in steps finer than the grid where it disagrees at this share of the points.
 _UNSEEN = 0.25
-# Between two points a slope may be so many times what it is at them.
+# Between two points the slope may be at most this many times as large as at either of them.
 STEEPER = 4.0
-# So many last places are no movement.
+# A change of at most this many ulps counts as none.
 _PLACES = 16.0
-# A kink is looked for beside the slopes within this share of the range.
+# The visible slope at a row is taken from neighbours within this share of the range.
 _NEARBY = 0.05
-# More jumps on the rows than these few have not been located between them.
+# More rows than this on a jump mean that the jumps were not all located between the rows.
 _FEW = 2
 
 
@@ -49,7 +49,7 @@ class Curve:
 def measured(
     section: Section, at: Rows, values: Array, span: float, step: float | None = None, precision: float = EPSILON
 ) -> Curve:
-    """The curve of a section that has these ``values``; rows beside a jump have a slope on their far side only."""
+    """The curve of a section with these ``values``; rows next to a jump get the one-sided slope away from it."""
     slopes = differentiate(inside(section, at.x), at.x, values, span, step, precision)
     value, kind, error = slopes.value.copy(), slopes.kind.copy(), slopes.error.copy()
     for beside, side in ((at.below, slopes.left), (at.above, slopes.right)):
@@ -72,7 +72,7 @@ def _steps(at: Rows, values: Array, slopes: Slopes) -> bool:
 
 
 def without_slopes(curve: Curve) -> Curve:
-    """The curve of a function that answers otherwise each time it is asked, and has no slope that could be drawn."""
+    """The curve of a function that is not deterministic, and so has no slope."""
     slopes = curve.slopes
     nowhere, unknown = np.full(slopes.value.shape, np.nan), np.full(slopes.kind.shape, Kind.UNRESOLVED, np.int8)
     slopes = replace(slopes, value=nowhere, left=nowhere, right=nowhere, error=nowhere, kind=unknown)

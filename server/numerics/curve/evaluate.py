@@ -31,16 +31,16 @@ from .rounding import rounding
 from .section_singularities import edges, landmarks, rough
 from .symmetric_inputs import mirrored
 
-# Noise of forward, as a share of its rise, that makes jumps of its own, and that is felt in differences as small as
-# those by which more points are asked for.
+# Noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the small
+# differences by which the grid is refined.
 _SEEN, FELT = 1e-5, 1e-11
-# Only what lies within this share of the range is in sight of a point.
+# The slopes that set the tolerance of a point lie within this share of the range.
 _NEARBY = 0.05
 
 
 @np.errstate(all="ignore")  # what overflows or is no number is told by the rows where it is
 def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float | None = None) -> Evaluation:
-    """Look at ``section`` on ``grid``; the differences start at ``step``, chosen if None.
+    """Evaluate ``section`` on ``grid``; ``step`` is the widest step of the finite differences, chosen if None.
 
     Raises ``FunctionFailed`` where forward fails; a failing backward or surrogate is reported in ``failure``.
     """
@@ -144,7 +144,7 @@ def _without_gaps(curve: Curve, at: Rows) -> Curve:
 
 
 def _doubt(at: Rows, found: tuple[SpecialPoint, ...]) -> Array:
-    """How far each row may be from the kink that it stands for."""
+    """How far each row may be from the kink located there."""
     doubt = np.zeros(at.x.size)
     for each in found:
         if each.kind in ("kink", "cusp"):
@@ -154,7 +154,7 @@ def _doubt(at: Rows, found: tuple[SpecialPoint, ...]) -> Array:
 
 
 def _share(slopes: list[Array], in_sight: float) -> Array:
-    """How much of the largest slope in sight there is near each row."""
+    """The largest slope near each row, as a share of the largest in the range."""
     if not in_sight:
         return np.ones(slopes[0].size)
     near = np.nan_to_num(np.abs(np.stack(slopes)), nan=in_sight, posinf=in_sight).max(axis=0)

@@ -14,25 +14,25 @@ from ..differentiation.quadrature import quadrature, rounding
 from ..sampling.grid import Rows
 from ..tolerance import Tolerance
 
-# Where each point costs a call of its own, cells reach over so many rows.
+# Where each point needs a call of its own, a cell spans this many rows.
 _EVERY = 5
-# Cells that leave more than these shares of what they may, and of the noise, are refined: the rest would add up.
+# Cells whose residual exceeds these shares of the tolerance, and of the noise, are refined: residuals add up.
 EXACT, _HEARD = 0.05, 0.25
 TRUNCATION = 0.02
 _FALLS = 0.1
-# Of those so many are examined; the others are as most of these are.
+# At most this many doubtful cells are examined; the others get the answer of the majority.
 _MOST, MOST_ONE_BY_ONE = 64, 8
-# Where a residual sits the cell is cut into so many parts, and those parts again, so often and no more than so many.
+# Subdivision of a cell: parts at each level, number of levels, and the most parts followed at a level.
 _PARTS = 4
 _CLOSER = 8
 _OPEN, OPEN_ONE_BY_ONE = 256, 16
-# A residual is backward's fault where no part alone holds more than this share of it, and the quadrature has moved
-# by no more than that when the parts were cut.
+# A residual is backward's fault if no part holds more than _ALONE of it, and the quadrature changed by no more than
+# _MOVED of it under subdivision.
 _ALONE = 0.6
 MOVED = 0.125
-# That is put to the test by cutting it into so many parts at once.
+# Subdivisions that confirm it: the residual must stay the same in each.
 CUTS, CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
-# A residual is made in steps if it is in less than this share of so many parts, three times over.
+# Forward is a staircase if, on three scales in turn, the residual lies in less than _FEW of _STEPPED parts.
 STEPPED, _STEPS = 32, 3
 _FEW, _STILL = 0.25, 1e-3
 
@@ -59,13 +59,13 @@ class Area:
 
     @property
     def residual(self) -> Array:
-        """What forward rises by and backward does not account for."""
+        """The rise of forward minus the integral of what backward returned."""
         return self.rise - self.area
 
 
 @dataclass(frozen=True)
 class Followed:
-    """What backward should be the gradient of: a forward, its ``values`` at the rows, and how far they may be off.
+    """The function that backward should be the gradient of: a forward, its ``values`` at the rows, their error bound.
 
     ``gradient`` is what backward returned there; ``precise`` is forward in double precision, where it can be had.
     """
@@ -135,7 +135,7 @@ def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
 
 
 def _truncation(area: Array, width: Array, gradient: Array) -> Array:
-    """What three nodes may miss of each cell, guessed from what two ends say: the next order of a falling series."""
+    """The truncation error of three Gauss nodes in each cell, extrapolated from the error of the trapezoidal rule."""
     share = np.abs(width * (gradient[:-1] + gradient[1:]) / 2 - area) / np.abs(area)
     return TRUNCATION * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
 
@@ -209,7 +209,7 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
 
 
 def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array) -> Mask:
-    """Whether the residual stays what it is, into however many parts the quadrature is cut: it is not one of chance."""
+    """Whether the residual stays the same under finer quadrature, and so is not an error of the quadrature."""
     stays = np.ones(low.size, bool)
     for count in CUTS if cells.section.stacked else CUTS_ONE_BY_ONE:
         some = np.flatnonzero(stays)
@@ -223,7 +223,7 @@ def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array)
 
 
 def _stepped(cells: _Cells, some: NDArray[np.intp]) -> Mask:
-    """Where the residual is made in steps, many to a cell: however close one looks (in double), it is in few places."""
+    """Where forward is a staircase with many steps to a cell: on every scale (in double) it rises in few places."""
     low, high = cells.left[some], cells.right[some]
     column, few = np.arange(low.size), np.zeros(low.size, bool)
     slope = cells.area[some] / (high - low)

@@ -10,10 +10,10 @@ from ..differentiation.finite_differences import Kind
 from ..differentiation.noise import largest_nearby
 from .curve import Curve
 
-# Forward's noise is so many times the bound that a few samples give …
+# Safety factor on the noise estimated from a few samples …
 _NOISE = 3.0
-# … within so many rows. It is no noise if the difference is that much larger than its roughness and forward takes
-# another value at this share of the rows.
+# … within this many rows. The difference to double precision is a smooth bias and not noise if it is _ANOTHER times
+# its own third difference, and forward takes distinct values at a share _DISTINCT of the rows.
 _AROUND = 25
 ANOTHER = 100.0
 DISTINCT = 0.5

@@ -15,17 +15,17 @@ from ..sampling.grid import Grid
 from ..singularities.special_points import SpecialPoint, special_points
 from .curve import inside
 
-# With so many points a kink stands out from what is only curved.
+# The least number of grid points with which a kink is told from curvature.
 FINE_ENOUGH = 401
 _FEWEST = 3
-# A jump of less than so many times the noise is none.
+# A jump of less than this many times the noise is ignored.
 LOUD = 30.0
 # The two sides of a jump of backward differ by more than this share.
 _ALIKE = 1e-6
 
 
 def landmarks(section: Section, reference: Section, grid: Grid, precision: float) -> tuple[SpecialPoint, ...]:
-    """The special points of forward, looked for on a finer grid where the one asked for is coarse and that is cheap."""
+    """The special points of forward, searched on a grid of at least 401 points where all points share a call."""
     cheap = section.stacked != ()
     x = Grid(grid.start, grid.stop, max(grid.count, FINE_ENOUGH) if cheap else grid.count).points()
     try:
@@ -63,7 +63,7 @@ def _louder_than_noise(
 def edges(
     section: Section, x: Array, analytical: Array | None, known: tuple[SpecialPoint, ...], grad_output: float
 ) -> tuple[SpecialPoint, ...]:
-    """The places where what backward returned jumps, and forward does nothing special."""
+    """The jumps of what backward returned at places where forward has no singularity."""
     if analytical is None or x.size < _FEWEST:
         return ()
 

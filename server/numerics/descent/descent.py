@@ -17,9 +17,9 @@ from .optimizer import Pull, Run, walk
 from .plan import Asked, Plan, planned
 from .true_gradient import Truth, downhill
 
-# Of both runs together, and what is left at least for the second.
+# Time limit in seconds of both runs together, and the least that the second gets.
 _SECONDS, LEAST_SECONDS = 3.0, 1.0
-# So many elements can be told apart in a picture, and so many pairs of what moves and what comes out be measured.
+# The most elements that a picture can show, and the most pairs of input and output element that are measured.
 MOST_ELEMENTS, MOST_PAIRS = 256, 1 << 16
 # Numbers of all steps together.
 MOST_NUMBERS = 1 << 15
@@ -27,12 +27,12 @@ MOST_NUMBERS = 1 << 15
 _FLAT = 1e-3
 # An output is on goal that is off by no more than this share of the largest.
 ON_GOAL = 1e-12
-# The seeds with which the Function is asked whether it draws lots.
+# The seeds with which the Function is called to see whether it draws random numbers.
 LOTS = (0, 7919, 104729, 1299709)
 
 
 class TooLarge(Exception):
-    """There is more to move than can be followed; the message says how much is allowed."""
+    """There are more elements than a descent can follow; the message says how many are allowed."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Descent:
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
 def descend(section: Section, asked: Asked) -> Descent:
-    """Go down both ways. Raises ``FunctionFailed`` where forward fails at the start, and ``TooLarge``."""
+    """Run both descents. Raises ``FunctionFailed`` where forward fails at the start, and ``TooLarge``."""
     size = size_of(section)
     if size > MOST_ELEMENTS:
         raise TooLarge(f"{section.wrt} has {size} elements; a descent is followed in at most {MOST_ELEMENTS}.")
@@ -94,7 +94,7 @@ def descend(section: Section, asked: Asked) -> Descent:
 
 
 def _true(truth: Truth, loss: Loss, random: bool, met: list[int]) -> Pull:
-    """What pulls along the true derivative, and notes in ``met`` the steps in which forward is bent or torn."""
+    """The true gradient as a function of the position; adds to ``met`` the steps at a kink or jump of forward."""
     known: dict[bytes, Array] = {}  # where it stands still it is not measured again
 
     def pull(position: torch.Tensor, step: int) -> Pulled:

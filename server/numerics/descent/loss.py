@@ -18,7 +18,7 @@ from ...runtime.section import Section
 
 @dataclass(frozen=True)
 class Pulled:
-    """A loss, and the gradient of what moves: None where none arrives. ``failure`` says why there is none."""
+    """A loss and its gradient, which is None where none arrives; ``failure`` is what backward raised."""
 
     loss: float
     gradient: torch.Tensor | None

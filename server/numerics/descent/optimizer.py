@@ -13,7 +13,7 @@ from ...runtime.arrays import Array
 from ...runtime.failure import Failure, FunctionFailed
 from .loss import Pulled, flat, seed
 
-# What asks for a gradient: at a position, in a step.
+# The loss and its gradient at a position, in a step.
 Pull = Callable[[torch.Tensor, int], Pulled]
 
 
@@ -45,7 +45,7 @@ class Run:
 
 
 def walk(start: torch.Tensor, lr: float, steps: int, pull: Pull, seconds: float) -> Run:
-    """Go down from ``start`` in at most so many ``steps`` and ``seconds``.
+    """Run gradient descent from ``start`` for at most ``steps`` steps and ``seconds`` seconds.
 
     It ends early where the loss or the gradient is no finite number, where none arrives, and where the Function
     fails. The arithmetic is that of ``torch.optim.SGD``.

@@ -13,13 +13,13 @@ Still = Literal["there", "reached", "stays", "stuck", "small", "settles"]
 Ended = Literal["infinite", "nan", "bare", "failed"]
 Ending = Going | Still | Ended
 
-# A loss of this share of the first is as good as none.
+# The goal is reached where the loss is below this share of the first one.
 REACHED = 1e-6
-# A loss that has grown by so much, and still grows, will not come back.
+# A loss that has grown by this factor, and still grows, diverges.
 GROWN = 1e3
 # Of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
 _TURNS, LESS = 0.2, 0.1
-# Of all the way, in the last quarter of the steps.
+# A run has settled if in the last quarter of its steps it moves by less than this share of its whole path.
 _NOWHERE = 1e-6
 # Too few steps to tell whether they go back and forth.
 _FEW = 6

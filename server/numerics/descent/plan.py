@@ -17,7 +17,7 @@ from .loss import Loss, backward, flat, output, placed, seed, size_of
 from .true_gradient import Truth
 
 _STEPS = 40
-# With this share of 1/slope² the distance to the goal halves in each step where forward is straight.
+# The learning rate as a share of 1/slope²: where forward is straight, the distance to the goal halves in each step.
 CALM = 0.25
 _NUMBERS = (5.0, 2.5, 2.0, 1.0)
 # Where to begin and what to reach, as shares of the range, and the places among which the slopes are looked at.
@@ -122,7 +122,7 @@ def _values(truth: Truth, elsewhere: Array, y: Array) -> tuple[float, ...]:
 
 
 def _calm(section: Section, truth: Truth, loss: Loss, asked: Asked, ends: tuple[Array, Array]) -> float:
-    """A learning rate of one digit, or two, with which no slope on the way makes a step too long."""
+    """A learning rate of one or two digits that is stable for the steepest slope between start and goal."""
     start, elsewhere = ends
     way = [start + share * (elsewhere - start) for share in WAY]
     if start.size == 1:
@@ -138,7 +138,7 @@ def _calm(section: Section, truth: Truth, loss: Loss, asked: Asked, ends: tuple[
 
 
 def _steepness(truth: Truth, position: Array) -> float:
-    """By how much forward stretches there, at most: 0 where that cannot be seen."""
+    """The spectral norm of the Jacobian of forward there, unknown slopes taken as 0."""
     y = truth.outputs(position[None])[0]
     slopes = truth.slopes(position, y).value.reshape(position.size, y.size)
     return float(np.linalg.norm(np.where(np.isfinite(slopes), slopes, 0.0), 2)) if y.size else 0.0

@@ -26,7 +26,7 @@ class Moving:
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
 def sentence(found: Descent, moving: Moving) -> str:
-    """The consequence of this backward, beside that of the true derivative."""
+    """What the descent with this backward leads to, compared with the one along the true derivative."""
     mine, true = _said(found, found.returned, moving), _said(found, found.true, moving)
     if _together(found):
         parts = [f"With this backward, as with the true derivative, {true}."]

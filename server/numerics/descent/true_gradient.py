@@ -52,9 +52,10 @@ def _along(slope: Array, residual: Array) -> Array:
 # forward rounds.
 _PROBES = 33
 _LEAST_ROUNDING = 2.0**-1074
-# Half units in the last place by which the lanes of a processor may differ, and each value be off.
+# Half ulps by which forward's values may be off, vector lanes of the processor differing among themselves.
 LANES = 8.0
-# What seems bent is looked at again with steps so much shorter, so often, and believed with an error of that share.
+# Apparent kinks are measured again with steps shorter by _NEARER, up to _CLOSER times, and a smooth slope is accepted
+# with a relative error of at most _SURE.
 NEARER, _CLOSER, _SURE = 2.0**-9, 3, 1e-3
 
 
@@ -71,7 +72,7 @@ class Truth:
 
     @classmethod
     def of(cls, section: Section, start: float, stop: float) -> Truth:
-        """The truth about a section, as far as it can be seen from ``start`` to ``stop``."""
+        """The double-precision forward of a section, its precision estimated between ``start`` and ``stop``."""
         x = section.snap(start + (stop - start) * np.sort(np.arange(_PROBES) * GOLDEN % 1))
         reference = reference_of(arranged(section, x), x)
         try:

@@ -21,9 +21,9 @@ from .scaled import blocked, constant_factor, factor_of_x, passes_on
 from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped
 
-# The multiples of slopes less than this share of the largest say little.
+# Ratios to slopes below this share of the largest are left out of the summary.
 _STEEP = 0.1
-# From the simplest to the most contrived: the first that fits is told.
+# From the simplest to the most contrived: the first that fits is reported.
 STORIES: tuple[Callable[[Evidence], Story | None], ...] = (
     not_finite,
     blocked,
@@ -40,7 +40,7 @@ STORIES: tuple[Callable[[Evidence], Story | None], ...] = (
     passes_on,
     in_part,
 )
-# Stories of how grad_output is treated, beside which there may be another of what is returned for it.
+# Kinds of story about grad_output that may be reported together with one about the slopes.
 _BESIDE = ("layout", "written to", "does not add")
 
 

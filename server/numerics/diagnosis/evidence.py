@@ -23,10 +23,10 @@ from ..verdict.point_judge import Comparison, conditioning
 Story = tuple[str, str]
 
 JUDGED = np.array([each in (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS) for each in Status])
-# A story may leave out this share of the rows judged wrong, and must be sure of that share of them.
+# The share of the wrong rows that a story may leave unexplained, and the share that it must explain with certainty.
 EXCEPTIONS = 0.01
 SURE = 0.9
-# Sure is what is known better than to this share of the slopes the story calls for.
+# A row is certain if its error bound is below this share of the slope that the story predicts.
 WIDE = 0.1
 # Forward is known to be flat where its slope is known to be less than this share of what backward returned.
 _FLAT = 1e-3
@@ -146,7 +146,7 @@ class Evidence:
 
 
 def evidence(section: Section, evaluation: Evaluation, compared: Comparison, curve: Curve, designed: bool) -> Evidence:
-    """What there is to tell a story from; backward has returned something, and ``grad_output`` is not 0."""
+    """The evidence against one curve; backward must have returned something, and ``grad_output`` not be 0."""
     assert evaluation.analytical is not None
     slopes = curve.slopes
     kink = slopes.kind == Kind.KINK
@@ -173,12 +173,12 @@ def evidence(section: Section, evaluation: Evaluation, compared: Comparison, cur
 
 
 def passes(factor: str) -> str:
-    """What backward does that returns so many times ``grad_output``."""
+    """The verb phrase for a backward that returns ``factor`` times ``grad_output``."""
     return "passes grad_output on unchanged" if factor == "1" else f"returns {times(factor)}"
 
 
 def times(factor: str) -> str:
-    """So many times ``grad_output``, in words."""
+    """The product of ``factor`` and ``grad_output`` in words."""
     plain = {"0": "0", "1": "grad_output unchanged", "−1": "−grad_output"}
     return plain.get(factor, f"{factor} times grad_output")
 

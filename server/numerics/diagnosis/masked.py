@@ -13,7 +13,7 @@ from .evidence import EXCEPTIONS, SURE, Evidence, Story, passes
 from .unused_saved import unused_saved
 
 _FEW = 3
-# Without its mask a formula goes on as it was: by a border it changes by no more than this share of its size.
+# A formula whose mask is missing is continuous at the border: it changes there by at most this share of its size.
 GOES_ON = 0.1
 
 

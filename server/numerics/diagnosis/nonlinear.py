@@ -56,7 +56,7 @@ def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Sto
 
 
 def _forgotten(to: Asked) -> Story | None:
-    """The same for every grad_output."""
+    """Whether grad_output is ignored: the same is returned for every value of it."""
     if not to.none.any() or not all(to.same(each, to.plain) for each in (to.none, to.opposite, to.larger)):
         return None
     what = "the bare slope of forward, " if to.right(to.plain) else ""
@@ -65,7 +65,7 @@ def _forgotten(to: Asked) -> Story | None:
 
 
 def _added(to: Asked) -> Story | None:
-    """Something for nothing."""
+    """Whether a term is added that is returned for grad_output 0 too."""
     more = to.apart(to.none, np.zeros_like(to.none)) & (to.none != 0)
     if not more.any():
         return None

@@ -60,7 +60,7 @@ class Asked:
 
     @property
     def x(self) -> Array:
-        """The places that were asked."""
+        """The x of those rows."""
         return self.evaluation.rows.x[self.at]
 
     @cached_property
@@ -77,7 +77,7 @@ class Asked:
 
 
 def asked(section: Section, evaluation: Evaluation, at: Mask) -> Asked:
-    """Ask the backward of ``section`` at the rows ``at``, or some of them. Raises ``FunctionFailed``."""
+    """Call the backward of ``section`` at the rows ``at``, or some of them. Raises ``FunctionFailed``."""
     together = evaluation.structure == "together"
     rows, most = np.flatnonzero(at), _TOGETHER if together else _ALONE
     at = np.zeros_like(at)

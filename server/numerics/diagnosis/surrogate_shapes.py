@@ -9,11 +9,11 @@ from ..formatting.constants import figure
 from ..sentences.places import MOST_PLACES, stretches
 from .evidence import Evidence, Story, passes
 
-# So many rows make a window, or one flank of a bump.
+# The fewest rows of a window, or of one flank of a bump.
 _FEW = 3
 # Beside a bump there may be lobes of this share of its height.
 LOBES = 0.25
-# Half a unit in the last place is not all that two differences from a peak may lose.
+# Safety factor on rounding where the flanks of a bump are checked to be monotone.
 WAVER = 4.0
 
 

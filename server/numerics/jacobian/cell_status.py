@@ -18,15 +18,15 @@ from ..verdict.point_judge import WIDE, at_kinks
 from .cells import Ground, along, steepest
 from .directional import straight
 
-# What is off by more than this and its bound is measured twice before backward is accused.
+# A cell that is off by more than this and its error bound is measured again before backward is accused.
 _LONE_TOLERANCE = 1e-13
-# Less than this beside a forward that is 0 and flat comes from a tail that it has lost.
+# Where forward has underflowed to 0, gradients below this are accepted.
 _NOTHING = 1e-30
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Slopes, and the status of backward in every cell, held against them."""
+    """The numerical slopes, and the status of backward in every cell against them."""
 
     slopes: Slopes
     status: NDArray[np.int8]
@@ -76,7 +76,7 @@ def judged(
 
 
 def _acquit(ground: Ground, rows: Indices, columns: Indices, slopes: Slopes, status: NDArray[np.int8]) -> None:
-    """Nothing is said of outputs that have no gradient where they are looked at, though slopes by every element."""
+    """Set accused cells to undecided where an output has partial derivatives but is not differentiable."""
     accused = (status == Status.DIFFERS) & (slopes.kind == Kind.SMOOTH)
     some = np.flatnonzero(accused.reshape(rows.size, -1).any(axis=1))
     if not some.size or columns.size == 1:

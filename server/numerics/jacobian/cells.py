@@ -26,11 +26,11 @@ from ..differentiation.finite_differences import (
 from ..differentiation.noise import FAR, NEAR, PERFECT, ROUNDED, SIX, THREE, heard, relative_precision
 from ..differentiation.richardson import extrapolate, tableau
 
-# Noise is probed along so many random lines through all elements of ``wrt``.
+# The number of random lines through all elements of ``wrt`` along which noise is probed.
 _LINES = 2
-# Asked twice, forward answers the same to the last place.
+# Relative tolerance for two calls of a deterministic forward.
 _STEADY = 1e-14
-# So many values along a line tell how many digits forward carries, so far to either side as a share of the range.
+# The precision of forward is estimated from this many values along a line, within this share of the range.
 TELLING, _REACH = 24, 0.1
 
 

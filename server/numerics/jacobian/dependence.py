@@ -23,7 +23,7 @@ Links = tuple[tuple[Link, ...], ...]
 _UNKNOWN: Link = "unknown"
 # Slopes along one line are compared to this share of the largest.
 _ALIKE = 1e-6
-# Outputs of so many elements in all, and so many seconds at so many calls an input, are enough.
+# The most output elements, the time budget in seconds, and the estimated calls for each input.
 _LARGEST, _BUDGET, _CALLS = 1 << 18, 1.5, 26
 
 

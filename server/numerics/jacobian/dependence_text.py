@@ -16,7 +16,7 @@ _NONE = (
 
 
 def told(influence: Influence, loss: Loss) -> str:
-    """Where a gradient arrives, which is dropped, which is unfounded, and what backward raised."""
+    """One loss in words: the inputs a gradient arrives at, those dropped or unfounded, and what backward raised."""
     return " ".join(_told(influence, loss))
 
 

@@ -18,7 +18,7 @@ from .cells import Ground, slopes
 from .jacobian import Jacobian
 from .sparsity import moves, places
 
-# What is looked for has to be there to this share of the largest slope.
+# A hypothesis has to fit within this share of the largest slope.
 _ALIKE = 1e-6
 
 

@@ -18,9 +18,9 @@ from ..tolerance import chosen
 from .cell_status import judged
 from .cells import Ground, slopes
 
-# No more cells than these are looked over; eight bytes each.
+# The most cells that are scanned; eight bytes each.
 _MOST = 1 << 21
-# Nor outputs with more elements than these, for which there would be no room to be probed.
+# The most elements of the output: more would need too much memory for the noise probes.
 _LARGEST = 1 << 14
 # The step of the one difference, as a share of the range.
 _STEP = 1e-5
@@ -28,7 +28,7 @@ _STEP = 1e-5
 _DIRECTIONS = 4
 # Below this share of the largest slope an error is none.
 _LEAST = 1e-7
-# So many suspects, the worst ones, and the rest of their rows and columns are measured as thoroughly as a block.
+# This many of the worst suspects, with their rows and columns, are measured as thoroughly as a block.
 SUSPECTS = 32
 
 

@@ -19,7 +19,7 @@ from ..formatting.numbers import number
 from ..sentences.places import listed
 
 _SEED = 0
-# Tensors of more elements take too long, and those of more than a few are checked along a random direction only.
+# The most elements that are checked, and the most for which each is checked and not only a random direction.
 _MOST, _ALL = 1024, 16
 _SECONDS, _SLOW, _TIMES = 0.5, 0.01, 3
 _LONGEST = 120  # characters of what was raised

@@ -16,7 +16,7 @@ from ..verdict.verdict import Verdict, Word
 from .saved_intermediates import SAVED, intermediates
 
 _WORDS = re.compile(r"(?<!double )\b(forward|backward)\b|(?<!its own )\bgrad_output\b", re.ASCII)
-# From here on somebody else is quoted.
+# What follows this word is quoted from the Function's exception.
 _QUOTED = " raised "
 
 

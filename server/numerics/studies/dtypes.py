@@ -20,11 +20,11 @@ from ..sampling.grid import Grid
 from .complex import ComplexLook, complex_look
 from .ulps import Places, no_places, places
 
-# Points of a section that needs a call for each.
+# The number of points where each needs a call of its own.
 ONE_BY_ONE = 17
 # The parts in which an interval is searched in one call, and with a call for each.
 _PARTS, _PARTS_ONE_BY_ONE = 64, 4
-# Beyond so many rounds an interval ends at 0, where numbers never end.
+# The most rounds of the search: next to 0 an interval can be divided for very long.
 _ROUNDS = 32
 # The significant bits of what a wider dtype may hide.
 BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
@@ -59,7 +59,7 @@ class Precision:
 
     @property
     def supported(self) -> bool:
-        """Whether the Function bears the dtype on the device."""
+        """Whether the Function accepts the dtype on the device."""
         return self.failure is None
 
     @property
@@ -89,7 +89,7 @@ class Lens:
 
 @np.errstate(all="ignore")  # what overflows is counted
 def lens(section: Section, grid: Grid, grad_output: float = 1.0, at: tuple[Device, ...] | None = None) -> Lens:
-    """Look at ``section`` on ``grid`` in every dtype of the devices ``at``, by default all there are.
+    """Evaluate ``section`` on ``grid`` in every dtype of the devices ``at``, by default all there are.
 
     What a Function refuses is a row with its error. Sections that need a call for each point are asked at
     17 of them.

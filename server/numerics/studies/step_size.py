@@ -24,11 +24,11 @@ _SHRINKING = FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
 # The places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
 _AROUND = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
 HERE = 4
-# So many of the smallest steps show nothing but rounding.
+# The number of smallest steps at which only rounding error is left.
 TAIL = 8
-# The height of a jump stays the same but for this share.
+# The height of a jump may change by this share from one step to the next.
 RESTLESS = 0.1
-# A pole gains as much from each of these steps to the next as it did before; nothing bounded does.
+# Between these steps a pole gains about as much each time; a bounded function does not.
 DEEPER = np.array([12, 24, 36, 48])
 GAIN, _SOME = 0.5, 1e-6
 # In the order of ``Kind``.

@@ -25,7 +25,7 @@ class Places:
 
 
 def no_places(x: Array) -> Places:
-    """What there is to say where nothing can be compared."""
+    """Errors that are all NaN, for values that cannot be compared."""
     return Places(np.full(x.size, np.nan))
 
 

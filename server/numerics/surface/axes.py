@@ -15,7 +15,7 @@ from ..differentiation.finite_differences import Slopes
 from ..differentiation.noise import noise_along, probe_points, relative_precision
 from .partial_derivatives import Ask, doubted, partial
 
-# Noise is probed on so many lines along each axis, or so few where points are dear.
+# The number of lines along each axis on which noise is probed, and that where each point needs a call of its own.
 _LINES, LINES_DEAR = 5, 2
 
 
@@ -50,7 +50,7 @@ class Ground:
         return places if which == 0 else places.T
 
     def ask(self, which: int) -> Ask:
-        """What asks forward along an axis; NaN where it takes nothing beyond the ends of that."""
+        """Forward as a function along an axis; NaN beyond the ends where the Function refuses such points."""
         s, t = self.points
         low, high = self.axis(which)[[0, -1]]
 

@@ -12,9 +12,9 @@ from ...runtime.timing import quickest
 _POINTS, _ALL = 3.0, 4.5
 # Points a side and cells a side of which as many are taken as there is time for, where each has calls of its own.
 _SIDES, _CELLS = (17, 9, 5, 3), (8, 4, 2)
-# So many calls take what is probed at first, a point, a cell, and the test of two other elements; …
+# Estimated calls: for the first probes, for a point, for a cell, for the curl test of another pair of elements; …
 FIXED, POINT, _CELL, PAIR = 250, 28, 60, 1000
-# … this many lines; and where all share a call, these are all there are, or those of each pair.
+# … for a line of points; and where all points share a call, in total and for each pair.
 _LINE, _SHARED, SHARED_PAIR = 60, 70, 25
 
 

@@ -47,7 +47,7 @@ def judged(
 
 
 def allowed_of(slopes: Slopes, grad_output: float, tolerance: Tolerance, lost: Array) -> Array:
-    """How far what is returned may lie from what differences say before it counts."""
+    """The largest distance of what is returned from the numerical slope that is tolerated."""
     with np.errstate(all="ignore"):
         scale = abs(grad_output)
         return tolerance.atol + tolerance.rtol * scale * np.abs(slopes.value) + BOUNDS * scale * slopes.error + lost

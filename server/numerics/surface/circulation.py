@@ -118,7 +118,7 @@ def parts(cells: Cells, some: NDArray[np.intp], count: int) -> tuple[Array, Arra
 
 
 def turning(field: Field, cells: Cells, some: NDArray[np.intp], precision: float, dear: bool) -> Mask:
-    """Which of ``some`` cells have their circulation all over: a curl.
+    """Which of ``some`` cells have a circulation spread over their area, that is a curl.
 
     A kink that three nodes cannot follow loses it inside, a point around which forward jumps (as an angle does) and
     lines along which it does (as a gate) keep it in that one place, and noise turns every way.

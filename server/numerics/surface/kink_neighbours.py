@@ -55,7 +55,7 @@ def forgiven(
 
 
 def _around(values: NDArray[np.generic], pick: Pick, shape: tuple[int, ...]) -> NDArray[np.generic]:
-    """What is picked of each value and its eight neighbours."""
+    """Each value combined with its eight neighbours by ``pick``."""
     rows, columns = shape
     padded = np.pad(values.reshape(shape), 1, mode="edge")
     return reduce(pick, [padded[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]).ravel()

@@ -29,7 +29,7 @@ from ..differentiation.richardson import extrapolate, tableau
 # The values of a forward at points of its plane: where along one axis, and which row of the grid each belongs to.
 Ask = Callable[[Array, NDArray[np.intp]], Array]
 
-# What lies within so much of its own error bounds, or of double precision, contradicts nothing.
+# Relative tolerance, beside the error bounds, before a slope counts as contradicted.
 _LEAST = 1e-13
 
 

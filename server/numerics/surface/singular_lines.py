@@ -11,9 +11,9 @@ from ...runtime.arrays import Array, Mask, largest
 from ..differentiation.finite_differences import Kind, Slopes
 from .axes import Ground
 
-# A slope turns at a ridge so many times as much as on either side of it, and by this share of the largest slope.
+# At a kink line the slope changes this many times as much as on either side, and by this share of the largest slope.
 _TURNS, _SEEN = 8.0, 1e-3
-# Between two points a ridge is found by so many halvings; so many are looked for along each axis.
+# Steps of the bisection between two points, and the most kinks or jumps located along each axis.
 _HALVINGS, _MOST, _MOST_DEAR = 24, 512, 24
 # From so close to it, as a share of the distance of two points, its two slopes are told apart.
 _BESIDE = 1 / 16

@@ -40,7 +40,7 @@ def _finitely(part: Gradient) -> NDArray[np.bool_]:
 
 
 def said(seen: Surface, wrt: str, wrt2: str) -> str:
-    """The whole of it."""
+    """All of it: differences, kink and jump lines, and the curl test."""
     parts = [*_differs(seen, wrt, wrt2), *_ridges(seen, wrt, wrt2), potential_said(seen, wrt, wrt2)]
     return " ".join(part for part in parts if part)
 

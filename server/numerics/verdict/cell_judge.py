@@ -12,10 +12,10 @@ from ..tolerance import Tolerance
 
 Statuses = NDArray[np.int8]
 
-# Cells are judged one by one, and in runs of so many: what is wrong by little everywhere stands out from the
-# rounding of the two ends of a run.
+# Cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while rounding
+# enters only at its two ends.
 RUNS = (1, 4, 16, 64)
-# What is allowed says nothing if it is more than this share of the steepest slope over the cell.
+# A cell is undecided if its tolerance is more than this share of the steepest slope times its width.
 _WIDE = 0.1
 
 
@@ -41,7 +41,7 @@ def judged_cells(area: Area, tolerance: Tolerance, share: Array, in_sight: float
 
 
 def allowed_of(area: Area, tolerance: Tolerance) -> Array:
-    """How large the residual of each cell may be before it counts."""
+    """The largest residual that each cell may have and still agree."""
     slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * np.abs(area.area)
     return slack + area.unsure + area.noise[:-1] + area.noise[1:]
 

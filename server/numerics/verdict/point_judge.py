@@ -36,11 +36,11 @@ def longest_run(mask: NDArray[np.bool_]) -> tuple[int, int]:
 
 Interval = tuple[float, float]
 _NOTHING: Statuses = np.empty(0, np.int8)
-# A band wider than this share of the slopes in sight decides nothing.
+# If the error bound exceeds this share of the largest slope in the range, the point is undecided.
 WIDE = 0.1
-# Two intervals no farther apart than so many cells are one if nothing between them speaks for backward.
+# Two intervals no farther apart than this many grid cells are joined if no point between them agrees.
 BRIDGED = 2.0
-# What is off by so nearly the most is off by the most.
+# Rows within this share of the largest error count as equally bad.
 _TIE = 0.999
 
 
@@ -169,7 +169,7 @@ def _overflows(evaluation: Evaluation, analytical: Array, slopes: Slopes) -> Mas
 def at_kinks(
     grad_output: float, analytical: Array, slopes: Slopes, atol: Array | float, rtol: float
 ) -> NDArray[np.int8]:
-    """Any slope from the one-sided one on the left to that on the right is a subgradient, as far as these are known."""
+    """The status at kinks: any slope between the two one-sided slopes, within their error bounds, is a subgradient."""
     sides = grad_output * np.stack((slopes.left, slopes.right))
     bands = BOUNDS * abs(grad_output) * np.stack((slopes.left_error, slopes.right_error))
     low, high = (sides - bands).min(axis=0), (sides + bands).max(axis=0)
@@ -180,7 +180,7 @@ def at_kinks(
 
 
 def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
-    """How far a slope moves when ``x`` does by half a last place of the dtype: no backward can do better."""
+    """The change of each slope when ``x`` moves by half an ulp of the dtype: no backward can be more accurate."""
     x = evaluation.rows.x
     turn = np.abs(np.diff(slopes.value) / np.diff(x))
     turn[~np.isfinite(turn)] = 0.0

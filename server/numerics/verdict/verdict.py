@@ -19,9 +19,9 @@ Word = Literal[
 ]
 
 _LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
-# A surrogate that depends on the sign of grad_output is the derivative of another function for either sign …
+# The linearity laws that must hold for a surrogate that depends on the sign of grad_output …
 LAWS_BUT_THE_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
-# … and one that depends on its size, for every size.
+# … and for one that depends on its size too.
 LAWS_BUT_THE_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout")
 
 
