@@ -14,7 +14,7 @@ _COUNT, MOST_POINTS = 201, 801
 # The picture holds the range and the start, with room for so many more ranges on either side; where the start is
 # farther away than that many ranges, only what is around it, in numbers that can be told apart.
 _ROOM, _NEAR, _APART = 1.0, 32.0, 1e-4
-# A cell that rises so many times as much as most others is halved so often; a jump keeps its height.
+# A cell that rises _STEEP times the median is bisected _HALVINGS times; it is a jump if _KEPT of its rise is left.
 _STEEP, _HALVINGS, _KEPT = 6.0, 44, 0.5
 _MOST = 24
 

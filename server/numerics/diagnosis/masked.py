@@ -18,7 +18,7 @@ GOES_ON = 0.1
 
 
 def not_finite(seen: Evidence) -> Story | None:
-    """NaN or an infinity where forward has a slope, and right everywhere else."""
+    """Hypothesis: NaN or an infinity where forward has a slope, and right everywhere else."""
     rows = seen.wrong & ~np.isfinite(seen.returned)
     if not rows.any() or (rows != seen.wrong).any():
         return None
@@ -28,7 +28,7 @@ def not_finite(seen: Evidence) -> Story | None:
 
 
 def mask(seen: Evidence) -> Story | None:
-    """Right where forward moves, and not 0 where it is flat."""
+    """Hypothesis: right where forward has a slope, but not 0 where it is flat: a mask is missing or misplaced."""
     leaks = seen.wrong & seen.flat
     elsewhere = np.count_nonzero(seen.wrong & seen.moving)
     if not leaks.any() or np.count_nonzero(seen.moving) < _FEW or elsewhere > EXCEPTIONS * np.count_nonzero(leaks):
@@ -49,7 +49,7 @@ def mask(seen: Evidence) -> Story | None:
 
 
 def in_part(seen: Evidence) -> Story | None:
-    """Right on part of the axis, and on the rest 0, constant, or some multiple of the slope."""
+    """Hypothesis: right on part of the axis; on the rest 0, constant, or a multiple of the slope."""
     right = seen.judged & ~seen.wrong
     runs = stretches(seen.wrong, seen.judged)
     if len(runs) > MOST_PLACES or np.count_nonzero(right) < _FEW:

@@ -32,7 +32,7 @@ _KINDS: dict[Law, str] = {
 }
 # Those of which more can be told than their finding says.
 _TOLD: tuple[Law, ...] = ("zero", "odd", "scales")
-# A power is known to so much.
+# Tolerance of an estimated power of grad_output.
 _STEADY = 1e-3
 
 
@@ -89,7 +89,7 @@ def _term(to: Asked) -> str:
 
 
 def _sign(to: Asked) -> Story | None:
-    """Another multiple of a negative grad_output than of a positive one."""
+    """Whether the response to −grad_output is not the negative of that to grad_output."""
     differ = to.apart(-to.opposite, to.plain)
     if not differ.any():
         return None
@@ -141,7 +141,7 @@ def _share(to: Asked, share: Array, here: Mask) -> str:
 
 
 def _scale(to: Asked) -> Story | None:
-    """Not so many times as much for so many times the grad_output."""
+    """Whether the response is not proportional to grad_output: normalised, clipped, or a power of it."""
     factor = to.factor
     more = to.apart(to.larger / factor, to.plain) | to.apart(to.smaller * factor, to.plain)
     if not more.any():
@@ -173,7 +173,7 @@ def _power(to: Asked) -> float | None:
 
 
 def _bound(to: Asked, some: Mask) -> str:
-    """Where it stops growing: the bound of grad_output, or of what is returned."""
+    """The bound at which grad_output, or what is returned, is clipped; empty if neither is."""
     if not some.any():
         return ""
     base, small = abs(to.base), np.abs(to.smaller * to.factor / to.base)[some]

@@ -11,19 +11,19 @@ from ..formatting.constants import figure
 from ..tolerance import PLACES
 from .evidence import Evidence, Story
 
-# A sum is told from so many rows, and next to where the addition is 0 it is not divided by.
+# The fewest rows that show an added term; rows where its unit is below _ZERO of the largest are not divided by.
 _ENOUGH = 8
 _ZERO = 1e-3
 # A number this many powers of two smaller still has all its bits where numbers are rounded as they are computed.
 _SMALL_BITS = 4
 # Rounding has no memory: from one row to the next it changes by about as much as it is.
 _ROUGH = 0.5
-# A few operations in float32 lose so many last places.
+# The rounding error, in ulps, of a few operations in float32.
 _ROUNDED = 16
 
 
 def added(seen: Evidence) -> Story | None:
-    """The slope, plus a constant or a multiple of x or y, times ``grad_output``."""
+    """Hypothesis: the slope plus a constant or a multiple of x or y, times ``grad_output``."""
     if np.count_nonzero(seen.judged & ~seen.kink) < _ENOUGH:
         return None
     more = seen.returned - seen.slope
@@ -44,7 +44,7 @@ def added(seen: Evidence) -> Story | None:
 
 
 def single(seen: Evidence) -> Story | None:
-    """The slope, rounded to numbers of float32: of a few numbers too, where no others come out."""
+    """Hypothesis: the slope rounded to float32; all that is returned are numbers of float32."""
     returned, slope = seen.returned[seen.judged], seen.slope[seen.judged]
     if seen.evaluation.dtype != torch.float64 or not seen.wrong.any() or (seen.returned[seen.wrong] == 0).any():
         return None
@@ -62,7 +62,7 @@ def single(seen: Evidence) -> Story | None:
 
 
 def low_precision(seen: Evidence) -> Story | None:
-    """The slope, rounded to fewer places than the dtype has."""
+    """Hypothesis: the slope computed in a dtype of fewer significant bits than the chosen one."""
     own = torch.finfo(seen.evaluation.dtype).eps
     returned = seen.returned[seen.judged]
     for dtype in (torch.bfloat16, torch.float16, torch.float32):
@@ -83,7 +83,7 @@ def low_precision(seen: Evidence) -> Story | None:
 
 
 def _in_part(seen: Evidence) -> Story | None:
-    """The slope but for rounding of a shorter dtype, which is rough, in what is of the full dtype again."""
+    """Hypothesis: the slope, part of it computed in float32 and converted back: its error varies from row to row."""
     if seen.evaluation.dtype != torch.float64:
         return None
     rows = seen.judged & ~seen.kink

@@ -20,7 +20,7 @@ from ..tolerance import chosen
 # How much larger and smaller grad_output is made, by the size of the dtype, and the last places two answers may differ.
 FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}
 _PLACES = {8: 64.0, 4: 64.0, 2: 4.0}
-# So many points are asked where they share a call, and where each costs one of its own.
+# The number of points evaluated where they share a call, and where each needs a call of its own.
 _TOGETHER, _ALONE = 1024, 12
 # Values that were computed in the same way, but for the order of vectorised code.
 _ALIKE = 1e-2
@@ -30,7 +30,7 @@ MIDDLE = (0.03, 1000.0)
 
 @dataclass(frozen=True)
 class Asked:
-    """What backward returned at the rows ``at`` for a ``base`` grad_output, and for some others."""
+    """What backward returned at the rows ``at`` for grad_output ``base``, −base, factor·base, base/factor and 0."""
 
     evaluation: Evaluation
     names: Names
@@ -44,18 +44,18 @@ class Asked:
     none: Array
 
     def same(self, some: Array, others: Array) -> bool:
-        """Whether two answers are one, but for the last places."""
+        """Whether two responses are equal within rounding."""
         return bool((~self.apart(some, others)).all())
 
     def apart(self, some: Array, others: Array) -> Mask:
-        """Where two answers differ by more than the last places."""
+        """Where two responses differ by more than rounding."""
         slack = self.slack * (np.abs(others) + largest(others))
         differ: Mask = np.isfinite(some) & np.isfinite(others) & (np.abs(some - others) > slack)
         return differ
 
     @cached_property
     def slack(self) -> float:
-        """The share of themselves by which two answers may differ."""
+        """The relative tolerance for two responses."""
         return _PLACES[self.evaluation.dtype.itemsize] * torch.finfo(self.evaluation.dtype).eps
 
     @property

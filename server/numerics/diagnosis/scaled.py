@@ -14,7 +14,7 @@ from .evidence import Evidence, Story, passes
 from .held_values import held_behind
 from .swapped_inputs import swapped
 
-# A factor is told from so many rows where the function moves.
+# The fewest rows with a nonzero slope for a constant factor, and for a factor of x or y.
 _FEW = 3
 _ENOUGH = 8
 # Looked at for a factor first: some rows, and what scatters less than this may be constant.
@@ -25,7 +25,7 @@ _ZERO = 1e-6
 
 
 def blocked(seen: Evidence) -> Story | None:
-    """0 everywhere."""
+    """Hypothesis: backward returns 0 everywhere, although the slope is not 0."""
     exceptions = seen.exceptions(0.0) if seen.moving.any() else None
     if exceptions is None:
         return None
@@ -37,7 +37,7 @@ def blocked(seen: Evidence) -> Story | None:
 
 
 def constant_factor(seen: Evidence) -> Story | None:
-    """The slope, times a number."""
+    """Hypothesis: the slope times a constant."""
     if np.count_nonzero(seen.moving) < _FEW:
         return None
     steep = seen.moving & (np.abs(seen.slope) >= np.median(np.abs(seen.slope[seen.moving])))
@@ -75,7 +75,7 @@ def _plain(value: float, within: float) -> str:
 
 
 def factor_of_x(seen: Evidence) -> Story | None:
-    """The slope, divided or multiplied by something simple in x and y."""
+    """Hypothesis: the slope times or divided by a simple expression in x and y."""
     rows = np.flatnonzero(seen.moving & (seen.returned != 0) & np.isfinite(seen.returned))
     if rows.size < _ENOUGH:
         return None
@@ -92,7 +92,7 @@ def factor_of_x(seen: Evidence) -> Story | None:
 
 
 def passes_on(seen: Evidence) -> Story | None:
-    """The same share of ``grad_output`` everywhere, although the slope changes."""
+    """Hypothesis: a constant times ``grad_output`` everywhere, although the slope changes."""
     share, within = seen.typical(seen.returned[seen.judged])
     exceptions = seen.exceptions(0.0, share) if share and np.isfinite(share) else None
     if exceptions is None:
@@ -121,7 +121,7 @@ def _factors(seen: Evidence) -> Iterator[tuple[str, Array]]:
 
 
 def _steady(logarithms: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Along the last axis, whether most of the values hardly differ."""
+    """Whether the values along the last axis are almost equal, all but a twentieth at either end."""
     ranked = np.sort(logarithms, axis=-1)
     few = logarithms.shape[-1] // 20
     return ranked[..., -1 - few] - ranked[..., few] <= _STEADY

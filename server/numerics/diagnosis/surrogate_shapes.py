@@ -18,7 +18,7 @@ WAVER = 4.0
 
 
 def straight_through(seen: Evidence) -> Story | None:
-    """The same share of ``grad_output`` everywhere."""
+    """Hypothesis: a straight-through estimator, a constant times ``grad_output`` everywhere."""
     share, within = seen.typical(seen.returned[seen.judged])
     if not (seen.all_flat and share and np.isfinite(share)):
         return None
@@ -30,7 +30,7 @@ def straight_through(seen: Evidence) -> Story | None:
 
 
 def window(seen: Evidence) -> Story | None:
-    """The same share of ``grad_output`` on a few intervals, 0 elsewhere."""
+    """Hypothesis: a rectangular window, a constant times ``grad_output`` on a few intervals and 0 elsewhere."""
     if not seen.all_flat:
         return None
     inside = seen.judged & (np.abs(seen.returned) > largest(seen.returned[seen.judged]) / 2)
@@ -44,7 +44,7 @@ def window(seen: Evidence) -> Story | None:
 
 
 def bump(seen: Evidence) -> Story | None:
-    """A share of ``grad_output`` that rises to one peak and falls off on both sides, but for low lobes beside it."""
+    """Hypothesis: ``grad_output`` times a bump with one peak, and low lobes beside it at most."""
     known = np.isfinite(seen.returned)
     x, share = seen.x[known], seen.returned[known]
     if not (seen.all_flat and x.size and known[seen.judged].all()):

@@ -24,7 +24,7 @@ _PLACES = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 
 
 def swapped(seen: Evidence) -> Story | None:
-    """The derivative of forward with respect to another input of the same shape."""
+    """Hypothesis: the derivative of forward with respect to another input of the same shape."""
     section, grad_output = seen.section, seen.evaluation.grad_output
     others = [each.name for each in section.op.inputs if each.name != section.wrt and each.shape == _shape(section)]
     rows = np.flatnonzero(seen.judged & ~seen.kink & np.isfinite(seen.returned))

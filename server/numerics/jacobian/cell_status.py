@@ -47,7 +47,7 @@ def judged(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> Judged:
-    """Backward held against the ``slopes`` in ``cells``, the elements of all rows and of all columns.
+    """Judge backward against the ``slopes`` in ``cells``, the elements of all rows and of all columns.
 
     The cells that seem to contradict them are first measured again, and no verdict is given where forward is not
     steady.

@@ -35,7 +35,7 @@ TELLING, _REACH = 24, 0.1
 
 
 class _Map(Protocol):
-    """What can be looked at: some outputs as a function of some elements, held at ``here``."""
+    """A map that can be differentiated: some outputs as a function of some elements, held at ``here``."""
 
     @property
     def here(self) -> Array:
@@ -53,7 +53,7 @@ class _Map(Protocol):
 
 @dataclass(frozen=True)
 class Ground:
-    """What is known of a Function where it is looked at: its output ``y``, the noise of that, and what it computes in.
+    """The point at which a Jacobian is taken: the output ``y`` there, its noise, and the precision of forward.
 
     ``span`` is the range of ``wrt``, the scale of all steps; ``precision`` is half a unit in the last place. ``steady``
     says that forward, asked again, answers the same.
@@ -68,13 +68,13 @@ class Ground:
 
     @classmethod
     def plain(cls, copies: _Map, span: float, precision: float = EPSILON) -> Ground:
-        """Where nothing is known but ``precision``, by one forward. Raises ``FunctionFailed``."""
+        """The point without noise probes, from one forward. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
         return cls(copies, span, y, np.zeros(y.size), precision)
 
     @classmethod
     def of(cls, copies: _Map, span: float) -> Ground:
-        """Probed, by 121 forwards. Raises ``FunctionFailed``."""
+        """The point with noise, precision and determinism probed, from 121 forwards. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
         t = span * np.linspace(-_REACH, _REACH, TELLING)
         probes = _probes(copies.here, span)
@@ -98,7 +98,7 @@ class Ground:
 
 @np.errstate(all="ignore")
 def slopes(ground: Ground, rows: Indices, columns: Indices) -> Slopes:
-    """The slopes of these outputs by these elements of ``wrt``: cells, row by row of one output.
+    """The numerical slopes of these outputs by these elements of ``wrt``, flat, row by row of one output.
 
     Eight forwards a column, and a finer ladder with both sides for the cells that these cannot settle.
     """
@@ -153,7 +153,7 @@ def along(copies: _Map, rows: Indices, columns: Indices, cells: Indices) -> Forw
 
 
 def _probes(here: Array, span: float) -> list[Array]:
-    """Points beside ``here`` on random lines, in between which only noise differs: close ones, then less close ones."""
+    """The noise probes: points on random lines so near ``here`` that forward varies by noise only, at two distances."""
     sides = [np.concatenate((-np.arange(side, 0.0, -1), np.arange(1.0, side + 1))) for side in (THREE, SIX)]
     gaps = [np.maximum(share * span, 256 * np.spacing(np.abs(here))) for share in (NEAR, FAR)]
     lines = [drawn(here.size, 1 + line) for line in range(_LINES)]
@@ -176,13 +176,13 @@ def _on_line(here: Array, t: Array) -> Array:
 
 
 def _precision(copies: _Map, t: Array, values: Array) -> float:
-    """Half a unit in the last place of what forward computes in, told by the output that moves most on that line."""
+    """The relative precision of forward (half an ulp), from the output that varies most along a random line."""
     most = int(np.nan_to_num(np.ptp(values, axis=0)).argmax())
     return relative_precision(lambda s: copies.willing(_on_line(copies.here, s))[:, most], t, values[:, most])
 
 
 @lru_cache(maxsize=16)
 def drawn(size: int, seed: int) -> Array:
-    """Numbers of either sign between ½ and 1, always the same ones."""
+    """A random direction: reproducible numbers of either sign between ½ and 1."""
     draw = np.random.default_rng(seed)
     return draw.uniform(0.5, 1.0, size) * draw.choice((-1.0, 1.0), size)

@@ -60,7 +60,7 @@ class Influence:
 
 @dataclass(frozen=True)
 class _Moved:
-    """How the outputs move with one input: whether at all, and the slope of each one's weighted sum, with its error."""
+    """How the outputs depend on one input: whether at all, and the slope and error bound of each one's weighted sum."""
 
     moves: tuple[bool | None, ...]
     slope: Array
@@ -69,7 +69,7 @@ class _Moved:
 
 @np.errstate(all="ignore")
 def influence(section: Section, span: Callable[[str], float], grad_output: float = 1.0) -> Influence | None:
-    """Every output with every input, by differences along one random line, and by backward for every loss.
+    """The dependence of every output on every input, by differences along a random line and by backward of every loss.
 
     ``span`` gives the range of an input. None where that would take too long. Raises ``FunctionFailed`` where forward
     fails.
@@ -167,7 +167,7 @@ def _gradients(every: Every, which: list[int], grad_output: float) -> list[torch
 
 
 def _as_alone(together: Loss, alone: list[Loss]) -> Loss:
-    """The loss on all outputs, where a link that the loss on that output alone has dropped is dropped too."""
+    """The loss on all outputs, with links marked as dropped that are dropped by the loss on a single output."""
     if together.failure:
         return together
     links: Links = tuple(

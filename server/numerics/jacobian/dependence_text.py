@@ -78,7 +78,7 @@ def _no(influence: Influence, loss: Loss) -> str:
 
 
 def _without(influence: Influence, loss: Loss) -> Iterator[str]:
-    """The inputs that say nothing to the loss, and those of which that cannot be told."""
+    """The inputs that no output of the loss depends on, and those for which that is unknown."""
     columns = list(zip(*loss.links, strict=True))
     still = [name for name, links in zip(influence.inputs, columns, strict=True) if set(links) == {"nothing"}]
     vague = [name for name, links in zip(influence.inputs, columns, strict=True) if "unknown" in links]

@@ -50,7 +50,7 @@ class Line:
 
 
 def straight(ground: Ground, rows: Indices, columns: Indices, found: Slopes) -> NDArray[np.bool_]:
-    """Whether each of these outputs is as straight as the slopes that were ``found`` by these elements together.
+    """Whether the slope of each output along a random line is the sum of the partial derivatives that were ``found``.
 
     Where values are tied, as in a sort, an output may be flat along every element and yet move when several move: then
     it has no gradient, and no slope by one element says what backward may return. Kinks by one element are left out.

@@ -31,7 +31,7 @@ class Every:
 
     @property
     def share(self) -> float:
-        """What a right gradient may lose of itself."""
+        """The relative tolerance for a gradient."""
         return 100 * chosen(1.0, self.section.dtype).rtol
 
     @property
@@ -41,12 +41,12 @@ class Every:
 
     @cached_property
     def seconds(self) -> float:
-        """What a call takes."""
+        """The duration of one call."""
         return timing.taken(self.called)
 
     @cached_property
     def weights(self) -> tuple[Array, ...]:
-        """How the loss weighs the elements of each output: irregular numbers, always the same ones."""
+        """The weights of the loss for the elements of each output: reproducible random numbers."""
         with torch.no_grad():
             sizes = [out.numel() for out in self.called()]
         return tuple(_irregular(size, place) for place, size in enumerate(sizes))

@@ -21,8 +21,8 @@ from .cells import Ground, slopes
 from .scan import Elsewhere, scan
 from .symmetric_pairs import shared
 
-# A block has at most so many rows and columns; fewer where a call is so slow that it would take longer than so many
-# seconds, at so many calls for each row and column.
+# The side of a block: the largest that is estimated to stay within the budget (seconds), from the duration of a call
+# and the number of forwards and backwards for each row and column.
 _SIDES = (64, 16, 4, 1)
 _BUDGET = 1.5
 FORWARDS, BACKWARDS, _PROBES = 12, 2, 121

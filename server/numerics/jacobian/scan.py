@@ -26,7 +26,7 @@ _LARGEST = 1 << 14
 _STEP = 1e-5
 # Random directions in which the differences are tried: one that misses an error is rare, four of them hardly are.
 _DIRECTIONS = 4
-# Below this share of the largest slope an error is none.
+# Errors below this share of the largest slope are ignored.
 _LEAST = 1e-7
 # This many of the worst suspects, with their rows and columns, are measured as thoroughly as a block.
 SUSPECTS = 32

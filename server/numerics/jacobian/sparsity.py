@@ -9,7 +9,7 @@ from ...runtime.arrays import Mask
 from ..differentiation.finite_differences import Kind
 from .jacobian import Jacobian, Side
 
-# Below this share of the largest slope, or within so many of its error bounds, a slope counts as none.
+# A slope counts as 0 below this share of the largest slope, or within this many of its error bounds.
 _NOTHING, _BOUNDS = 1e-9, 10.0
 
 _SAID = {

@@ -25,7 +25,7 @@ _Answer = Literal["matches", "conjugate missing", "conjugated", "differs", "unde
 # Points along each line, and of sections that need a call for each.
 _POINTS, POINTS_ONE_BY_ONE = 41, 3
 # How far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares of
-# the range, and at most so much.
+# the range, and at most _MOST.
 _ASIDE, CROSSING, TALL, _MOST = 0.23, 0.38, 0.5, 2.0
 # Last places do not count here: a conjugate is there or not.
 _RTOL = 1e-6

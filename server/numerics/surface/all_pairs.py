@@ -18,7 +18,7 @@ from .surface import pair
 
 # Of more elements than these not every two are tested.
 _FEW = 6
-# So many cells in each direction, or so few where points are dear.
+# Cells in each direction, and those where each point needs a call of its own.
 _CELLS, _CELLS_DEAR = 12, 4
 
 

@@ -17,12 +17,12 @@ Field = Callable[[Array, Array], tuple[Array, Array]]
 
 # What a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
 _PLACES = {True: 256.0, False: 16.0}
-# So many rectangles in each direction, so much smaller than the cell, tell what the curl is inside it …
+# The curl inside a cell is sampled by this many rectangles in each direction, of this share of its size …
 _TINY = {True: 2.0**-8, False: 2.0**-3}
 ACROSS, ACROSS_DEAR = 4, 3
-# … and so much smaller, whether it is made of steps;
+# … and by still smaller ones, in which a piecewise constant field has no circulation.
 _FINEST = 2.0**-14
-# … if this share of them turns the same way, their mean is the cell's own within so much, and as steady as that.
+# It is a curl if this share of them has the cell's sign, their mean its density within _WITHIN, and a small scatter.
 SAME_WAY, WITHIN, _STEADY = 0.7, 0.5, 6.0
 # Where in its part of the cell each rectangle lies, so that none lies on a line that means something.
 _OFF = np.array([0.382, 0.295])

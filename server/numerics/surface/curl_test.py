@@ -12,14 +12,14 @@ from ...runtime.arrays import EPSILON, Array, Mask
 from ..differentiation.noise import relative_precision
 from .circulation import ACROSS, Cells, Field, around, lattice, parts, turning
 
-# So many cells in each direction, or so few where points are dear.
+# Cells in each direction, and those where each point needs a call of its own (``dear``).
 _CELLS, _CELLS_DEAR = 48, 8
-# Of the cells that seem to turn so many are looked at closer, or one where there are fewer cells than these a side.
+# The most cells with circulation that are examined for a curl; a single one where a side has fewer than _CELLS_FEW.
 CELLS_FEW = 4
 _MOST, _MOST_DEAR = 192, 4
 # The cells begin so far inside the plane, so that none of their edges lies on a line that means something.
 _OFF = (0.0382, 0.0295)
-# Cells in which the field is too steep for their nodes are cut into so many parts in each direction, up to so many.
+# At most _STEEP cells in which the field is too steep for the quadrature are subdivided, _PARTS times each way.
 _STEEP, _PARTS = 96, 6
 # A cell whose rounding hides more than this share of what the field is along its edges tells nothing.
 _WIDE = 1e-2

@@ -15,9 +15,9 @@ from .axes import Ground
 _TURNS, _SEEN = 8.0, 1e-3
 # Steps of the bisection between two points, and the most kinks or jumps located along each axis.
 _HALVINGS, _MOST, _MOST_DEAR = 24, 512, 24
-# From so close to it, as a share of the distance of two points, its two slopes are told apart.
+# The distance from a kink, as a share of the grid step, at which its one-sided slopes are compared.
 _BESIDE = 1 / 16
-# At a jump forward moves, over so short a share of the axis, so many times as much as its steepest slope does.
+# Forward jumps if over _CLOSE of the axis it changes _STEEP times as much as its steepest slope accounts for.
 _CLOSE, _STEEP = 1e-6, 100.0
 # A line of the grid is a ridge if this share of its points is one.
 _WHOLE = 0.9
