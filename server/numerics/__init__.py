@@ -1,1 +1,4 @@
-"""The derivatives and the verdict. Knows torch and the ops; has never heard of HTTP."""
+"""Numerical differentiation and the verdict on a backward: measuring, judging, explaining, phrasing, in this order.
+
+Calling a Function is the task of ``runtime``; autograd's other rules are checked in ``contract``. No HTTP in here.
+"""

@@ -1,4 +1,4 @@
-"""What one point says of backward."""
+"""The status of a single point: whether backward agrees with forward there, and if not, why."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """What one point says of backward."""
+    """The verdict at one point."""
 
     AGREES = 0
     SUBGRADIENT = 1

@@ -1,4 +1,4 @@
-"""How far backward may be off before it is accused."""
+"""The tolerance (atol, rtol) within which an analytical and a numerical slope agree, by dtype."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 import torch
 
-# Units in the last place, of itself and of the largest slope in sight, that a correct backward may lose,
-# by the size of the dtype in bytes: long ones have places to spare.
+# The units in the last place that a correct backward may lose, of its own slope and of the largest visible one, by the
+# size of the dtype in bytes: a long dtype can spare more of them.
 PLACES = {8: 4096.0, 4: 1024.0, 2: 8.0}
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """``|analytical − numerical| <= atol + rtol |numerical|``, beyond the numerical error bound."""
+    """``|analytical − numerical| <= atol + rtol |numerical|``, on top of the numerical error bound."""
 
     atol: float
     rtol: float
 
 
 def chosen(in_sight: float, dtype: torch.dtype) -> Tolerance:
-    """Some last places of the dtype, of the slope itself and of ``in_sight``, the largest ``grad_input`` to be seen."""
+    """The default tolerance of a dtype; ``in_sight``, the largest visible ``grad_input``, sets the scale of atol."""
     precision = PLACES[dtype.itemsize] * torch.finfo(dtype).eps
     least = max(precision * in_sight, torch.finfo(dtype).tiny)
     return Tolerance(atol=min(least, torch.finfo(torch.float64).max), rtol=precision)

@@ -1,4 +1,4 @@
-"""A Function with the arguments that are neither inputs nor parameters put in their places."""
+"""Argument binding: from the inputs and parameters of an ``Op`` to the positional arguments of its Function."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...ops import Op
 
 @dataclass(frozen=True)
 class Taken:
-    """An argument of a call that is one of those the op is called with: the one at ``place``.
+    """An argument taken from the op's own arguments, at position ``place``.
 
-    A tensor is made one of no dimensions where ``scalar``, and cast to ``dtype`` if there is one.
+    With ``scalar`` the tensor is reshaped to zero dimensions; with ``dtype`` it is cast.
     """
 
     place: int
@@ -25,7 +25,7 @@ class Taken:
     dtype: torch.dtype | None = None
 
     def of(self, given: tuple[Any, ...]) -> Any:
-        """The argument, out of what the op was given."""
+        """The argument, given all arguments of the op."""
         value = given[self.place]
         if self.scalar and value.dim():
             value = value.reshape(())
@@ -34,16 +34,16 @@ class Taken:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """An argument that is always the same: a copy of it is passed, for a Function may write into it.
+    """A constant argument, passed as a copy because a Function may write into it.
 
-    A tensor goes to the device of what the op is given, and one that ``follows`` takes its dtype.
+    A tensor moves to the device of the op's first argument, and takes its dtype too if it ``follows``.
     """
 
     value: Any
     follows: bool = False
 
     def of(self, given: tuple[Any, ...]) -> Any:
-        """The argument; its device and dtype are those of the first that the op was given."""
+        """A copy of the constant, on the device of the op's first argument."""
         if isinstance(self.value, torch.Tensor):
             like: torch.Tensor = given[0]
             return self.value.to(like.device, like.dtype if self.follows else self.value.dtype, copy=True)
@@ -52,7 +52,7 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """What an ``Op`` calls: ``function`` with its arguments in the order of ``forward``."""
+    """The callable of an ``Op``: ``function`` with each of its arguments, in the order of ``forward``."""
 
     function: Callable[..., Any]
     arguments: tuple[Taken | Held, ...]
@@ -63,9 +63,7 @@ class Bound:
 
 
 def shape_of(op: Op, name: str) -> tuple[int, ...]:
-    """The shape in which one copy of an input is handed over: a single number as a tensor of one element, unless the
-    Function is to be given a tensor without a dimension.
-    """
+    """The shape of one copy of an input: a single number has shape (1,), or () where the Function wants a scalar."""
     place, each = next((place, each) for place, each in enumerate(op.inputs) if each.name == name)
     taken = op.call.arguments if isinstance(op.call, Bound) else ()
     without = any(isinstance(one, Taken) and one.place == place and one.scalar for one in taken)
@@ -73,28 +71,28 @@ def shape_of(op: Op, name: str) -> tuple[int, ...]:
 
 
 def applied(function: Callable[..., Any]) -> Callable[..., Any]:
-    """How a Function, or a plain function of tensors, is called."""
+    """The callable behind a Function (its ``apply``) or a plain function of tensors (itself)."""
     is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
     return function.apply if is_class else function  # type: ignore[attr-defined]
 
 
 def flattened(returned: Any) -> Any:
-    """What was returned, as a tensor or a tuple: a plain function may return a list or dict of tensors."""
+    """A call's result as a tensor or tuple: lists and dicts, which a plain function may return, become tuples."""
     if isinstance(returned, dict):
         return tuple(returned.values())
     return tuple(returned) if isinstance(returned, list) else returned
 
 
 def flat(returned: Any) -> tuple[Any, ...]:
-    """What a Function returned, one after another."""
+    """A call's result as a tuple, of one element for a single value."""
     return tuple(returned) if isinstance(returned, tuple | list) else (returned,)
 
 
 def tensors_of(returned: Any) -> list[torch.Tensor]:
-    """The tensors among what a Function returned: it may return None or a number beside them."""
+    """The tensors in a call's result, which may hold None or numbers too."""
     return [each for each in flat(returned) if isinstance(each, torch.Tensor)]
 
 
 def fresh(value: Any) -> Any:
-    """What a call is given for a value: a copy of what it may write into."""
+    """A shallow copy of a mutable value, and any other value as it is."""
     return copy.copy(value) if isinstance(value, list | dict | SimpleNamespace) else value

@@ -1,4 +1,4 @@
-"""The array types that all of the numerics share, and the rounding of a float64."""
+"""Array types used throughout the numerics, and the unit roundoff of float64."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EPSILON = 2.0**-53
 
 
 def largest(values: Array, share: float = 1.0) -> float:
-    """The largest finite magnitude among this share of the values, the smallest ones."""
+    """The largest finite magnitude, or the ``share`` quantile of the finite magnitudes where ``share`` < 1."""
     magnitude = np.abs(values)
     magnitude = magnitude[np.isfinite(magnitude)]
     if not magnitude.size:

@@ -1,4 +1,4 @@
-"""How a section may be evaluated, found by measurement: all points together, or one by one."""
+"""Batching of a section: whether many points may share one call, found by comparison with witnesses called alone."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from .arrays import Array, largest
 from .failure import FunctionFailed
 from .section import Section
 
-# The points that are asked alone what they say, as shares of all: not symmetric, not at the ends. Of a tensor there
-# are more: where elements are masked or cut off, some are right by chance.
+# The witnesses, points that are also evaluated alone, as fractions of all points: not symmetric, not at the ends.
+# For a tensor there are more of them: where elements are masked or cut off, some are right by chance.
 WITNESSES = np.array([0.13, 0.41, 0.87])
 MANY_WITNESSES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74, 0.87, 0.94])
-# So many copies of one point must say the same, wherever they lie.
+# This many copies of one point must give equal results, whatever their position in the batch.
 COPIES = 16
-# Steps of this share of the circle never fall into line: an order in which no neighbours stay neighbours.
+# Golden ratio: sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
 GOLDEN = (5**0.5 - 1) / 2
-# Seconds after which another way to stack is tried although one is borne.
+# A batched call that takes more seconds than this is compared with the other way to stack.
 _SLOW = 0.004
 LAST_PLACES = {8: 1e-11, 4: 1e-5, 2: 1e-2}
 
 
 def arranged(section: Section, t: Array, grad_output: float = 1.0) -> Section:
-    """The same section, with as many inputs ``stacked`` as the Function bears at the points ``t``.
+    """The same section, with as many inputs ``stacked`` as the Function supports at the points ``t``.
 
-    A copy of the inputs per point is stacked along the first dimension, and what some points say then, among
-    all the others out of order, must be what they say alone, value and gradient. Tried are all inputs together
-    (elementwise Functions) and the swept one alone (rows that do not see each other). Where both will do and all
-    together is slow, as where each row is held against every row of another input, the faster way is taken.
+    One copy of the inputs per point is stacked along the first dimension; the witnesses, shuffled among all other
+    points, must then give the values and gradients that they give alone. Tried are all inputs together (elementwise
+    Functions) and the swept one alone (independent rows). Where both work and the first is slow, as where each row is
+    compared with every row of another input, the faster one is taken.
     """
     alone = replace(section, stacked=())
     if section.sweeps_parameter:
@@ -55,7 +55,7 @@ def arranged(section: Section, t: Array, grad_output: float = 1.0) -> Section:
 
 
 def witnesses_of(section: Section, count: int) -> NDArray[np.intp]:
-    """Which of so many points are asked alone."""
+    """The indices of the witnesses among ``count`` points."""
     single = all(len(values) == 1 for _, values in section.inputs)
     return np.unique(((WITNESSES if single else MANY_WITNESSES) * count).astype(np.intp))
 
@@ -69,7 +69,7 @@ def _bears(
     section: Section, t: Array, witnesses: NDArray[np.intp], grad_output: float, wanted: list[Array], size: int
 ) -> bool:
     try:
-        # An outer product of all copies may hold the right elements too, and ever more of the wrong ones.
+        # An outer product of all copies contains the right elements too, but has more elements in total.
         if section.output_size(t[witnesses]) != size:
             return False
         same = section.forward(np.full(COPIES, t[0]))
@@ -85,13 +85,13 @@ def _bears(
 
 
 def _agree(section: Section, found: Array, wanted: Array) -> bool:
-    """Equal, but for the last places of the dtype in which vectorised and scalar code may differ."""
+    """Equal but for the last places of the dtype, in which vectorised and scalar code may differ."""
     tolerance = LAST_PLACES[section.dtype.itemsize]
     return np.allclose(found, wanted, rtol=tolerance, atol=tolerance * largest(wanted), equal_nan=True)
 
 
 def _said(section: Section, t: Array, grad_output: float) -> list[Array]:
-    """The values and, where backward returns one, the gradients."""
+    """The values and, if backward returns any, the gradients."""
     try:
         returned = section.backward(t, grad_output)
     except FunctionFailed as error:

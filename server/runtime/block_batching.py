@@ -1,4 +1,4 @@
-"""How copies of the inputs may be stacked, found by measurement: in which way, if in any."""
+"""Batching of a Jacobian's block: whether copies of the inputs may be stacked into one call, and in which layout."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from .section import Section
 from .stacked_inputs import Copies
 from .timing import quickest
 
-# What a copy costs of a call of its own, where they are stacked.
+# The cost of one stacked copy, as a fraction of a call of its own.
 _SHARED = 0.2
 
 
 def seconds(copies: Copies, enough: float) -> float:
-    """What one more copy takes, about: the quickest of several calls of one alone. Raises ``FunctionFailed``.
+    """The estimated seconds per copy, from the quickest of several calls. Raises ``FunctionFailed``.
 
-    With ``enough`` seconds a copy all that is asked for can be had.
+    Timing stops early once a copy takes no more than ``enough`` seconds.
     """
     share = _SHARED if copies.stacked else 1.0
     return quickest(lambda: copies.forward(copies.repeated(1)), enough / share) * share
 
 
-# So many copies are asked alone and together, as far from where ``wrt`` is held as these shares of the range …
+# The distances of the witnesses from the held ``wrt``, as fractions of the range …
 _SPREAD = np.array([0.0, 1e-3, 0.03, 0.3, 1.0])
-# … but not for outputs of more elements than these, nor for calls of more seconds.
+# … and the largest output (elements) and slowest call (seconds) for which batching is tried at all.
 _LARGEST, _SLOWEST = 1 << 20, 0.03
 
 
 def arranged(section: Section, span: float) -> Copies:
-    """The copies of ``section``, with as many stacked as the Function bears: values and gradients must be the same.
+    """The copies of ``section``, with as many inputs stacked as leave values and gradients unchanged.
 
-    Tried are all inputs together and ``wrt`` alone, along their first dimension and along a new one. Raises
+    Tried are all inputs together and ``wrt`` alone, along the first dimension and along a new one. Raises
     ``FunctionFailed`` where forward fails.
     """
     alone = Copies(section)
@@ -62,7 +62,7 @@ def arranged(section: Section, span: float) -> Copies:
 
 
 def _pulled(copies: Copies, points: Array, given: Array) -> Array | None:
-    """Gradients at all points, together if they are stacked; None where there are none, or backward fails."""
+    """Gradients at all points, in one call if stacked; None where there are none or backward fails."""
     some = [slice(None)] if copies.stacked else [slice(row, row + 1) for row in range(len(points))]
     try:
         parts = [copies.pulled(points[each], given[each]).gradients for each in some]
@@ -75,7 +75,7 @@ def _pulled(copies: Copies, points: Array, given: Array) -> Array | None:
 def _bears(together: Copies, points: Array, given: Array, wanted: tuple[Array, Array | None]) -> bool:
     values, gradients = wanted
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what was never asked for
+        warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
         try:
             if not _alike(together, together.forward(points), values):
                 return False
@@ -88,6 +88,6 @@ def _bears(together: Copies, points: Array, given: Array, wanted: tuple[Array, A
 
 
 def _alike(copies: Copies, found: Array, wanted: Array) -> bool:
-    """Equal, but for the last places of the dtype in which vectorised and scalar code may differ."""
+    """Equal but for the last places of the dtype, in which vectorised and scalar code may differ."""
     tolerance = LAST_PLACES[copies.section.dtype.itemsize]
     return np.allclose(found, wanted, rtol=tolerance, atol=tolerance * largest(wanted), equal_nan=True)

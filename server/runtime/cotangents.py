@@ -1,4 +1,4 @@
-"""An elementwise Function given its points in two rows, as a matrix: only there can ``grad_output`` lie transposed."""
+"""The vector-Jacobian product of an elementwise Function on a 2 × n matrix, where ``grad_output`` can be transposed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .vjp import Layout
 
 
 def even(count: int) -> int:
-    """How many of the points fill two rows."""
+    """The largest even number of points, which fill two rows."""
     return count // 2 * 2
 
 
 def on_a_sheet(section: Section, x: Array) -> Callable[[float | Array, Layout], Array]:
-    """What asks backward for its answer at as many of the points ``x`` as fill two rows, one number each.
+    """A function of (grad_output, layout) that returns ``grad_input`` at the points ``x``, passed as a 2 × n matrix.
 
-    What is asked raises ``FunctionFailed``, also where the Function does not take a matrix for so many numbers.
+    It raises ``FunctionFailed``, also where the Function does not map that matrix to one of the same shape.
     """
     x = x[: even(x.size)]
 

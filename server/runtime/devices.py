@@ -1,4 +1,4 @@
-"""Where a section can be evaluated: the devices at hand, and the dtypes they have."""
+"""The available devices (CUDA, MPS, CPU) and the dtypes that each supports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.
 
 @dataclass(frozen=True)
 class Device:
-    """A device torch can use: its kind (``cpu``, ``cuda``, ``mps``), its name, the dtypes it computes in."""
+    """A device torch can use: its kind (``cpu``, ``cuda``, ``mps``), its name and its dtypes."""
 
     kind: str
     name: str
@@ -22,7 +22,7 @@ class Device:
 
 @cache
 def devices() -> tuple[Device, ...]:
-    """The devices at hand, the one ``auto`` takes first: CUDA, else MPS, else the CPU."""
+    """The available devices, the one that ``auto`` selects first: CUDA, else MPS, else the CPU."""
     found = []
     if torch.cuda.is_available():
         found.append(Device("cuda", torch.cuda.get_device_name(), tuple(DTYPES)))

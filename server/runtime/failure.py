@@ -1,4 +1,4 @@
-"""A Function that failed while it was looked at: a result to show, not an error of ours."""
+"""Failures of a user's Function: the exception it raised, or a wrong result, as a record to show beside its source."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ...ops import Op
 Phase = Literal["forward", "backward", "surrogate", "double backward"]
 MESSAGE_LIMIT = 2000
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
-NOT_HELD = "NotHeld"  # the device has no such dtype, or the dtype no such numbers
-# The kinds of failure that no Function raised: what it returned was refused, or it was not called at all.
+NOT_HELD = "NotHeld"  # the device lacks the dtype, or the dtype cannot represent the numbers
+# Kinds of failure that no Function raised: its result was rejected, or it was never called.
 REFUSED = ("WrongShape", "NoGradient", NOT_HELD)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, in which part of the op, and at which line of its source (from 1).
+    """What went wrong, in which phase, and at which line of the op's source (from 1).
 
-    ``elsewhere`` is the place in another file beside that source, where that is what failed. ``sentence`` says who
-    raised what; of what was refused by Gradloupe, only why.
+    ``elsewhere`` is the file and line of a helper in another file of the same program that raised. ``sentence`` says
+    who raised what, or only why where Gradloupe itself rejected the result.
     """
 
     phase: Phase
@@ -40,7 +40,7 @@ class Failure:
 
     @property
     def brief(self) -> str:
-        """The same in a few words, without a stop."""
+        """A few words for the same, without a full stop."""
         return self.first.rstrip(".") if self.kind in REFUSED else f"{self.phase} raised {self.kind}"
 
     @property
@@ -50,7 +50,7 @@ class Failure:
 
 
 class FunctionFailed(Exception):
-    """Raised where a Function could not be evaluated; carries the ``Failure`` to show."""
+    """Raised when a Function could not be evaluated; carries the ``Failure``."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -58,12 +58,12 @@ class FunctionFailed(Exception):
 
 
 def failure_of(error: Exception, op: Op, phase: Phase) -> FunctionFailed:
-    """The exception a Function raised, as something to show beside its source."""
+    """A ``FunctionFailed`` for an exception that the op raised in ``phase``."""
     return FunctionFailed(Failure(phase, type(error).__name__, _message(error), *_place(error, op)))
 
 
 def returned(y: Any, outputs: int) -> str:
-    """What a call gave back in the place of so many tensors, in words."""
+    """Words for a call's result that is not the declared tensor: "None", "a list", "2 outputs"."""
     if outputs != 1:
         return f"{outputs} outputs"
     if y is None:
@@ -80,7 +80,7 @@ def _message(error: Exception) -> str:
 
 
 def _place(error: Exception, op: Op) -> tuple[int | None, str]:
-    """The line of the op's source that was running, and the place in another file beside it that this has called."""
+    """The line in the op's source, and the file and line of the helper it called, if that is in the same program."""
     try:
         file, last = inspect.getsourcefile(op.function) or "", op.first_line + op.source.count("\n")
     except (OSError, TypeError):  # the class was made by hand, and has no source
@@ -96,11 +96,11 @@ def _place(error: Exception, op: Op) -> tuple[int | None, str]:
 
 
 def _is_beside(file: Path, folder: Path) -> bool:
-    """Whether a file is of the same program; what is installed in an environment inside that folder is not."""
+    """Whether a file belongs to the same program; packages installed in an environment in that folder do not."""
     return file.is_relative_to(folder) and not _INSTALLED & set(file.relative_to(folder).parts)
 
 
-# Characters of what an exception says.
+# The maximum number of characters quoted from an exception.
 _LONGEST = 300
 
 

@@ -1,4 +1,4 @@
-"""The nodes that Functions written in Python leave in the graph of autograd."""
+"""The autograd graph of one call: its leaves and outputs, and the nodes of Functions written in Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .vjp import delivered
 
 
 def nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
-    """Those behind ``outputs``, nearest to them first, each once."""
+    """The nodes of Python Functions behind ``outputs``, breadth first, each once."""
     left, seen = deque[Any](out.grad_fn for out in outputs), set[Any]()
     while left:
         node = left.popleft()
@@ -29,7 +29,7 @@ def nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Graph:
-    """All inputs of a section as leaves, what the op was given in their place, and its outputs."""
+    """All inputs of a section as leaves, the copies of them that the op was called with, and its outputs."""
 
     leaves: list[torch.Tensor]
     given: dict[str, torch.Tensor]
@@ -39,7 +39,7 @@ class Graph:
     def of(cls, section: Section, t: float) -> Graph:
         """The graph with the swept element at ``t``. Raises whatever forward raises."""
         leaves = [leaf_of(section, name, values, t) for name, values in section.inputs]
-        # A Function that works in place refuses a leaf.
+        # An in-place Function cannot take a leaf.
         given = [leaf.clone() for leaf in leaves]
         y = section.call(*given, *(value for _, value in section.parameters))
         outputs = dict(zip(section.op.outputs, y if isinstance(y, tuple) else (y,), strict=False))
@@ -58,7 +58,7 @@ class Graph:
 
 
 def leaf_of(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:
-    """An input as it is held, with the swept element at ``t``, as a leaf of a graph."""
+    """An input at its held value, with the swept element at ``t``, as a leaf that requires grad."""
     leaf = torch.tensor(values, dtype=section.dtype, device=section.device).reshape(shape_of(section.op, name))
     if name == section.wrt:
         leaf[section.wrt_index or ...] = t

@@ -1,4 +1,4 @@
-"""Where a Function may print as much as it likes."""
+"""Isolation of a Function's side effects: torch's global settings are restored, printed output is dropped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 
 @contextmanager
 def unchanged() -> Iterator[None]:
-    """Default dtype, threads, grad mode, detection of anomalies, deterministic algorithms: as before, at the end."""
+    """Restore torch's default dtype, threads, grad mode, anomaly detection and deterministic algorithms on exit."""
     dtype, threads, grad = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
     anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
     deterministic = _deterministic()
@@ -25,7 +25,7 @@ def unchanged() -> Iterator[None]:
         torch.autograd.set_detect_anomaly(*anomaly)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
-        # Asking for what is so already would import all of torch's compiler.
+        # Even a call that changes nothing would import all of torch's compiler.
         if _deterministic() != deterministic:
             torch.use_deterministic_algorithms(deterministic[0], warn_only=deterministic[1])
 
@@ -35,7 +35,7 @@ def _deterministic() -> tuple[bool, bool]:
 
 
 class _Sink(io.RawIOBase):
-    """Takes bytes and forgets them."""
+    """A stream that discards all bytes, as /dev/null does."""
 
     def writable(self) -> bool:
         return True
@@ -46,10 +46,10 @@ class _Sink(io.RawIOBase):
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """What is printed inside, or written to ``sys.stdout``, ``sys.stderr`` and their buffers, is dropped."""
+    """Discard all output to ``sys.stdout``, ``sys.stderr`` and their buffers."""
     with (
-        io.TextIOWrapper(io.BufferedWriter(_Sink()), "utf-8", "replace") as nowhere,
-        contextlib.redirect_stdout(nowhere),
-        contextlib.redirect_stderr(nowhere),
+        io.TextIOWrapper(io.BufferedWriter(_Sink()), "utf-8", "replace") as sink,
+        contextlib.redirect_stdout(sink),
+        contextlib.redirect_stderr(sink),
     ):
         yield

@@ -1,4 +1,4 @@
-"""Whether a backward declares that it must not be differentiated: ``@once_differentiable``, found statically."""
+"""Detection of ``@once_differentiable``: on a backward's code, and in the graph of a gradient."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 
 # All functions that the decorator makes share the code of its wrapper.
 _ONCE = once_differentiable(lambda ctx: None).__code__
-# The node that the decorator puts in the place of a graph, and how many nodes are searched for it.
+# The name of the node that the decorator puts into the graph, and how many nodes are searched for it.
 _ERROR, _MOST = "Error", 4096
 
 
@@ -19,7 +19,7 @@ def declares_once(function: type[torch.autograd.Function]) -> bool:
 
 
 def refuses(gradient: torch.Tensor) -> bool:
-    """Whether on the way from ``gradient``, of which autograd kept the graph, stands the refusal of the decorator."""
+    """Whether the graph of ``gradient`` contains the decorator's error node, so that it cannot be differentiated."""
     left, seen = [gradient.grad_fn], set[Any]()
     while left and len(seen) < _MOST:
         node = left.pop()

@@ -17,16 +17,16 @@ from .rejected_points import NOTHING, spared
 from .section import Index, Section, at_once
 from .vjp import Handed, cotangent, delivered, dense
 
-# A tensor of more elements than these is large.
+# A tensor with more elements than this is large.
 _LARGE = 1024
 
 
 @dataclass(frozen=True)
 class Field:
-    """What backward returned at points of a plane: the output element and its two ``grad_input``, one each a point.
+    """The gradient field of a plane: the output element and its two ``grad_input``, one of each per point.
 
-    ``first`` and ``second`` are None for a parameter, or where the output carries no gradient. ``none`` says of both
-    whether backward returned None, which autograd treats as the zeros that stand there.
+    ``first`` and ``second`` are None for a parameter, or where the output carries no gradient. ``none`` says for each
+    whether backward returned None, which autograd treats as zeros (and zeros are what is stored).
     """
 
     values: Array
@@ -44,10 +44,10 @@ class Field:
 class Plane:
     """One output element of an op as a function of two elements (or float parameters).
 
-    ``along`` is the section that sweeps the first, ``across`` the one that sweeps the second; all else in them is the
-    same. ``stacked`` names the inputs of which copies lie in one tensor, along the first dimension or, if ``above``,
-    along a new one before it, so that many points are evaluated in one call; where it is empty, the points are
-    evaluated line by line, as the sections bear it.
+    ``along`` is the section that sweeps the first, ``across`` the one that sweeps the second; they are equal otherwise.
+    ``stacked`` names the inputs that are batched, along the first dimension or, if ``above``, along a new one before
+    it, so that many points are evaluated in one call; where it is empty, the points are evaluated line by line, with
+    whatever batching the sections support.
     """
 
     along: Section
@@ -57,7 +57,7 @@ class Plane:
 
     @property
     def dear(self) -> bool:
-        """Whether a point costs so much, by a call of its own or by its size, that only few should be asked for."""
+        """Whether a point is expensive: it needs a call of its own, or a large tensor."""
         return not self.stacked or max(math.prod(self._shape(name)) for name in self.stacked) > _LARGE
 
     def forward(self, s: Array, t: Array) -> Array:
@@ -89,7 +89,7 @@ class Plane:
         return _joined(spared(ask, self._chunks(s.size), Field(NOTHING, NOTHING, NOTHING)))
 
     def _tracked(self, s: Array, t: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-        """The swept tensors as leaves of the graph, and the output; one that works in place is given copies of them."""
+        """The swept tensors as leaves, and the output; an in-place Function is given clones of the leaves."""
         for copied in (False, True):
             arguments = self._arguments(s, t)
             leaves = {name: arguments[name].requires_grad_() for name in self._swept}
@@ -122,12 +122,12 @@ class Plane:
 
     @property
     def _places(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """The two elements: the name of the tensor, and the place in every copy of it."""
+        """The two swept elements: the name of the tensor, and the index into its batch of copies."""
         for name, index in ((self.along.wrt, self.along.wrt_index), (self.across.wrt, self.across.wrt_index)):
             yield name, (slice(None), *(index or (0,) * len(self._shape(name))))
 
     def _arguments(self, s: Array, t: Array) -> dict[str, torch.Tensor]:
-        """The inputs, those that are stacked once a point."""
+        """The inputs; the stacked ones have one copy per point."""
         found = {}
         for name, values in self.along.inputs:
             copies, shape = s.size if name in self.stacked else 1, self._shape(name)
@@ -155,7 +155,7 @@ class Plane:
         return tensor.view(-1, *self._shape(name)) if tensor.is_contiguous() else tensor.reshape(-1, *self._shape(name))
 
     def _shape(self, name: str) -> Index:
-        """The shape of one copy of an input; a single number travels as a tensor of one element."""
+        """The shape of one copy of an input; a single number is passed as a tensor of one element."""
         return next(each.shape for each in self.along.op.inputs if each.name == name) or (1,)
 
     def _chunks(self, count: int) -> Iterator[slice]:
@@ -185,7 +185,7 @@ class Plane:
         return Field(values, gradients[0], gradients[1], (none[0], none[1]))
 
     def _by_lines(self, s: Array, t: Array, ask: Callable[[Section, Array], Array]) -> Array:
-        """``ask`` of every line: of those along the first axis, unless only those across it are asked in one call."""
+        """``ask`` for every line: along the first axis, unless only lines across it can be batched."""
         swept, held, here, there = self.along, self.across, s, t
         if self.across.stacked and not self.along.stacked:
             swept, held, here, there = self.across, self.along, t, s
@@ -208,7 +208,7 @@ def _joined(parts: list[Field]) -> Field:
 
 
 def _groups(values: Array) -> Iterator[tuple[float, NDArray[np.intp]]]:
-    """Every value there is, and where it is."""
+    """Each distinct value and the indices at which it occurs."""
     order = np.argsort(values, kind="stable")
     unique, first = np.unique(values[order], return_index=True)
     yield from zip(unique.tolist(), np.split(order, first[1:]), strict=True)

@@ -1,4 +1,4 @@
-"""How a plane may be evaluated, found by measurement: all points together, line by line, or one by one."""
+"""Batching of a plane: all points in one call, line by line, or one by one, found by comparison with witnesses."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .section import Section
 
 
 def plane_of(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:
-    """The plane of two sections, with as many inputs ``stacked`` as the Function bears at the points ``x`` × ``y``.
+    """The plane of two sections, with as many inputs ``stacked`` as the Function supports at the points ``x`` × ``y``.
 
-    What some points say when all are evaluated together, out of order, must be what they say alone. Tried are all
-    inputs together (elementwise Functions) and the swept ones alone (rows that do not see each other), along their
-    first dimension and along a new one; after that each section by itself.
+    In a shuffled batch of all points the witnesses must give the results that they give alone. Tried are all inputs
+    together (elementwise Functions) and the swept ones alone (independent rows), along their first dimension and along
+    a new one; after that each section by itself.
     """
     alone = Plane(replace(along, stacked=()), replace(across, stacked=()))
     if not (along.sweeps_parameter or across.sweeps_parameter):
@@ -48,7 +48,7 @@ def _bears(together: Plane, alone: Plane, s: Array, t: Array, grad_output: float
     try:
         wanted = _said(alone, s[witnesses], t[witnesses], grad_output)
         size = witnesses.size * alone.along.output_size(s[witnesses[:1]])
-        # An outer product of all copies may hold the right elements too, and ever more of the wrong ones.
+        # An outer product of all copies contains the right elements too, but has more elements in total.
         if together.output_size(s[witnesses], t[witnesses]) != size:
             return False
         same = together.forward(np.full(COPIES, s[0]), np.full(COPIES, t[0]))
@@ -62,7 +62,7 @@ def _bears(together: Plane, alone: Plane, s: Array, t: Array, grad_output: float
 
 
 def _agree(section: Section, found: Array | None, wanted: Array | None, at: NDArray[np.intp] | slice) -> bool:
-    """Equal, but for the last places of the dtype in which vectorised and scalar code may differ."""
+    """Equal but for the last places of the dtype, in which vectorised and scalar code may differ."""
     if found is None or wanted is None:
         return found is wanted
     tolerance = LAST_PLACES[section.dtype.itemsize]
@@ -70,7 +70,7 @@ def _agree(section: Section, found: Array | None, wanted: Array | None, at: NDAr
 
 
 def _said(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[Array | None, ...]:
-    """The values and, where backward returns some, the gradients."""
+    """The values and, if backward returns any, the gradients."""
     try:
         field = plane.backward(s, t, grad_output)
     except FunctionFailed as error:

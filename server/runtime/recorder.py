@@ -1,4 +1,7 @@
-"""A subclass of a Function that notes what its forward is given and keeps, and what its backward gets and returns."""
+"""The recorder: an instrumented subclass of a Function that logs every call of forward and backward, and ctx.
+
+``rebound`` makes a function call that subclass in place of the original, without changing any module.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +17,21 @@ from torch.autograd.function import _SingleLevelFunction
 
 from .arguments import Bound, flat
 
-# Functions that call functions that call …: so deep a Function is looked for.
+# The depth of the call graph to which references to a Function are replaced.
 MOST_NESTED = 4
 
 
 def rebound(function: Callable[..., Any], old: Any, new: Any, deep: int = MOST_NESTED) -> Callable[..., Any]:
-    """A copy of ``function`` that finds ``new`` wherever it, or what it calls in the same module, names ``old``.
+    """A copy of ``function`` in which it, and the functions it calls, refer to ``new`` instead of ``old``.
 
-    Nothing that exists is changed. A function in which there is no ``old`` to find is returned as it is.
+    No existing object is modified. A function without a reference to ``old`` is returned as it is.
     """
     found = _instead(function, old, new, deep)
     return function if found is None else found
 
 
 def _instead(value: Any, old: Any, new: Any, deep: int) -> Any:
-    """What stands for ``value`` where ``old`` is ``new``; None if that is ``value`` itself."""
+    """The replacement for ``value`` when ``old`` becomes ``new``; None if nothing in it changes."""
     if value is old:
         return new
     if isinstance(value, functools.partial):
@@ -66,7 +69,7 @@ def _copied(function: FunctionType, old: Any, new: Any, deep: int) -> FunctionTy
 
 
 def _names(code: Any) -> set[str]:
-    """All names that the code, and the functions written inside it, look up."""
+    """All names looked up by the code and by the functions nested in it."""
     inside = [each for each in code.co_consts if isinstance(each, type(code))]
     return set(code.co_names).union(*map(_names, inside))
 
@@ -81,9 +84,9 @@ def _cell(cell: CellType, old: Any, new: Any, deep: int) -> CellType | None:
 
 @dataclass(frozen=True)
 class Kept:
-    """A tensor that forward saved, or put on ctx under a ``name``; ``size`` is in bytes.
+    """A tensor that forward saved for backward, or stored on ctx as attribute ``name``; ``size`` is in bytes.
 
-    ``what`` is ``input``, ``output`` or ``intermediate``, and ``called`` what it is called as such.
+    ``what`` is ``input``, ``output`` or ``intermediate``; ``called`` is its name in that role.
     """
 
     name: str
@@ -96,12 +99,12 @@ class Kept:
 
 @dataclass(frozen=True)
 class Forward:
-    """One call of forward, in the names of its own parameters.
+    """The record of one call of forward; tensors are named after forward's own parameters.
 
-    ``kind`` is the type of what it returned, ``written`` the arguments that it edited in place, ``returned_inputs``
-    those it returned as they are. Of ctx are known: what each argument ``needed``, what was given to ``mark_dirty``,
-    what was ``saved``, the tensors kept in ``attributes`` (also inside lists, tuples and dicts), the ``names`` of all
-    attributes, and which outputs were marked ``nondifferentiable``.
+    ``kind`` is the type of the result, ``written`` the arguments modified in place, ``returned_inputs`` those returned
+    unchanged. From ctx come: ``needed`` (needs_input_grad), ``dirty`` (mark_dirty), ``saved`` (save_for_backward), the
+    tensors in ``attributes`` (also inside lists, tuples and dicts), the ``names`` of all attributes, and the outputs
+    marked ``nondifferentiable``.
     """
 
     arguments: tuple[Any, ...]
@@ -119,36 +122,36 @@ class Forward:
 
 @dataclass(frozen=True)
 class Backward:
-    """One call of backward."""
+    """The record of one call of backward."""
 
     grad_outputs: tuple[torch.Tensor | None, ...]
     copies: tuple[torch.Tensor | None, ...]
     written: tuple[int, ...]
-    """The grad_outputs that were edited in place."""
+    """The indices of the grad_outputs that were modified in place."""
     returned: Any
     needs: tuple[bool, ...]
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """What was returned, one for each argument."""
+        """The returned gradients, one per argument."""
         return self.returned if isinstance(self.returned, tuple) else (self.returned,)
 
 
 @dataclass
 class Record:
-    """What the subclass has noted, call by call."""
+    """All recorded calls, in order."""
 
     parameters: tuple[str, ...]
     forwards: list[Forward] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
 
     def name(self, place: int) -> str:
-        """What forward calls its argument at this place."""
+        """The name of forward's parameter at this position."""
         return self.parameters[place] if place < len(self.parameters) else f"argument {place}"
 
 
 Function = type[torch.autograd.Function]
-# Lists in lists in …: so deep tensors are looked for.
+# The depth of nested containers to which tensors are searched for.
 _DEEPEST = 4
 
 
@@ -169,12 +172,12 @@ def instrumented(function: Function) -> tuple[Function, Record]:
 
 
 def has_setup(function: Function) -> bool:
-    """Whether forward goes without ctx, and ``setup_context`` gets it."""
+    """Whether the Function defines ``setup_context``, so that forward has no ctx."""
     return function.setup_context is not _SingleLevelFunction.setup_context
 
 
 def parameters(function: Function) -> tuple[str, ...]:
-    """The names of forward's parameters but for ctx; of ``*args`` none."""
+    """The names of forward's positional parameters, without ctx and ``*args``."""
     try:
         given = list(inspect.signature(function.forward).parameters.values())
     except (TypeError, ValueError):
@@ -246,7 +249,7 @@ def _noted(record: Record, arguments: tuple[Any, ...], returned: Any, written: t
 
 
 def _kept(note: Forward, record: Record, ctx: Any) -> Forward:
-    """The note, with what is on ctx."""
+    """The record of forward, completed with the contents of ctx."""
 
     def what(tensor: torch.Tensor) -> tuple[str, str]:
         for place, each in enumerate(note.arguments):
@@ -285,7 +288,7 @@ def _sequence(value: Any) -> tuple[Any, ...]:
 
 
 def _tensors(value: Any, deep: int = _DEEPEST) -> list[torch.Tensor]:
-    """The tensors in an attribute: itself, or what lies in a list, tuple or dict, or in one of those inside it."""
+    """The tensors in an attribute: itself, or those in a list, tuple or dict, also nested ones."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, dict):
@@ -294,10 +297,10 @@ def _tensors(value: Any, deep: int = _DEEPEST) -> list[torch.Tensor]:
 
 
 def dtype_of(tensor: torch.Tensor) -> str:
-    """The dtype as one says it: ``float32``."""
+    """The dtype's name without the module: ``float32``."""
     return str(tensor.dtype).removeprefix("torch.")
 
 
 def same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether the numbers are the same ones, NaN included."""
+    """Whether two tensors have the same shape and elements, NaN equal to NaN."""
     return a.shape == b.shape and (torch.equal(a, b) or bool(((a == b) | (a.isnan() & b.isnan())).all()))

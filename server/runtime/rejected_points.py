@@ -1,4 +1,4 @@
-"""The few single points at which forward raises, told apart from a forward that fails."""
+"""Rejected points: the few single points at which forward raises, in contrast to a forward that fails altogether."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .failure import REFUSED, FunctionFailed
 
 _T = TypeVar("_T")
 
-# So many points may be refused, and no more than one of so many that are asked for.
+# At most this many points may be rejected, and at most one in this many.
 _MOST, OF = 8, 8
-# The value at one of them.
+# The value at a rejected point.
 NOTHING = np.array([np.nan])
 
 
 def spared(ask: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
-    """What ``ask`` says of every chunk of points, in order, and ``blank`` of a single point at which forward raises.
+    """``ask`` for every chunk of points, in order, with ``blank`` for each single point at which forward raises.
 
-    A chunk that fails is halved until the point is found. Raises ``FunctionFailed`` where more than a few points fail,
-    where it is not a point that does but so many at once, and where forward did not raise.
+    A failing chunk is bisected down to the point. Raises ``FunctionFailed`` where more than a few points fail, where
+    only the whole chunk fails and no single point does, and where the failure is not an exception of forward.
     """
     chunks = list(chunks)
     left = min(_MOST, sum(each.stop - each.start for each in chunks) // OF)
@@ -50,7 +50,7 @@ def spared(ask: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> li
 
 
 def refused(forward: Callable[[Array], Array], x: Array, values: Array) -> tuple[tuple[float, str], ...]:
-    """Those of the points ``x`` without a value at which ``forward`` raises, and what, in a few words."""
+    """The points among ``x`` without a value at which ``forward`` raises, each with the failure in a few words."""
     found, lost = [], np.flatnonzero(np.isnan(values))
     for row in lost if lost.size <= _MOST else []:
         try:

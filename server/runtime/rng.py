@@ -1,4 +1,4 @@
-"""The random numbers of torch, NumPy and Python: whether some were drawn, and everything as it was before."""
+"""The random number generators of torch, NumPy and Python: seeding, saving and restoring, detecting draws."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import torch
 
-# NumPy does not tell mypy of all that it has.
+# NumPy's stubs lack some of these functions.
 _NUMPY: Any = np.random
-# What all calls begin with whose random numbers are to be the same.
+# The seed before every call that has to draw the same random numbers.
 SEED = 1234
 
 
 @dataclass(frozen=True)
 class Randomness:
-    """Where the three generators stand, and which of NumPy's it is."""
+    """The states of the three generators, and which bit generator NumPy uses."""
 
     torch: torch.Tensor
     numpy: Any
@@ -28,12 +28,12 @@ class Randomness:
 
     @classmethod
     def now(cls) -> Randomness:
-        """Where they stand now."""
+        """The current states."""
         generator = _NUMPY.get_bit_generator()
         return cls(torch.get_rng_state(), np.random.get_state(legacy=False), random.getstate(), generator)
 
     def changed(self) -> tuple[str, ...]:
-        """Which of them have moved on since: ``torch``, ``NumPy``, ``Python``."""
+        """The generators that have been drawn from since: ``torch``, ``NumPy``, ``Python``."""
         now = Randomness.now()
         moved = {
             "torch": not torch.equal(self.torch, now.torch),
@@ -43,7 +43,7 @@ class Randomness:
         return tuple(name for name, has_moved in moved.items() if has_moved)
 
     def restore(self) -> None:
-        """Let them stand there again."""
+        """Set all generators back to these states."""
         torch.set_rng_state(self.torch)
         if _NUMPY.get_bit_generator() is not self.generator:
             _NUMPY.set_bit_generator(self.generator)
@@ -53,7 +53,7 @@ class Randomness:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Whatever is drawn inside, the generators stand where they stood afterwards."""
+    """Restore the states of all generators on exit."""
     before = Randomness.now()
     try:
         yield
@@ -62,7 +62,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def reseed(seed: int) -> None:
-    """Begin the random numbers of all three anew, whichever generator NumPy has been given."""
+    """Seed all three generators, whichever bit generator NumPy uses."""
     torch.default_generator.manual_seed(seed)
     random.seed(seed)
     generator = _NUMPY.get_bit_generator()
@@ -73,7 +73,7 @@ def reseed(seed: int) -> None:
 
 
 def _same(some: Any, others: Any) -> bool:
-    """Whether two states are the same, as far down as they go; every generator has a shape of its own."""
+    """Whether two states are equal, compared recursively: each bit generator has its own nested layout."""
     if isinstance(some, dict) and isinstance(others, dict):
         return some.keys() == others.keys() and all(_same(some[name], others[name]) for name in some)
     return np.array_equal(some, others)

@@ -21,10 +21,10 @@ from .vjp import Handed, Layout, cotangent, delivered, dense
 
 @dataclass(frozen=True)
 class Returned:
-    """What a section's backward returned: the output element and its ``grad_input`` at every point.
+    """The result of a section's backward: the output element and its ``grad_input`` at every point.
 
     ``grad_input`` is None for a parameter, or where the output carries no gradient. ``none`` says that
-    backward returned None, which autograd treats as the zeros that stand in ``grad_input``.
+    backward returned None, which autograd treats as zeros (and zeros are what ``grad_input`` holds).
     """
 
     values: Array
@@ -33,7 +33,7 @@ class Returned:
 
 
 def joined(parts: Sequence[Returned]) -> Returned:
-    """All of it, where some points were asked after others; NaN for those that alone carry no gradient."""
+    """Results for consecutive parts of the points as one; NaN where only some parts carry a gradient."""
     if len(parts) == 1:
         return parts[0]
     gradients = [np.full(each.values.size, np.nan) if each.grad_input is None else each.grad_input for each in parts]
@@ -45,8 +45,8 @@ def joined(parts: Sequence[Returned]) -> Returned:
 
 
 Index = tuple[int, ...]
-# Copies of the inputs evaluated in one call: beyond some megabytes a bigger batch is a slower one, and what compares
-# each element with every other takes the square of their number.
+# Limits of one batch: beyond some megabytes bigger batches are slower, and a Function that compares each element with
+# every other costs the square of their number.
 _BATCH_ELEMENTS = 1 << 20
 BATCH_TENSORS, BATCH_NUMBERS = 1 << 10, 1 << 13
 
@@ -59,8 +59,9 @@ class Section:
     ``parameters``; both are tuples of (name, value) in the order of the op. ``stacked`` names the inputs
     that are repeated along their first dimension so that many t are evaluated in one call; it is empty
     where every t needs a call of its own. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2
-    where the op itself returns what a backward returned (``second.grad_input``). With ``one_draw`` all calls draw the
-    same random numbers. What lies at ``mirror`` moves with the element that is swept, and its gradient is added.
+    where the op is itself the backward of another (``numerics.second_order.grad_input``). With ``one_draw`` all calls
+    draw the same random numbers. In a symmetric input the element at ``mirror`` moves with the swept one, and its
+    gradient is added.
     """
 
     op: Op
@@ -80,7 +81,7 @@ class Section:
 
     @property
     def sweeps_parameter(self) -> bool:
-        """Whether ``wrt`` is a parameter: a plain number, for which autograd returns nothing."""
+        """Whether ``wrt`` is a parameter: a plain number, which has no gradient."""
         return self.wrt in dict(self.parameters)
 
     @property
@@ -92,13 +93,13 @@ class Section:
         return replace(self, dtype=dtype, device=device)
 
     def snap(self, t: Array) -> Array:
-        """The numbers nearest to ``t`` that the section's dtype can hold."""
+        """``t`` rounded to the section's dtype."""
         if self.dtype == torch.float64:
             return t
         return _numpy(torch.from_numpy(t).to(self.dtype))
 
     def forward(self, t: Array) -> Array:
-        """The output element at every ``t`` (1-D): NaN where a few are refused. Raises ``FunctionFailed``."""
+        """The output element at every ``t`` (1-D), NaN at a few rejected points. Raises ``FunctionFailed``."""
         with torch.no_grad():
             parts = spared(lambda part: _numpy(self._run(t[part])), self._chunks(len(t)), NOTHING)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -106,8 +107,8 @@ class Section:
     def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Returned:
         """The output element and its ``grad_input`` for ``grad_output``, at every ``t`` (1-D), as float64.
 
-        ``grad_output`` is one number, or one for every ``t``; all other output elements get 0. Backward is
-        handed it as a tensor that lies in memory as ``layout`` lays it. Raises ``FunctionFailed``.
+        ``grad_output`` is one number, or one for every ``t``; all other output elements get 0. ``layout`` decides
+        the memory layout of that tensor. Raises ``FunctionFailed``.
         """
         if self.sweeps_parameter:
             return Returned(self.forward(t), None, False)
@@ -127,9 +128,10 @@ class Section:
         return joined(spared(ask, self._chunks(len(t)), Returned(NOTHING, None, False)))
 
     def vjp(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> Array | None:
-        """All of ``grad_input``, flat, where ``grad_output`` gives a tensor for all of the output, in one call.
+        """The vector-Jacobian product in one call: all of ``grad_input``, flat.
 
-        None for a parameter, or where the output carries no gradient. Raises ``FunctionFailed``.
+        ``grad_output`` makes the cotangent from the output tensor. None for a parameter, or where the output carries
+        no gradient. Raises ``FunctionFailed``.
         """
         if self.sweeps_parameter:
             return None
@@ -156,9 +158,9 @@ class Section:
         return own + _numpy(pick(self.mirror)) if self.mirror else own
 
     def _tracked(self, t: Array) -> tuple[torch.Tensor, torch.Tensor]:
-        """A leaf of the graph, and the output that goes back to it.
+        """The swept input as a leaf, and the output computed from it.
 
-        A Function that works in place refuses a leaf, and is given a copy.
+        An in-place Function cannot take a leaf, and is given a clone.
         """
         leaf = self._swept(t).requires_grad_()
         try:
@@ -190,7 +192,7 @@ class Section:
 
     @property
     def copy_size(self) -> int:
-        """The elements of one copy of the biggest input that is stacked."""
+        """The number of elements in one copy of the largest stacked input."""
         return max(math.prod(self._shape(name)) for name in self.stacked)
 
     def element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
@@ -201,7 +203,7 @@ class Section:
         return self._pick(out, shape, self.of_index)
 
     def output(self, y: Any) -> torch.Tensor:
-        """The tensor ``of`` among what a call returned; raises ``FunctionFailed``."""
+        """The tensor ``of`` in a call's result; raises ``FunctionFailed``."""
         outputs = y if isinstance(y, tuple) else (y,)
         position = self.op.outputs.index(self.of)
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
@@ -247,11 +249,11 @@ class Section:
 
     @cached_property
     def _tensors(self) -> dict[str, torch.Tensor]:
-        """The held inputs, flattened; a Function is only ever given copies of them."""
+        """The held inputs, flattened; only copies of them are passed to a Function."""
         return {name: torch.tensor(values, dtype=self.dtype, device=self.device) for name, values in self.inputs}
 
     def _shape(self, name: str) -> Index:
-        """The shape of one copy of an input; a single number travels as a tensor of one element."""
+        """The shape of one copy of an input; a single number is passed as a tensor of one element."""
         return next(each.shape for each in self.op.inputs if each.name == name) or (1,)
 
     def _chunks(self, count: int) -> Iterator[slice]:
@@ -260,12 +262,12 @@ class Section:
 
 
 def at_once(size: int) -> int:
-    """How many copies of so many elements are evaluated in one call."""
+    """The batch size for copies of ``size`` elements each."""
     return max(1, min(_BATCH_ELEMENTS // size, BATCH_TENSORS if size > 1 else BATCH_NUMBERS))
 
 
 def _of_every(index: Index) -> tuple[Any, ...]:
-    """The element at ``index`` of every copy."""
+    """An index that selects the element at ``index`` of every copy."""
     return (slice(None), *index)
 
 

@@ -1,4 +1,4 @@
-"""Many copies of the inputs of a Function, each with its own ``wrt``: evaluated together, or one after another."""
+"""The sampler of a Jacobian: copies of a Function's inputs, each with its own ``wrt``, batched or one by one."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .vjp import Handed, delivered
 Indices = NDArray[np.intp]
 _Shape = tuple[int, ...]
 
-# Numbers of one call, two MiB of them: a bigger batch is a slower one.
+# The numbers in one batch (2 MiB of float64): bigger batches are slower.
 BATCH_ELEMENTS = 1 << 18
 
 
 @dataclass(frozen=True)
 class Rows:
-    """``grad_input`` for some outputs (outputs × elements of ``wrt``).
+    """Rows of the analytical Jacobian: ``grad_input`` for some outputs (outputs × elements of ``wrt``).
 
-    ``gradients`` is None where nothing goes back: for a parameter, and from an output that carries no gradient.
-    ``none`` says that backward returned None, which autograd treats as the zeros that stand there.
+    ``gradients`` is None for a parameter, and for an output that carries no gradient. ``none`` says that backward
+    returned None, which autograd treats as zeros (and zeros are what is stored).
     """
 
     gradients: Array | None
@@ -39,9 +39,9 @@ class Rows:
 class Copies:
     """The Function of a section, as a map from all elements of ``wrt`` to all elements of the output ``of``.
 
-    Everything else is held. ``stacked`` names the inputs of which copies lie in one tensor, along the first dimension
-    or, if ``above``, along a new one before it; where it is empty every copy has a call of its own. Of the output only
-    the elements from the first to before the last of ``only`` are looked at, flat, if that is given.
+    Everything else is held. ``stacked`` names the inputs that are batched, along the first dimension or, if ``above``,
+    along a new one before it; where it is empty every copy has a call of its own. With ``only`` = (first, end) just
+    that range of the flattened output is returned.
     """
 
     section: Section
@@ -51,7 +51,7 @@ class Copies:
 
     @cached_property
     def here(self) -> Array:
-        """Where ``wrt`` is held, flat in row-major order; a parameter is one number."""
+        """The held value of ``wrt``, flat in row-major order; a parameter is one number."""
         held: dict[str, Any] = dict(self.section.inputs)
         name = self.section.wrt
         here = np.array(held[name] if name in held else (dict(self.section.parameters)[name],), dtype=np.float64)
@@ -67,7 +67,7 @@ class Copies:
 
     @property
     def integer(self) -> str:
-        """The dtype of an output that no gradient can come from; empty for one of real or complex numbers."""
+        """The name of an integer or boolean output dtype, which has no gradient; empty for real or complex ones."""
         dtype = self.output.dtype
         return "" if dtype.is_floating_point or dtype.is_complex else str(dtype).removeprefix("torch.")
 
@@ -77,7 +77,7 @@ class Copies:
         return self.output.numel()
 
     def forward(self, points: Array) -> Array:
-        """What is looked at of the output (copies × elements), for every row of ``points`` (copies × elements of wrt).
+        """The output (copies × elements) for every row of ``points`` (copies × elements of ``wrt``).
 
         Raises ``FunctionFailed``.
         """
@@ -86,7 +86,7 @@ class Copies:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def willing(self, points: Array) -> Array:
-        """The same where the Function may refuse some of the points: NaN there."""
+        """As ``forward``, with NaN at points that the Function rejects."""
         try:
             return self.forward(points)
         except FunctionFailed:
@@ -96,9 +96,9 @@ class Copies:
         return np.concatenate([alone.willing(each[None]) for each in points])
 
     def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
-        """Some ``outputs`` of copies in each of which one of the ``elements`` of ``wrt`` is another number of ``t``.
+        """Some ``outputs`` of copies; in each copy one of the ``elements`` of ``wrt`` is replaced by a number of ``t``.
 
-        NaN where the Function refuses it.
+        NaN where the Function rejects it.
         """
         size, parts = self._at_once, []
         for first in range(0, t.size, size):
@@ -109,7 +109,7 @@ class Copies:
         return np.concatenate(parts)
 
     def rows(self, which: Indices, grad_output: float) -> Rows:
-        """``grad_input`` for ``grad_output`` at each of these outputs alone, in as few calls as can be.
+        """``grad_input`` for ``grad_output`` at each of these outputs alone, in as few calls as possible.
 
         Raises ``FunctionFailed``.
         """
@@ -125,17 +125,17 @@ class Copies:
         return Rows(np.concatenate([each.gradients for each in parts]), any(each.none for each in parts))
 
     def repeated(self, copies: int) -> Array:
-        """So many copies of where ``wrt`` is held."""
+        """The held value of ``wrt``, repeated (copies × elements)."""
         points = np.empty((copies, self.here.size))
         points[:] = self.here
         return points
 
     def pulled(self, points: Array, grad_output: Array) -> Rows:
-        """``grad_input`` at every row of ``points`` for that row of ``grad_output``, in one call."""
+        """``grad_input`` at every row of ``points`` for the same row of ``grad_output``, in one call."""
         if self.section.sweeps_parameter:
             return Rows(None, False)
         leaf = self._swept(points).requires_grad_()
-        # A leaf itself is refused by what works in place.
+        # An in-place Function cannot take a leaf.
         out = self.section.output(self._called(points, leaf.clone() if self._writes else leaf))
         if not out.requires_grad:
             return Rows(None, False)
@@ -162,7 +162,7 @@ class Copies:
 
     @cached_property
     def _at_once(self) -> int:
-        """How many copies make a batch."""
+        """The number of copies in a batch."""
         return max(1, BATCH_ELEMENTS // max(self.here.size, self.size))
 
     def _called(self, points: Array, swept: torch.Tensor) -> Any:
@@ -184,7 +184,7 @@ class Copies:
         return self._tensor(np.array(points))
 
     def _given(self, points: Array) -> torch.Tensor:
-        """The points themselves, if they can be handed over; copies of them if not."""
+        """A tensor that shares memory with the points where forward does not write to it, else a copy."""
         return self._tensor(points) if points.flags.writeable and not self._writes else self._swept(points)
 
     def _tensor(self, points: Array) -> torch.Tensor:
@@ -193,7 +193,7 @@ class Copies:
 
     @cached_property
     def _writes(self) -> bool:
-        """Whether forward writes to what it is given."""
+        """Whether forward modifies its input in place."""
         alone, points = Copies(self.section), self.repeated(1)
         with torch.no_grad():
             alone._called(points, alone._tensor(points))
@@ -205,7 +205,7 @@ class Copies:
         return self._tensors[name].repeat(copies).reshape(self._laid(name, copies))
 
     def _laid(self, name: str, copies: int) -> _Shape:
-        """The shape of the tensor in which so many copies of an input lie."""
+        """The shape of a batch of copies of an input."""
         shape = self._shapes[name]
         if self.above and self.stacked:
             return (copies, *shape)
@@ -213,7 +213,7 @@ class Copies:
 
     @cached_property
     def _shapes(self) -> dict[str, _Shape]:
-        """The shapes of the inputs; a single number travels as a tensor of one element."""
+        """The shapes of the inputs; a single number is passed as a tensor of one element."""
         return {each.name: each.shape or (1,) for each in self.section.op.inputs}
 
     @cached_property
@@ -237,7 +237,7 @@ class Copies:
         return "surrogate" if self.section.call is not self.section.op else "forward"
 
     def wrong(self, message: str) -> FunctionFailed:
-        """The failure of a forward that ``message`` says it returned what it should not."""
+        """A ``FunctionFailed`` of kind WrongShape with this message."""
         return FunctionFailed(Failure(self._phase, "WrongShape", f"{self._phase} {message}"))
 
 

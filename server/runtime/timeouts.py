@@ -1,4 +1,4 @@
-"""A bound on how long a Function is waited for, in this process: it is interrupted, not ended."""
+"""Time limits inside one process: a Function that runs too long is interrupted by SIGALRM, not killed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from types import FrameType
 
 from . import timing
 
-# Seconds: the shortest that there are, and after how many a Function that has swallowed the first is told again.
+# Seconds: the shortest alarm, and the interval at which it repeats where a Function has swallowed the first.
 SOON, _AGAIN = 1e-3, 0.1
 
 
 class TookTooLong(BaseException):
-    """Raised inside a Function that has had its time; not an ``Exception``, which it may catch.
+    """Raised inside a Function whose time is up; not an ``Exception``, which the Function might catch.
 
-    ``running`` is for how many seconds the call that was interrupted had been running.
+    ``running`` is how long the interrupted call had been running, in seconds.
     """
 
     def __init__(self, message: str, running: float = 0.0) -> None:
@@ -26,13 +26,13 @@ class TookTooLong(BaseException):
 
 
 class _Calls:
-    """When the last call of a Function began."""
+    """The start time of the last call of a Function."""
 
     began = 0.0
 
 
 def begun() -> None:
-    """Say that a call of a Function begins now."""
+    """Note that a call of a Function starts now."""
     _Calls.began = timing.now()
 
 
@@ -46,10 +46,10 @@ def _importing(frame: FrameType | None) -> bool:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raise ``TookTooLong`` in whatever Python code runs inside after so many seconds, again and again.
+    """Raise ``TookTooLong`` in the Python code that runs inside after this many seconds, repeatedly.
 
-    An alarm that was set before goes off when it would have. Outside the main thread there is no bound. An import is
-    never interrupted, which would leave half a module for the life of the process. The time is that of ``stopwatch``.
+    An alarm that was set before still goes off on time. Outside the main thread there is no limit. An import is
+    never interrupted, which would leave half a module for the life of the process. Time is measured by ``timing.now``.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

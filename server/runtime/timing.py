@@ -1,4 +1,4 @@
-"""A clock for what is asked of a Function: a machine that is busy with something else does not make it slow."""
+"""Timing of calls on a loaded machine: clocks that leave out the time spent waiting for a processor, and deadlines."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import thread_time
 
-# Nanoseconds that this thread has computed, and that it was ready to and others had the processors (Linux).
+# Nanoseconds that this thread has run, and that it was runnable but waiting for a processor (Linux).
 SCHEDULED = "/proc/thread-self/schedstat"
 
 
 def now() -> float:
-    """Seconds since some moment, without those for which this thread waited for a processor; of this thread alone.
+    """A monotonic clock of this thread, in seconds, without the time it waited for a processor.
 
-    Where the system does not tell those, they count as all others do.
+    Where the system does not report that time, it is included.
     """
-    waited = _waited()  # first: whoever waits between both is only later, and no clock goes back
+    waited = _waited()  # first: a wait between the two readings then only adds time, and the clock never runs back
     return time.monotonic() - 1e-9 * waited
 
 
 def taken(call: Callable[[], object]) -> float:
-    """The seconds that a call takes, for many quick ones; raises what it raises.
+    """The seconds that a short call takes; raises what it raises.
 
-    Those for which it was interrupted by others are left out where it has not waited for anything else, too.
+    If the thread was preempted, and never gave up the processor itself, only its CPU time counts.
     """
     computed, switched, begun = time.thread_time(), _switched(), time.perf_counter()
     call()
@@ -34,9 +34,9 @@ def taken(call: Callable[[], object]) -> float:
 
 
 def passed(call: Callable[[], object]) -> float:
-    """The seconds by ``now`` that a call takes; raises what it raises.
+    """The seconds that a call takes by the clock ``now``; raises what it raises.
 
-    Dearer than ``taken`` and surer: who sleeps, and has to wait for a processor then, has not slept for longer.
+    Costs more than ``taken`` but is more reliable: waiting for a processor after a sleep does not count as sleep.
     """
     begun = now()
     call()
@@ -44,7 +44,7 @@ def passed(call: Callable[[], object]) -> float:
 
 
 def _switched() -> tuple[int, int]:
-    """How often this thread was interrupted, and how often it has made room; (0, 0) where the system does not tell."""
+    """The thread's involuntary and voluntary context switches; (0, 0) where the system does not report them."""
     who = getattr(resource, "RUSAGE_THREAD", None)
     if who is None:
         return 0, 0
@@ -60,16 +60,16 @@ def _waited() -> int:
         return 0
 
 
-# A machine may be busy with something else: so many calls are timed, and more where none of them was quick, as long as
-# they compute for so many seconds at most, and take so many in all.
+# On a busy machine several calls are timed: the usual number, and the most where none of them was quick enough, within
+# a limit of CPU seconds and one of elapsed seconds.
 LAPS, _MORE, _PATIENCE, _MOST = 5, 60, 0.1, 1.0
 
 
 def quickest(call: Callable[[], object], enough: float) -> float:
-    """The seconds that a call takes, the least of several; raises what it raises.
+    """The seconds that a call takes, the minimum of several; raises what it raises.
 
-    Others on the same processor empty its caches, so that it computes for longer: a call is not said to take more than
-    ``enough``, with which all that is asked for can be had, before that is so of many.
+    Other processes on the same processor evict its caches and slow a call down. More calls are therefore timed before
+    a result above ``enough``, the time at which nothing has to be left out, is believed.
     """
     laps: list[float] = []
     started = thread_time()
@@ -82,23 +82,23 @@ def quickest(call: Callable[[], object], enough: float) -> float:
 
 @dataclass
 class Clock:
-    """Ends at ``until``; ``took`` are the seconds of the last calls, by which the next ones are foreseen."""
+    """A deadline at ``until``; ``took`` holds the seconds of the last calls, from which the next are predicted."""
 
     until: float = field(default_factory=lambda: now() + 10)
     took: tuple[float, ...] = ()
     over: bool = False
 
     def timed(self, begun: float) -> None:
-        """Note that a call that began then has ended."""
+        """Record a call that started at ``begun`` and has just ended."""
         self.took = (*self.took[-1:], now() - begun)
 
     @property
     def seconds(self) -> float:
-        """What a call is foreseen to take: the shorter of the last two, for any call may be held up by others."""
+        """The predicted time of a call: the shorter of the last two, because any one may have been delayed."""
         return min(self.took, default=0.0)
 
     def has(self, calls: int) -> bool:
-        """Whether there is time for so many calls; there is for none once there was not for one."""
+        """Whether there is time for this many calls; once there was no time for one, there is none for any."""
         fits = not self.over and now() + calls * self.seconds <= self.until
         self.over = self.over or (not fits and calls == 1)
         return fits

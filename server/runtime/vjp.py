@@ -1,4 +1,4 @@
-"""A ``grad_output`` as a tensor, and how it may lie in memory: every backward must answer the same for all."""
+"""Vector-Jacobian products: running backward with a given cotangent (``grad_output``), in any memory layout."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import torch
 from .arrays import Array
 
 Layout = Callable[[torch.Tensor], torch.Tensor]
-# What lies between and behind the numbers handed over: a backward that reads it returns this many times as much.
+# Fills the memory between and behind the cotangent's elements: a backward that ignores strides returns this multiple.
 ASTRAY = -3.0
 
 
 class Handed(torch.autograd.Function):
-    """A root of the graph whose backward hands over one tensor as the ``grad_output``, as it lies in memory.
+    """A graph root whose backward passes one tensor on as the ``grad_output``, with its memory layout preserved.
 
     ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first.
     """
@@ -35,10 +35,7 @@ class Handed(torch.autograd.Function):
 def cotangent(
     out: torch.Tensor, grad_output: float | Array, copies: int, index: tuple[int, ...], layout: Layout
 ) -> torch.Tensor:
-    """The ``grad_output`` of all of ``out``: one number, or one for each of the stacked ``copies``, at ``index``.
-
-    All other elements have 0.
-    """
+    """The cotangent of ``out``: at ``index`` one number, or one for each of the stacked ``copies``; 0 elsewhere."""
     if out.numel() == copies:
         whole = asked = torch.empty(out.shape, dtype=out.dtype, device=out.device)
     else:
@@ -55,7 +52,7 @@ def cotangent(
 def delivered(
     root: torch.Tensor, leaves: Iterable[torch.Tensor], retain_graph: bool = False, create_graph: bool = False
 ) -> list[torch.Tensor | None]:
-    """What ``torch.autograd.grad`` finds for each leaf: None where nothing came, one that came sparse in full.
+    """The gradient of each leaf by ``torch.autograd.grad``: None if there is none, sparse ones made dense.
 
     Raises whatever backward raises.
     """
@@ -64,32 +61,32 @@ def delivered(
 
 
 def dense(grad_output: torch.Tensor) -> torch.Tensor:
-    """As torch makes tensors."""
+    """The contiguous layout."""
     return grad_output
 
 
 def expanded(grad_output: torch.Tensor) -> torch.Tensor:
-    """The first of its numbers, which should all be equal, read again and again: what ``y.sum()`` hands over."""
+    """Stride 0 over the first of its (equal) numbers: the layout behind ``y.sum()``."""
     memory = ASTRAY * grad_output.reshape(-1)
     memory[0] = grad_output.reshape(-1)[0]
     return memory.as_strided(grad_output.shape, (0,) * grad_output.dim())
 
 
 def strided(grad_output: torch.Tensor) -> torch.Tensor:
-    """Every other number in memory: what a slice or a column hands over."""
+    """Stride 2: every other number in memory, the layout behind a slice or a column."""
     return torch.stack((grad_output, ASTRAY * grad_output), -1)[..., 0]
 
 
 def transposed(grad_output: torch.Tensor) -> torch.Tensor:
-    """The last dimension outermost in memory: what ``y.T`` hands over."""
+    """The last dimension outermost in memory: the layout behind ``y.T``."""
     return grad_output.movedim(-1, 0).contiguous().movedim(0, -1) if grad_output.dim() else grad_output
 
 
 @dataclass(frozen=True)
 class Watched:
-    """The dense layout, that remembers what it was handed: whether and how backward has written to it.
+    """The contiguous layout, with a copy of each cotangent kept to detect whether backward has modified it.
 
-    ``between`` is done after forward and before backward.
+    ``between`` is called after forward and before backward.
     """
 
     between: Callable[[], object] = lambda: None
@@ -102,16 +99,16 @@ class Watched:
 
     @property
     def size(self) -> int:
-        """How many numbers were handed over in one call."""
+        """The number of elements in one cotangent."""
         return self.kept[0][0].numel() if self.kept else 0
 
     @property
     def written(self) -> bool:
-        """Whether one was written to, the same numbers included; a write past autograd leaves other numbers only."""
+        """Whether one was modified: by its version counter, or by value where the write bypassed autograd."""
         return any(now._version != version or not torch.equal(now, then) for now, then, version in self.kept)
 
     def numbers(self) -> tuple[Array, Array]:
-        """What was handed over, and what stands there now, one number after another."""
+        """The elements of all cotangents, before backward and now."""
         return _numbers([then for _, then, _ in self.kept]), _numbers([now for now, _, _ in self.kept])
 
 
@@ -120,9 +117,9 @@ def _numbers(tensors: list[torch.Tensor]) -> Array:
 
 
 class Root(torch.autograd.Function):
-    """The root of a graph from which backward starts with any ``grad_output``, handed over as it lies in memory.
+    """As ``Handed``, for several outputs: a graph root that passes on a tuple of cotangents, None included.
 
-    ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first, and makes zeros of None.
+    ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first, and turns None into zeros.
     """
 
     @staticmethod
