@@ -1,4 +1,4 @@
-"""Straight lines on logarithmic paper: the power with which an error falls as the step shrinks."""
+"""Order of convergence: a power law fitted to the error as a function of the step, in log-log coordinates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from ...runtime.arrays import Array
 
-# The steps over which a law is fitted, and how far they stand above what hides it.
+# The number of steps over which a law is fitted, and the least ratio of error to noise.
 _RUN, CLEAR = 8, 30.0
-# Its points lie on the line to this share of e, and the line falls at least so fast.
+# The largest deviation from the line (in natural logarithms), and the least order.
 _STRAIGHT, _FALLS = 0.15, 0.5
 
 
@@ -23,14 +23,14 @@ class Law:
     coefficient: float
 
     def at(self, steps: Array) -> Array:
-        """What the law says for these ``steps``."""
+        """The error that the law predicts for these ``steps``."""
         return self.coefficient * steps**self.order
 
 
 def fitted(steps: Array, error: Array, noise: Array) -> Law | None:
-    """The law that ``error`` keeps at the smallest of the ``steps`` (widest first) where it stands clear of ``noise``.
+    """The power law of ``error`` at the smallest ``steps`` (widest first) where it is clearly above ``noise``.
 
-    None where it never does for long enough, or keeps no law.
+    None where too few consecutive steps are, or where they do not lie on a line.
     """
     clear = (error > CLEAR * noise).astype(int)
     runs = np.flatnonzero(np.convolve(clear, np.ones(_RUN, int), "valid") == _RUN)

@@ -1,4 +1,7 @@
-"""The numerical derivative: an adaptive ladder of central differences, with an error bound per point."""
+"""The numerical derivative by finite differences: central ones at several steps, one-sided ones where needed.
+
+Richardson extrapolation gives each slope an error bound; kinks, jumps and edges of the domain are detected.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ from .richardson import extrapolate, tableau
 
 LEVELS, RATIO = 4, 3.0
 LADDER = RATIO ** -np.arange(LEVELS)[:, None]
-# The widest step, as a share of the visible range: wide enough to average rounding away, narrow enough
+# The widest step, as a fraction of the visible range: wide enough to average rounding away, narrow enough
 # for four Richardson columns to converge on whatever can be seen at that range.
 WIDEST = 2e-3
 WIDEST_LOW_PRECISION = 0.05
 FINE_LEVELS, FINE_RATIO, FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
 FINE_WIDEST = 0.2
-# Next to 0 numbers stand so far apart.
+# The spacing of float64 next to 0.
 LEAST_ROUNDING = 2.0**-1074
-# Where points stand closer than this share of what is usual, steps are as much shorter and half, down to a least.
+# Where points are closer than this fraction of the usual distance, steps shrink in proportion, down to the least.
 _CLOSER, _LEAST = 0.4, 1 / 256
-# A rise of fewer times the rounding is none.
+# A change smaller than this many rounding errors counts as zero.
 _HEARD = 32.0
-# How many of its own error bounds a slope may be off before that counts as evidence.
+# A deviation counts as evidence only beyond this many error bounds.
 BOUNDS = 10.0
 
 
 class Kind(IntEnum):
-    """What the forward is like at a point, seen from its differences."""
+    """Local behaviour of forward at a point, judged from its differences."""
 
     SMOOTH = 0
     KINK = 1
@@ -43,11 +46,11 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Slopes:
-    """The slope of a forward at each of n points.
+    """Numerical slopes of a forward at n points.
 
     ``error`` bounds the error of ``value``; ``left`` and ``right`` are the one-sided slopes, equal to ``value`` where
-    the point is smooth, with bounds of their own; ``noise`` bounds the rounding of forward. ``forwards`` is the mean
-    number of forward values spent a point.
+    the point is smooth, with bounds of their own; ``noise`` bounds the rounding error of forward. ``forwards`` is the
+    mean number of forward values used per point.
     """
 
     value: Array
@@ -69,9 +72,9 @@ def differentiate(
     """The slope of ``forward`` at every ``x`` (1-D, where it has the values ``y``), with its error bound.
 
     Eight forwards a point: central differences at four steps, from ``step`` (0.2 % of ``span`` unless
-    given) down by threes, extrapolated. Points that these cannot settle get a second, finer ladder with
-    one-sided slopes, which tells kinks, jumps and edges of the domain apart. ``precision`` is half a unit
-    in the last place of what the forward computes in.
+    given) down by factors of three, extrapolated. Points where these do not converge are measured again by
+    ``settle``, which distinguishes kinks, jumps and edges of the domain. ``precision`` is half a unit
+    in the last place of the precision that forward computes in.
     """
     widest = step or (WIDEST if precision == EPSILON else WIDEST_LOW_PRECISION) * span
     with np.errstate(all="ignore"):
@@ -126,7 +129,7 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
 
 
 def _room(x: Array) -> Array:
-    """How wide the steps may be at each point, as a share: less where points stand closer, for what is bent there."""
+    """A factor ≤ 1 on the steps at each point: smaller where points are closer, because forward is curved there."""
     gaps = np.diff(x)
     if x.size < 3 or gaps.min() <= 0:
         return np.ones(x.size)
@@ -136,15 +139,15 @@ def _room(x: Array) -> Array:
 
 
 def bends(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
-    """Where the second difference at the two finest steps falls with h, as at a kink, and not with h²."""
+    """Kink indicator: whether the second difference at the two finest steps falls with h and not with h²."""
     bend = np.abs(second)
     return (bend[1] > noise) & (bend[1] > 0.7 / RATIO * bend[0]) & (bend[1] > 1e-7 * visible)
 
 
 def _of_neighbours(error: Array, unsettled: NDArray[np.bool_]) -> Array:
-    """The largest error bound within two points on either side, of those that are settled.
+    """The largest error bound among the settled points up to two places away.
 
-    Where two columns of the tableau happen to cross, the bound of a single point is too good to be true.
+    Where two columns of the tableau cross by chance, the bound of a single point is too small.
     """
     return np.maximum(error, largest_nearby(np.where(unsettled, 0.0, error), 2))
 
@@ -158,10 +161,10 @@ def settle(
     precision: float,
     visible: float | Array,
 ) -> Slopes:
-    """Slopes at the few points the first ladder left open: 14 forwards each, from both sides.
+    """Slopes at the few points where the first ladder did not converge: 14 forwards each, one-sided and central.
 
-    ``rounding`` bounds the noise of ``y``; ``visible`` is the slope of the diagonal of the picture, the
-    scale below which nothing can be seen.
+    ``rounding`` bounds the noise of ``y``; ``visible`` is the slope of the picture's diagonal: smaller differences
+    are invisible.
     """
     ratio = FINE_RATIO if precision == EPSILON else FINE_RATIO_LOW_PRECISION
     steps = widest * ratio ** -np.arange(FINE_LEVELS)[:, None]
@@ -182,15 +185,15 @@ def settle(
     to_left, left, left_error, _ = slope(y - below, behind, 1)
     kind = np.zeros(x.size, np.int8)
     has_right, has_left = np.isfinite(right_error), np.isfinite(left_error)
-    # Where only the curvature jumps, as ELU's at 0, central differences converge a whole order slower than
-    # their extrapolation believes; one-sided ones do not care. No slope is surer than these two agree.
+    # Where only the curvature jumps, as ELU's at 0, central differences converge one order more slowly than
+    # their extrapolation assumes; one-sided ones do not. The error is at least the disagreement of the two.
     error = np.fmax(error, np.abs(right - left) / 2 + np.abs(value - (left + right) / 2))
 
     scale = np.abs(value) + np.abs(left) + np.abs(right) + visible
     kind[~(error <= 1e-3 * scale) & (error > 1e3 * noise)] = Kind.UNRESOLVED
 
     gap = np.abs(right - left)
-    # As the step shrinks, a kink keeps its gap, and mere curvature loses it in proportion.
+    # As the step shrinks, the gap between the one-sided slopes stays at a kink, and shrinks with it where smooth.
     seen = np.abs(to_right - to_left)
     real = (seen[-2:] > gap / 2).all(axis=0) & (seen[-1] > seen[-3] / 2)
     floor = 5 * (left_error + right_error) + 1e-6 * np.maximum(np.abs(left), np.abs(right)) + 1e-6 * visible
@@ -207,7 +210,7 @@ def settle(
     jump_right, jump_left = _stays(np.abs(above - y), still), _stays(np.abs(y - below), still)
     jump = jump_left | jump_right
     for quotient, side, run, present in ((to_right, right, ahead, has_right), (to_left, left, behind, has_left)):
-        # A rise of some last places stays the same too, however short the step: the lanes of a processor differ so.
+        # A rise of some last places does not shrink with the step either: vectorised code differs by that much.
         heard = np.abs(quotient[-1] * run[-1]) > _HEARD * precision * np.abs(y)
         vertical = _grows(quotient) & heard & present & ~jump
         side[vertical] = np.copysign(np.inf, quotient[-1][vertical])
@@ -231,11 +234,11 @@ def _positive(run: Array) -> Array:
 
 
 def _stays(rise: Array, still: Array) -> NDArray[np.bool_]:
-    """Where the value steps by the same height however close one looks: a jump on that side."""
+    """Whether the rise does not shrink with the step: a jump on that side."""
     return (rise[-1] > still) & (rise[-1] > 0.5 * rise[-3])
 
 
 def _grows(quotient: Array) -> NDArray[np.bool_]:
-    """Where a one-sided slope grows without bound as the step shrinks, as the root's at 0."""
+    """Whether a one-sided slope grows without bound as the step shrinks, as that of √x at 0."""
     coarse, middle, fine = np.abs(quotient[-3:])
     return (fine > 1.5 * middle) & (middle > 1.5 * coarse)

@@ -1,4 +1,4 @@
-"""The scale of values: the rounding a forward shows, the precision it computes in, the largest there is."""
+"""Noise estimation: the rounding noise in forward's values, and the precision (mantissa bits) it computes in."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward
 
 PLACES = 24
-# How far apart the probed points are, as shares of the visible range, and how many there are on either side.
+# The distance of the fine and of the coarse probes, as fractions of the visible range, and their number on each side.
 NEAR, FAR = 2e-10, 1e-6
 THREE, SIX = 3, 6
 _ROOM = 32.0
-# How many less close points there are for each close one.
+# The ratio of coarse to fine probes.
 ASKED_AGAIN = SIX / THREE
 _TINY = 1e-300
 _MOST = 0.05
 _NEXT = 1
 _FEW = 0.5
-# So much more noise between the less close points is rounding that the close ones do not show.
+# Coarse probes this many times noisier than the fine ones show rounding that the fine ones miss.
 COARSER = 8.0
-# A step of more than this share of the rise, so many times the next largest, is a jump between the points.
+# A step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
 _GROSS, _LONE = 1e-4, 100.0
-# With no more noise than this share of its value forward seems perfect, but may be rounded too coarsely to be heard.
+# With noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
 PERFECT = 64 * EPSILON
-# Steps so small may be rounding beside something that is not small itself.
+# Steps up to this size may be the rounding of a larger intermediate result.
 ROUNDED = 1e-12
 FLOAT32_BITS = 24
 _CROOKED = 1 / math.pi
 _SMALL_BITS = 4
 _ENOUGH = 4
-# Beside a pole the steepest percent of the slopes says nothing of the others.
+# The quantile of slopes that sets a scale: next to a pole the steepest percent is not representative.
 BUT_THE_STEEPEST = 0.99
 
 
 def probe_points(x: Array, span: float) -> Array:
-    """Around each of some places along ``x`` 6 points so close together that only noise differs."""
+    """The fine probes: 6 points around each of up to 24 places along ``x``, so close that only noise differs."""
     return _around(x, NEAR * span, THREE)
 
 
 def _around(x: Array, gap: float, side: int) -> Array:
-    """So many points on either side of each place, nearer to it than any other of ``x``."""
+    """``side`` points on each side of every probed place, nearer to it than any other point of ``x``."""
     at = _places(x.size)
     room = np.diff(x, prepend=-np.inf, append=np.inf)
     room[room == 0] = np.inf
@@ -61,12 +61,12 @@ def _places(count: int) -> NDArray[np.intp]:
 
 
 def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: float) -> Array:
-    """The root mean square noise of the values ``probed`` at the probe points, interpolated to all of ``x``.
+    """The root mean square noise of forward, from its values ``probed`` at the probes, interpolated to all of ``x``.
 
-    Differences of a high order cancel whatever is smooth (R. W. Hamming, Numerical Methods, ch. 10), those of either
-    side of a place a kink or a jump at it. Where forward, or something in it, is rounded so coarsely that close values
-    are all the same, less close ones tell; where they tell nothing either, the noise is what it is elsewhere. Capped
-    at a twentieth of the ``rise`` of the curve.
+    High-order differences cancel whatever is smooth (R. W. Hamming, Numerical Methods, ch. 10); they are taken on each
+    side of a place separately, so that a kink or jump at it cancels too. Where forward is rounded so coarsely that the
+    fine probes all have one value, the coarse ones are used, and where these show nothing either, the noise elsewhere.
+    Capped at a twentieth of the ``rise`` of the curve.
     """
     rms = heard(probed, forward(_around(x, FAR * span, SIX)), gross=_GROSS * rise)
     loud = rms > PERFECT * np.abs(probed[:: 2 * THREE])
@@ -78,9 +78,9 @@ def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: fl
 
 
 def heard(close: Array, less_close: Array, *, gross: float = math.inf) -> Array:
-    """The noise at each place, from 3 close values on either side of it and from 6 less close ones.
+    """The noise at each place, from 3 fine and 6 coarse probes on each side of it.
 
-    A single ``gross`` step beside others that are none is a jump, and no noise.
+    A single step above ``gross`` among small ones is a jump, not noise.
     """
     near, far = _rms(close, THREE, gross), _rms(less_close, SIX, gross)
     return np.where(far > COARSER * near, far, (near + far) / 2)
@@ -91,7 +91,7 @@ def _rms(values: Array, side: int, gross: float) -> Array:
     sides = _without_jumps(values.reshape(-1, 2, side).swapaxes(0, 1), gross)
     different = np.diff(sides, side - 1)[..., 0]
     rms = np.sqrt((different * different).mean(axis=0) / comb(2 * side - 2, side - 1))
-    # Of steps so few that hardly one is seen, half a step is the noise.
+    # Where hardly any step is seen, the noise is half a step.
     steps = np.abs(np.diff(sides))
     highest = steps.max(axis=(0, 2))
     few = ((steps > 0).mean(axis=(0, 2)) < _FEW) & (highest <= ROUNDED)
@@ -101,7 +101,7 @@ def _rms(values: Array, side: int, gross: float) -> Array:
 
 
 def _without_jumps(sides: Array, gross: float) -> Array:
-    """The values with those beyond a gross step, the only one on its side, moved back by it."""
+    """The values with a jump, if it is the only gross step on its side, removed."""
     steps = np.diff(sides)
     size = np.sort(np.abs(steps), axis=-1)
     lone = (size[..., -1] > gross) & (size[..., -1] > _LONE * size[..., -2])
@@ -112,7 +112,7 @@ def _without_jumps(sides: Array, gross: float) -> Array:
 
 
 def _steps(values: Array) -> float:
-    """The steps of a forward that does nothing but step, if they are as small as rounding beside 1 makes them."""
+    """The step height of a piecewise constant forward, if it is as small as the rounding of numbers near 1; else 0."""
     steps = np.abs(np.diff(values))
     moves = steps > 0
     step = float(np.min(steps, initial=np.inf, where=moves))
@@ -120,11 +120,11 @@ def _steps(values: Array) -> float:
 
 
 def largest_nearby(values: Array, reach: int) -> Array:
-    """The largest of the ``values``, none of them negative, within ``reach`` places on either side of each."""
+    """The moving maximum of non-negative ``values``, over ``reach`` places on either side of each."""
     found = np.zeros(values.size + 2 * reach)
     found[reach:-reach] = values
     seen = 1
-    while seen <= 2 * reach:  # each element is the largest of so many
+    while seen <= 2 * reach:  # each element is the maximum of a window of this width
         further = min(seen, 2 * reach + 1 - seen)
         found = np.maximum(found[:-further], found[further:])
         seen += further
@@ -132,17 +132,17 @@ def largest_nearby(values: Array, reach: int) -> Array:
 
 
 def mantissa_bits(y: Array) -> int:
-    """The significant bits that values of ``y`` use: 53 for double, at most 24 where float32 is inside."""
+    """The significant bits that the values ``y`` use: 53 for double, at most 24 where float32 was used inside."""
     finite = y[np.isfinite(y)]
     used = int(np.bitwise_or.reduce(finite.view(np.int64) & ((1 << 52) - 1))) if finite.size else 0
     return 53 - ((used & -used).bit_length() - 1) if used else 1
 
 
 def relative_precision(forward: Forward, x: Array, y: Array) -> float:
-    """Half a unit in the last place of what ``forward``, which has the values ``y`` at ``x``, really carries.
+    """Half a unit in the last place of the precision that ``forward``, with the values ``y`` at ``x``, really has.
 
-    More than double precision's where it rounds to float32 or less inside. Constant pieces do not count,
-    nor do values that are short because ``x`` is: those are asked again at crooked places.
+    Larger than that of float64 where it rounds to float32 or less inside. Constant pieces do not count,
+    nor do values with few bits because ``x`` has few: forward is evaluated again at irrational places.
     """
     if not _looks_rounded(y):
         return EPSILON
@@ -151,7 +151,7 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
 
 
 def _looks_rounded(y: Array) -> bool:
-    """Whether all values share a short mantissa, the small ones too: a staircase has fewer bits for those."""
+    """Whether all values have a short mantissa, also the small ones; a staircase uses fewer bits for those."""
     bits = mantissa_bits(y)
     if not 1 < bits <= FLOAT32_BITS or int(np.count_nonzero(np.diff(y))) <= y.size // 2:
         return False

@@ -1,4 +1,4 @@
-"""The area under what backward returns, and how far rounding moves it away from what forward rises by."""
+"""Gauss–Legendre quadrature: the integral of backward's gradient, and the rounding error of comparing it to forward."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ...runtime.section import Section
 # Three Gauss–Legendre nodes integrate a polynomial of degree 5 exactly.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
 NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
-# So many last places beside a node a smooth curve is straight, and what is not is rounding: it changes from each number
-# to the next, or stays for thousands of them. It may grow towards one end of a cell, so that it is heard in so many
-# parts of it; fewer of both where each point is a call.
-_NEAR = 1e-4  # of x; in half precision that is none of its numbers
+# Within these distances from a node (in last places) a smooth curve is straight, and any deviation is rounding: it
+# changes from each number to the next, or stays for thousands of them. It may grow towards one end of a cell, and is
+# therefore estimated in several parts of it; fewer distances and parts where each point is a call.
+_NEAR = 1e-4  # relative to x; in half precision no number is that close
 _BESIDE, _PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
 BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
 
 
 def quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
-    """The integral of what backward returns from each ``left`` to its ``right``."""
+    """The integral of backward's gradient from each ``left`` to its ``right``."""
     width = right - left
     nodes = section.snap((left[..., None] + width[..., None] * NODES).ravel())
     gradient = section.backward(nodes, grad_output).grad_input
@@ -31,9 +31,9 @@ def quadrature(section: Section, left: Array, right: Array, grad_output: float) 
 
 
 def rounding(section: Section, forward: Forward, left: Array, right: Array, grad_output: float) -> Array:
-    """How far a rise of ``forward`` and its area may be apart because both round where they cancel.
+    """The rounding error in comparing the rise of ``forward`` over each cell with the integral of its gradient.
 
-    Heard among the numbers next to each ``left`` and ``right``, and next to nodes all over the cell.
+    Estimated from numbers next to each ``left`` and ``right``, and next to quadrature nodes all over the cell.
     """
     places, parts = (_BESIDE, _PARTS) if section.stacked else (BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE)
     steps = np.clip(np.array(places)[:, None] * torch.finfo(section.dtype).eps, -_NEAR, _NEAR)

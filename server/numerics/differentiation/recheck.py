@@ -1,4 +1,4 @@
-"""A second opinion on some slopes: by a finer ladder that looks at both sides, and by other steps."""
+"""Recheck of doubtful slopes: measured a second time, by the finer one-sided ladder and by other steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .richardson import extrapolate, tableau
 
 # Other steps, in between those of the first ladder.
 OTHER_WIDEST = 0.6
-# The finer ladder has the word too where its bound is so many times tighter.
+# The finer ladder is also preferred where its error bound is this many times smaller.
 SURER = 10.0
 
 
@@ -22,9 +22,9 @@ def looked_at_again(
 ) -> Slopes:
     """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
 
-    Where the finer ladder contradicts the coarser one it has the word, for it sees less far and both sides. Elsewhere
-    the error bound is widened by the distance to it, or to the slope by other steps if that is nearer. Below the slope
-    ``visible``, one for each of ``rows``, nothing is seen; by default that is the rise of ``y`` over all of ``x``.
+    Where the two contradict each other the finer one is taken, which is more local and one-sided. Elsewhere the error
+    bound is widened by the difference between them, or from the slope by other steps if that is smaller. ``visible``,
+    one for each of ``rows``, is the least visible slope; by default the rise of ``y`` over all of ``x``.
     """
     with np.errstate(all="ignore"):
         least = np.ptp(y[np.isfinite(y)]) / np.ptp(x) if visible is None else visible

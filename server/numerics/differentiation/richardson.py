@@ -1,4 +1,4 @@
-"""Richardson extrapolation: from differences at several steps to one slope with an error bound."""
+"""Richardson extrapolation: one slope with an error bound from finite differences at several steps."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from ...runtime.arrays import Array
 
-# The next change is guessed to shrink as the last one did. Ten times that guess is taken for the
-# truncation error, and never more than the last change itself.
+# The next change is extrapolated from the last two. The truncation error is taken as ten times that,
+# and at most the last change itself.
 SAFETY = 10.0
 _TINY = 1e-300
-# A last change counts above so many times the rounding in it, and this share of the two differences.
+# The last change counts if above this multiple of its rounding and this fraction of the two differences.
 _HEARD, _GROSS = 30.0, 0.2
 
 
 @dataclass(frozen=True)
 class Tableau:
-    """Every extrapolated entry of the triangle, each as weights on the differences it is made of."""
+    """The extrapolation triangle (Neville's scheme); every entry is a row of weights on the differences."""
 
     stacked: Array
     """The E entries; each minus its coarser parent; for the later ones, that parent's own change."""
@@ -30,9 +30,9 @@ class Tableau:
     finest: int
     """The entry made of the two smallest steps: the least truncated, the noisiest."""
     first: int
-    """How many entries (they come first) have no grandparent to tell their rate of convergence."""
+    """The number of entries (they come first) without a grandparent, whose rate of convergence is unknown."""
     falls: float
-    """The share of a change from step to step that is left in the next one, or less, where the slope converges."""
+    """Where the slope converges, the largest ratio of a change from step to step to the one before."""
 
     @property
     def entries(self) -> int:
@@ -68,13 +68,12 @@ def tableau(levels: int, ratio: float, order: int) -> Tableau:
 def extrapolate(
     differences: Array, rounding: Array, table: Tableau, *, wary: bool = True
 ) -> tuple[Array, Array, Array]:
-    """Per column of (levels, n) ``differences``: the best slope, its error bound, the noise share of it.
+    """For each column of (levels, n) ``differences``: the best slope, its error bound, and the noise part of that.
 
-    ``rounding`` bounds the rounding error of each difference. Of the entries that agree with the finest
-    one, which cannot alias, the one with the least truncation plus noise is taken. A level that is not
-    finite takes the entries that use it out of the choice; where none is left the error is infinite. Where the
-    differences do not come to rest, as beside a jump, two entries may agree by chance: to the ``wary`` the error is
-    no less than the last change there.
+    ``rounding`` bounds the rounding error of each difference. Among the entries that agree with the finest
+    one, which cannot alias, the one with the least truncation plus noise is taken. Entries that use a level
+    that is not finite are excluded; where none is left the error is infinite. Where the differences do not converge,
+    as next to a jump, two entries may agree by chance: with ``wary`` the error there is at least the last change.
     """
     broken = ~np.isfinite(differences)
     any_broken = bool(broken.any())
@@ -108,7 +107,7 @@ def extrapolate(
 
 
 def _restless(differences: Array, rounding: Array, falls: float) -> Array:
-    """The last change of each column that changes grossly, and no less from step to step; 0 elsewhere."""
+    """The last change of each column that does not converge; 0 for the others."""
     before, last = np.abs(np.diff(differences[-3:], axis=0))
     least = _HEARD * (rounding[-1] + rounding[-2]) + _GROSS * np.abs(differences[-2:]).max(axis=0)
     return np.where((last > least) & (last > falls * before), last, 0.0)

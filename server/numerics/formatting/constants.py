@@ -1,4 +1,4 @@
-"""Numbers found by measurement, written as the person who meant them would have."""
+"""Measured constants as text: few digits within the measurement's error, or a name such as π/2 or ln 10."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from ...runtime.arrays import EPSILON
 from .numbers import simplest
 
-# A number that takes more digits than these was not meant as a decimal.
+# A number with more digits than this was not meant as a decimal.
 PLAIN = 6
 _NAMED = {
     "π": math.pi,
@@ -38,12 +38,12 @@ _NAMED = {
     "2/3": 2 / 3,
     "1/6": 1 / 6,
 }
-# What is known no better than to this share of itself has no name.
+# The relative error above which no name is given.
 PRECISE = 1e-6
 
 
 def figure(value: float, within: float) -> str:
-    """A number known to ``within`` so much: as few digits as tell it, or four, or more if those told it as 1."""
+    """A number known to ± ``within``, in as few digits as identify it; long ones in four, unless that would read 1."""
     within = max(within, 4 * EPSILON * abs(value))
     near = simplest(value - within, value + within)
     text = repr(near).removesuffix(".0")
@@ -54,7 +54,7 @@ def figure(value: float, within: float) -> str:
 
 
 def name(value: float, within: float) -> str:
-    """What the constant of this value is called, such as ``ln 2`` or ``1/ln 10``; empty if it is none of renown."""
+    """The name of the constant with this value, such as ``ln 2`` or ``1/ln 10``; empty if it is not a known one."""
     if not 0 < within < PRECISE * abs(value):
         return ""
     return next((called for called, constant in _NAMED.items() if abs(value - constant) <= within), "")

@@ -1,4 +1,4 @@
-"""A number in a sentence."""
+"""Formatting of numbers in sentences: digits, minus signs, infinities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 
 
 def simplest(low: float, high: float) -> float:
-    """The number of fewest decimals in ``[low, high]``: a bound of 1.37 is found as 1.37."""
+    """The number with the fewest significant digits in ``[low, high]``: a bound of 1.37 is found as 1.37."""
     if low <= 0 <= high:
         return 0.0
     middle = Decimal((low + high) / 2)
@@ -19,7 +19,7 @@ def simplest(low: float, high: float) -> float:
 
 
 def number(value: float, span: float = math.inf) -> str:
-    """A number as one writes it: a true minus sign, four digits, and more where its ``span`` is small."""
+    """A number as text: a true minus sign, four digits, and more where ``span``, the range it lies in, is small."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -35,7 +35,7 @@ def number(value: float, span: float = math.inf) -> str:
 
 
 def apart(value: float, other: float) -> str:
-    """The number, with digits enough to be told from the other."""
+    """The number as text, with enough digits to differ from the ``other``."""
     if not (math.isfinite(value) and math.isfinite(other)) or number(value) != number(other):
         return number(value)
     return f"{value:.15g}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""One law of linearity put to a backward: what it returned beside what the law calls for."""
+"""The check of a single law of linearity: one call of backward compared with the result that the law requires."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from .violation import Finding, Law
 
 G = TypeVar("G")
 
-# Turning the sign rounds nothing: a linear backward keeps to it, and to its own answer, in the last places.
+# Units in the last place for a repeated call and for a change of sign, neither of which adds rounding.
 _LAST_PLACES = {8: 16.0, 4: 16.0, 2: 4.0}
-# A sum is rounded …
+# The relative tolerance for sums …
 SUMS = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
-# … and a grad_output of another size, or that lies otherwise in memory, may take another path through a kernel.
+# … and for other magnitudes or memory layouts of grad_output, for which a different kernel may run.
 ROUNDED = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
-# So near to the largest number of the dtype, what is meant to be larger may overflow on the way.
+# Within this factor of the largest number of the dtype, results may overflow on the way.
 _ROOM = 16.0
-# What is off by so nearly the most is off by the most.
+# Deviations within this factor of the largest count as equally large.
 _TIE = 0.999
 
 
 @dataclass(frozen=True)
 class Question(Generic[G]):
-    """A grad_output to give, and the answer a linear backward has for it: ``factor`` times what is ``known``.
+    """A grad_output, and the gradient that a linear backward must return for it: ``factor`` times the ``known`` one.
 
-    ``quoted`` is that grad_output in numbers, ``rounding`` the share of the largest number that may be lost, and
-    ``layout`` how it is laid in memory.
+    ``quoted`` is that grad_output in numbers, ``rounding`` the tolerance relative to the largest number, and
+    ``layout`` its memory layout.
     """
 
     given: G
@@ -48,9 +48,9 @@ class Question(Generic[G]):
 
 @dataclass(frozen=True)
 class Trial(Generic[G]):
-    """A backward to ``ask`` for its answer to a grad_output, at the places ``x``, one for each number it answers.
+    """A backward to test: ``ask`` calls it with a grad_output; its results belong to the places ``x``.
 
-    It takes numbers of ``dtype``, and computes with those of ``inside``.
+    Its inputs are of ``dtype``; internally it computes in ``inside``.
     """
 
     ask: Callable[[G, Layout], Array]
@@ -59,7 +59,7 @@ class Trial(Generic[G]):
     inside: torch.dtype
 
     def keeps(self, question: Question[G]) -> bool:
-        """Whether backward answers as it should."""
+        """Whether backward returns the required gradient."""
         try:
             found = self.ask(question.given, question.layout)
         except FunctionFailed:
@@ -67,9 +67,9 @@ class Trial(Generic[G]):
         return np.array_equal(found, question.known * question.factor) or not self._off(found, question).any()
 
     def broken(self, law: Law, question: Question[G]) -> Finding | None:
-        """The finding if backward does not answer as it should.
+        """The finding if backward does not return the required gradient.
 
-        One that answers otherwise when asked the same again breaks no law but that it ``repeats``.
+        If a second identical call gives another result, only the law ``repeats`` is broken.
         """
         layout = question.layout.__name__ if law == "layout" else ""
         try:
@@ -87,7 +87,7 @@ class Trial(Generic[G]):
         return Finding(law, float(self.x[row]), at, float(found[row]), float(expected[row]), "", layout)
 
     def _off(self, found: Array, question: Question[G]) -> NDArray[np.bool_]:
-        """Where ``found`` is not the answer, but for rounding, underflow, and the overflow of a larger number."""
+        """Where ``found`` is wrong by more than rounding, underflow or the overflow of larger numbers explain."""
         info, known, factor = torch.finfo(self.dtype), question.known, question.factor
         allowed = max(question.rounding, _LAST_PLACES[self.dtype.itemsize] * info.eps)
         size, times = np.abs(known), np.abs(factor)
@@ -97,21 +97,21 @@ class Trial(Generic[G]):
 
 
 def _worst(far: Array, off: NDArray[np.bool_]) -> int:
-    """The row that is furthest off; of those that are equally so, the one in the middle."""
+    """The row with the largest deviation; among equal ones the middle one."""
     far = np.where(off, np.where(np.isfinite(far), far, np.inf), -1.0)
     ties = np.flatnonzero(far >= _TIE * far.max())
     return int(ties[ties.size // 2])
 
 
 def raised(law: Law, error: FunctionFailed, quoted: float | Array, layout: str = "") -> Finding:
-    """The finding where backward raised instead of keeping to a law."""
+    """The finding for a backward that raised where a law was tested."""
     said = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
     at = float(quoted) if np.ndim(quoted) == 0 else math.nan
     return Finding(law, math.nan, at, math.nan, math.nan, said, layout)
 
 
 def touched(watched: Watched, x: Array, quoted: float) -> Finding | None:
-    """What stands in a grad_output after backward has written to it, and stood there before."""
+    """The finding for a backward that has modified its grad_output in place, None if it has not."""
     if not watched.written:
         return None
     then, now = watched.numbers()

@@ -1,4 +1,4 @@
-"""Whether backward is linear in ``grad_output``, as every vector-Jacobian product is: which law fails, and where."""
+"""The linearity check: which laws of a vector-Jacobian product a backward breaks, and where."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from .tensorwise import over_all
 from .violation import Finding, Law, sentence
 
 __all__ = ["Finding", "Law", "Linearity", "examine", "sentence"]
-# So many points are examined where each needs a call of its own, and so many numbers in one call.
+# The most points examined where each needs a call of its own, and the most numbers in one call.
 _ALONE = 12
 _NUMBERS = 1 << 15
-# Where numbers underflow or are rounded on the way, a linear backward may seem to break these.
+# The laws that a linear backward may seem to break through rounding or underflow.
 ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")
 
 
 @dataclass(frozen=True)
 class Linearity:
-    """The laws of linearity that a backward breaks, each where it breaks it most; none if it is linear.
+    """The laws of linearity that a backward breaks, each at its worst point; none if it is linear.
 
-    * ``repeats``: asked twice, it answers the same, whatever forward was called with in between;
-    * ``untouched``: it does not write to grad_output;
-    * ``zero``: for grad_output 0 it returns 0;
-    * ``scales``: for a larger or smaller grad_output it returns as much more or less;
-    * ``odd``: for −grad_output it returns the negative;
-    * ``adds``: for a sum it returns the sum of what it returns for the parts;
-    * ``mixes``: what an elementwise Function returns for one element has nothing to do with the others;
-    * ``layout``: how grad_output lies in memory does not matter.
+    * ``repeats``: a second identical call returns the same, whatever forward was called with in between;
+    * ``untouched``: grad_output is not modified;
+    * ``zero``: backward(0) = 0;
+    * ``scales``: backward(c · g) = c · backward(g);
+    * ``odd``: backward(−g) = −backward(g);
+    * ``adds``: backward(g + h) = backward(g) + backward(h);
+    * ``mixes``: in an elementwise Function, grad_input of one element does not depend on grad_output of the others;
+    * ``layout``: the memory layout of grad_output does not matter.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -54,7 +54,7 @@ class Linearity:
         return any(each.law in laws for each in self.findings)
 
     def at(self, law: Law) -> Finding | None:
-        """How this law is broken, None if it is not."""
+        """The finding for this law, None if it holds."""
         return next((each for each in self.findings if each.law == law), None)
 
     def but(self, *laws: Law) -> Linearity:
@@ -63,17 +63,17 @@ class Linearity:
 
     @property
     def forgets(self) -> bool:
-        """Whether it returns the same for every grad_output, 0 included."""
+        """Whether backward ignores grad_output: it returns the same for all of them, 0 included."""
         same = [self.at("zero"), self.at("scales"), self.at("odd")]
         return all(same) and len({each.returned for each in same if each}) == 1
 
 
 def examine(section: Section, x: Array, grad_output: float, returned: Returned) -> Linearity:
-    """Put the laws to the backward of ``section``, which ``returned`` this for ``grad_output`` at ``x``.
+    """Check the laws on the backward of ``section``, which ``returned`` this for ``grad_output`` at ``x``.
 
-    Each question goes to a fresh graph: at all points where they share a call and cost little, else at some.
-    A backward that answers otherwise when asked again is examined no further. What a shorter dtype may have
-    lost on the way is held against backward only if it is lost in double precision too. Nothing is raised.
+    Each test uses a fresh graph: with all points where they are batched and cheap, else with some. A backward that
+    does not repeat itself is not examined further. Violations that rounding in a short dtype may explain count
+    only if they occur in double precision too. Nothing is raised.
     """
     if returned.grad_input is None:
         return Linearity()
@@ -86,7 +86,7 @@ def examine(section: Section, x: Array, grad_output: float, returned: Returned) 
 
 
 def _keeps_in_double(section: Section, x: Array, grad_output: float) -> bool:
-    """Whether the laws that rounding may seem to break hold in double precision."""
+    """Whether the laws that rounding can seem to break hold in double precision."""
     double = arranged(section.at(torch.float64, "cpu"), x, grad_output)
     try:
         returned = double.backward(x, grad_output).grad_input
@@ -96,7 +96,7 @@ def _keeps_in_double(section: Section, x: Array, grad_output: float) -> bool:
 
 
 def _apart(section: Section, x: Array) -> bool:
-    """Whether forward too keeps the points apart, also where they are not nearly the same."""
+    """Whether forward is elementwise over a wider range too, where the points are not nearly equal."""
     centre, reach = (x[0] + x[-1]) / 2, max(float(x[-1] - x[0]), abs(float(x[0] + x[-1])))
     t = np.unique(section.snap(centre + reach * np.linspace(-0.5, 0.5, x.size)))
     return arranged(section, t).stacked == section.stacked
@@ -127,19 +127,19 @@ def _findings(section: Section, x: Array, grad_output: float, returned: Array) -
 
 
 def _base(section: Section, grad_output: float) -> float:
-    """``grad_output``, or 1 where it is 0 or so far out that no larger or smaller one can be asked for."""
+    """``grad_output``, or 1 where it is 0 or too large or small to be scaled further."""
     far = math.sqrt(torch.finfo(section.dtype).max)
     return grad_output if 1 / far < abs(grad_output) < far else 1.0
 
 
 def _some(section: Section, count: int) -> slice | NDArray[np.intp]:
-    """All points, or as many of them, evenly spread, as are examined."""
+    """An index of the points to examine: all, or an evenly spaced selection."""
     most = max(_ALONE, _NUMBERS // section.copy_size) if section.stacked else _ALONE
     return slice(None) if count <= most else np.linspace(0, count - 1, most).astype(np.intp)
 
 
 def heard(found: Linearity, section: Section, returned: Returned, span: float) -> Linearity:
-    """The findings that are louder than what is left of terms as steep as grad_input is over the ``span``."""
+    """The findings above the rounding noise left by cancelling terms of double backward over the ``span``."""
     if returned.grad_input is None:
         return found
     steep = largest(returned.values) / span + largest(returned.grad_input)

@@ -1,4 +1,4 @@
-"""The laws of linearity for one number of ``grad_output`` at each point of a section."""
+"""The linearity check with one number of ``grad_output`` at each point of a section."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from .violation import Finding
 
 _Ask = Trial[float | Array]
 
-# How many powers of two larger and smaller all grad_outputs are made, and the random one at each point …
+# The powers of two by which all grad_outputs are scaled, and by which the random one at each point is scaled …
 _FAR, _NEAR = 20, 10
-# … but for half precision, which holds no more.
+# … and in half precision, which has a smaller range.
 FAR_IN_HALF, NEAR_IN_HALF = 5, 3
-# Random numbers are drawn from so many powers of two on either side of 1.
+# Random grad_outputs are drawn from this many powers of two on either side of 1.
 _SPREAD = 3.0
-# Shorter dtypes, and the bits of their numbers.
+# The mantissa bits of shorter dtypes.
 _SHORTER = ((11, torch.float16), (24, torch.float32))
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What a backward returned for ``base`` at every point, and for ``random`` numbers."""
+    """The gradients that backward returned for ``base`` at every point, and for ``random`` numbers."""
 
     base: float
     of_base: Array
@@ -43,7 +43,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Laid:
-    """What asks a backward with a grad_output of ``equal`` numbers, or of ``any``, that lies in memory like this."""
+    """The trial for other memory layouts, and the layout for ``equal`` numbers and for ``any``."""
 
     trial: _Ask
     equal: Layout
@@ -53,10 +53,10 @@ class _Laid:
 def at_each_point(
     section: Section, x: Array, base: float, of_base: Array | None, watched: Watched
 ) -> Iterator[Finding | None]:
-    """What breaks a law at the points ``x``, where backward returned ``of_base`` for ``base``, if that is known.
+    """The violations at the points ``x``, where backward returned ``of_base`` for ``base``, if that is known.
 
-    Whether it answers the same again comes first: what does not would seem to break the other laws too. ``watched``
-    hands it that grad_output. Raises ``FunctionFailed`` where backward fails for a random one.
+    Repeatability comes first, because without it the other laws would seem broken too; ``watched`` is the layout of
+    that call. Raises ``FunctionFailed`` where backward fails for a random grad_output.
     """
 
     def ask(given: float | Array, layout: Layout) -> Array:
@@ -82,7 +82,7 @@ def at_each_point(
 
 
 def _sizes(trial: _Ask, known: _Known, exponents: Array) -> Iterator[Finding | None]:
-    """Larger grad_outputs, and each point's own times another number."""
+    """Tests of ``scales`` and ``mixes``: one large factor for all, and another factor at each point."""
     far, near = _reach(trial)
     sums, large, powers = SUMS[trial.inside.itemsize], 2.0**far, 2.0 ** np.round(near * exponents)
     yield trial.broken("scales", Question(large * known.base, large * known.base, known.of_base, large, sums))
@@ -92,7 +92,7 @@ def _sizes(trial: _Ask, known: _Known, exponents: Array) -> Iterator[Finding | N
 
 
 def _mixes(trial: _Ask, known: _Known, given: Array) -> bool:
-    """Whether what is returned for every other point moves with the ``given`` grad_output of the points between."""
+    """Whether the gradient at every other point depends on the ``given`` grad_output at the points between."""
     try:
         answer = trial.ask(given, dense)
     except FunctionFailed:
@@ -105,9 +105,9 @@ def _mixes(trial: _Ask, known: _Known, given: Array) -> bool:
 
 
 def _signs_and_sums(trial: _Ask, known: _Known, laid: _Laid | None) -> Iterator[Finding | None]:
-    """Negative grad_outputs, smaller ones and sums, of an elementwise Function in other layouts of memory too.
+    """Tests of ``odd``, ``scales`` and ``adds``; with ``laid`` also of ``layout``.
 
-    One question is for several laws: only where it is not answered as all call for are they asked one by one.
+    One call tests several laws at once; only where it fails are they tested one by one.
     """
     base, of_base, random, of_random = known.base, known.of_base, known.random, known.of_random
     sheet, count = (trial, trial.x.size) if laid is None else (laid.trial, laid.trial.x.size)
@@ -127,7 +127,7 @@ def _signs_and_sums(trial: _Ask, known: _Known, laid: _Laid | None) -> Iterator[
 
 
 def _layouts(trial: _Ask, known: _Known, laid: _Laid) -> Iterator[Finding | None]:
-    """The same grad_output in other layouts of memory; not on a sheet if the Function does not take one."""
+    """Tests of ``layout``; without the 2 × n matrix where the Function does not accept one."""
     places, count = ROUNDED[trial.inside.itemsize], laid.trial.x.size
     if not laid.trial.keeps(Question(known.random[:count], math.nan, known.of_random[:count], 1.0, places)):
         laid, count = _Laid(trial, expanded, strided), trial.x.size
@@ -148,14 +148,14 @@ def _reach(trial: _Ask) -> tuple[int, int]:
 
 
 def _inside(dtype: torch.dtype, answer: Array) -> torch.dtype:
-    """The dtype that backward computes in: a shorter one than asked for if all its answers are so short."""
+    """The dtype that backward computes in: shorter than ``dtype`` if all its results have so few mantissa bits."""
     bits = mantissa_bits(answer) if dtype.itemsize > 2 else 0
     return next((short for most, short in _SHORTER if 1 < bits <= most), dtype)
 
 
 @lru_cache(maxsize=16)
 def _drawn(count: int) -> tuple[Array, Array]:
-    """A random number of either sign, and one from −1 to 1, for every point; always the same ones."""
+    """For every point a random number of either sign, and one from −1 to 1; the same ones in every call."""
     random = np.random.default_rng(count)
     size = 2 ** random.uniform(-_SPREAD, _SPREAD, count)
     return size * random.choice((-1.0, 1.0), count), random.uniform(-1.0, 1.0, count)

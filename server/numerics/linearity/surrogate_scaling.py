@@ -1,4 +1,4 @@
-"""Whether a surrogate that depends on ``grad_output`` says itself that the gradient is not in proportion to it."""
+"""Whether a surrogate that depends on ``grad_output`` explains a gradient that is not proportional to it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from .laws import Linearity
 
-# Both are asked for grad_outputs so many times smaller and larger, of either sign.
+# The factors of grad_output at which backward and surrogate are compared.
 _SIZES = (2.0**-8, -(2.0**-8), -1.0, 2.0**8, -(2.0**8))
-# The surrogate is differentiated in double precision, backward may have been asked in half.
+# The relative tolerance: the surrogate is differentiated in double precision, backward may run in half.
 _ROUNDED = 1e-2
 
 
 def foretold(section: Section, x: Array, grad_output: float, linearity: Linearity) -> bool:
-    """Whether backward breaks the law of proportion, and returns what its surrogate calls for at every size.
+    """Whether backward breaks ``scales`` just as its surrogate predicts, at grad_outputs of every size.
 
     The surrogate is differentiated by autograd, at a few of the points ``x``.
     """

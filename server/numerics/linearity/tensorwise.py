@@ -1,4 +1,4 @@
-"""The laws of linearity for a ``grad_output`` that is random over all of an output of several elements."""
+"""The linearity check with a random ``grad_output`` over a whole output tensor of several elements."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .violation import Finding
 
 _Given = Callable[[torch.Tensor], torch.Tensor]
 
-# A Function that is looked at one number at a time is given so many at once: it is meant for tensors.
+# The number of elements passed at once to a Function that is otherwise evaluated one number at a time.
 SEVERAL = 7
 _LARGER = 32.0
 
 
 def over_all(section: Section, x: Array, base: float, several: bool) -> Iterator[Finding | None]:
-    """What breaks a law when all of the output has a random grad_output, about as large as ``base``, once.
+    """The violations for a random grad_output over the whole output, about as large as ``base``.
 
     ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
     """

@@ -1,4 +1,4 @@
-"""A law of linearity that a backward breaks, and the sentence that says so."""
+"""A violation of linearity: which law a backward breaks, with the numbers, and the sentence that says so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..formatting.numbers import apart, number
 
 Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout"]
 
-# What falls so far short is cut off, and not only rounded.
+# A result below this fraction of the expected one is called clipped.
 _SHORT = 0.5
 _LAYOUTS = {
     "expanded": "one number stands for all of it, as behind y.sum()",
@@ -21,11 +21,11 @@ _LAYOUTS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A law that is broken, where it is broken most: at ``x`` and for ``grad_output`` it returned another number.
+    """A broken law at its worst point ``x``: the ``returned`` and the ``expected`` gradient for ``grad_output``.
 
-    ``message`` is what backward raised instead, ``layout`` how grad_output lay in memory where that matters. Of
-    "untouched", ``returned`` is what stood in grad_output afterwards. NaN is what cannot be said in one number: a
-    grad_output that was random over a whole tensor, what backward returned where it raised.
+    ``message`` is the exception if backward raised, ``layout`` the memory layout of grad_output where that matters. For
+    "untouched", ``returned`` is the content of grad_output afterwards. NaN stands for what is not one number: a
+    grad_output that was random over a whole tensor, the result of a backward that raised.
     """
 
     law: Law
@@ -38,7 +38,7 @@ class Finding:
 
 
 def sentence(finding: Finding, wrt: str = "") -> str:
-    """Which law is broken, and by what numbers; ``wrt`` names what was swept, to say at which place."""
+    """The violation as a sentence; ``wrt`` is the name of the swept element, if the place is to be given."""
     if finding.law == "untouched":
         return _written_to(finding)
     at = f" at {wrt} = {number(finding.x)}" if wrt and math.isfinite(finding.x) else ""
@@ -54,7 +54,7 @@ def sentence(finding: Finding, wrt: str = "") -> str:
 
 
 def _what(finding: Finding) -> str:
-    """What backward does to grad_output."""
+    """The first clause: what backward does wrong."""
     if finding.law == "layout":
         return f"backward takes for granted how grad_output lies in memory. Where {_LAYOUTS[finding.layout]}"
     if finding.law == "scales" and not finding.message:

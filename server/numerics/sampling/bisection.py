@@ -1,4 +1,4 @@
-"""Where on the way from one point to another something begins."""
+"""Multisection search for the point between two others from which a condition holds."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array
 
-# So many rounds of so many points.
+# The number of rounds, and of points in each.
 _ROUNDS, _BETWEEN = 2, 66
 
 
 def begins(
     holds: Callable[[Array], NDArray[np.bool_]], snap: Callable[[Array], Array], start: float, stop: float
 ) -> float:
-    """The first of the numbers from ``start``, where it does not hold, to ``stop``, where it does, at which it holds.
+    """The first number at which the condition holds, between ``start``, where it does not, and ``stop``, where it does.
 
-    Known to about a four thousandth of the way, which is measured in proportion where both have one sign. ``snap``
-    makes numbers ones that can be asked.
+    Accurate to about 1/4000 of the interval, on a logarithmic scale where both ends have the same sign. ``snap``
+    rounds numbers to the dtype.
     """
     for _ in range(_ROUNDS):
         between = np.geomspace(start, stop, _BETWEEN) if start * stop > 0 else np.linspace(start, stop, _BETWEEN)

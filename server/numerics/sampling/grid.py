@@ -1,4 +1,4 @@
-"""The points of a section: evenly spaced, with a row for every special point between them."""
+"""The grid of a section: evenly spaced points, with additional rows at special points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array
 from ..singularities.special_points import SpecialPoint
 
-# Relative to the distance of two points: what is nearer than this is the same point.
+# Points closer than this fraction of the grid's spacing are the same point.
 _SAME = 1e-6
 _BELOW, _GAP, ABOVE = 1, 2, 3
 
@@ -41,9 +41,9 @@ class Grid:
 
 @dataclass(frozen=True)
 class Rows:
-    """The points to evaluate: ``x``, not decreasing, with ``gap`` where the forward has no value to draw.
+    """The points to evaluate: ``x``, not decreasing, with ``gap`` where forward has no value to draw.
 
-    ``below`` and ``above`` mark the last point before and the first after a gap, or an edge of backward.
+    ``below`` and ``above`` mark the last point before and the first point after a gap, or a jump of the gradient.
     """
 
     x: Array
@@ -52,7 +52,7 @@ class Rows:
     above: NDArray[np.bool_]
 
     def joined(self, extra: Array) -> Rows:
-        """These rows and ``extra`` points between them."""
+        """These rows merged with ``extra`` points."""
         if not extra.size:
             return self
         none = np.zeros(extra.size, bool)
@@ -64,10 +64,10 @@ class Rows:
 
 
 def rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, ...] = ()) -> Rows:
-    """The grid ``x`` with one row for each kink, cusp or pole, three for each jump, two for an edge.
+    """The grid ``x`` with one row added for each kink, cusp or pole, three for each jump, two for an edge.
 
-    The rows of a jump are (below, gap, above), that of a pole is a gap. ``edges`` are the places where what
-    backward returns jumps while forward does not.
+    The rows of a jump are (below, gap, above), that of a pole is a gap. ``edges`` are places where backward's
+    gradient jumps while forward does not.
     """
     if not (found or edges):
         none = np.zeros(x.size, bool)

@@ -1,4 +1,4 @@
-"""More points where straight lines between the rows would miss the curves by what one can see."""
+"""Adaptive refinement: more points where straight lines between the rows would visibly miss the curves."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ...runtime.section import Section
 from ..singularities.special_points import SpecialPoint
 from .grid import Rows
 
-# The picture is so many pixels wide and high, and no line may be further off than this.
+# The width and height of the picture in pixels, and the largest error of a line in pixels.
 _PIXELS, _ALLOWED = 1000.0, 0.25
-# Cells that are estimated to be off by this share of it are doubted.
+# Cells with an estimated error above this fraction of it are examined.
 DOUBTED = 0.5
-# In cells: what is narrower are the two sides of one place.
+# In cells: a narrower one only separates the two sides of one place.
 _TINY = 1e-4
-# So many units of rounding are not worth a point.
+# Errors below this many units of rounding do not justify a point.
 _ROUNDINGS = 32.0
 
 
 def _allowed_of(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], rounding: Array) -> Array:
-    """A quarter of a pixel of each line's panel, which shows all of it but what is next to a pole."""
+    """A quarter of a pixel in each line's panel, which shows everything but the neighbourhood of poles."""
     shown = np.where(np.isfinite(lines), lines, np.nan)
     hidden = next_to(at.x, special, "pole")
     shown[:, np.append(hidden, False) | np.append(False, hidden) | at.gap] = np.nan
@@ -37,7 +37,7 @@ def _allowed_of(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], round
 
 
 def next_to(x: Array, special: tuple[SpecialPoint, ...], kind: str) -> Mask:
-    """The cells next to a special point of this kind."""
+    """A mask of the cells next to a special point of this kind."""
     near = np.zeros(x.size - 1, bool)
     for each in special:
         if each.kind == kind:
@@ -47,7 +47,7 @@ def next_to(x: Array, special: tuple[SpecialPoint, ...], kind: str) -> Mask:
 
 
 def _doubted(at: Rows, lines: Array, allowed: Array, special: tuple[SpecialPoint, ...]) -> Mask:
-    """The cells over which some line may be bent by more than is allowed, as its second differences tell."""
+    """The cells in which some line may be curved by more than is allowed, according to its second differences."""
     run = np.diff(at.x)
     open_ = (run > _TINY * (at.x[-1] - at.x[0]) / at.x.size) & ~at.gap[1:] & ~at.gap[:-1]
     with np.errstate(all="ignore"):
@@ -55,10 +55,10 @@ def _doubted(at: Rows, lines: Array, allowed: Array, special: tuple[SpecialPoint
         curved = 2 * np.abs(np.diff(slope, axis=1)) / (run[1:] + run[:-1])
     alone = _alone(at, special)
     known = np.isfinite(curved) & ~alone[1:-1] & open_[1:] & open_[:-1]
-    # The gradient leaps at a kink, and so its rows beside one have a side too few.
+    # The gradient jumps at a kink, so the rows next to one have a smooth neighbour on one side only.
     known[1:] &= ~alone[2:] & ~alone[:-2]
     curved = np.where(known, curved, 0.0)
-    # A row at a special point has no curvature of its own, and takes that of the rows around.
+    # A row at a special point has no curvature of its own, and takes that of its neighbours.
     curved = np.maximum(curved, np.where(known, 0.0, _largest_beside(curved)))
     curved = np.concatenate((curved[:, :1], curved, curved[:, -1:]), axis=1)
     bent = (np.maximum(curved[:, 1:], curved[:, :-1]) * run**2 / 8 > DOUBTED * allowed[:, None]).any(axis=0)
@@ -76,14 +76,14 @@ def _largest_beside(curved: Array) -> Array:
 
 
 def _alone(at: Rows, special: tuple[SpecialPoint, ...]) -> Mask:
-    """The rows at special points: the curvature seen there is none of the curve's."""
+    """The rows at special points, where second differences do not measure curvature."""
     alone = at.gap | at.below | at.above
     alone[np.isin(at.x, [each.x for each in special])] = True
     return alone
 
 
 def slopes_near(x: Array, values: Array) -> Array:
-    """The slope of forward near each row, from those of the cells beside it."""
+    """The slope of forward near each row, from the two cells next to it."""
     with np.errstate(all="ignore"):
         slope = np.diff(values) / np.diff(x)
         mean = (slope[1:] + slope[:-1]) / 2
@@ -91,15 +91,15 @@ def slopes_near(x: Array, values: Array) -> Array:
 
 
 _Look = Callable[[Array], Array]
-# In pixels, beside a kink: there the gradient leaps.
+# The distance, in pixels, of the extra points next to a kink, where the gradient jumps.
 _BESIDE = 0.1
-# In pixels, the narrowest cell worth a point, however steep the curve; and next to a cusp, where the gradient has
-# no bound and each point would make its panel higher.
+# The narrowest cell, in pixels, that is refined, however steep the curve; and next to a cusp, where the gradient is
+# unbounded and each point would extend the range of its panel.
 _NARROWEST, NARROWEST_AT_CUSP = 0.002, 0.05
 _MOST, _PASSES = 580, 12
-# With fewer rows there is nothing to doubt.
+# With fewer rows there are no second differences to look at.
 _FEWEST = 5
-# In cells, the step of the differences that stand for the numerical gradient.
+# The step, in cells, of the differences that approximate the numerical gradient.
 _STEP = 1e-5
 
 
@@ -113,10 +113,10 @@ def between(
     grad_output: float,
     precision: float = EPSILON,
 ) -> Array:
-    """Points between the rows ``at`` with which forward, its slope and what backward returned are drawn right.
+    """Points between the rows ``at`` that are needed to draw forward, its slope and backward's gradient accurately.
 
-    ``values`` are forward's at the rows, as the ``reference`` has them, ``gradient`` what the ``section`` returned.
-    Where each point costs a call of its own only those beside kinks are given. For a section that is smooth
+    ``values`` are those of the ``reference``'s forward at the rows, ``gradient`` is from the ``section``'s backward.
+    Where each point costs a call of its own only the points next to kinks are returned. For a section that is smooth
     enough for its rows there are none, and nothing is evaluated.
     """
     extra = _beside(at, special)
@@ -143,19 +143,19 @@ def between(
         lines, rounding = [*lines, gradient], [*rounding, torch.finfo(section.dtype).eps]
     try:
         more = refined(at, np.stack(lines), look, special, np.array(rounding))
-    except FunctionFailed:  # it accepts the rows, and not what lies between them
+    except FunctionFailed:  # forward accepts the rows but not the points between them
         more = np.empty(0)
     return _new(section, at, np.concatenate((extra, more)))
 
 
 def _new(section: Section, at: Rows, points: Array) -> Array:
-    """Those of the points, as the section's dtype has them, that are no rows yet."""
+    """The points, rounded to the section's dtype, that are not among the rows yet."""
     points = np.unique(section.snap(points))
     return points[~np.isin(points, at.x)] if points.size else points
 
 
 def _beside(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
-    """Two points for each kink, right beside it, between which the gradient leaps."""
+    """Two points for each kink, right before and after the jump of the gradient."""
     near = _BESIDE / _PIXELS * (at.x[-1] - at.x[0])
     kinks = np.array([each.x for each in special if each.kind == "kink"])
     points = np.concatenate((kinks - near, kinks + near))
@@ -169,12 +169,12 @@ def _beside(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
 def refined(
     at: Rows, lines: Array, look: _Look, special: tuple[SpecialPoint, ...] = (), rounding: Array | None = None
 ) -> Array:
-    """Points between the rows ``at``, with which no straight line is off by more than a quarter of a pixel.
+    """Points between the rows ``at`` with which no straight line is off by more than a quarter of a pixel.
 
-    ``lines`` (lines × rows) are the curves' values at the rows, ``look`` gives them at other points. Up to 580 points,
-    where they are needed most. Cells are doubted by the second differences of ``lines``, and cut in three until the
-    values at the cuts lie on the chord. ``rounding`` is each line's unit in the last place. Next to a pole nothing
-    is drawn; next to a cusp the gradient has no end, and forward alone counts.
+    ``lines`` (lines × rows) are the curves' values at the rows, ``look`` evaluates them at other points. At most 580
+    points, where they are needed most. Cells are selected by the second differences of ``lines``, and divided in three
+    until the values lie on the chord. ``rounding`` is each line's unit in the last place. Cells next to a pole are
+    left out; next to a cusp the gradient is unbounded, and only forward counts.
     """
     allowed = _allowed_of(at, lines, special, np.zeros(len(lines)) if rounding is None else rounding)
     cells = _cells(at, _doubted(at, lines, allowed, special), look, special)
@@ -188,7 +188,7 @@ def refined(
         narrowest = pixel * np.where(cells.cusp, NARROWEST_AT_CUSP, _NARROWEST)
         wrong = np.flatnonzero((off > 1) & (cells.right - cells.left > narrowest))
         if 2 * wrong.size > room:
-            # Half as many for all of them are better than all for half of them.
+            # One point for each of them is better than two for half of them.
             wrong = wrong[np.argsort(-off[wrong], kind="stable")][:room]
             extra.append((cells.left[wrong] + cells.right[wrong]) / 2)
             break
@@ -200,7 +200,7 @@ def refined(
 
 @dataclass(frozen=True)
 class _Cells:
-    """Cells with the values of all lines at their two ends; ``cusp`` marks those next to one."""
+    """Cells with the values of all lines at their two ends; ``cusp`` marks those next to a cusp."""
 
     left: Array
     right: Array
@@ -209,13 +209,13 @@ class _Cells:
     cusp: Mask
 
     def thirds(self, look: _Look) -> tuple[Array, Array]:
-        """The points that cut each cell in three (2 × cells), and the lines there (lines × 2 × cells)."""
+        """The points that divide each cell in three (2 × cells), and the lines there (lines × 2 × cells)."""
         third = (self.right - self.left) / 3
         points = np.stack((self.left + third, self.right - third))
         return points, look(points.ravel()).reshape(-1, *points.shape)
 
     def off(self, seen: Array, allowed: Array) -> Array:
-        """How far the values at the thirds are off the chord, in what is allowed; ∞ where only some are finite."""
+        """How far the values at the thirds are off the chord, relative to ``allowed``; ∞ if only some are finite."""
         third = (self.after - self.before) / 3
         chord = np.stack((self.before + third, self.after - third), axis=1)
         with np.errstate(invalid="ignore"):
@@ -241,7 +241,7 @@ class _Cells:
 
 
 def _cells(at: Rows, doubtful: Mask, look: _Look, special: tuple[SpecialPoint, ...]) -> _Cells:
-    """The doubted cells, but for those next to a pole; from a kink they begin where its gradient has leapt."""
+    """The cells to examine, without those next to a pole; one at a kink starts just beyond the gradient's jump."""
     which = np.flatnonzero(doubtful & ~next_to(at.x, special, "pole"))
     kinks, near = [each.x for each in special if each.kind == "kink"], _BESIDE / _PIXELS * (at.x[-1] - at.x[0])
     left, right = at.x[which], at.x[which + 1]

@@ -1,4 +1,4 @@
-"""How many points of a section there is time for, where every one of them needs calls of its own."""
+"""The sampling budget: fewer grid points for a Function that is slow and cannot be batched."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ...runtime.section import Section
 from ...runtime.timing import quickest
 from .grid import Grid
 
-# A point takes about so many calls, and all of them are to end in so many seconds; there are at least so many points.
+# The approximate number of calls per point, the budget in seconds, and the least number of points.
 _CALLS, _ENOUGH, _LEAST = 30, 6.0, 21
 
 
 def thinned(section: Section, grid: Grid, grad_output: float) -> Grid:
-    """The grid, or one of every second, fourth, … of its points where forward and backward are slow."""
+    """The grid, halved as often as needed where forward and backward are slow."""
     if section.stacked:
         return grid
     t, count = section.snap(np.array([(grid.start + grid.stop) / 2])), grid.count

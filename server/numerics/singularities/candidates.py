@@ -1,4 +1,4 @@
-"""Where on a grid a forward may bend, jump or end: nodes that stand out from what surrounds them."""
+"""Candidates for kinks, jumps and edges of the domain: grid nodes whose second or sixth differences stand out."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Mask
 
-# A node is suspect when the slope turns there this much more than three cells further on either side.
+# A node is suspect if the slope changes there this many times more than three cells away on either side.
 OUTSTANDING = 4.0
-# Sixth differences hear a kink under curvature that drowns its turn; they spread it over three nodes on either side.
+# Sixth differences detect a kink that curvature hides from second ones; they spread it over three nodes on each side.
 SIXTH, _WIDE = 6, (6, 8)
-# Rounding makes up to 64 units of a sixth difference (1 + 6 + 15 + 20 + 15 + 6 + 1), and so do the places of the nodes.
+# Rounding contributes up to 64 units to a sixth difference (1 + 6 + 15 + 20 + 15 + 6 + 1), in y and in x.
 SIXTH_GAIN, SIXTH_PLACES = 64.0, 64e-9
 TURN_IN_SIXTHS = 4.0
 EVEN = 1e-6
-# Below these shares of the visible slope and rise nothing can be seen.
+# Changes below these fractions of the visible slope and rise are invisible.
 UNSEEN_TURN = 1e-6
 UNSEEN_JUMP = 1e-6
-# So many nodes at which sixth differences exceed second ones: the grid is too coarse for what forward does there.
+# With this many nodes at which sixth differences exceed second ones, the grid is too coarse for forward.
 UNRESOLVED, _MARGIN = 4, 8
-# Where there is a suspect in every so many cells, some may hide others.
+# With more than one suspect in this many cells, some may hide others.
 CROWDED = 32
 
 
 @dataclass(frozen=True)
 class Suspects:
-    """Intervals ``[low, high]`` and how ``sharp`` the forward turns there.
+    """Candidate intervals ``[low, high]``, and how ``sharp`` forward turns in each.
 
-    A kink stays as sharp the closer one looks, a jump grows sharper, and what only bends loses its sharpness.
-    ``edge`` says that the domain of the forward ends there; ``column`` tells on which of the grids it was found.
+    On a finer grid the sharpness of a kink stays, that of a jump grows, and that of a smooth bend falls.
+    ``edge`` says that the domain of forward ends there; ``column`` is the index of the grid it was found on.
     """
 
     low: Array
@@ -42,11 +42,11 @@ class Suspects:
     column: NDArray[np.intp]
 
     def where(self, kept: Mask | NDArray[np.intp]) -> Suspects:
-        """Only those."""
+        """A selection of them."""
         return Suspects(self.low[kept], self.high[kept], self.edge[kept], self.sharp[kept], self.column[kept])
 
     def and_also(self, other: Suspects) -> Suspects:
-        """Those and others."""
+        """These followed by the ``other`` ones."""
         return Suspects(
             np.concatenate((self.low, other.low)),
             np.concatenate((self.high, other.high)),
@@ -56,17 +56,17 @@ class Suspects:
         )
 
     def sharpest(self, most: int) -> Suspects:
-        """The ``most`` of them that turn most, in order."""
+        """The ``most`` sharpest ones, in their order."""
         if self.low.size <= most:
             return self
         return self.where(np.sort(np.argsort(-self.sharp, kind="stable")[:most]))
 
 
 def suspects(x: Array, y: Array, precision: float, rise: float, visible: float, known: Array) -> Suspects:
-    """The suspects of each column of the grids ``x``, where the forward has the values ``y`` (both nodes × columns).
+    """The suspects on each column of the grids ``x``, where forward has the values ``y`` (both nodes × columns).
 
-    ``rise`` and ``visible`` are the rise and the mean slope of the picture, the scale below which nothing can
-    be seen. Around the places ``known`` nothing is looked for.
+    ``rise`` and ``visible`` are the rise and the mean slope of the picture, which set the scale of what is visible.
+    The neighbourhoods of the places ``known`` are skipped.
     """
     nodes = x.shape[0]
     if nodes < 8:
@@ -85,7 +85,7 @@ def suspects(x: Array, y: Array, precision: float, rise: float, visible: float, 
         np.copyto(sharp[3:-3], sixth / run[0], where=np.isfinite(sixth))
         if loud.any():
             loud &= (sixth > OUTSTANDING * _aside(sixth, *_WIDE)) & ~_near(known, x, 3)[3:-3]
-            # Between two nodes a kink is loudest not at them but at their neighbours.
+            # The sixth difference of a kink between two nodes is largest at the neighbours of these nodes.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud
     suspect &= ~_near(known, x, 1)
@@ -100,7 +100,7 @@ def suspects(x: Array, y: Array, precision: float, rise: float, visible: float, 
 def unresolved(
     x: Array, y: Array, precision: float, rise: float, visible: float, aside: Suspects, known: Array
 ) -> Array:
-    """The part ``[low, high]`` of the one grid ``x`` that is too coarse for what the forward does; empty if none is."""
+    """The part ``[low, high]`` of the single grid ``x`` that is too coarse to resolve forward; empty if none is."""
     run = _steps(x)
     if x.size <= 2 * SIXTH or not _even(run):
         return np.empty(0)
@@ -136,7 +136,7 @@ def _even(run: Array) -> bool:
 
 
 def _aside(values: Array, *distances: int) -> Array:
-    """The largest of the values at these distances on either side, 0 beyond the ends."""
+    """The largest of the values at these distances on either side, with 0 beyond the ends."""
     most = max(distances)
     padded = np.zeros((values.shape[0] + 2 * most, *values.shape[1:]))
     padded[most:-most] = values
@@ -155,7 +155,7 @@ def _sixth_floor(x: Array, y: Array, run: Array, precision: float, rise: float, 
 
 
 def _near(known: Array, x: Array, cells: int) -> Mask:
-    """The nodes of each column with a known place less than so many cells away."""
+    """The nodes of each column within this many cells of a known place."""
     near = np.zeros(x.shape, bool)
     if known.size and x.shape[1] == 1:
         at = np.searchsorted(x[:, 0], known)
@@ -165,9 +165,10 @@ def _near(known: Array, x: Array, cells: int) -> Mask:
 
 
 def _intervals(x: Array, suspect: Mask, sharp: Array) -> Suspects:
-    """Neighbouring suspect nodes taken together, with the cells on either side.
+    """Intervals of neighbouring suspect nodes, with the cells on either side.
 
-    A jump through a value of its own on a node, as sign's, turns on either side of that node only.
+    Nodes up to two apart belong together: a jump through a node with a value of its own, as sign's, turns on either
+    side of that node only.
     """
     if not suspect.any():
         return _NONE
@@ -183,14 +184,14 @@ def _intervals(x: Array, suspect: Mask, sharp: Array) -> Suspects:
 
 
 def _alone(finite: Mask) -> Mask:
-    """Single nodes without a value."""
+    """Single nodes without a value, between nodes that have one."""
     alone = np.zeros(finite.shape, bool)
     alone[1:-1] = ~finite[1:-1] & finite[2:] & finite[:-2]
     return alone
 
 
 def _edges(x: Array, finite: Mask, known: Array) -> Suspects:
-    """The cells in which the domain of the forward ends, with those beside them."""
+    """The cells in which the domain of forward ends, with the cells next to them."""
     column, node = np.nonzero((finite[1:] != finite[:-1]).T)
     low, high = x[np.maximum(node - 1, 0), column], x[np.minimum(node + 2, x.shape[0] - 1), column]
     found = Suspects(low, high, np.ones(low.size, bool), np.full(low.size, np.inf), column)

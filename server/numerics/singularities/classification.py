@@ -1,4 +1,4 @@
-"""Kinks, cusps, jumps and poles told apart by what the forward does on the two sides of a place."""
+"""Classification of a singularity (kink, cusp, jump, pole) from the one-sided limits of forward and its slope."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .one_sided_limits import Side
 
 Kind = Literal["kink", "cusp", "jump", "pole"]
 
-# A jump is so many times higher than the steps by which the values approach it, and than their rounding.
+# The height of a jump relative to the last steps of the values towards it, and to their rounding.
 STANDS, _ROUNDINGS = 4.0, 512.0
 UNSEEN_IN_A_CROWD = 1e-3
-# A kink keeps the slopes of its sides over three fourfold shrinkings, to this share of its angle; and nothing
-# seen nearer may contradict the angle.
+# At a kink the one-sided slopes stay constant over three fourfold reductions of the distance, to this fraction of its
+# angle; and at smaller distances the angle is at least this fraction of it.
 PLATEAU, _KEPT, CONTRADICTS = 3, 0.2, 0.6
-# Rounding may be so many times what is expected of it.
+# Rounding may be this many times the expected one.
 _ROUGH = 8.0
 
 
 def kinds(
     here: Array, below: Side, above: Side, rise: float, visible: float, crowded: Mask
 ) -> tuple[list[Kind | None], NDArray[np.intp]]:
-    """The kind of each place, None where it is none, and the finest scale at which a kink still shows its angle.
+    """The kind of each place, None where forward is smooth, and the finest scale at which a kink shows its angle.
 
-    ``here`` are the values at the places. What is small against the ``rise`` and the ``visible`` slope of the
-    picture cannot be seen, and where special points are ``crowded`` smaller ones are nothing but rounding.
+    ``here`` are the values at the places. ``rise`` and ``visible`` slope of the picture set the scale below which
+    nothing is visible; where special points are ``crowded``, small jumps are taken for rounding.
     """
     pole, cusp = below.diverges | above.diverges, below.vertical | above.vertical
     jump = _jumps(here, below, above, np.where(crowded, UNSEEN_IN_A_CROWD, UNSEEN_JUMP) * rise)
@@ -40,7 +40,7 @@ def kinds(
 
 
 def _jumps(here: Array, below: Side, above: Side, unseen: Array) -> Mask:
-    """Whether the two sides settle at different values, or both elsewhere than at the value in between."""
+    """Whether the one-sided limits differ from each other, or both from the value in between."""
     floor = _ROUNDINGS * np.maximum(below.rounding, above.rounding) + unseen
     moving = STANDS * np.maximum(below.moving, above.moving)
     height = np.abs(above.limit - below.limit)
@@ -51,7 +51,7 @@ def _jumps(here: Array, below: Side, above: Side, unseen: Array) -> Mask:
 
 
 def _turns(below: Side, above: Side, visible: float) -> tuple[Mask, NDArray[np.intp]]:
-    """Whether the slopes of the two sides differ by an angle that stays while one comes nearer, and how near."""
+    """Whether the one-sided slopes differ by an angle that stays as the distance shrinks, and down to which scale."""
     turn = np.abs(above.slopes - below.slopes)
     noise = _ROUGH * (below.rounding + above.rounding) / np.abs(np.diff(above.points, axis=0))
     fine, scales = above.fine[1:], turn.shape[0]
@@ -68,9 +68,9 @@ def _turns(below: Side, above: Side, visible: float) -> tuple[Mask, NDArray[np.i
 
 
 def crossing(x: float, width: float, below: Side, above: Side, place: int, scale: int) -> tuple[float, float]:
-    """Where the two sides of the kink at ``x`` ± ``width`` meet, and how exactly that is known.
+    """The intersection of the two sides of the kink at ``x`` ± ``width``, and its error bound.
 
-    They are extended from their slopes at that ``scale``.
+    Each side is extended linearly with its slope at ``scale``.
     """
     left, at_left = _extended(below, x, place, scale)
     right, at_right = _extended(above, x, place, scale)
@@ -83,6 +83,6 @@ def crossing(x: float, width: float, below: Side, above: Side, place: int, scale
 
 
 def _extended(side: Side, x: float, place: int, scale: int) -> tuple[float, float]:
-    """The slope of a side at a scale, and the value of that line at ``x``."""
+    """The slope of a side at a scale, and the value of its linear extension at ``x``."""
     slope = float(side.slopes[scale, place])
     return slope, float(side.values[scale + 1, place] - slope * (side.points[scale + 1, place] - x))

@@ -1,4 +1,4 @@
-"""The search for special points: from suspect intervals of a grid down to the last places of x."""
+"""Localization of special points: repeated subdivision of the candidate intervals, down to the last places of x."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Forward, Mask
 from .candidates import Suspects, suspects, unresolved
 
-# More are no special points but the texture of noise.
+# The most special points; more than that are noise.
 _MOST, MOST_IF_DEAR = 256, 64
-# Where the grid is too coarse, it is searched again on so many points, and so many a cell.
+# Where the grid is too coarse: the most points of a finer one, and its points per cell.
 _FINER, FINER_CELL = 8192, 64
-# Into how many parts an interval is cut, in the first pass and the others; and all intervals together.
+# The parts into which an interval is cut, in the first pass and the later ones; all intervals together; the fewest.
 _PARTS, LATER_PARTS, _TOGETHER, _FEWEST = 1024, 512, 4096, 32
 DEAR_PARTS, DEAR_LATER_PARTS = 64, 16
 _PASSES = 20
-# In cells, how far down places are narrowed.
+# In cells, the width down to which intervals are narrowed.
 _NARROWEST, NARROWEST_IF_DEAR = 1e-13, 1e-7
-# What loses its sharpness to this share, a hundred times closer, only bends.
+# A smooth bend loses sharpness to this fraction on a grid a hundred times finer.
 BLUNT = 1 / 10
-# What is not so much sharper then is no jump.
+# A jump becomes at least this many times sharper.
 SHARPER = 6.0
-# A bend is heard above so many units of rounding.
+# A bend counts above this many units of rounding.
 _HEARD = 8
 
 
 @dataclass(frozen=True)
 class Search:
-    """A forward to be searched, and the scales of its picture: ``cell`` of the grid, ``rise`` and ``visible`` slope."""
+    """The forward to search, and the scales of its picture: ``cell`` of the grid, ``rise`` and ``visible`` slope."""
 
     forward: Forward
     precision: float
@@ -46,7 +46,7 @@ class Search:
         return self.forward(points.ravel()).reshape(points.shape)
 
     def found(self, x: Array, y: Array, known: Array) -> Suspects:
-        """All that is suspect on the grid ``x``, and not ``known``, each narrowed as far as it can be heard."""
+        """The suspects on the grid ``x`` that are not ``known``, each narrowed until it sinks into the rounding."""
         found = self._suspects(x[:, None], y[:, None], known)
         if self.cheap:
             found = self._finer(found, x, y, known)
@@ -70,7 +70,7 @@ class Search:
         return found.where((found.high < low) | (found.low > high)).and_also(more)
 
     def _within(self, found: Suspects) -> Suspects:
-        """All that is suspect within the intervals, and as sharp seen from nearer."""
+        """The suspects inside the intervals, if still sharp on a finer grid."""
         parts = self._parts(found.low.size, _PARTS, DEAR_PARTS)
         points = _parted(found.low, found.high, parts)
         inside = self._suspects(points, self.values(points), np.empty(0))
@@ -79,9 +79,9 @@ class Search:
         return inside if inside.low.size <= _MOST else inside.sharpest(0)
 
     def _narrowed(self, found: Suspects) -> Suspects:
-        """Each interval cut to those two of its parts between which the forward bends most, again and again.
+        """Each interval, repeatedly cut down to the two parts between which forward bends most.
 
-        An interval whose bend has sunk into the noise stays as it is.
+        An interval whose bend is below the rounding stays as it is.
         """
         parts = self._parts(found.low.size, LATER_PARTS, DEAR_LATER_PARTS)
         low, high, column = found.low, found.high, np.arange(found.low.size)
@@ -100,7 +100,7 @@ class Search:
         return Suspects(low, high, found.edge, found.sharp, found.column)
 
     def _sharpest(self, points: Array, values: Array, edge: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
-        """Between which points each column bends most, or its domain ends, and whether that can be heard."""
+        """The points between which each column bends most, or its domain ends, and whether that exceeds rounding."""
         column = np.arange(points.shape[1])
         bend = _bend(values)
         at = bend.argmax(axis=0)
@@ -131,9 +131,9 @@ def _shares(parts: int) -> Array:
 
 
 def _bend(values: Array) -> Array:
-    """How much each value but the first and last stands off its neighbours, above the curvature around.
+    """The second difference at every inner value, less the curvature around it.
 
-    That is the smaller of what the places on either side have, or near an end two places on one.
+    That is the smaller of the second differences three places away on either side, or of two on one side near an end.
     """
     bend = np.abs(values[:-2] - 2 * values[1:-1] + values[2:])
     finite = np.isfinite(bend)

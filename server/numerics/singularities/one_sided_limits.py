@@ -1,4 +1,4 @@
-"""What a forward does on one side of a place: whether its values, coming nearer, settle, climb or run off."""
+"""One-sided limits of forward: whether its values and slopes converge, or diverge, as a place is approached."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Mask
 
-# The approach: distances that shrink fourfold, over twelve decades.
+# The distances from the place: each a quarter of the one before, over twelve decades.
 _RATIO, SCALES = 4.0, 21
 SHRINKING = _RATIO ** -np.arange(SCALES)[:, None]
-# What holds over so many of the finest steps, 256-fold, holds in the limit.
+# What holds over this many of the finest steps, a factor of 256, is taken to hold in the limit.
 _STEPS = 4
-# A logarithm moves by the same with every step, a power of negative exponent by more.
+# At a pole no step is smaller than the one before: a logarithm's are equal, those of a negative power grow.
 STAYS = 0.95
-# The slope of x log x grows by this with every step while there are digits to see it.
+# At a cusp the slope grows by at least this factor with every step; x log x is the slowest case.
 CLIMBS = 1.03
-# A step is heard above so many units of rounding.
+# A step counts above this many units of rounding.
 _HEARD = 64.0
 
 
 @dataclass(frozen=True)
 class Side:
-    """The ``values`` of a forward at ``points`` that approach a place from one side (scales × places).
+    """The ``values`` of forward at ``points`` that approach a place from one side (scales × places).
 
-    ``fine`` marks the points that are far enough from the place, for what is known of it; ``rounding`` bounds
+    ``fine`` marks the points that are farther from the place than the uncertainty of its position; ``rounding`` bounds
     the rounding of the values.
     """
 
@@ -39,7 +39,7 @@ class Side:
 
     @cached_property
     def there(self) -> Mask:
-        """Whether the forward has values on this side."""
+        """Whether forward is finite on this side."""
         return np.isfinite(self.values[0]) & self.fine[2]
 
     @cached_property
@@ -50,13 +50,13 @@ class Side:
 
     @cached_property
     def steps(self) -> Array:
-        """How far the value moves from each point to the next one."""
+        """The change of the value from each point to the next."""
         steps = np.diff(self.values, axis=0)
         return np.where(np.isinf(self.values[1:]), self.values[1:], steps)
 
     @cached_property
     def slopes(self) -> Array:
-        """The slope from each point to the next one."""
+        """The slope from each point to the next."""
         return self.steps / np.diff(self.points, axis=0)
 
     @cached_property
@@ -65,7 +65,7 @@ class Side:
 
     @cached_property
     def diverges(self) -> Mask:
-        """Whether the value runs off to infinity: no step is smaller than the one before, all in one direction."""
+        """Whether the value diverges: no step is smaller than the one before, all in one direction."""
         last = _last(self.fine[1:])
         steps = self._finest(self.steps, last)
         size = np.abs(steps)
@@ -74,7 +74,7 @@ class Side:
 
     @cached_property
     def vertical(self) -> Mask:
-        """Whether the slope grows without bound while the value settles, all in one direction."""
+        """Whether the slope diverges while the value converges monotonically."""
         last = _last(self._heard)
         slopes, steps = np.abs(self._finest(self.slopes, last)), self._finest(self.steps, last)
         size = np.abs(steps)
@@ -93,5 +93,5 @@ class Side:
 
 
 def _last(kept: Mask) -> NDArray[np.intp]:
-    """How many of the rows are kept before the first that is not, less one."""
+    """The last row before the first that is not kept."""
     return np.where(kept.all(axis=0), kept.shape[0], np.argmin(kept, axis=0)) - 1

@@ -1,4 +1,4 @@
-"""Kinks, cusps, jumps and poles between the grid points: found by their bend, narrowed down, told apart."""
+"""Special points of a forward (kinks, cusps, jumps, poles), also between grid points: found, localized, classified."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .classification import Kind, crossing, kinds
 from .localization import Search
 from .one_sided_limits import SHRINKING, Side
 
-# In cells: how far a special point is looked at from; or this share of the way to the nearest other one.
+# The largest distance from a special point at which its sides are evaluated: in cells, or as a fraction of the distance
+# to the nearest other one.
 _REACH, _SHARE = 1.0, 0.25
-# In units in the last place of x, nearer than which nothing is learnt of it.
+# The least such distance, in units in the last place of x.
 _PLACES = 32
-# With more suspects than these within a cell on either side, small jumps are the texture of rounding.
+# With more suspects than this within a cell on either side, small jumps are taken for rounding.
 CROWD = 6
 
 
 @dataclass(frozen=True)
 class SpecialPoint:
-    """A place where a forward is not smooth, within ``[left, right]``; ``x`` is the simplest number in between.
+    """A place where forward is not smooth, within ``[left, right]``; ``x`` is the simplest number in between.
 
-    At a ``kink`` the slopes of the two sides differ. At a ``cusp`` forward has a value, but the slope of a side
-    grows without bound, as that of √x does at the edge of its domain. At a ``jump`` it is not continuous, and at
-    a ``pole`` it runs off to infinity.
+    At a ``kink`` the one-sided slopes differ. At a ``cusp`` forward has a value, but a one-sided slope is unbounded,
+    as that of √x at the edge of its domain. At a ``jump`` forward is discontinuous, at a ``pole`` unbounded.
     """
 
     kind: Kind
@@ -45,12 +45,12 @@ def special_points(
     cheap: bool = True,
     jumps_only: bool = False,
 ) -> tuple[SpecialPoint, ...]:
-    """The special points of ``forward`` seen on the increasing grid ``x``, where it has the values ``y``.
+    """The special points of ``forward`` on the increasing grid ``x``, where it has the values ``y``.
 
-    At most 256, and those a tenth of a cell apart are told apart. ``precision`` is half a unit in the last place
-    of what the forward computes in. Where one is ``known`` none is looked for. If many values in one call are
-    ``cheap``, the search is wide: some thousand values each, and 8192 where the grid is too coarse for what the
-    forward does. Otherwise it is frugal: some two hundred values each. With ``jumps_only`` other kinds may be left out.
+    At most 256; a tenth of a cell between two is enough to resolve them. ``precision`` is half a unit in the last
+    place of the precision that forward computes in. Places ``known`` are skipped. If many values in one call are
+    ``cheap``, some thousand are used for each point, and 8192 where the grid is too coarse for forward; otherwise some
+    two hundred each. With ``jumps_only`` other kinds may be left out.
     """
     with np.errstate(all="ignore"):
         cell = float((x[-1] - x[0]) / (x.size - 1))
@@ -63,7 +63,7 @@ def special_points(
 
 
 def _told_apart(search: Search, found: Suspects, known: Array) -> tuple[SpecialPoint, ...]:
-    """What each interval holds; those that were only steep are left out."""
+    """The special point in each interval; intervals that are merely steep are left out."""
     x = np.array([simplest(low, high) for low, high in zip(found.low, found.high, strict=True)])
     order = np.lexsort((found.high - found.low, x))
     x, found = x[order], found.where(order)
@@ -92,7 +92,7 @@ def _told_apart(search: Search, found: Suspects, known: Array) -> tuple[SpecialP
 
 
 def _approached(search: Search, x: Array, width: Array) -> tuple[Array, Side, Side]:
-    """The values at the places, and on their two sides."""
+    """The values at the places, and the samples on either side of them."""
     apart = np.diff(x, prepend=-np.inf, append=np.inf)
     reach = np.minimum(_REACH * search.cell, _SHARE * np.minimum(apart[:-1], apart[1:]))
     distance = reach * SHRINKING

@@ -1,1 +1,4 @@
-"""whole_range"""
+"""The check over the whole range of the dtype: backward against forward at all magnitudes, not only where one looks.
+
+The visible range is judged in ``verdict``.
+"""

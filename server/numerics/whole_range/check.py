@@ -1,4 +1,4 @@
-"""The wide look: backward against forward over all numbers that the dtype can hold, for faults out of sight."""
+"""The check over the whole range: backward against forward over all numbers of the dtype, for faults out of view."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from .relative_steps import proportional, within
 Interval = tuple[float, float]
 _Statuses = NDArray[np.int8]
 
-# A difference that is followed to where it begins is this share, seen by one difference of this share of |x|.
+# In the search for where a difference begins: the least relative difference, and the step relative to |x|.
 BEGINS, _STEP = 1e-4, 1e-5
-# What cancels out within forward is rounded too, by some last places of what the slopes around amount to.
+# An allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
 CANCELLED = 2e4
 
 
 @dataclass(frozen=True)
 class Wide:
-    """What was seen of a section between the outermost numbers of its dtype.
+    """The result for a section between the outermost numbers of its dtype.
 
     The arrays have one element for each of some 300 points, increasing in ``x``; gradients are ``grad_input``,
     ``numerical`` is NaN where no difference can be trusted. ``status`` holds codes of ``Status``. ``intervals`` are
-    where backward differs, ``reach`` is how far was looked, ``finite`` reaches from the first to the last x at which
-    forward is finite (NaN if it never is). ``ends`` says of either side why no farther: nothing where the dtype ends,
-    ``slow``, or the kind of the exception.
+    where backward differs, ``reach`` is the range examined, ``finite`` goes from the first to the last x at which
+    forward is finite (NaN if it never is). ``ends`` says for either side why the range ends there: empty where the
+    dtype ends, ``slow``, or the kind of the exception.
     """
 
     x: Array
@@ -55,11 +55,11 @@ class Wide:
 def wide_look(
     section: Section, reference: Section, grad_output: float, in_sight: float, surrogate: Section | None = None
 ) -> Wide:
-    """Look at ``section`` from 0 outwards in both directions, as far as it can be called in bounded time.
+    """Check ``section`` from 0 outwards in both directions, as far as it can be called in bounded time.
 
     ``reference`` is the section in double precision, ``in_sight`` the largest ``grad_input`` in the visible range;
-    a gradient is right too where it is the ``surrogate``'s. Backward is accused where it contradicts forward on every
-    scale, by more than can be the fault of rounding, and says the same when asked alone. Never raises
+    the gradient of the ``surrogate`` is accepted too. Backward differs where it contradicts forward on every scale, by
+    more than rounding can explain, and returns the same when called for that point alone. Never raises
     ``FunctionFailed``.
     """
     reach = Reach(0.0, 0.0, ("", ""), 0.0)
@@ -72,7 +72,7 @@ def wide_look(
 
 
 def beyond(wide: Wide, grid: Grid) -> tuple[Interval, ...]:
-    """The parts of the intervals in which backward differs that lie outside the visible range."""
+    """The parts outside the visible range of the intervals in which backward differs."""
     parts = [(low, min(high, grid.start)) for low, high in wide.intervals if low < grid.start]
     parts += [(max(low, grid.stop), high) for low, high in wide.intervals if high > grid.stop]
     out = wide.x[(wide.status == Status.DIFFERS) & ((wide.x < grid.start) | (wide.x > grid.stop))]
@@ -112,7 +112,7 @@ def _judged(seen: Seen, surrogate: Section | None) -> Wide:
 
 
 def _intervals(seen: Seen, status: _Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
-    """Where backward differs, from where it agrees no more; what is undecided between two such points is included."""
+    """The intervals in which backward differs; undecided points between two that differ are included."""
     known = np.flatnonzero((status == Status.DIFFERS) | (status == Status.AGREES))
     differs = np.concatenate(([False], status[known] == Status.DIFFERS, [False]))
     starts, ends = np.flatnonzero(~differs[:-1] & differs[1:]), np.flatnonzero(differs[:-1] & ~differs[1:]) - 1
@@ -123,7 +123,7 @@ def _intervals(seen: Seen, status: _Statuses, right: Sequence[Section]) -> tuple
 
 
 def _ends(seen: Seen, status: _Statuses, right: Sequence[Section], row: int, side: int) -> float:
-    """Where on this side of an accused row backward begins to differ from all that is right, or all numbers end."""
+    """The end, on this side of a row that differs, of the interval in which backward matches none of ``right``."""
     beside = row + side
     if not 0 <= beside < status.size:
         return seen.reach.high if side > 0 else seen.reach.low

@@ -1,4 +1,4 @@
-"""How far out a Function can be called at all: until it raises, or takes ever longer."""
+"""The range of magnitudes at which a Function can be called: outwards from 0, until it raises or becomes too slow."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from ...runtime import timing
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 
-# Called at, ever farther apart: a cost that grows with x shows before the next is out of hand. Not at round numbers,
-# which Functions with poles there answer at once.
+# The radii of the calls, ever farther apart: a cost that grows with x shows before the next call takes too long. Not
+# round numbers, at which a Function with a pole there might return at once.
 _CROOKED = 0.9862703241
 RADII = tuple(_CROOKED * each for each in (1e-2, 1, 10, 1e2, 1e3, 1e4, 1e6, 1e7, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
-# backward, which is slower, is called at some of them, and at the last.
+# The radii at which backward, which is slower, is called too; also at the last.
 _BACKWARD = frozenset(RADII[index] for index in (0, 3, 5, 6, 8, 10))
-# A call is too long that takes so many times the usual, and so many seconds (less if every point needs its own).
+# A call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not batched).
 _TIMES, _SECONDS, SECONDS_EACH = 20.0, 5e-3, 1e-3
-# One that takes twice the usual and so many seconds more is a warning: from there on in small steps.
+# A call of twice the usual time, and these seconds more, is a warning: the radius then grows in small steps.
 TWICE, _MORE, _SMALL = 2.0, 2e-5, 10**0.125
-# After so many seconds the walk ends wherever it is.
+# The time limit of the whole walk, in seconds.
 _ENOUGH = 0.5
-# Where a Function begins to raise is found to this ratio.
+# The point from which a Function raises is found to this ratio, in at most this many bisections.
 _NEAR, _HALVINGS = 1.001, 20
-# Differences need room below the largest number of a dtype.
+# A margin below the largest number of a dtype, which differences need.
 _ROOM = 0.995
 
 
 @dataclass(frozen=True)
 class Reach:
-    """From ``low``, not above 0, to ``high``, not below, a Function can be called; 0 where not even near 0.
+    """The range ``low`` ≤ 0 ≤ ``high`` in which a Function can be called; 0 where it cannot even near 0.
 
-    ``ends`` says of either side why no farther: nothing where the numbers of the dtype end, ``slow``, or the
-    kind of the exception. ``seconds`` is what a call for one or two points takes near 0.
+    ``ends`` says for either side why the range ends there: empty where the dtype ends, ``slow``, or the kind of the
+    exception. ``seconds`` is the time of a call for one or two points near 0.
     """
 
     low: float
@@ -53,11 +53,11 @@ class _End:
 
 
 class _Refused(Exception):
-    """The Function raised; the message is the kind of its exception."""
+    """Raised when the Function raised; the message is the kind of its exception."""
 
 
 def reach_of(section: Section, reference: Section, grad_output: float) -> Reach:
-    """How far out ``section`` and its double precision ``reference`` can be called, from 0 in both directions.
+    """The range in which ``section`` and its double-precision ``reference`` can be called, from 0 in both directions.
 
     Some 20 calls of one or two points. Where the cost grows with x it takes up to half a second.
     """
@@ -97,7 +97,7 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
         too_long = max(_TIMES * usual[deep], least)
         try:
             laps = [timing.taken(partial(call, radius, deep))]
-            if not good or laps[0] > too_long:  # the first is slow, and any may be kept waiting
+            if not good or laps[0] > too_long:  # the first call is slow, and any may be delayed
                 laps.append(timing.passed(partial(call, radius, deep)))
         except _Refused as refused:
             return _End(_last(call, good, radius), str(refused), usual[True])

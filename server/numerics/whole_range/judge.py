@@ -1,4 +1,4 @@
-"""Where backward contradicts forward, over many orders of magnitude, and beyond doubt."""
+"""The judge of the whole range: where backward contradicts forward beyond doubt, over many orders of magnitude."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from .log_grid import decades, largest_further_in, outwards
 from .multiscale import on_all_scales
 from .relative_steps import Proportional, proportional, within
 
-# Where each point costs calls of its own there are many, or few if one call takes more than so many seconds.
+# The points where each costs a call of its own: few if a call takes more than these seconds, else the most.
 FEW_ALONE, _MOST_ALONE, _SECONDS = 12, 36, 2e-3
-# Only gross faults are looked for: what a correct gradient may be off by, in shares of itself and of those around it.
+# The tolerance, relative to the slope and to those around it; coarse, as only gross errors are looked for.
 TOLERANCE, _PLACES = {8: 1e-6, 4: 1e-3}, 16.0
 _BOUNDS, VAGUE = 10.0, 0.1
-# Nearer to 0 cancellation spoils forward and backward alike.
+# Closer to 0 than this, cancellation makes forward and backward unreliable.
 _LEAST = 1e-8
-# Slopes known no better than this, so many in a row from here on: forward moves in steps finer than any difference.
+# Three consecutive points beyond 0.1 with a relative error above 2 %: forward oscillates faster than the steps of
+# the differences, and nothing farther out is judged.
 UNSETTLED, _ROW, OUTWARDS = 0.02, 3, 0.1
-# A gradient that is no number is a fault between these powers of the largest number, and of ten; farther out, squares
-# overflow in the best of Functions.
+# A NaN or infinite gradient is an error only if it occurs at an ordinary magnitude: up to the fourth root of the
+# largest number, and this limit. Farther out, squares overflow in correct Functions too.
 QUARTER, _FAR = 0.25, 1e6
-# Values that differ by more than this share from those in double precision say nothing; if by less, or by some last
-# places only, the gradient may be off by so many times that height over |x|.
+# Values that differ by more than this fraction from those in double precision are not judged; a smaller difference, or
+# some last places, allows for a gradient that is off by a multiple of it over |x|.
 _UNLIKE, FOLLOWS, _LAST_PLACES = 0.1, 4.0, 8.0
-# So many accused points are asked alone once more, and must say the same but for some last places.
+# The number of differing points that are evaluated again one by one, and the relative tolerance of the comparison.
 _WITNESSES, _SAME = 4, 1e-2
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One section at many points: what backward returned, what forward calls for, and what is allowed between them."""
+    """One section at many points: analytical gradient, measured slopes, and the ``allowed`` difference."""
 
     section: Section
     reference: Section
@@ -51,13 +52,13 @@ class Seen:
 
     @property
     def drawn(self) -> Mask:
-        """Where there is something to judge: forward is finite."""
+        """Whether forward is finite, so that the point can be judged."""
         return np.isfinite(self.values) & np.isfinite(self.measured.y)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Where backward agrees and where it differs, and the slope of forward this rests on, NaN where none is known."""
+    """Where backward agrees, where it differs, and the slope of forward that this is based on, NaN where unknown."""
 
     agrees: Mask
     differs: Mask
@@ -66,7 +67,7 @@ class Judgement:
 
 
 def seen_at(section: Section, reference: Section, grad_output: float, reach: Reach, in_sight: float) -> Seen | None:
-    """The section within ``reach``, None if backward returns nothing. Raises ``FunctionFailed``."""
+    """The measurements of a section within ``reach``; None without a gradient. Raises ``FunctionFailed``."""
     alone = _MOST_ALONE if reach.seconds < _SECONDS else FEW_ALONE
     x = np.unique(section.snap(decades(section.dtype, reach, None if section.stacked else alone)))
     returned = section.backward(x, grad_output) if x.size else None
@@ -91,11 +92,11 @@ def seen_at(section: Section, reference: Section, grad_output: float, reach: Rea
 
 
 def judgement(seen: Seen) -> Judgement:
-    """Backward against ``seen.measured``. It differs where it contradicts forward on every scale there is."""
+    """Compare backward with the measured slopes. It differs where it contradicts forward on every scale."""
     measured, scale = seen.measured, abs(seen.grad_output)
     expected, band = seen.grad_output * measured.slope, _BOUNDS * scale * measured.error
     off = np.abs(seen.analytical - expected)
-    # A constant has no slope to measure the band by, but it has a height.
+    # A constant has no slope that the error band could be compared with, but it has a height.
     height = scale * np.abs(measured.y) / np.abs(seen.x)
     vague = band > seen.allowed + VAGUE * (np.abs(expected) + seen.scale + height)
     agrees = seen.drawn & (off <= seen.allowed + band) & ~vague
@@ -129,7 +130,7 @@ def judgement(seen: Seen) -> Judgement:
 
 
 def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
-    """Where some doubtful points in a row lie further in: from there on forward moves in steps nobody can follow."""
+    """Whether some consecutive doubtful points lie closer to 0: forward oscillates faster than the steps from there."""
     beyond = np.zeros_like(doubtful)
     for rows in outwards(x):
         rows = rows[np.abs(x[rows]) >= OUTWARDS]
@@ -141,11 +142,11 @@ def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
 
 
 def no_number(seen: Seen) -> Mask:
-    """Where the gradient is no number although forward has a slope, if that begins at ordinary numbers."""
+    """Where the gradient is NaN or infinite although forward has a slope, if that begins at ordinary magnitudes."""
     info = torch.finfo(seen.section.dtype)
     measured, size = seen.measured, np.abs(seen.x)
     known = np.isfinite(measured.error) & (measured.error <= VAGUE * np.abs(measured.slope) + seen.scale)
-    # A short dtype overflows everywhere.
+    # In a short dtype overflow to infinity is no error.
     wrong = np.isnan(seen.analytical) | (np.isinf(seen.analytical) & (info.max > 1 / _LEAST))
     expected = seen.grad_output * measured.slope
     overflows = (np.abs(expected) > info.max) & (seen.analytical == np.copysign(np.inf, expected))
@@ -164,7 +165,7 @@ def no_number(seen: Seen) -> Mask:
 
 
 def said_alone(seen: Seen, differs: Mask) -> bool:
-    """Whether some accused points, asked alone, say what they said among all others."""
+    """Whether some of the differing points give the same results when evaluated one by one."""
     rows = np.flatnonzero(differs)
     for row in rows[np.linspace(0, rows.size - 1, min(_WITNESSES, rows.size)).astype(np.intp)]:
         alone = seen.section.backward(seen.x[[row]], seen.grad_output)

@@ -1,4 +1,4 @@
-"""Points over many orders of magnitude, and what lies further in than each of them."""
+"""A logarithmic grid over all magnitudes of a dtype, and maxima over the decade below each point."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array
 from .domain_reach import Reach
 
-# How many points there are from one power of ten to another; a few lie beyond. None is round, for kinks lie there.
+# (from, to, points per decade) in powers of ten; a few points lie beyond. None is round, because kinks lie there.
 DENSITY = ((-10, -6, 1), (-6, -3, 3), (-3, 4, 10), (4, 16, 3))
 _INNER, OUTER, _CROOKED = 12, 20, 0.0137
-# Of the largest number, so that differences find room.
+# A fraction of the largest number, to leave room for differences.
 _SHARE = 0.9
-# The power of ten of the smallest of all: differences at the very smallest number lose their places.
+# The least power of ten: differences at even smaller numbers lose their digits.
 _LEAST = -300.0
-# Slopes further in are of interest for so many times less.
+# The window of ``largest_further_in``, as a ratio.
 DECADE = 10.0
 
 
 def decades(dtype: torch.dtype, reach: Reach, most: int | None = None) -> Array:
-    """Points from the smallest to the largest number of the dtype within ``reach``, both signs, increasing.
+    """Points of both signs from the smallest to the largest number of the dtype within ``reach``, increasing.
 
-    Not 0 itself. At most ``most`` if that is given.
+    Without 0. At most ``most`` if that is given.
     """
     size = _sizes(dtype)
     if most is not None:
@@ -48,13 +48,13 @@ def _sizes(dtype: torch.dtype) -> Array:
 
 
 def outwards(x: Array) -> tuple[NDArray[np.intp], ...]:
-    """The rows of the negative and of the positive ``x``, each from 0 outwards."""
+    """The indices of the negative and of the positive ``x``, each from 0 outwards."""
     first = int(np.searchsorted(x, 0.0))
     return np.arange(first)[::-1], np.arange(first, x.size)
 
 
 def largest_further_in(x: Array, values: Array) -> Array:
-    """The largest of the ``values``, none negative, from a tenth of each ``x`` to it."""
+    """The largest of the non-negative ``values`` between a tenth of each ``x`` and ``x``."""
     found = np.zeros_like(values)
     for rows in outwards(x):
         size = np.abs(x[rows])

@@ -1,4 +1,4 @@
-"""What a forward does around a point on all scales at once, for a slope that must be beyond doubt."""
+"""Multiscale confirmation of a slope: differences at steps of all sizes around a point must support it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward
 
-# Steps from this share of |x|, or from this where x is small, down to the last places.
+# The number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
 _STEPS, _WIDEST, WIDEST_NEAR_0, _LAST_PLACES = 22, 0.1, 1e-3, 16.0
-# Where the widest is not so many times the finest, there are not scales enough to tell anything.
+# The least ratio of the widest to the finest step.
 SPAN = 30.0
-# A step is sharp that tells the two slopes in dispute apart: it sees one slope to this share of their distance.
+# A step is sharp if it can separate the two disputed slopes: its error is at most this fraction of their difference.
 SHARP = 0.3
-# It speaks for the slope that was measured if it is so near to it. Enough sharp steps must, and of the finer ones all.
+# A step supports the measured slope if it is this close to it (relative to the difference). At least this many sharp
+# steps must support it, and all of the finer ones.
 _NEAR, _ENOUGH = 0.25, 4
 _COARSE = 2e-3
-# The finest of them must see a line: two sides, and the slope that was measured, alike to this share.
+# The finest sharp steps must see a straight line: both one-sided slopes and the measured one agree to this fraction.
 _FINEST, _STRAIGHT = 3, 0.1
-# Of its dtype's last places at x a gradient may lose so many on the way.
+# The error of x, in units in the last place of the dtype, that a gradient may suffer from.
 _ROUNDED = 4.0
-# Bounds of rounding that count as evidence.
+# A deviation counts as evidence only beyond this many rounding bounds.
 _BOUNDS = 10.0
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
 class Scales:
-    """Whether the measured slope is ``confirmed`` on every scale, and the slope of the straightest, with its error."""
+    """Whether the measured slope is ``confirmed`` on every scale; the slope at the straightest scale, with its error."""
 
     confirmed: NDArray[np.bool_]
     value: Array
@@ -39,11 +40,11 @@ class Scales:
 def on_all_scales(
     forward: Forward, x: Array, slope: Array, error: Array, disputed: Array, precision: float, eps: float
 ) -> Scales:
-    """Whether ``slope``, measured at each ``x`` (1-D) to within ``error``, stands against the ``disputed`` one.
+    """Whether ``slope``, measured at each ``x`` (1-D) to within ``error``, is confirmed against the ``disputed`` one.
 
-    45 forwards a point. ``precision`` is half a unit in the last place of what forward computes in, ``eps`` the unit
-    of the dtype whose gradient is judged: it cannot know ``x`` better. An infinite ``disputed`` slope is compared
-    by what is seen at all.
+    45 forwards per point. ``precision`` is half a unit in the last place of the precision that forward computes in,
+    ``eps`` the machine epsilon of the judged gradient's dtype, which limits how well it knows ``x``. With an infinite
+    ``disputed`` slope every step that sees a finite one counts.
     """
     with np.errstate(all="ignore"):
         return _on_all_scales(forward, x, slope, error, disputed, precision, eps)
@@ -71,7 +72,7 @@ def _on_all_scales(
     finest = sharp & (np.cumsum(sharp[::-1], axis=0)[::-1] <= _FINEST)
     straight = bend <= _STRAIGHT * (np.abs(right) + np.abs(left)) + noise
     alike = _STRAIGHT * (np.abs(central) + np.abs(slope)) + noise + _BOUNDS * error
-    # Wide steps, in which much happens, may see neither slope; but not near 0, where cancellation spoils finer ones.
+    # Wide steps may see neither slope; but not near 0, where cancellation makes the finer ones unreliable.
     other = (np.abs(central - disputed) > _NEAR * apart) & (steps > _COARSE * np.abs(x)) & (np.abs(x) > WIDEST_NEAR_0)
     confirmed = ((sharp & near).sum(axis=0) >= _ENOUGH) & (near | other | ~sharp).all(axis=0)
     confirmed &= ((straight & (np.abs(central - slope) <= alike)) | ~finest).all(axis=0)

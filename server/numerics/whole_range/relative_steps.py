@@ -1,4 +1,4 @@
-"""Slopes of a forward over many orders of magnitude, by differences whose steps are in proportion to |x|."""
+"""Numerical slopes over many orders of magnitude: central differences with steps proportional to |x|."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..differentiation.richardson import extrapolate, tableau
 from .domain_reach import Reach
 
 _LEVELS, _RATIO = 4, 3.0
-# The widest step, as a share of |x|.
+# The widest step, as a fraction of |x|.
 _WIDEST, _WIDEST_LOW_PRECISION = 2e-3, 0.05
-# The significant bits of what a wider dtype may hide.
+# The significant bits of the short dtypes that a forward may round to inside.
 _SHORT = (24, 11, 8, 4, 3)
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
 class Proportional:
-    """Values of a forward and slopes, with an error bound, of which ``noise`` is the share of rounding.
+    """Values and slopes of forward; ``error`` bounds that of the slopes, ``noise`` is the rounding part of it.
 
-    ``precision`` is half a unit in the last place of what the forward computes in.
+    ``precision`` is half a unit in the last place of the precision that forward computes in.
     """
 
     y: Array
@@ -38,8 +38,8 @@ class Proportional:
 def proportional(section: Section, reach: Reach, x: Array) -> Proportional:
     """The slope of ``section`` at every ``x`` (1-D), from central differences at steps from 0.2 % of |x| down.
 
-    Nine forwards a point, none beyond ``reach``. The bound is that of one scale: a forward that moves in finer steps
-    shows in it only where its steps are not much finer. Raises ``FunctionFailed``.
+    Nine forwards per point, none beyond ``reach``. The error bound is that of a single scale: oscillations much finer
+    than the steps do not show in it. Raises ``FunctionFailed``.
     """
     unit = torch.finfo(section.dtype).eps / 2
     ladder = (_WIDEST if section.dtype == torch.float64 else _WIDEST_LOW_PRECISION) * _RATIO ** -np.arange(_LEVELS)[
