@@ -30,7 +30,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class Scales:
-    """Whether the measured slope is ``confirmed`` on every scale; the slope at the straightest scale, with its error."""
+    """Whether the measured slope is ``confirmed`` on every scale; the slope at the straightest one, with its error."""
 
     confirmed: NDArray[np.bool_]
     value: Array
