@@ -36,7 +36,7 @@ def taken(call: Callable[[], object]) -> float:
 def passed(call: Callable[[], object]) -> float:
     """The seconds that a call takes by the clock ``now``; raises what it raises.
 
-    Costs more than ``taken`` but is more reliable: waiting for a processor after a sleep does not count as sleep.
+    Two more readings than a plain timer, but reliable: waiting for a processor after a sleep does not count as sleep.
     """
     begun = now()
     call()

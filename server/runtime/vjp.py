@@ -117,7 +117,7 @@ def _numbers(tensors: list[torch.Tensor]) -> Array:
 
 
 class Root(torch.autograd.Function):
-    """As ``Handed``, for several outputs: a graph root that passes on a tuple of cotangents, None included.
+    """A graph root for several outputs, whose backward passes on a tuple of cotangents, None included.
 
     ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first, and turns None into zeros.
     """

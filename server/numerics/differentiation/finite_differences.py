@@ -72,8 +72,8 @@ def differentiate(
     """The slope of ``forward`` at every ``x`` (1-D, where it has the values ``y``), with its error bound.
 
     Eight forwards a point: central differences at four steps, from ``step`` (0.2 % of ``span`` unless
-    given) down by factors of three, extrapolated. Points where these do not converge are measured again by
-    ``settle``, which distinguishes kinks, jumps and edges of the domain. ``precision`` is half a unit
+    given) down by factors of three, extrapolated. Points where these do not converge are measured again with
+    finer, one-sided steps, which distinguish kinks, jumps and edges of the domain. ``precision`` is half a unit
     in the last place of the precision that forward computes in.
     """
     widest = step or (WIDEST if precision == EPSILON else WIDEST_LOW_PRECISION) * span
