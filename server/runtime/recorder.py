@@ -1,6 +1,6 @@
 """The recorder: an instrumented subclass of a Function that logs every call of forward and backward, and ctx.
 
-``rebound`` makes a function call that subclass in place of the original, without changing any module.
+A copy of a function can be made that calls this subclass in place of the original; no module is changed.
 """
 
 from __future__ import annotations

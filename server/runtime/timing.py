@@ -36,7 +36,7 @@ def taken(call: Callable[[], object]) -> float:
 def passed(call: Callable[[], object]) -> float:
     """The seconds that a call takes by the clock ``now``; raises what it raises.
 
-    Two more readings than a plain timer, but reliable: waiting for a processor after a sleep does not count as sleep.
+    Costs more, but is more reliable: waiting for a processor after a sleep does not count as sleep.
     """
     begun = now()
     call()
