@@ -1,4 +1,7 @@
-"""In a notebook, or any other program: the verdict on a Function and its figure, with no server and no worker."""
+"""The Python API, ``gradloupe.check`` and ``gradloupe.look``: verdict and live figure of a Function, in process.
+
+The same check from the command line is ``report``; the web app, which uses a worker process, is ``routes``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live figure of a Function as a frame in the cell of a notebook: a page of its own that needs no server."""
+"""The live figure of ``gradloupe.look``: a standalone page in an iframe of a notebook cell, which needs no server."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from .run import called, examined
 from .subject import Subject, Wanted
 
 _HEIGHT = 800  # pixels
-_HIDDEN = ("source", "reading")  # parts for which a cell has no room
-_ROOM = 1_000_000  # bytes of answers; the page around them is as much again, with the full plotly.js twice
-_PATIENCE = 6.0  # seconds for all that the sliders need
-_COUNTS = (9, 7, 5, 3)  # values of a slider, as many as there is room and time for
+_HIDDEN = ("source", "reading")  # parts of the page that are hidden in a cell
+_ROOM = 1_000_000  # bytes of answers; the page itself is as large again, with the full plotly.js twice
+_PATIENCE = 6.0  # seconds for computing all answers of the sliders
+_COUNTS = (9, 7, 5, 3)  # values of a slider, tried in this order until size and time suffice
 _MOST = 3  # sliders
 GRAD_OUTPUT = 3
 FRAME = Markup(
@@ -44,7 +44,7 @@ FRAME = Markup(
 
 @dataclass(frozen=True, repr=False)
 class _Look:
-    """A figure to show: ``checked`` is what was found, ``page`` its HTML, empty where nothing could be drawn."""
+    """A figure to show: ``checked`` is the result, ``page`` its HTML, empty where nothing could be drawn."""
 
     checked: Checked
     page: bytes = b""
@@ -86,7 +86,7 @@ def figure(function: Any, wanted: Wanted, height: int | None) -> _Look:
 
 
 def _beside(checked: Checked) -> str:
-    """What is wrong with the Function where the pair that is drawn first is not, empty if that is all there is."""
+    """The sentence on a fault of the Function that the drawn section does not show; "" if there is none."""
     drawn, worst = checked.sweeps[0], checked.swept
     if drawn.word in FAULTY or not (checked.accused or worst is not drawn):
         return ""
@@ -94,7 +94,7 @@ def _beside(checked: Checked) -> str:
 
 
 def _page(there: Subject, address: Address, curves: Frame, beside: str) -> bytes:
-    """The page, with as many answers as there is room and time for, and what is to be said ``beside`` the verdict."""
+    """The page, with as many answers as size and time allow, and a sentence ``beside`` the verdict."""
     began, op = time.monotonic(), there.told
     present = at(address, {})
     each = sum(map(len, parts_of(_document(there, present)).values()))
@@ -111,7 +111,7 @@ def _page(there: Subject, address: Address, curves: Frame, beside: str) -> bytes
 
 
 def _grids(op: dict[str, Any], address: Address, most: int) -> Iterator[tuple[Address, tuple[Axis, ...]]]:
-    """The address with sliders, and their axes: the richest choice first that makes so many sections; none at last."""
+    """Choices of sliders and their axes that make at most so many sections, the richest first; no sliders at last."""
     kinds = {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
     for controls in range(min(_MOST, len(kinds)), -1, -1):
         for count in _COUNTS:

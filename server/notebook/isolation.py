@@ -1,4 +1,4 @@
-"""A process that is afterwards what it was, whatever was computed in it meanwhile."""
+"""Context manager that restores the process: random state, torch and NumPy settings, import path, working folder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import torch
 from ..runtime.isolation import unchanged
 from ..runtime.rng import undisturbed
 
-_CUDA: Any = torch.cuda  # not all of it is typed
+_CUDA: Any = torch.cuda  # partly untyped
 
 
 @contextmanager
 def untouched() -> Iterator[None]:
-    """Random numbers, default dtype, threads, modes of torch, the folder: at the end they are as at the beginning.
+    """Restore random state, default dtype, threads, modes of torch, ``sys.path`` and the working directory at the end.
 
-    Meanwhile torch computes in one thread: for tensors of this size more of them take many times longer.
+    Inside, torch computes in one thread: for tensors of this size more threads are many times slower.
     """
     path, folder = list(sys.path), _folder()
     cuda = _CUDA.get_rng_state_all() if _CUDA.is_initialized() else []
@@ -40,7 +40,7 @@ def untouched() -> Iterator[None]:
 
 
 def _folder() -> str:
-    """Where we are, or what is always there if that folder is gone."""
+    """The working directory, or the root if it has been deleted."""
     try:
         return os.getcwd()
     except OSError:

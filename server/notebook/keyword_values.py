@@ -1,4 +1,4 @@
-"""Values that are given by name: those of arguments become part of the recipe, so that it says what was used."""
+"""Keyword arguments of ``check`` and ``look``: values of the Function's own arguments go into the recipe."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..user_code.example_inputs import constant
 
 
 def settled(recipe: Recipe, values: Mapping[str, Any], arguments: tuple[Argument, ...]) -> tuple[Recipe, list[str]]:
-    """The recipe with the values of its constants, and which of the names were those of arguments of it.
+    """The recipe with the given values of its constants, and the names that were used.
 
-    A number stays one of the kind that the recipe has, where it can; arguments that it leaves out are added as far as
-    there are defaults for those between. Values of tensors are no part of a recipe, None, flags and words are.
+    An int becomes a float where the recipe has a float. Arguments that the recipe leaves out are added, with the
+    defaults of those between. A tensor's value is not part of a recipe; None, a bool or a string for it is.
     """
     recipe = _longer(recipe, values, arguments)
     names = free(each.name for each in recipe.arguments)
@@ -33,7 +33,7 @@ def settled(recipe: Recipe, values: Mapping[str, Any], arguments: tuple[Argument
 
 
 def check_names(name: str, values: Mapping[str, Any], there: list[str]) -> None:
-    """Raise ``BadQuestion`` for a name that is neither one of those that there are nor one of an address."""
+    """Raise ``BadQuestion`` for a name that is neither an argument nor a parameter of a URL."""
     for each in values:
         if each not in (*there, *NAMES):
             close = meant(each, [*there, *NAMES])

@@ -1,4 +1,4 @@
-"""The verdict on a Function, found in this process: what goes wrong is a result."""
+"""Runs the check of a Function in this process; errors become results."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SAY = 'Give that as recipe="...", or what you would pass as example_inputs=(...
 
 
 def verdict(function: Any, wanted: Wanted) -> Found:
-    """What is found of it; raises nothing but ``KeyboardInterrupt``."""
+    """The result of the check; raises nothing but ``KeyboardInterrupt``."""
     found = called(function, wanted)
     return found if isinstance(found, Found) else examined(found)
 
 
 def called(function: Any, wanted: Wanted) -> Subject | Found:
-    """What can be asked; or why it cannot be called, as a result."""
+    """The subject of the check; or a result that says why the Function cannot be called."""
     told = {"name": name_of(function)}
     try:
         return subject(function, wanted)
@@ -33,16 +33,16 @@ def called(function: Any, wanted: Wanted) -> Subject | Found:
         return Found(uncalled(told, sentence), told | {"tried": list(problem.tried)})
     except (BadRecipe, BadQuestion) as problem:
         return Found(uncalled(told | {"recipe": wanted.recipe}, str(problem)), told)
-    except (Exception, SystemExit) as problem:  # noqa: BLE001 whatever a Function raises, or its description
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 a Function may raise anything, and so may its description
         return Found(uncalled(told, _said(problem), "failed"), told)
 
 
 def examined(there: Subject) -> Found:
-    """The curves and the X-ray of what can be asked."""
+    """The sweeps and the contract X-ray of a subject."""
     told, wanted = there.told, there.wanted
     try:
         return _now(asked(there, told["name"], chosen=wanted.address if wanted.somewhere else None))
-    except (Exception, SystemExit) as problem:  # noqa: BLE001 in this process nobody else tells of it
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 in this process there is no supervisor to report it
         return Found(uncalled(told, _said(problem), "failed"), told)
 
 
@@ -52,7 +52,7 @@ def _said(problem: BaseException) -> str:
 
 
 def _now(work: Coroutine[Any, Any, _T]) -> _T:
-    """What a coroutine returns that never has to wait."""
+    """The result of a coroutine that never suspends."""
     try:
         work.send(None)
     except StopIteration as end:

@@ -1,4 +1,4 @@
-"""What is looked at: an op of whatever was given, its description, and which of its sections is wanted."""
+"""The subject of a check: the op made from a Function, its description, and the section asked for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TENSORS = (torch.Tensor, list, tuple)
 
 @dataclass(frozen=True)
 class Wanted:
-    """How a Function is to be called, and which section is wanted, as ``check`` has it."""
+    """The arguments of ``check``: how the Function is called, and which section is asked for."""
 
     recipe: str = ""
     x: tuple[float, float] | None = None
@@ -50,15 +50,15 @@ class Wanted:
 
     @property
     def somewhere(self) -> bool:
-        """Whether anything is said of the section."""
+        """Whether a section is asked for explicitly."""
         return bool(self.x is not None or self.wrt or self.of or self.parameters)
 
     def without(self, names: Collection[str]) -> Wanted:
-        """The same but for some parameters."""
+        """The same without some parameters."""
         return replace(self, parameters={name: one for name, one in self.parameters.items() if name not in names})
 
     def address(self, op: dict[str, Any]) -> Address:
-        """The section of a described op; raises ``BadQuestion``."""
+        """The address of the section of a described op; raises ``BadQuestion``."""
         if not self.somewhere:
             return default(op)
         try:
@@ -78,7 +78,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Subject:
-    """An op, its description, and what else is wanted of it; answers as an engine does, here and now."""
+    """An op, its description ``told``, and the arguments of ``check``; an in-process engine for this one op."""
 
     op_: Op
     told: dict[str, Any]
@@ -93,23 +93,23 @@ class Subject:
         return self.told
 
     async def answer(self, question: Question) -> Frame:
-        """One view of a section of it."""
+        """The answer to a question, as a frame."""
         return self.frame(question)
 
     def frame(self, question: Question) -> Frame:
-        """The same; raises ``BadQuestion``."""
+        """The same without a coroutine; raises ``BadQuestion``."""
         header, columns = answer(question, self.op_)
         return Frame(header, {name: column.data for name, column in columns.items()})
 
 
 def name_of(function: Any) -> str:
-    """What a Function is called."""
+    """The name of a Function, op or callable object."""
     named = function.name or function.function.__qualname__ if isinstance(function, Op) else function
     return named if isinstance(named, str) else str(getattr(named, "__qualname__", type(named).__name__))
 
 
 def subject(function: Any, wanted: Wanted) -> Subject:
-    """The op of a Function, called with the values that are wanted for its arguments.
+    """The op of a Function, called with the values given for its arguments, and its description.
 
     Raises ``NotInferred``, ``BadRecipe``, ``BadQuestion``, and whatever the Function may raise.
     """
@@ -135,7 +135,7 @@ def subject(function: Any, wanted: Wanted) -> Subject:
         assumed = tuple(each for each in assumed if there.get(each[0], "") not in used)
         op = op_of(function, recipe, name, name.rpartition(".")[2], GROUP, given)
     file, first, source = _written(op)
-    vars(op)["_written"] = (first or 1, source)  # a class of a cell is found by the lines that IPython keeps
+    vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
     text = recipe.text() if recipe else ""
     told = described(op, shapes(op)) | {
         "own": recipe is not None,
@@ -152,7 +152,7 @@ def subject(function: Any, wanted: Wanted) -> Subject:
 
 
 def _recipe(function: Any, wanted: Wanted) -> tuple[Recipe, dict[str, torch.Tensor], tuple[tuple[str, str], ...]]:
-    """The recipe that is given, declared or found out, tensors to use as they are, and what was assumed."""
+    """The recipe that is given, declared or inferred, tensors to use as they are, and the reasons for an inferred one."""
     names = signature_of(function).names
     if wanted.recipe:
         return parse(wanted.recipe, names), {}, ()
@@ -165,7 +165,7 @@ def _recipe(function: Any, wanted: Wanted) -> tuple[Recipe, dict[str, torch.Tens
 
 
 def _written(op: Op) -> tuple[str, int, str]:
-    """The file, empty for a cell, the first line and the lines of the source."""
+    """The file (empty for a cell), the first line and the text of the source."""
     function = inspect.unwrap(op.function)
     methods = list(vars(function).values()) if isinstance(function, type) else [function]
     codes = (getattr(getattr(each, "__func__", each), "__code__", None) for each in methods)
@@ -175,14 +175,14 @@ def _written(op: Op) -> tuple[str, int, str]:
     try:
         written = File(code.co_filename)
         lines = written.place(function)
-    except (SyntaxError, ValueError):  # a cell of magic
+    except (SyntaxError, ValueError):  # a cell with IPython magic is no Python
         return "", 0, ""
     file = os.path.relpath(code.co_filename) if os.path.exists(code.co_filename) else ""
     return file, lines.first, written.text(lines)
 
 
 def _text(name: str, value: Any) -> str:
-    """A value as addresses have it; raises ``BadQuestion``."""
+    """A value as the query of a URL has it; raises ``BadQuestion``."""
     if isinstance(value, _TENSORS) or hasattr(value, "tolist"):
         flat = torch.as_tensor(value).detach().reshape(-1).tolist()
         return ",".join(write(float(each)) for each in flat)

@@ -1,4 +1,4 @@
-"""What can be copied from the page of an op: its declaration, and a test that says what was found of it."""
+"""Code generation: the ``Op(...)`` declaration and the pytest file that a page offers for copying."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .gradcheck_inputs import Concrete, concrete, word_of
 from .to_source import NotSpelled
 
 _WIDE = 110
-# What a declaration need not say, in the order in which it says the rest.
+# Optional fields of a declaration, in the order in which they are written where they differ from their default.
 _TOLD = ("surrogate_formula", "broken", "check", "wrt", "of", "dtype", "reference")
 _SAID = {"surrogate": "that_of_its_surrogate", "broken": "wrong"}
 
 
 def block(op: Op, recipe: Recipe, import_line: str = "") -> str:
-    """An ``op_clamp = Op(...)`` to paste behind a Function, which makes an op equal to this one when it is executed.
+    """The source of an ``op_clamp = Op(...)`` to paste behind a Function; executed, it makes an op equal to this one.
 
-    Each has a name of its own, so that many can stand in one file. ``import_line`` stands above it where the Function
-    is in another. A value that exists only in the visitor's ``example_inputs`` is left to be filled in.
+    Each has a name of its own, so that many fit in one file. ``import_line`` is put above it where the Function is in
+    another file. A value that exists only in the user's ``example_inputs`` is left to be filled in.
     """
     call, torch_too = _call(op, recipe, import_line)
     imports = ["import types"] * ("types.SimpleNamespace" in call) + ["import torch"] * torch_too
@@ -33,10 +33,11 @@ def block(op: Op, recipe: Recipe, import_line: str = "") -> str:
 
 
 def pytest_of(op: Op, recipe: Recipe | None = None, import_line: str = "") -> str:
-    """A test file for an op that can be run as it is: what Gradloupe finds, and what gradcheck says beside it.
+    """The source of a pytest file for an op, complete: one test with Gradloupe, one with ``gradcheck``.
 
     Without a recipe ``import_line`` imports the declaration, as ``op``; with one, the Function that the recipe calls.
-    What claims to be exact is held to what it should be, anything else to what it is now, for which it is run.
+    A Function that claims to be exact is asserted to be right, any other to give the result it gives now; for that
+    it is run.
     """
     subject = _subject(op, import_line) if recipe else _imported(import_line) or "op"
     tests = [_first_test(op, recipe, subject)]
@@ -55,7 +56,7 @@ def pytest_of(op: Op, recipe: Recipe | None = None, import_line: str = "") -> st
 
 
 def _first_test(op: Op, recipe: Recipe | None, subject: str) -> str:
-    """What Gradloupe finds."""
+    """The source of the test with ``gradloupe.check``."""
     asked = f", {to_source.quoted(recipe.text())}" if recipe and not _missing(recipe) else ""
     begin = f"def test_backward_is_{_SAID.get(op.claim, 'the_derivative_of_forward')}():\n    found = gradloupe.check("
     one = f"{begin}{subject}{asked})"
@@ -68,7 +69,7 @@ def _first_test(op: Op, recipe: Recipe | None, subject: str) -> str:
 
 
 def _second_test(op: Op, recipe: Recipe | None, subject: str) -> str:
-    """What gradcheck says, at numbers written out. Raises ``NotSpelled``."""
+    """The source of the test with ``gradcheck``, at literal inputs. Raises ``NotSpelled``."""
     numbers = concrete(op)
     given = [each.name for each in op.inputs]
     lines = [f"{name} = {_leaf(op, name, numbers, place)}" for place, name in enumerate(given)]
@@ -89,7 +90,7 @@ def _second_test(op: Op, recipe: Recipe | None, subject: str) -> str:
 
 
 def _asked(op: Op, numbers: Concrete, names: str, function: str) -> list[str]:
-    """The lines in which gradcheck is asked."""
+    """The lines that call ``gradcheck`` and assert its result."""
     comma = "" if "," in names else ","
     words = ["fast_mode=True"] * numbers.fast
     words += ["eps=1e-2", "atol=1e-2", "rtol=1e-2"] * (op.dtype == "float32")
@@ -113,7 +114,7 @@ def _leaf(op: Op, name: str, numbers: Concrete, seed: int) -> str:
 
 
 def _call(op: Op, recipe: Recipe, import_line: str) -> tuple[str, bool]:
-    """The function that puts the arguments of an op in their places, and whether it needs torch; empty for none."""
+    """The source of the ``call`` adapter of an op, and whether it needs torch; empty where it needs no adapter."""
     if not isinstance(op.call, Bound):
         return "", False
     given = [each.name for each in op.inputs] + [each.name for each in op.parameters]
@@ -135,7 +136,7 @@ def _call(op: Op, recipe: Recipe, import_line: str) -> tuple[str, bool]:
 
 
 def _declared(op: Op, import_line: str, call: bool) -> str:
-    """The declaration itself."""
+    """The source of ``op_name = Op(...)``."""
     function = _function(op, import_line)
     lines = [f"function={function}"]
     lines += [f"{name}={to_source.quoted(getattr(op, name))}" for name in ("title", "group", "forward", "backward")]
@@ -183,20 +184,20 @@ def _is_class(op: Op) -> bool:
 
 
 def _subject(op: Op, import_line: str) -> str:
-    """What the Function, or the plain function that is called, is named where it was imported."""
+    """The name of the Function, or of the plain function that is called, in the file it is imported into."""
     called = op.call.function if isinstance(op.call, Bound) else op.function
     name, imported = getattr(called, "__qualname__", ""), _imported(import_line)
     return imported if imported and name.partition(".")[0] != imported else name
 
 
 def _function(op: Op, import_line: str) -> str:
-    """The class an op is about; that of a plain function may be another one, in the same module."""
+    """The name of the Function class of an op; a plain function may call a class of another name in its module."""
     called = op.call.function if isinstance(op.call, Bound) else op.function
     return _subject(op, import_line) if called is op.function else op.function.__qualname__
 
 
 def _imports(op: Op, import_line: str) -> list[str]:
-    """The lines that import the Function, and the class an op is about where that is another one."""
+    """The lines that import the Function, and the class of the op where that is another one."""
     called = op.call.function if isinstance(op.call, Bound) else op.function
     if not import_line or called is op.function:
         return [import_line] * bool(import_line)

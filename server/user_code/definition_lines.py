@@ -1,4 +1,4 @@
-"""Where in a file the classes and functions stand, read once for all of them."""
+"""Line numbers of the classes and functions of a source file, from one parse of its syntax tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Lines:
-    """A definition: the line of its ``class`` or ``def``, and those from its first decorator to its end, from 1."""
+    """Line numbers of a definition, from 1: its ``class`` or ``def``, its first decorator, and its end."""
 
     line: int
     first: int
@@ -24,7 +24,7 @@ NOWHERE = Lines(0, 0, 0)
 
 
 class File:
-    """A source file as it was loaded."""
+    """A source file as ``linecache`` has it, which is as it was loaded."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -32,25 +32,25 @@ class File:
 
     @cached_property
     def definitions(self) -> dict[str, list[Lines]]:
-        """The places of every class and function by qualified name; more than one where it is defined anew."""
+        """The lines of every class and function by qualified name; several where a name is defined again."""
         found: dict[str, list[Lines]] = {}
         for name, lines in _definitions(ast.parse("".join(self.lines)), ""):
             found.setdefault(name, []).append(lines)
         return found
 
     def place(self, thing: Any) -> Lines:
-        """Where the class or function is defined; ``NOWHERE`` if it was made while the file ran."""
+        """The lines of a class or function; ``NOWHERE`` if it was created at run time."""
         places = self.definitions.get(getattr(thing, "__qualname__", ""), [])
         inside = _a_line_of(thing)
         return next((each for each in places if each.first <= inside <= each.last), places[-1] if places else NOWHERE)
 
     def text(self, lines: Lines) -> str:
-        """What stands there."""
+        """The source text of these lines."""
         return "".join(self.lines[lines.first - 1 : lines.last]) if lines.first else ""
 
 
 def _definitions(node: ast.AST, within: str) -> Iterator[tuple[str, Lines]]:
-    """The names and places of what is defined inside of a node, however it is nested."""
+    """The qualified names and lines of all definitions inside a node, nested ones included."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
@@ -62,7 +62,7 @@ def _definitions(node: ast.AST, within: str) -> Iterator[tuple[str, Lines]]:
 
 
 def _a_line_of(thing: Any) -> int:
-    """A line inside of the definition, or 0."""
+    """The first line of any code object of the definition, or 0."""
     methods = vars(thing).values() if isinstance(thing, type) else [thing]
     codes = (getattr(inspect.unwrap(getattr(each, "__func__", each)), "__code__", None) for each in methods)
     return next((code.co_firstlineno for code in codes if code is not None), 0)

@@ -1,4 +1,4 @@
-"""Which Functions a target holds, in the order in which they were written."""
+"""Discovery: the Functions, declared ops and plain functions of a target module, in source order."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _METHODS = ("forward", "backward")
 
 
 def lacks(function: type[Function], method: str) -> bool:
-    """Whether a Function has only what torch gives all of them; ``vjp`` is another name of ``backward``."""
+    """Whether a Function does not override a method of torch's base class; ``vjp`` is an alias of ``backward``."""
     names = ("backward", "vjp") if method == "backward" else (method,)
     return all(getattr(function, name, None) is getattr(Function, name) for name in names)
 
 
 def unwritten(thing: Any) -> str:
-    """The method of a Function that only raises ``NotImplementedError``; "" if there is none, or it is no class."""
+    """The name of an abstract method: one that only raises ``NotImplementedError``; "" if there is none."""
     if not isinstance(thing, type):
         return ""
     return next((name for name in _METHODS if not lacks(thing, name) and _only_raises(getattr(thing, name, None))), "")
@@ -48,21 +48,21 @@ def _only_raises(method: Any) -> bool:
 
 
 def inherited(thing: Any, others: Iterable[Any]) -> bool:
-    """Whether it is a base with a method unwritten, from which one of the others inherits."""
+    """Whether it is an abstract base class of one of the others, without a backward or with an abstract method."""
     if not isinstance(thing, type) or not type.__subclasses__(thing):  # most have none, and need not be read
         return False
     heirs = any(each is not thing and isinstance(each, type) and issubclass(each, thing) for each in others)
     return heirs and bool(lacks(thing, "backward") or unwritten(thing))
 
 
-TORCHS = ("torch.autograd.function", "torch._C")  # where the bases of all Functions are defined
+TORCHS = ("torch.autograd.function", "torch._C")  # modules that define the base classes of all Functions
 
 
 @dataclass(frozen=True)
 class Held:
-    """A Function, or a plain function of tensors: ``title`` is its name, ``bound`` the one that its module knows it by.
+    """A discovered Function, or plain function of tensors: ``title`` is its name, ``bound`` its name in its module.
 
-    ``op`` is what its author declares of it, if she does; ``file`` and ``lines`` say where it is written.
+    ``op`` is its declaration, if there is one; ``file`` and ``lines`` say where its source is.
     """
 
     title: str
@@ -75,7 +75,7 @@ class Held:
 
 
 def held(module: ModuleType, attribute: str, name: str) -> list[Held]:
-    """The Functions of a module, or the one of that attribute; ``name`` is what the target is called.
+    """The Functions of a module, or the one that the attribute names; ``name`` is that of the target.
 
     Raises ``NoFunction``, whose sentence says what there is instead.
     """
@@ -101,7 +101,7 @@ def _all(module: ModuleType, name: str) -> list[tuple[str, Any]]:
 
 
 def _modules(module: ModuleType) -> Iterator[ModuleType]:
-    """The module, and of a package also what was imported of its inside."""
+    """The module and, for a package, its submodules that are imported already."""
     yield module
     if hasattr(module, "__path__"):
         inside = [each for name, each in list(sys.modules.items()) if name.startswith(f"{module.__name__}.")]
@@ -109,9 +109,9 @@ def _modules(module: ModuleType) -> Iterator[ModuleType]:
 
 
 def _within(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any]]:
-    """The Functions and declared ops among these names, and in the classes among them."""
+    """The Functions and declared ops in a namespace, and in the classes defined there."""
     for name, thing in list(names.items()):
-        kind = type(thing)  # not what it says it is: that may be written by anybody, and raise
+        kind = type(thing)  # not __class__, which user code may override, and which may raise
         if kind is Op:
             yield name, thing
         elif issubclass(kind, type):
@@ -123,12 +123,12 @@ def _within(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any
 
 
 def is_function(thing: Any) -> bool:
-    """Whether it is a Function that somebody wrote: not one of the classes of torch that are there to be inherited."""
+    """Whether it is a subclass of ``torch.autograd.Function`` other than torch's own base classes."""
     return isinstance(thing, type) and issubclass(thing, Function) and not str(thing.__module__).startswith(TORCHS)
 
 
 def _belongs(thing: Any, module: ModuleType) -> bool:
-    """Whether it was made in the module, or in the package."""
+    """Whether it is defined in the module, or in the package."""
     return isinstance(thing, Op) or f"{thing.__module__}.".startswith(f"{module.__name__}.")
 
 
@@ -161,7 +161,7 @@ def _picked(module: ModuleType, attribute: str, name: str) -> list[tuple[str, An
 
 
 def declaration_of(function: Any, *modules: ModuleType) -> tuple[str, Op] | None:
-    """The op that declares a Function in one of these modules or in its own, and its name there."""
+    """The ``Op`` that declares a Function in one of these modules or its own, and its name there; None without one."""
     own = sys.modules.get(getattr(function, "__module__", None) or "")
     names = [pair for module in (*modules, own) if module for pair in list(vars(module).items())]
     return next(((name, each) for name, each in names if type(each) is Op and each.function is function), None)

@@ -1,4 +1,4 @@
-"""What a visitor says of a call herself: a ``Gradloupe:`` line in a docstring, or ``example_inputs`` in the module."""
+"""Overrides of the inferred call: a ``Gradloupe:`` line in a docstring, or ``example_inputs`` in the module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_NAMED = 20
 
 
 def misnamed(module: ModuleType) -> Iterator[str]:
-    """A sentence for each name; nothing is called for that."""
+    """A warning for each name in ``example_inputs`` that the module does not define."""
     said = vars(module).get(_EXAMPLES)
     for name in said if isinstance(said, Mapping) else ():
         if isinstance(name, str) and name.partition(".")[0] not in vars(module):
@@ -39,7 +39,7 @@ _EXAMPLES = "example_inputs"
 
 @dataclass(frozen=True)
 class Override:
-    """The ``recipe`` that was given, where, and the tensors and objects themselves, by the names of the arguments."""
+    """The ``recipe`` that the user gave, where, and the tensors and objects of it by argument name."""
 
     recipe: Recipe
     where: str
@@ -50,10 +50,10 @@ class Override:
 def override(
     function: Callable[..., Any], names: Sequence[str], namespace: Mapping[str, Any], alone: bool = False
 ) -> Override | None:
-    """What is said of how a Function is called; None if nothing is.
+    """How the user says a Function is called; None where the user does not.
 
-    ``names`` are those of the arguments of ``forward``, ``namespace`` is what its module defines. ``alone`` says that
-    it is the only Function there, of which ``example_inputs`` need not say the name. Raises ``BadRecipe``.
+    ``names`` are the arguments of ``forward``, ``namespace`` is that of its module. ``alone`` says that it is the only
+    Function there, so that ``example_inputs`` need not name it. Raises ``BadRecipe``.
     """
     line = _LINE.search(inspect.cleandoc(getattr(function, "__doc__", None) or ""))
     examples = _examples(function, namespace, alone)
@@ -69,7 +69,7 @@ def override(
 
 
 def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone: bool) -> Any:
-    """What ``example_inputs`` says of this Function; None if nothing."""
+    """The entry of ``example_inputs`` for this Function; None if there is none."""
     said = namespace.get(_EXAMPLES)
     if not isinstance(said, Mapping):
         return said if alone and isinstance(said, torch.Tensor | tuple | list | str) else None
@@ -125,7 +125,7 @@ def _of_values(values: dict[str, Any]) -> Override:
 
 
 def _is_held(value: object) -> bool:
-    """Whether a value is a tensor that a recipe can describe; any other is an object like others."""
+    """Whether a value is a tensor that a recipe can describe: dense, real and not quantised."""
     return (
         isinstance(value, torch.Tensor)
         and value.layout == torch.strided
@@ -146,9 +146,9 @@ def _tensor(name: str, value: torch.Tensor, grad: bool) -> TensorArgument:
 
 
 def constant(name: str, value: Any) -> Constant:
-    """The argument of a recipe that holds a value of any kind."""
+    """The constant of a recipe for a value of any kind; ``<object>`` where it has no literal."""
     if hasattr(value, "item") and not isinstance(value, torch.Tensor) and getattr(value, "ndim", None) == 0:
-        value = value.item()  # a number of NumPy's
+        value = value.item()  # a NumPy scalar
     if plain(value):
         return Constant(name, value)
     text = next((text for text, one in MENU.items() if one is value), OBJECT)

@@ -1,4 +1,4 @@
-"""Numbers for gradcheck, several at once where the Function bears them, off the kinks; and what it says of them now."""
+"""Input tensors for ``gradcheck``, moved away from kinks, and the result that ``gradcheck`` gives for them now."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge
 from ..runtime.section import Section
 
-# The step of a difference on either side, how much two such slopes may differ on a smooth curve, and how far a number
-# is moved off a kink, so often.
+# Step of the one-sided differences, largest relative difference of two slopes on a smooth curve, how far a value is
+# moved away from a kink, and how many times.
 _STEP, _BENT, _ASIDE, _MOVES = 1e-4, 0.02, 0.07, 4
-# Beyond so many elements the kinks of a tensor are not looked for, and gradcheck is asked in its fast mode.
+# With more elements than this, kinks are not looked for and gradcheck runs in its fast mode.
 _MANY = 64
 _COUNT = 401
 
@@ -31,7 +31,7 @@ Says = Literal["passes", "fails", "raises"]
 
 @dataclass(frozen=True)
 class Concrete:
-    """The ``tensors`` an op is checked with, by name. ``in_place`` says that the Function refuses a leaf."""
+    """The input ``tensors`` by name. ``in_place`` says that the Function modifies its input and so refuses a leaf."""
 
     call: Call
     tensors: dict[str, torch.Tensor]
@@ -39,12 +39,12 @@ class Concrete:
 
     @property
     def fast(self) -> bool:
-        """Whether there are too many elements to ask gradcheck for all of them."""
+        """Whether there are so many elements that gradcheck has to use its fast mode."""
         return sum(each.numel() for each in self.tensors.values()) > _MANY
 
     @cached_property
     def says(self) -> Says:
-        """What gradcheck says now."""
+        """Whether ``gradcheck`` passes, fails or raises."""
         single = any(each.dtype == torch.float32 for each in self.tensors.values())
         loose: dict[str, Any] = {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2} if single else {}
         leaves = [each.clone().requires_grad_() for each in self.tensors.values()]
@@ -58,13 +58,13 @@ class Concrete:
             reseed()
             try:
                 right = torch.autograd.gradcheck(called, leaves, raise_exception=False, fast_mode=self.fast, **loose)
-            except Exception:  # noqa: BLE001 a result
+            except Exception:  # noqa: BLE001 this is a result
                 return "raises"
         return "passes" if right else "fails"
 
 
 def concrete(op: Op) -> Concrete:
-    """The numbers for an op. Raises nothing a Function raises."""
+    """The inputs to check an op with. Raises nothing that a Function raises."""
     with aside():
         section = section_of(op)
         call = Call.of(section)
@@ -76,7 +76,7 @@ def concrete(op: Op) -> Concrete:
 
 
 def word_of(op: Op) -> str:
-    """The verdict on what the page of an op shows first; ``failed`` where the Function does."""
+    """The verdict on the default section of an op; ``failed`` where the Function raises."""
     section = section_of(op)
     low, high = next((each.domain for each in op.inputs if each.name == section.wrt), (-3.0, 3.0))
     with aside(), np.errstate(all="ignore"):
@@ -84,7 +84,7 @@ def word_of(op: Op) -> str:
 
 
 def section_of(op: Op) -> Section:
-    """The section that the page of an op shows first."""
+    """The default section of an op: the one its page opens with."""
     wrt, of = first_looked_at(op, shapes(op))
     inputs = tuple((each.name, each.values) for each in op.inputs)
     parameters = tuple((each.name, each.default) for each in op.parameters)
@@ -93,13 +93,13 @@ def section_of(op: Op) -> Section:
 
 
 def _short(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers with three figures, which are read more easily."""
+    """The same values rounded to three significant figures, for legibility."""
     short = [float(f"{number:.3g}") for number in tensor.reshape(-1).tolist()]
     return torch.tensor(short, dtype=tensor.dtype).reshape(tensor.shape)
 
 
 def _smooth(call: Call) -> Call:
-    """The call with numbers moved aside where the slopes of forward on their two sides differ."""
+    """The call with the values moved away from kinks, where the one-sided slopes of forward differ."""
     for name, tensor in call.tensors.items():
         if tensor.numel() > _MANY:
             continue
@@ -121,7 +121,7 @@ def _bent(call: Call, name: str, element: int) -> bool:
     """Whether forward has a kink or a jump at one element of a tensor."""
     try:
         below, here, above = (_values(_moved(call, name, element, by)) for by in (-_STEP, 0.0, _STEP))
-    except Exception:  # noqa: BLE001 it is refused there
+    except Exception:  # noqa: BLE001 forward rejects the value
         return True
     left, right = (here - below) / _STEP, (above - here) / _STEP
     return not bool(((left - right).abs() <= _BENT * (1 + left.abs())).all())
@@ -133,10 +133,10 @@ def _values(call: Call) -> torch.Tensor:
 
 
 def _refuses_leaves(call: Call) -> bool:
-    """Whether the Function works in place on what it is given."""
+    """Whether the Function modifies its input in place, which autograd refuses for a leaf."""
     leaves = [each.clone().requires_grad_() for each in call.tensors.values()]
     try:
         call.op(*leaves, *call.parameters.values())
-    except Exception as error:  # noqa: BLE001 any other failure is a result of the test
+    except Exception as error:  # noqa: BLE001 any other error is for the test to show
         return "a leaf Variable that requires grad" in str(error)
     return False

@@ -1,4 +1,4 @@
-"""Why a visitor's file could not be loaded: one sentence, the place, and the traceback through her own files."""
+"""Load errors: why a user's file could not be imported, as a sentence, file and line, excerpt and traceback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .source_loader import Reading
 
 _LONGEST, MOST_TRACEBACK, _MOST_COLUMNS = 400, 8000, 200
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# What is imported under another name than it is installed by.
+# Distributions whose import name differs from the name they are installed by.
 DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
 DISTRIBUTIONS |= {"yaml": "pyyaml", "Crypto": "pycryptodome", "git": "gitpython", "einops_exts": "einops-exts"}
 
@@ -30,9 +30,9 @@ _Place = tuple[str, int | None]  # a file, and a line in it
 
 
 def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
-    """What the page says of the exception that an import raised: the ``trouble`` of a greeting, plain data.
+    """The load error for an exception that an import raised, as plain data (``protocol.load_error``).
 
-    ``line`` is that of the deepest frame in the visitor's files, or of the mistake in their syntax.
+    ``line`` is that of the innermost frame in the user's files, or of their syntax error.
     """
     if isinstance(error, (BadTarget, NoFunction)):
         return _told(str(error), error, ("", None), [], "")
@@ -55,7 +55,7 @@ def _told(
 
 
 def plain_text(text: str) -> str:
-    """The text with a question mark for what no encoding knows, such as half of a surrogate pair."""
+    """The text with a question mark for what UTF-8 cannot encode, such as a lone surrogate."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -72,7 +72,7 @@ def _place(error: BaseException, told: TracebackException, reading: Reading) -> 
 
 
 def _of_a_module(frame: FrameSummary) -> bool:
-    """Whether it is of somebody's file: neither of the machinery of imports nor of Gradloupe."""
+    """Whether a frame is in a source file outside importlib and Gradloupe."""
     return not frame.filename.startswith(("<", os.path.realpath(SERVER))) and "importlib" not in frame.filename
 
 
@@ -97,29 +97,29 @@ def _sentence(error: BaseException, file: str, line: int | None, data: bytes, re
 
 
 def _not_in(module: str, said: str, reading: Reading) -> str:
-    """What was not found in a module that is there, and what to do."""
+    """What is missing from a module that does exist, and what to do."""
     if _is_own(module, reading):
         return f"{_outside(said)}; define it there, or mend that line and save."
     return f"{said}; install or build it for this environment."
 
 
 def _is_own(name: str, reading: Reading) -> bool:
-    """Whether a module, or the package it would be in, is the visitor's."""
+    """Whether a module, or its top-level package, is the user's."""
     top = sys.modules.get(name.partition(".")[0])
     places = [getattr(top, "__file__", None) or "", *getattr(top, "__path__", ())]
     return any(place and reading.owns(place) for place in places)
 
 
 def _outside(said: str) -> str:
-    """What is said outside of the brackets at the end."""
+    """The message without the part in brackets at its end."""
     return said.partition(" (")[0]
 
 
 def said_of(error: BaseException) -> str:
-    """What an exception says, on one line of bounded length, even where its ``__str__`` is broken."""
+    """The message of an exception, on one line of bounded length; "" where its ``__str__`` raises."""
     try:
         said = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001 the visitor's class may do anything
+    except Exception:  # noqa: BLE001 a user's class may do anything
         return ""
     return said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
 
@@ -134,7 +134,7 @@ def _missing(name: str, reading: Reading, folder: Path) -> str:
     if _is_own(name, reading):
         return "and there is no such file; write it, or mend that line and save."
     if (folder / "__init__.py").is_file() and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
-        # What a stranger has registered under that name is another module.
+        # An unrelated package may be published under that name, so do not advise to install it.
         return f"which stands beside it in a package; write from . import {top}, or from .{name} import ..., there."
     if top in sys.modules:
         return f"and the {top} that is installed here has no such module; install the release of {top} that has it."
@@ -143,13 +143,13 @@ def _missing(name: str, reading: Reading, folder: Path) -> str:
 
 
 def _unreadable(data: bytes) -> tuple[int, str]:
-    """The line at which the bytes are no text, from 1, and what is wrong with it; 0 where they are."""
+    """The line, from 1, at which the bytes cannot be decoded as text, and why; 0 where they can."""
     if data.startswith(UTF_16):
         return 1, "is the beginning of a text in UTF-16, which Python does not read; save the file as UTF-8."
     try:
         encoding = tokenize.detect_encoding(BytesIO(data).readline)[0]
     except SyntaxError as problem:
-        if "invalid or missing" not in str(problem):  # which is said of bytes that are not UTF-8
+        if "invalid or missing" not in str(problem):  # the message for bytes that are not UTF-8, handled below
             return 1, f"names no encoding that can be: {said_of(problem)}; name another, or none and save it as UTF-8."
         encoding = "utf-8"
     try:
@@ -176,7 +176,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def shown(file: str, cwd: str) -> str:
-    """A path as the visitor would write it."""
+    """A path as a user would write it: relative to the working directory, or to ``site-packages``."""
     installed = file.rpartition(f"{os.sep}site-packages{os.sep}")[2]
     inside = file.startswith(os.path.join(cwd, ""))
     return os.path.relpath(file, cwd) if inside and installed == file else installed
@@ -189,7 +189,7 @@ def _traceback(told: TracebackException, reading: Reading, cwd: str) -> str:
 
 
 def _keep(told: TracebackException, owns: Callable[[str], bool], cwd: str, seen: set[int]) -> None:
-    """Leave the visitor's frames in a traceback, and in those of what caused it."""
+    """Keep only the user's frames in a traceback, and in those of its causes and contexts."""
     seen.add(id(told))
     frames = [frame for frame in told.stack if owns(frame.filename)]
     for frame in frames:
@@ -203,5 +203,5 @@ def _keep(told: TracebackException, owns: Callable[[str], bool], cwd: str, seen:
 
 
 def _rename(frame: FrameSummary, cwd: str) -> None:
-    _ = frame.line  # read before the name is another
+    _ = frame.line  # read the source line before the file name changes
     frame.filename = shown(frame.filename, cwd)

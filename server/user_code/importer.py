@@ -1,4 +1,5 @@
-"""A target, imported as the visitor would import it: relative imports work, and her names are hers."""
+"""Importer of a target file or module: relative imports work, module names cannot clash with ours, and global torch
+state that the file changes is restored."""
 
 from __future__ import annotations
 
@@ -26,9 +27,10 @@ _SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def _settled(name: str, notes: list[str]) -> Iterator[None]:
-    """Put back, after the import of ``name``, what is Gradloupe's to choose; ``notes`` are told what that was.
+    """Restore global state after the import of ``name``; ``notes`` get a sentence for each thing it had changed.
 
-    The default dtype stays what the file says: constants of its Functions may rest on it.
+    That is threads, signal handlers, grad mode, anomaly mode and default device. A default dtype that the file sets is
+    kept: constants of its Functions may depend on it.
     """
     threads, listening = torch.get_num_threads(), {each: signal.getsignal(each) for each in _SIGNALS}
     dtype = torch.get_default_dtype()
@@ -58,11 +60,11 @@ def _settled(name: str, notes: list[str]) -> Iterator[None]:
 
 
 PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-_DEEPEST = 4  # folders above a file in which is looked for what it imports
+_DEEPEST = 4  # folders above a file that are searched for what it imports
 
 
 def imported(target: Target, reading: Reading) -> tuple[ModuleType, list[str]]:
-    """The module of a target, and sentences on what of its settings was put back.
+    """The module of a target, and a note for each global setting of it that was restored.
 
     Raises ``BadTarget`` where there is no such module, and whatever the import raises.
     """
@@ -100,10 +102,10 @@ def _of_a_missing_module(target: Target, missing: str) -> str:
 
 
 def _file(path: Path, reading: Reading) -> ModuleType:
-    """The module of a file: as part of its package if it has one, or else alone, with its folder first on the path.
+    """The module of a file: as part of its package if it has one, else alone with its folder first on ``sys.path``.
 
-    What it asks for and does not find is looked for once more: relative imports as module of the folders above it,
-    absolute ones in those folders.
+    A failed import is retried: a relative one with the file as a submodule of the folders above it, an absolute one
+    with those folders on ``sys.path``.
     """
     known, above = set(sys.modules), _packages(path)
     while True:
@@ -121,13 +123,13 @@ def _file(path: Path, reading: Reading) -> ModuleType:
 
 
 def _packages(path: Path) -> int:
-    """How many of the folders above a file are packages, one in the other."""
+    """How many of the folders above a file are nested packages."""
     return next(n for n, folder in enumerate(path.parents) if not (folder / "__init__.py").is_file())
 
 
 def _alone(path: Path, reading: Reading) -> ModuleType:
     loaded = sys.modules.get(path.stem)
-    if getattr(loaded, "__file__", None) == str(path):  # another target has asked for it
+    if getattr(loaded, "__file__", None) == str(path):  # another target has imported it
         return sys.modules[path.stem]
     _put_first(str(path.parent))
     name = _free(path.stem)
@@ -136,7 +138,7 @@ def _alone(path: Path, reading: Reading) -> ModuleType:
 
 
 def _within(path: Path, above: int, reading: Reading) -> ModuleType:
-    """The module of a file in a package, which begins ``above`` folders over it."""
+    """The module of a file in a package whose top folder is ``above`` levels up."""
     top = path.parents[above - 1]
     inner = path.relative_to(top).with_suffix("").parts
     rest = [part for part in inner if part != "__init__"]
@@ -154,20 +156,20 @@ def _within(path: Path, above: int, reading: Reading) -> ModuleType:
 
 
 def _loaded(folder: Path) -> str:
-    """The name of the package that was made of a folder, if there is one."""
+    """The name of the package already imported from a folder; "" if there is none."""
     packages = ((name, getattr(module, "__path__", ())) for name, module in list(sys.modules.items()))
     return next((name for name, path in packages if "." not in name and list(path) == [str(folder)]), "")
 
 
 def _as_package(folder: Path, reading: Reading) -> str:
-    """The name under which a folder is a package from now on, though Python would not find it under its own."""
+    """Register a folder as a package under a free name, and return that name."""
     name, written = _free(folder.name), folder / "__init__.py"
     reading.placed[name] = written if written.is_file() else folder
     return name
 
 
 def _free(name: str) -> str:
-    """A name for a module that is nobody else's: that of the file, or as near to it as can be."""
+    """A module name that is not taken: that of the file, with underscores appended where necessary."""
     name = re.sub(r"\W", "_", name)
     name = f"_{name}" if not name.isidentifier() else name
     while name in sys.modules or name in sys.stdlib_module_names or keyword.iskeyword(name):
@@ -176,10 +178,10 @@ def _free(name: str) -> str:
 
 
 def _lies_in(module: str, path: Path) -> str:
-    """The folder above the file, or its ``src``, in which there is a module of that name; nothing without one."""
+    """The folder above the file, or its ``src``, that contains a module of that name; "" if none does."""
     if not module:
         return ""
-    real = [path.resolve().parent] if path.is_symlink() else []  # where Python looks, too
+    real = [path.resolve().parent] if path.is_symlink() else []  # Python looks there, too
     for folder in (*real, *path.parents[:_DEEPEST]):
         for place in (folder, folder / "src"):
             there = place.joinpath(*module.split("."))
@@ -198,7 +200,7 @@ def _put_first(folder: str) -> None:
 
 
 def _forget(known: set[str], missing: str, reading: Reading) -> None:
-    """Let what the failed import has loaded of the visitor's be loaded again."""
+    """Remove the user's modules that a failed import has loaded from ``sys.modules``, so that they are loaded again."""
     top = missing.partition(".")[0]
     for name in set(sys.modules) - known:
         file = getattr(sys.modules[name], "__file__", None)

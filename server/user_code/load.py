@@ -1,4 +1,4 @@
-"""One load: the targets as they are now, imported once, and what is known of their Functions without a call."""
+"""One load of the targets: they are imported once, and their Functions described as far as possible without a call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .source_loader import Reading
 from .url_names import names_of
 
 _MOST_FILES = 500
-MOST_SOURCE = 2**21  # characters of source in a greeting
+MOST_SOURCE = 2**21  # characters of source in a handshake message
 
 
 _Found = tuple[Target, ModuleType, Held]
@@ -33,9 +33,9 @@ _Found = tuple[Target, ModuleType, Held]
 
 @dataclass(frozen=True)
 class Entry:
-    """A Function and the module of the target that holds it.
+    """A Function and its target module.
 
-    ``stub`` is what the page is told before any call, ``import_line`` how a test would import it.
+    ``stub`` is its catalogue entry, known before any call, ``import_line`` how a test imports it.
     """
 
     name: str
@@ -48,9 +48,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Load:
-    """What was found in the targets: the entries by name, the visitor's files that were read, and remarks on them.
+    """The result: the entries by name, the user's files that were read, and notes on them.
 
-    ``reading`` has what those files hold.
+    ``reading`` has the contents of those files.
     """
 
     targets: tuple[str, ...]
@@ -72,7 +72,7 @@ def load(targets: Sequence[str], again: int = 0) -> Load:
             reading.named.add(target.path)
             module, remarks = imported(target, reading)
             functions = held(module, target.attribute, target.name)
-        except BaseException as error:  # noqa: BLE001 the visitor's code may raise anything, and end the program
+        except BaseException as error:  # noqa: BLE001 user code may raise anything, SystemExit included
             files = [file_of(text)] if isinstance(error, BadTarget) else []
             raise LoadFailed(trouble(error, reading, os.getcwd()), files_read(reading, files)) from None
         notes += [each for each in remarks if each not in notes]
@@ -89,7 +89,7 @@ def load(targets: Sequence[str], again: int = 0) -> Load:
 
 
 def _concrete(found: list[_Found]) -> list[_Found]:
-    """What was found without the bases of others that nobody has named; raises ``NoFunction`` if only such are left."""
+    """Leave out abstract base classes that were not asked for by name; raises ``NoFunction`` if only such are left."""
     every = [each.function for _, _, each in found]
     left = [one for one in found if one[0].attribute or not inherited(one[2].function, every)]
     if left and all(unwritten(each.function) and not target.attribute for target, _, each in left):
@@ -99,14 +99,14 @@ def _concrete(found: list[_Found]) -> list[_Found]:
 
 
 def files_read(reading: Reading, first: Sequence[str] = ()) -> list[str]:
-    """The real paths of what the watcher is to know, and first of all these."""
+    """The real paths of the files to watch, beginning with those given."""
     targets = [path for path in reading.named if path.endswith(".py")]
     paths = [*first, *targets, *reading.read]
     return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))[:_MOST_FILES]
 
 
 def _content(reading: Reading, files: list[str], again: int) -> str:
-    """Text that differs when anything does that was read of the visitor's, or when it was asked for again."""
+    """Hash of all user files that were read, and of ``again``, the number of the reload."""
     digest = hashlib.sha256(f"{build()}\0{again}".encode())
     read = {os.path.realpath(path): data for path, data in reading.read.items()}
     for path in files:
@@ -126,7 +126,7 @@ def _entries(found: list[_Found], content: str, reading: Reading) -> dict[str, E
 
 
 def _import_line(module: ModuleType, each: Held, reading: Reading) -> str:
-    """The line by which a file beside the visitor's imports the Function, or the op that declares it."""
+    """The import line of the Function, or of the op that declares it, for a file in the same folder."""
     bound = each.bound.partition(".")[0]
     home = reading.name_of(module.__name__ if hasattr(module, bound) else each.function.__module__)
     if all(part.isidentifier() for part in home.split(".")):

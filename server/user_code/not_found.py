@@ -1,4 +1,4 @@
-"""What a target holds where it holds no Function, and what to do."""
+"""Error messages for a target without a Function: what it defines instead, and what to do."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..config.target import defining
 from ..protocol.suggest import meant
 from .definition_lines import File
 
-_MOST = 5  # names in a sentence
+_MOST = 5  # names in a message
 _ELSEWHERE = "name the file that has it, or file.py:name for a function of tensors."
 
 
 class NoFunction(Exception):
-    """There is nothing to look at; the message says what there is instead."""
+    """The target has no Function; the message says what there is instead."""
 
 
 def of_nothing(module: ModuleType, name: str) -> str:
-    """What a module without Functions defines."""
+    """The message for a module without Functions."""
     classes, functions = _defined(module, type), _defined(module, FunctionType)
     said = f"{name} defines no torch.autograd.Function"
     hidden = _in_functions(module)
@@ -43,7 +43,7 @@ def of_nothing(module: ModuleType, name: str) -> str:
 
 
 def of_a_base(base: str, method: str, name: str) -> str:
-    """What to name instead of a base that is there to be inherited."""
+    """The message for an abstract base class."""
     return (
         f"{method} of {base} in {name} only raises NotImplementedError, so there is nothing to look at; name a class "
         "that derives from it, or write that method."
@@ -51,7 +51,7 @@ def of_a_base(base: str, method: str, name: str) -> str:
 
 
 def of_an_unknown_name(module: ModuleType, inside: Any, part: str, name: str) -> str:
-    """What was perhaps meant by the ``part`` of an attribute that ``inside`` has not."""
+    """The message for an attribute that does not exist, with a suggestion; ``part`` is what ``inside`` lacks."""
     every = [each for each in vars(inside) if not each.startswith("__")] if hasattr(inside, "__dict__") else []
     names = [each for each in every if inside is not module or _is_of(module, vars(inside)[each])] or every
     outer = "" if inside is module else f"{getattr(inside, '__qualname__', part)}."
@@ -64,7 +64,7 @@ def of_an_unknown_name(module: ModuleType, inside: Any, part: str, name: str) ->
 
 
 def _is_of(module: ModuleType, thing: Any) -> bool:
-    """Whether it was made in the module, or in the package; what is called of a Function is as that one."""
+    """Whether it is defined in the module or package; a bound method such as ``apply`` counts as its class does."""
     home = getattr(getattr(thing, "__self__", thing), "__module__", None)
     made = type | FunctionType | MethodType | BuiltinMethodType
     return isinstance(thing, made) and f"{home}.".startswith(f"{module.__name__}.")
@@ -75,7 +75,7 @@ def _can_be_looked_at(thing: Any) -> bool:
 
 
 def of_another_thing(thing: Any, attribute: str, name: str) -> str:
-    """What is to be named instead of a class that is no Function, a module of a network, or a value."""
+    """The message for an ``nn.Module``, a class that is no Function, or a value."""
     if isinstance(thing, nn.Module) or (isinstance(thing, type) and issubclass(thing, nn.Module)):
         kind = "an nn.Module"
     else:
@@ -96,7 +96,7 @@ def _named(one: str, more: str, names: list[str]) -> str:
 
 
 def _in_functions(module: ModuleType) -> list[str]:
-    """The functions inside of which a Function seems to be defined."""
+    """The functions that seem to define a Function locally."""
     path = getattr(module, "__file__", None) or ""
     if not path.endswith(".py"):
         return []
@@ -111,7 +111,7 @@ def _looks_like_one(text: str) -> bool:
 
 
 def _of_the_inside(module: ModuleType) -> str:
-    """What to name of a package that imports none of its modules."""
+    """The hint for a package that imports none of its modules."""
     inside = [each.name for each in iter_modules(getattr(module, "__path__", ()))]
     if not inside:
         return ""

@@ -1,4 +1,4 @@
-"""A Function that no recipe was found for any more, called as it was before the file was saved."""
+"""Fallback to the previous recipe, for a Function whose call cannot be inferred any more after its file was saved."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..inference.source.signature import signature_of
 
 
 def as_before(function: Any, before: str, problem: NotInferred) -> Recipe:
-    """The recipe of ``before``, if forward still works with it: that backward fails is to be seen beside its curve.
+    """The recipe of ``before``, if forward still works with it; a failing backward is shown with the curve of forward.
 
-    Raises ``NotInferred``: the ``problem``, or what is raised now where it was not.
+    Raises ``NotInferred``: the ``problem``, or the error that the call raises now and did not raise before.
     """
     recipe = _recalled(function, before)
     if recipe is None:
@@ -29,13 +29,13 @@ def as_before(function: Any, before: str, problem: NotInferred) -> Recipe:
 
 
 def since(error: BaseException, before: str) -> NotInferred:
-    """What is said of an ``error`` that a call raises which worked before."""
+    """The ``NotInferred`` for an ``error`` in a call that worked before the save."""
     said = f"forward {raised(error)}, called with {before} as before the save; mend it."
     return NotInferred(said, recipe=before, error=error)
 
 
 def _recalled(function: Any, before: str) -> Recipe | None:
-    """The recipe, if it still names what the Function takes."""
+    """The recipe, if it still fits the signature of the Function."""
     try:
         signature = signature_of(function)
         recipe = parse(before, signature.names) if before else None

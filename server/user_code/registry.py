@@ -1,4 +1,4 @@
-"""The visitor's own Functions as a collection: what is asked about them is found out when it is asked."""
+"""Registry of the user's Functions: each is turned into an ``Op`` when it is first asked for, and kept per recipe."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .previous_recipe import as_before, since
 from .scalar_inputs import with_numbers
 from .source_loader import Reading
 
-_REMEMBERED = 128  # ops, each under one recipe
+_REMEMBERED = 128  # ops in the LRU cache, by name and recipe
 MOST_TRIED = 5
 _T = TypeVar("_T")
 OF_THE_STUB = ("doc", "digest", "line", "file", "own", "declared")
@@ -35,7 +35,7 @@ OF_THE_STUB = ("doc", "digest", "line", "file", "own", "declared")
 
 @dataclass(frozen=True)
 class Usual:
-    """How a Function is called if nobody says another way, and for each argument why."""
+    """The default recipe of a Function, and the reason for each argument."""
 
     recipe: Recipe
     assumed: tuple[tuple[str, str], ...]
@@ -43,14 +43,14 @@ class Usual:
 
 @dataclass(frozen=True)
 class Solved:
-    """An op, and the recipe it is called by; None for one that is declared."""
+    """An op, and the recipe it is called by; None for a declared op."""
 
     op: Op
     recipe: Recipe | None
 
 
 class Own:
-    """What the targets hold; raises ``LoadFailed``. To make one imports them into this process, for good."""
+    """The Functions of the targets, which it imports into this process, for good; raises ``LoadFailed``."""
 
     def __init__(self, targets: Sequence[str], again: int = 0) -> None:
         self._load = load(targets, again)
@@ -60,30 +60,30 @@ class Own:
         self._solved: OrderedDict[tuple[str, str], Solved | Unsolved] = OrderedDict()
 
     def hello(self) -> dict[str, Any]:
-        """What is known without a call: the ``catalogue`` in the order written, ``files`` that were read, ``notes``."""
+        """The handshake, known without a call: ``catalogue`` in source order, ``files`` that were read, ``notes``."""
         catalogue = [each.stub for each in self._load.entries.values()]
         return {"catalogue": catalogue, "files": self._load.files, "notes": self.notes}
 
     def late(self) -> list[str]:
-        """The visitor's files that were read since the greeting, or since this was asked last."""
+        """The user's files that were read since the handshake, or since the last call of this."""
         late = [each for each in files_read(self._load.reading) if each not in self._told]
         self._told.update(late)
         return late
 
     def op(self, name: str, recipe: str, before: str = "") -> Op:
-        """The Function as it is called by ``recipe``, or as is usual; raises ``Unsolved`` and ``BadRecipe``.
+        """The op of a Function called by ``recipe``, or by its default one; raises ``Unsolved`` and ``BadRecipe``.
 
-        ``before`` is the recipe that it was called by before its file was saved.
+        ``before`` is the recipe it was called by before its file was saved.
         """
         return self._solution(name, recipe, before).op
 
     def described(self, name: str, recipe: str, before: str = "") -> dict[str, Any]:
-        """The same as plain data, its outputs measured; raises ``Unsolved`` and ``BadRecipe``."""
+        """The description of that op as plain data, output shapes included; raises ``Unsolved`` and ``BadRecipe``."""
         entry, solved = self._entry(name), self._solution(name, recipe, before)
         return self._guarded(entry, recipe, lambda: self._described(entry, solved))
 
     def test(self, name: str, recipe: str, before: str = "") -> str:
-        """A test of the Function, called that way; raises ``Unsolved`` and ``BadRecipe``."""
+        """The source of a pytest file for that op; raises ``Unsolved`` and ``BadRecipe``."""
         entry, solved = self._entry(name), self._solution(name, recipe, before)
         return self._guarded(entry, recipe, lambda: pytest_of(solved.op, solved.recipe, entry.import_line))
 
@@ -100,7 +100,7 @@ class Own:
         return told | {key: entry.stub[key] for key in OF_THE_STUB} | asked
 
     def _entry(self, name: str) -> Entry:
-        if name not in self._load.entries:  # the file was changed, and this worker has loaded it anew
+        if name not in self._load.entries:  # the file was changed, and this worker has reloaded it
             said = f"There is no {name} any more in {', '.join(self._load.targets)}; reload the page."
             nothing: dict[str, Any] = {"argument": "", "recipe": "", "tried": [], "parameters": [], "trouble": None}
             raise Unsolved({"name": name, "title": name, "sentence": said, **nothing})
@@ -126,7 +126,7 @@ class Own:
         if held.op and not text:
             return Solved(with_numbers(replace(held.op, name=entry.name, group=entry.group)), None)
         said = self._said(entry, forgiving=bool(text))
-        if text:  # which is not to fail where inference would
+        if text:  # the user's recipe has to work even where inference fails
             recipe = parse(text, signature_of(held.function).names, said.objects if said else None)
         else:
             recipe = self._usually(entry, said, before).recipe
@@ -140,7 +140,7 @@ class Own:
         return Solved(op, recipe)
 
     def _said(self, entry: Entry, forgiving: bool) -> Override | None:
-        """What the file says of how the Function is called; raises ``NotInferred`` if that cannot be used."""
+        """The override in the user's file; raises ``NotInferred`` if it cannot be used, unless ``forgiving``."""
         function = entry.held.function
         names, namespace = signature_of(function).names, vars(sys.modules.get(function.__module__, entry.module))
         alone = sum(each.held.file == entry.held.file for each in self._load.entries.values()) == 1
@@ -159,7 +159,7 @@ class Own:
         return self._usual[entry.name]
 
     def _guarded(self, entry: Entry, recipe: str, find: Callable[[], _T]) -> _T:
-        """What is found; raises ``Unsolved`` for whatever the visitor's code does instead of it."""
+        """The result of ``find``; raises ``Unsolved`` for whatever the user's code raises."""
         try:
             return find()
         except NotInferred as problem:

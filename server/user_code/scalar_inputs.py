@@ -1,4 +1,4 @@
-"""The numbers of a declared op that its Function takes as tensors without a dimension."""
+"""Scalar inputs of a declared op: whether its Function takes them as 0-dimensional tensors or as a vector."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..runtime.arguments import Bound, Taken
 
 
 def with_numbers(op: Op) -> Op:
-    """The op, with such numbers given as it is meant.
+    """The op, with its scalar inputs passed in the shape that its Function works with.
 
-    Many numbers travel in one tensor of one dimension where that is borne. A number beside tensors that have
-    dimensions is one without; so are those of which backward returns a gradient for nothing else. What is declared to
+    Where it can, a scalar input is passed as a vector, so that many points travel in one call. It is a 0-dimensional
+    tensor beside inputs that have dimensions, and where forward or backward fails otherwise. An op that is declared to
     be broken stays as it is. Raises nothing.
     """
     numbers = tuple(each.name for each in op.inputs if not each.shape)
@@ -33,7 +33,7 @@ def with_numbers(op: Op) -> Op:
 
 
 def _bears(op: Op, numbers: tuple[str, ...]) -> bool:
-    """Whether forward and backward run with these as tensors without a dimension."""
+    """Whether forward and backward run with these inputs as 0-dimensional tensors."""
     leaves = [
         torch.tensor(each.values, dtype=getattr(torch, op.dtype))
         .reshape(() if each.name in numbers else each.shape or (1,))
@@ -44,6 +44,6 @@ def _bears(op: Op, numbers: tuple[str, ...]) -> bool:
         y = op(*(leaf * 1 for leaf in leaves), *(each.default for each in op.parameters))
         outputs = [each for each in (y if isinstance(y, tuple) else (y,)) if getattr(each, "requires_grad", False)]
         torch.autograd.grad(outputs, leaves, [torch.ones_like(each) for each in outputs], allow_unused=True)
-    except (Exception, SystemExit):  # noqa: BLE001 what fails in every way is told where it is looked at
+    except (Exception, SystemExit):  # noqa: BLE001 where every way fails, the section reports it
         return False
     return True

@@ -1,4 +1,4 @@
-"""The visitor's files, read as they are now: past Python's cache of bytecode, and with a record of what was read."""
+"""Import hook for user files: a finder and a loader that bypass the bytecode cache and record what was read."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def of_the_visitor(path: str) -> bool:
 
 
 class Fresh(SourceFileLoader):
-    """Compiles what the file says now. A cached bytecode can be that of a file saved earlier in the same second."""
+    """A loader that always compiles the source: cached bytecode can be that of a save earlier in the same second."""
 
     def __init__(self, name: str, path: str, read: Read) -> None:
         super().__init__(name, path)
         self._read = read
 
     def get_code(self, fullname: str) -> CodeType:
-        """The code of the module, from its source; nothing is written beside it."""
+        """The code of the module, from its source; no bytecode is written."""
         path = self.get_filename(fullname)
         data = self._read[path] = self.get_data(path)
         _remember(path, data)
@@ -48,17 +48,17 @@ class Fresh(SourceFileLoader):
 
 
 class Reading(MetaPathFinder):
-    """Finds what the other finders find, and has the visitor's files loaded by ``Fresh``; ``read`` is their content."""
+    """A meta path finder that asks the others and has user files loaded by ``Fresh``; ``read`` is their content."""
 
     def __init__(self) -> None:
         self.read: Read = {}
-        self.placed: dict[str, Path] = {}  # modules by name which are to be loaded from elsewhere than Python would
-        self.named: set[str] = set()  # the targets, which are the visitor's wherever they lie
+        self.placed: dict[str, Path] = {}  # modules by name that Python would not find there itself
+        self.named: set[str] = set()  # the targets, which are user files wherever they are
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What the next of the finders says, its loader replaced where the file is the visitor's."""
+        """The spec of the next finder, its loader replaced where the file is the user's."""
         if fullname in self.placed:
             return self._placed(fullname, self.placed[fullname])
         for finder in sys.meta_path:
@@ -81,7 +81,7 @@ class Reading(MetaPathFinder):
         return spec_from_file_location(name, path, loader=loader, submodule_search_locations=inside)
 
     def name_of(self, module: str) -> str:
-        """The name under which anybody else imports a module."""
+        """The name under which other programs import a module."""
         first, dot, rest = module.partition(".")
         place = self.placed.get(first)
         if place is not None:
@@ -89,14 +89,14 @@ class Reading(MetaPathFinder):
         return first + dot + rest
 
     def owns(self, path: str) -> bool:
-        """Whether the file is the visitor's."""
+        """Whether the file is the user's."""
         return path in self.named or of_the_visitor(path)
 
 
 def _remember(path: str, data: bytes) -> None:
-    """Tracebacks and listings show the source that was loaded, whatever becomes of the file."""
+    """Put the source into ``linecache``, so that tracebacks show what was loaded even when the file changes."""
     try:
         text = decode_source(data)
-    except (UnicodeDecodeError, SyntaxError, LookupError):  # which is said when it is compiled
+    except (UnicodeDecodeError, SyntaxError, LookupError):  # reported when it is compiled
         return
     linecache.cache[path] = (len(data), None, [f"{line}\n" for line in source_lines(text)], path)

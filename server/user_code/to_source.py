@@ -1,4 +1,4 @@
-"""Values spelled as Python, so that what is copied from a page can be run."""
+"""Python source for values and call arguments, for the code that a page offers for copying."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..inference.recipe.recipe import OBJECT, Constant, Recipe, TensorArgument
 from ..runtime.arguments import Bound, Held, Taken
 
 _WIDE = 96
-# Of more numbers than these a tensor is drawn from a fixed seed instead of written out.
+# A tensor with more elements is drawn from a seeded generator instead of written out.
 LONG = 96
 IDENTITY = "(lambda x: x)"
 
 
 class NotSpelled(Exception):
-    """A value that only exists in the visitor's program; the message is the name of its argument."""
+    """A value that exists only in the user's program and has no source; the message is the name of its argument."""
 
 
 def _constant(each: Constant) -> str:
-    """What a recipe says of an argument that is no tensor, as Python. Raises ``NotSpelled``."""
+    """The source of a constant of a recipe. Raises ``NotSpelled``."""
     if each.text == OBJECT:
         raise NotSpelled(each.name)
     if each.value is identity:
@@ -33,20 +33,20 @@ def _constant(each: Constant) -> str:
 
 
 def number(value: object) -> str:
-    """A number, string or bool as Python."""
+    """The source of a number, string or bool."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def quoted(text: str) -> str:
-    """A string as Python, in double quotes if that needs no more backslashes."""
+    """The source of a string, in double quotes where it contains none."""
     plain = repr(text)
     return f'"{plain[1:-1]}"' if plain[0] == "'" and '"' not in text else plain
 
 
 def tensor(value: torch.Tensor, *words: str, seed: int = 0) -> str:
-    """A tensor as Python, on one line or several. ``words`` are what else ``torch.tensor`` is told."""
+    """The source of a tensor, on one line or several. ``words`` are further arguments of ``torch.tensor``."""
     if value.numel() > LONG and value.is_floating_point():
         return _drawn(value, *words, seed=seed)
     numbers = [_short(each) for each in value.reshape(-1).tolist()]
@@ -58,7 +58,7 @@ def tensor(value: torch.Tensor, *words: str, seed: int = 0) -> str:
 
 
 def _dtype(value: torch.Tensor) -> tuple[str, ...]:
-    """What has to be said of the dtype of a tensor beside its numbers."""
+    """The ``dtype=`` argument, where ``torch.tensor`` would not infer that dtype."""
     return () if value.dtype in (torch.int64, torch.bool) else (f"dtype={value.dtype}",)
 
 
@@ -81,17 +81,17 @@ def _listed(numbers: list[Any], shape: tuple[int, ...]) -> str:
 
 
 def lines(text: str, indent: int) -> str:
-    """A text of several lines, all but the first indented."""
+    """The text with all lines but the first indented."""
     return text.replace("\n", "\n" + " " * indent)
 
 
 def plan(call: object, count: int) -> tuple[Taken | Held, ...]:
-    """Where every argument of a call comes from; ``count`` is how many an op is called with."""
+    """For each argument of a call whether it is ``Taken`` or ``Held``; ``count`` is how many arguments the op has."""
     return call.arguments if isinstance(call, Bound) else tuple(Taken(place) for place in range(count))
 
 
 def held(recipe: Recipe, arguments: tuple[Taken | Held, ...], like: str = "") -> dict[str, str]:
-    """The tensors that are always the same, by name, as Python; on the device of the tensor ``like``."""
+    """The source of the constant tensors of a call, by name, with the dtype and device of the tensor ``like``."""
     found = {}
     for each, argument in zip(recipe.arguments, arguments, strict=True):
         if isinstance(argument, Held) and isinstance(argument.value, torch.Tensor):
@@ -101,9 +101,9 @@ def held(recipe: Recipe, arguments: tuple[Taken | Held, ...], like: str = "") ->
 
 
 def passed(recipe: Recipe, arguments: tuple[Taken | Held, ...], given: list[str], scalars: bool = True) -> list[str]:
-    """What stands between the brackets of the call, argument by argument; ``given`` is what an op is called with.
+    """The source of each argument of the call; ``given`` are the names that an op is called with.
 
-    ``scalars`` says that what is given for a tensor of no dimension has one. Raises ``NotSpelled``.
+    ``scalars`` says that a 0-dimensional input is given as a vector, and has to be reshaped. Raises ``NotSpelled``.
     """
     return [_passed(each, argument, given, scalars) for each, argument in zip(recipe.arguments, arguments, strict=True)]
 

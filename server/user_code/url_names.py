@@ -1,4 +1,4 @@
-"""The names of a visitor's Functions in addresses."""
+"""Names of the user's Functions in URLs: ASCII, unique, and none that ends like a representation (``.json``)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from itertools import chain, count
 
-ENDINGS = frozenset(("json", "csv", "svg", "png", "html", "py", "size"))  # of the representations of an op
+ENDINGS = frozenset(("json", "csv", "svg", "png", "html", "py", "size"))  # extensions of the representations of an op
 
 
 def names_of(things: Iterable[tuple[str, str]], taken: Collection[str]) -> list[str]:
-    """For each title and its file a name of its own in ASCII: the title's, with the file's where that is taken.
+    """A unique ASCII name for each (title, file): that of the title, prefixed with the file's where it is taken.
 
-    ``taken`` are the names that somebody else has: those of the gallery.
+    ``taken`` are the names of the gallery.
     """
     given: list[str] = []
     for title, file in things:
@@ -32,7 +32,7 @@ def _stem(file: str) -> str:
 
 
 def _ascii(title: str) -> str:
-    """Letters without their accents; what has none in ASCII as its number in Unicode."""
+    """ASCII letters without accents; any other character as its code point."""
     letters = (each for each in unicodedata.normalize("NFKD", title) if not unicodedata.combining(each))
     spelled = "".join(each if each.isascii() else f"u{ord(each):04x}" for each in letters)
     name = re.sub(r"[^\w.-]", "_", spelled).strip(".") or "_"
