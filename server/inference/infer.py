@@ -1,4 +1,4 @@
-"""From nothing but a Function: a recipe it can be called with, or why there is none."""
+"""Entry point of inference: a recipe that a Function can be called with, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _BUDGET = 4.0
 
 @dataclass(frozen=True)
 class Guess:
-    """A recipe that works, with the reason for each argument, how many were ``tried``, and the ``seconds`` it took.
+    """A recipe that works, the reason for each argument, the number of trials ``tried``, and the ``seconds`` it took.
 
-    ``trouble`` is what torch says of the gradients that ``backward`` returns, where it refuses them for any recipe,
-    or what ``backward`` raises whatever it is given.
+    ``trouble`` is the error with which torch rejects the gradients of ``backward`` for any recipe, or which
+    ``backward`` raises for any argument.
     """
 
     recipe: Recipe
@@ -38,10 +38,10 @@ class Guess:
 def infer(function: Callable[..., Any], budget: float = _BUDGET) -> Guess:
     """A recipe that ``function``, a Function class or a plain function of tensors, can be called with.
 
-    Forward has to give finite floating numbers that require grad, and backward a gradient for them (or gradients that
-    torch refuses, such as one too few: ``trouble``); of several recipes one is preferred that keeps the declared
-    defaults, and of those one where backward says what differences of forward say. ``budget`` is in seconds. The state
-    of torch and of the random numbers is left as it was. Raises ``NotInferred``, whatever the Function raises.
+    Forward has to return finite floating numbers that require grad, and backward a gradient for them (or gradients
+    that torch rejects, such as one too few: ``trouble``). Preferred are recipes that keep the declared defaults, and
+    among those one where backward agrees with differences of forward. ``budget`` is in seconds. The state of torch and
+    the random state are restored. Raises ``NotInferred``, whatever the Function raises.
     """
     begun = timing.now()
     with untouched():

@@ -152,7 +152,7 @@ def subject(function: Any, wanted: Wanted) -> Subject:
 
 
 def _recipe(function: Any, wanted: Wanted) -> tuple[Recipe, dict[str, torch.Tensor], tuple[tuple[str, str], ...]]:
-    """The recipe that is given, declared or inferred, tensors to use as they are, and the reasons for an inferred one."""
+    """The recipe that is given, declared or inferred, tensors to use as they are, and reasons for an inferred one."""
     names = signature_of(function).names
     if wanted.recipe:
         return parse(wanted.recipe, names), {}, ()

@@ -1,1 +1,4 @@
-"""recipe"""
+"""Recipes: the description of one call, its grammar as text, and the values its tensors are filled with.
+
+How a recipe is found for a Function is in ``search``.
+"""

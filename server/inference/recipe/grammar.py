@@ -1,4 +1,4 @@
-"""The grammar of a recipe, in one place: ``x: float64[7]; k = 2; index: int64[7] < 3``."""
+"""Parser of the text form of a recipe: ``x: float64[7]; k = 2; index: int64[7] < 3``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXAMPLE = "write for example x: float64[7]; k = 2"
 _NAME = r"[^\W\d]\w*"
 _TENSOR = re.compile(rf"({_NAME})\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
 _VALUE = re.compile(rf"({_NAME})\s*=(?!=)\s*(.*)", re.DOTALL)
-# Everything up to a semicolon or the end of a line that stands in no string.
+# Everything up to a semicolon or newline outside of a string.
 _PIECES = re.compile(r"""(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[^;\n])+""")
 
 
@@ -164,7 +164,7 @@ def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
 
 
 def _value(node: ast.expr) -> Any:
-    """What an expression of literals, and of what a recipe may name, stands for. Raises ``ValueError``."""
+    """The value of an expression of literals and of names that a recipe may use. Raises ``ValueError``."""
     name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute | ast.Call) else ""
     if name in MENU:
         return MENU[name]
@@ -180,7 +180,7 @@ def _value(node: ast.expr) -> Any:
 
 
 def _written(value: object) -> bool:
-    """Whether a recipe can write a value: what is plain, what it can name, and what holds only such."""
+    """Whether a recipe can write a value: literals, names it may use, and containers of those."""
     held = attributes(value)
     if held is not None:
         return all(map(_written, held.values()))

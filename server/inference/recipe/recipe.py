@@ -1,4 +1,4 @@
-"""A recipe: how a Function is called, as plain data and as one line of text."""
+"""Recipe: how a Function is called, as plain data and as one line of text; and the errors when there is none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .values import filled
 
 
 def identity(x: Any) -> Any:
-    """Return what is given: the plainest callable a recipe can name."""
+    """Return the argument: the identity function, which a recipe can name."""
     return x
 
 
@@ -31,12 +31,12 @@ MENU: dict[str, Any] = {
     MODULE: torch.nn.Tanh(),
     **{name: float(name) for name in ("inf", "-inf", "nan")},
 }
-# An object of which only attributes are read is written with them.
+# An object of which only attributes are read is written as a namespace of them.
 ATTRIBUTES = "types.SimpleNamespace"
 
 
 def word(value: Any) -> str:
-    """How a recipe names a value that no literal writes: something to call, or a dtype; "" if it has no name."""
+    """The name that a recipe uses for a callable or dtype, which have no literal; "" if it has none."""
     named = callable(value) or isinstance(value, torch.dtype)
     found = next((text for text, known in MENU.items() if named and value is known), "")
     return found or (str(value) if isinstance(value, torch.dtype) else "")
@@ -48,7 +48,7 @@ def attributes(value: Any) -> dict[str, Any] | None:
 
 
 Fill = Literal["normal", "positive", "negative", "signs", "rising", "tiny", "spd", "index", "shuffled", "mask"]
-# The words that may stand behind the shape of a floating tensor.
+# The fills that may be written behind the shape of a floating tensor.
 WORDS = ("positive", "negative", "signs", "rising", "tiny", "spd")
 OBJECT = "<object>"
 
@@ -60,10 +60,10 @@ class BadRecipe(Exception):
 class NotInferred(Exception):
     """No call of a Function was found that works, or the one of a recipe does not.
 
-    ``argument`` is the name of the one that is to blame ("" if none), ``recipe`` the best text to edit, ``tried`` some
-    calls with what happened, and ``parameters`` what was found out about each argument. ``error`` is what the Function
-    itself raises, with its traceback, where another recipe would not mend that. ``sayable`` says that a recipe that the
-    visitor writes may well do; where to write it is known to whoever shows the sentence.
+    ``argument`` is the one to blame ("" if none), ``recipe`` the best text to edit, ``tried`` some calls with their
+    errors, and ``parameters`` the evidence on each argument. ``error`` is what the Function itself raises, with its
+    traceback, where no other recipe would help. ``sayable`` says that a recipe written by the user may well work; where to
+    write it is added by the code that shows the sentence.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Recipe:
     arguments: tuple[TensorArgument | Constant, ...]
 
     def text(self) -> str:
-        """The recipe as one line of text, which ``parse`` reads again."""
+        """The recipe as one line of text, which ``parse`` can read."""
         return "; ".join(
             each.text if isinstance(each, TensorArgument) else f"{each.name} = {each.written}"
             for each in self.arguments
@@ -161,7 +161,7 @@ class Recipe:
         return tuple(each for each in self.arguments if isinstance(each, TensorArgument) and each.grad)
 
     def tensors(self, seed: int = 0) -> dict[str, torch.Tensor]:
-        """Every tensor of the recipe by name, filled from the seed, with values of two decimal places."""
+        """Every tensor of the recipe by name, filled from the seed with values of two decimal places."""
         return {
             each.name: filled(each.shape, each.dtype, each.fill, each.below, seed + place)
             for place, each in enumerate(self.arguments)
@@ -169,15 +169,16 @@ class Recipe:
         }
 
     def build(self, seed: int = 0, given: Mapping[str, torch.Tensor] | None = None) -> list[Any]:
-        """The positional arguments, fresh: tensors that require grad are leaves times 1, so that a Function may write
-        into them. What ``given`` names, in the shape and dtype of the recipe, is used in place of what the seed fills.
+        """New positional arguments; tensors that require grad are leaves times 1, so that they may be written to.
+
+        Tensors in ``given``, of the shape and dtype of the recipe, replace those filled from the seed.
         """
         return [one for _, one in self.leaves(seed, given)]
 
     def leaves(
         self, seed: int = 0, given: Mapping[str, torch.Tensor] | None = None
     ) -> list[tuple[torch.Tensor | None, Any]]:
-        """For every argument its leaf, if it requires grad, and what is passed."""
+        """For every argument its leaf (None unless it requires grad) and the value that is passed."""
         tensors = self.tensors(seed)
         tensors |= {name: one for name, one in (given or {}).items() if _alike(one, tensors.get(name))}
         pairs: list[tuple[torch.Tensor | None, Any]] = []
@@ -193,7 +194,7 @@ class Recipe:
 
 
 def literal(value: Any) -> str:
-    """A value as a literal that ``parse`` reads; what is infinite in a container is written as what overflows to it."""
+    """A value as a literal that ``parse`` reads; inf in a container is written as 1e999, which overflows to it."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else _inner(value)
 
 

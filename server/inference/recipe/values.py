@@ -1,4 +1,4 @@
-"""How the tensors of a recipe are filled: always the same, with values of two decimal places."""
+"""Deterministic fills of the tensors of a recipe, with values of two decimal places."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import math
 
 import torch
 
-# A value nearer to 0, where many kinks lie, is replaced.
+# Normal values closer to 0, where many Functions have kinks, are replaced by INSTEAD.
 _LEAST, INSTEAD = 0.05, 0.25
-# What is positive is a probability too, and so is what it lacks to 1.
+# Range of positive values: p and 1 - p are both probabilities.
 LOW, HIGH = 0.1, 0.9
 TINY = 1e-12
 
 
 def filled(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int) -> torch.Tensor:
-    """A tensor of this shape and dtype, and of one of the fills of a recipe: the same for the same seed everywhere.
+    """A tensor of this shape, dtype and fill; the same seed gives the same values everywhere.
 
-    What is ``positive`` or ``negative`` is up to 1 in size, ``signs`` are -1 or 1, what is ``rising`` goes from -1 to 1
-    along the last dimension, and what is ``tiny`` vanishes beside any other number. An ``index`` is < ``below``, and
-    ``shuffled`` are all places of the last dimension in another order. ``spd`` fills the last two dimensions with
-    symmetric positive definite matrices, which they stay when rounded.
+    ``positive`` and ``negative`` are at most 1 in magnitude, ``signs`` are -1 or 1, ``rising`` goes from -1 to 1 along
+    the last dimension, ``tiny`` is negligible beside any other number. An ``index`` is < ``below``, ``shuffled`` is a
+    permutation of the last dimension, and ``spd`` are symmetric positive definite matrices in the last two.
     """
     numbers = torch.Generator().manual_seed(seed)
     kind = getattr(torch, dtype)
@@ -46,7 +45,7 @@ def filled(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int)
 
 
 def _definite(values: torch.Tensor) -> torch.Tensor:
-    """Symmetric positive definite matrices out of any square ones: diagonally dominant, so rounding does no harm."""
+    """Symmetric positive definite matrices from square ones: diagonally dominant, so rounding does no harm."""
     half = _rounded((values + values.mT) / 4)
     return half + torch.diag_embed(_rounded(half.abs().sum(dim=-1) + 0.5))
 

@@ -1,4 +1,4 @@
-"""What a call says about the arguments it is given: torch's functions, Python's own, and the stranger's helpers."""
+"""Evidence from calls: arguments passed to functions of torch and Python, and to helpers, which are read in turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPES = {"Tensor": "tensor", "int": "whole", "float": "number", "bool": "flag", 
 
 
 class BodyReader(Amounts):
-    """Reads the body of one function, called ``where`` in reasons, and up to ``depth`` calls deep what it calls."""
+    """Interface of a reader of one function, named ``where`` in reasons, which follows helpers up to ``depth`` deep."""
 
     def __init__(
         self, source: Written, notes: Notebook, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
@@ -30,18 +30,18 @@ class BodyReader(Amounts):
         self.where, self.depth, self.required = where, depth, False
 
     def read(self) -> None:
-        """Read it all."""
+        """Read the whole body."""
         raise NotImplementedError
 
 
 class Called:
-    """Reads the calls in what a ``reader`` reads."""
+    """Collects the evidence from the calls in the function of a ``reader``."""
 
     def __init__(self, reader: BodyReader) -> None:
         self.reader = reader
 
     def read(self, node: ast.Call) -> None:
-        """Note what a call says of the arguments that stand in it."""
+        """Note the evidence of one call on the arguments passed to it."""
         reader = self.reader
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         called = (
@@ -72,7 +72,7 @@ class Called:
         self._related(name, given, node)
 
     def product(self, left: ast.expr, right: ast.expr, node: ast.AST) -> None:
-        """A matrix product: the last of the one is as long as the last but one of the other."""
+        """A matrix product: the last dimension of one equals the second to last of the other."""
         one, other = self._operand(left), self._operand(right)
         for each in (left, right):
             self.reader.say(each, "tensor", 2, node)
@@ -135,7 +135,7 @@ class Called:
         return isinstance(plain, FunctionType) and module.split(".")[0] not in ("torch", "numpy", "math", "typing")
 
     def _follow(self, callee: Any, node: ast.Call) -> None:
-        """Read the helper, in which the arguments have other names."""
+        """Read the body of a helper, in which the arguments have other names."""
         reader = self.reader
         applied = isinstance(getattr(callee, "__self__", None), type) and issubclass(callee.__self__, Function)
         context = applied and "ctx" in _first(callee.__self__)
@@ -246,7 +246,7 @@ class Called:
 
 
 def _first(function: type[Function]) -> tuple[str, ...]:
-    """What the first parameter of forward is: ctx, unless there is a setup_context."""
+    """(``ctx``,) where forward takes it first, that is, unless there is a setup_context."""
     return () if function.setup_context is not Function.setup_context else ("ctx",)
 
 

@@ -1,9 +1,8 @@
-"""Everything that a Function's source says of its arguments, gathered from all its methods."""
+"""Collects the evidence on all arguments of a Function from its forward, setup_context and backward."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from .evidence import Evidence
 from .function_source import Written, written
@@ -15,7 +14,7 @@ from .signature import LEFT_OUT, Argument, Signature
 
 @dataclass(frozen=True)
 class Gathered:
-    """The arguments that a call passes, each with its evidence; ``count`` is how many gradients backward returns."""
+    """The arguments of a call with the evidence on each; ``count`` is how many gradients backward returns."""
 
     arguments: tuple[Argument, ...]
     notes: Notebook
@@ -27,7 +26,7 @@ class Gathered:
 
 
 def gathered(signature: Signature) -> Gathered:
-    """Read forward, setup_context and backward, as far as their source can be had."""
+    """Read forward, setup_context and backward, where their source is available."""
     star = next((each.name for each in signature.arguments if each.star), "")
     named = [each for each in signature.arguments if not each.star]
     notes = Notebook({each.name: Evidence(each.name) for each in named}, star=star)
@@ -75,7 +74,7 @@ def _read_backward(notes: Notebook, source: Written | None, order: list[str]) ->
 
 
 def _expanded(signature: Signature, notes: Notebook, count: int | None) -> tuple[Argument, ...]:
-    """The arguments with a star's written out: as many as are used by name, or as gradients are returned."""
+    """The arguments with ``*args`` expanded: as many as are used by name, or as gradients are returned."""
     arguments = list[Argument]()
     for each in signature.arguments:
         if not each.star:
@@ -94,8 +93,3 @@ def _note_gradient(known: Evidence, differentiable: bool | None, notes: Notebook
         known.speaks("tensor", 5, "backward returns a gradient for it")
     if differentiable is False:
         known.speaks("number", 2, "backward returns None for it")
-
-
-def default_of(argument: Argument) -> Any:
-    """What the argument is if it is not passed."""
-    return argument.default

@@ -1,4 +1,4 @@
-"""What a reader learns from a question that the source asks: of None, of strings, of dimensions and of sizes."""
+"""Evidence from conditions: comparisons and tests of None, strings, numbers, ranks and sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .name_binding import Naming, each_of, quoted, whole
 class Conditions(Naming, ast.NodeVisitor):
     """Reads comparisons and tests; ``where`` is what the function is called in reasons.
 
-    ``required`` says that the question is one of an assert, or of an if that raises.
+    ``required`` says that the condition is that of an assert, or of an if that raises.
     """
 
     where = ""
@@ -25,20 +25,20 @@ class Conditions(Naming, ast.NodeVisitor):
         self.generic_visit(node)
 
     def say(self, node: ast.AST | None, kind: str, weight: float, context: ast.AST, reason: str = "") -> None:
-        """Note that an expression, if it stands for an argument, speaks for a kind."""
+        """Add weight to a kind for the argument that an expression stands for, if any."""
         found = self.evidence(node)
         if found:
             found.speaks(kind, weight, reason or f"{self.where} has `{quoted(context)}`")
 
     def chosen(self, node: ast.AST, strings: list[str]) -> None:
-        """Note that an argument is one of some strings."""
+        """Note that an argument takes one of some strings."""
         found = self.evidence(node)
         if found and strings:
             found.speaks("text", 4, f"it is compared with {strings[0]!r}")
             found.strings += [each for each in strings if each not in found.strings]
 
     def test(self, test: ast.expr, refused: bool = False) -> None:
-        """Read what an if, an assert or a while asks; ``refused`` says that the answer may raise."""
+        """Read the condition of an if, assert or while; ``refused`` says that it may raise."""
         bare = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
         for each in bare.values if isinstance(bare, ast.BoolOp) else [bare]:
             plain = each.operand if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.Not) else each
@@ -48,7 +48,7 @@ class Conditions(Naming, ast.NodeVisitor):
         self.required = before
 
     def leads_past(self, node: ast.If | ast.IfExp) -> None:
-        """Note the values for which a branch of forward hands on what it was given."""
+        """Note the values for which a branch of forward returns its argument unchanged, or raises."""
         if self.where != "backward":
             for one, value in past(node, lambda each: self.subject(each) is not None, returned(self.source.statements)):
                 found = self.evidence(one)
@@ -86,7 +86,7 @@ class Conditions(Naming, ast.NodeVisitor):
             self._has_shape(shaped, other, node)
 
     def _has_shape(self, name: str, other: ast.expr, node: ast.AST) -> None:
-        """A shape that is asked for: another argument's, or sizes written out."""
+        """A shape compared with that of another argument, or with literal sizes."""
         theirs, relations = self.shaped(other), self.notes.relations
         if theirs:
             relations.alike.append((name, theirs))

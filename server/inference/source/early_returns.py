@@ -1,4 +1,4 @@
-"""Which values lead past what a Function does: those for which an argument comes back as it went in, or an error."""
+"""Early returns: values of an argument for which a Function returns its input unchanged, or raises."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 _Found = Iterator[tuple[ast.expr, object]]
-# What gives a tensor back under another name.
+# Calls that return the same values.
 _COPIES = {"clone", "view_as", "alias", "identity"}
 
 
 def past(node: ast.If | ast.IfExp, same: Callable[[ast.expr], bool], returned: Collection[str]) -> _Found:
-    """What an if asks for, as (expression, value), whose branch only hands on an argument or raises.
+    """The (expression, value) pairs for which an if takes a branch that only returns an argument, or raises.
 
-    Also the numbers of a chain that ends in an else for all others, which is the general path. ``same`` says whether
-    an expression is an argument as it is; what is assigned to a name counts if that is ``returned`` as it is.
+    Also the numbers in an if-elif chain that ends in a general else. ``same`` says whether an expression is an
+    argument unchanged; an assignment counts if its name is among those ``returned``.
     """
     if _idle(node.body, same, returned):
         yield from _asked(node.test, True)
@@ -25,13 +25,13 @@ def past(node: ast.If | ast.IfExp, same: Callable[[ast.expr], bool], returned: C
 
 
 def returned(statements: Iterable[ast.stmt]) -> set[str]:
-    """The names that are returned as they are."""
+    """The names that are returned unchanged."""
     nodes = (node for each in statements for node in ast.walk(each))
     return {node.value.id for node in nodes if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)}
 
 
 def _idle(branch: Sequence[ast.stmt] | ast.expr, same: Callable[[ast.expr], bool], returned: Collection[str]) -> bool:
-    """Whether a branch does nothing to what it is given, save for notes on ctx."""
+    """Whether a branch only returns an argument or raises, apart from setting attributes of ctx."""
     if isinstance(branch, ast.expr):
         return _handed_on(branch, same)
     noted = [each for each in branch if not _note(each)]
@@ -57,7 +57,7 @@ def _handed_on(value: ast.expr, same: Callable[[ast.expr], bool]) -> bool:
 
 
 def _note(each: ast.stmt) -> bool:
-    """Whether a statement only puts something on ctx, or is a string."""
+    """Whether a statement only stores something on ctx, or is a docstring."""
     if isinstance(each, ast.Assign):
         return all(isinstance(target, ast.Attribute) for target in each.targets)
     if not isinstance(each, ast.Expr):
@@ -71,7 +71,7 @@ def _note(each: ast.stmt) -> bool:
 
 
 def _general(node: ast.If) -> bool:
-    """Whether the chain ends in an else that does not refuse."""
+    """Whether the if-elif chain ends in an else that does not raise."""
     last = node
     while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
         last = last.orelse[0]
@@ -79,7 +79,7 @@ def _general(node: ast.If) -> bool:
 
 
 def _asked(test: ast.expr, answer: bool) -> _Found:
-    """The values that each give a question this answer alone."""
+    """The (expression, value) pairs that make a condition give this answer."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         yield from _asked(test.operand, not answer)
     elif isinstance(test, ast.BoolOp):

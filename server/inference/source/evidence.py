@@ -1,4 +1,4 @@
-"""What was found out about one argument: what speaks for each kind of thing it may be, and for each shape."""
+"""Evidence on one argument: weights of the kinds it may be, ranks, sizes and bounds; and relations between shapes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from .torch_signatures import misspelled
 
-# Shares of a few elements that are neither none of them nor all.
+# Shares of a small tensor that select neither none nor all of its elements.
 _SEEN = (0.2, 0.8)
 
 
@@ -60,20 +60,19 @@ class Evidence:
 
     @property
     def foreign(self) -> list[str]:
-        """The attributes that are read from it and that no tensor has, nor any spelled nearly so."""
+        """The attributes read from it that are neither those of a tensor nor misspellings of one."""
         return [each for each in dict.fromkeys(self.members) if not misspelled(each)]
 
     def speaks(self, kind: str, weight: float, reason: str) -> None:
-        """Count something that speaks for a kind."""
+        """Add weight to a kind."""
         self.weights[kind] = self.weight(kind) + weight
         if weight > self.reasons.get(kind, (0.0, ""))[0]:
             self.reasons[kind] = (weight, reason)
 
     def leads_past(self, value: object) -> bool:
-        """Whether with this value nothing of what the Function does is seen; True is not 1 here.
+        """Whether with this value the Function does nothing (early return); True is not 1 here.
 
-        Where both True and False do, neither says more than the other. A share that is small, or nearly all, may be
-        that of no element.
+        Not where both True and False do, and also for a share so small or large that it selects none or all.
         """
         if self.share and isinstance(value, int | float) and not _SEEN[0] <= value <= _SEEN[1]:
             return True
@@ -82,7 +81,7 @@ class Evidence:
         return any(isinstance(each, bool) == isinstance(value, bool) and each == value for each in self.past)
 
     def weight(self, kind: str) -> float:
-        """How much speaks for a kind."""
+        """The weight of a kind."""
         return self.weights.get(kind, 0.0)
 
     def why(self, kind: str) -> str:
@@ -90,14 +89,14 @@ class Evidence:
         return self.reasons.get(kind, (0.0, ""))[1]
 
     def has_rank(self, rank: int, reason: str, sure: bool = True) -> None:
-        """It has this number of dimensions; or, if that is not ``sure``, it may have."""
+        """Note its number of dimensions; or, if that is not ``sure``, a possible one."""
         found = self.ranks if sure else self.supposed
         if rank not in found and 0 <= rank <= 6:
             found.append(rank)
             self.rank_reason = self.rank_reason or reason
 
     def at_least(self, rank: int, reason: str) -> None:
-        """It has this number of dimensions or more."""
+        """Note a lower bound on its number of dimensions."""
         if self.least < rank <= 6:
             self.least = rank
             if rank > 1:
@@ -106,7 +105,7 @@ class Evidence:
 
 @dataclass
 class Relations:
-    """What is known about several tensors at once: dimensions of equal size, and what was unpacked into which name.
+    """Relations between the shapes of several tensors: dimensions of equal, fixed or least size.
 
     A dimension is an argument's name and its place, negative from the end. ``fixed`` dimensions have the size that is
     asked for, and others are at ``least`` so long. ``picked`` are the places that are picked from one, None for a place
@@ -121,15 +120,15 @@ class Relations:
     picked: dict[tuple[str, int], set[int | None]] = field(default_factory=dict)
 
     def exact(self, place: tuple[str, int]) -> int:
-        """How long a dimension is of which the first two or more elements are picked one by one; 0 if none is."""
+        """The size of a dimension whose elements 0, 1, ... are all indexed one by one; 0 unless it is."""
         found = self.picked.get(place, set())
         return len(found) if len(found) > 1 and found == set(range(len(found))) else 0
 
     def reach(self, place: tuple[str, int], size: int) -> None:
-        """A dimension is at least so long."""
+        """Note a lower bound on the size of a dimension."""
         self.least[place] = max(size, self.least.get(place, 0))
 
     def tie(self, one: tuple[str, int], other: tuple[str, int]) -> None:
-        """Two dimensions have the same size."""
+        """Note that two dimensions have the same size."""
         if one != other and (one, other) not in self.equal:
             self.equal.append((one, other))

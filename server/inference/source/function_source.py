@@ -1,4 +1,4 @@
-"""The source of a stranger's function as a tree, with what its names mean."""
+"""Syntax tree and namespace of a user's function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Written:
-    """A function as it stands in its file: ``tree`` without its class, and its ``parameters`` in order.
+    """The syntax tree of a function, its parameters, and the namespace that its names refer to.
 
     ``bound`` says that the first of them is filled in by Python: a class method's class.
     """
@@ -33,12 +33,12 @@ class Written:
 
     @property
     def statements(self) -> list[Any]:
-        """What it does, one after another."""
+        """The statements of its body; the expression of a lambda."""
         return self.tree.body if isinstance(self.tree, ast.FunctionDef) else [self.tree.body]
 
 
 def written(function: Any) -> Written | None:
-    """The source of a Python function or method, or None where there is none to be read."""
+    """The source of a Python function or method; None where it is not available."""
     try:
         plain = inspect.unwrap(function)
     except ValueError:

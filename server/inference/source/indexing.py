@@ -1,4 +1,4 @@
-"""What a reader learns from the places of a tensor that are picked, or that something is laid into."""
+"""Evidence from subscripts: indexing of an argument, indexing with it, and filling an empty tensor by index."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .torch_signatures import BLANK
 
 
 class Places(Conditions):
-    """Reads subscripts; ``blank`` are the local names of tensors that have no numbers yet."""
+    """Reads subscripts; ``blank`` are the local names of uninitialised tensors."""
 
     blank: frozenset[str] = frozenset()
 
     def laid(self, target: ast.expr, value: ast.expr) -> None:
-        """What is laid into places of a tensor without numbers has to fill it: each place is named once."""
+        """Assignment to elements of an uninitialised tensor has to fill it, so its indices are a permutation."""
         if isinstance(target, ast.Name):
             called = value.func if isinstance(value, ast.Call) else None
             blank = isinstance(called, ast.Attribute) and called.attr in BLANK
@@ -28,7 +28,7 @@ class Places(Conditions):
                     found.once = True
 
     def paired(self, viewed: ast.expr, as_what: ast.expr) -> None:
-        """Pairs of numbers that are read as complex ones, two of single precision as one of complex64."""
+        """A view as complex needs a last dimension of 2; as complex64 it needs float32."""
         said = as_what.attr if isinstance(as_what, ast.Attribute) else getattr(as_what, "value", "")
         found = self.evidence(viewed)
         if found and said in ("complex64", "complex128"):
@@ -36,7 +36,7 @@ class Places(Conditions):
             found.single = found.single or said == "complex64"
 
     def indexed(self, found: Evidence, node: ast.Subscript) -> None:
-        """Note what a subscript of an argument says of it, and of what stands in it."""
+        """Note the evidence of a subscript on the argument that is indexed, and on the index."""
         reason = f"{self.where} indexes `{quoted(node)}`"
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         taken = [each for each in parts if not (isinstance(each, ast.Constant) and each.value in (None, ...))]
@@ -59,7 +59,7 @@ class Places(Conditions):
             self._reaches(found.name, place - len(taken) if dots else place, each)
 
     def _reaches(self, name: str, place: int, part: ast.expr) -> None:
-        """How long a dimension has to be for what is picked from it."""
+        """Note how long a dimension has to be for an index or slice."""
         if not isinstance(part, ast.Slice) or part.lower or part.upper or part.step:
             alone = whole(part)
             self.notes.relations.picked.setdefault((name, place), set()).add(alone)

@@ -1,4 +1,4 @@
-"""Which argument a local name stands for: followed from line to line, into helpers, and from forward to backward."""
+"""Name binding: which argument a local name stands for, through assignments, helpers, and ctx into backward."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .evidence import Evidence, Relations
 from .function_source import Written
 from .torch_signatures import SAME
 
-# A quotation in a reason is no longer than this.
+# Most characters of a quotation in a reason.
 QUOTED = 40
 
 
 @dataclass
 class Memory:
-    """What ``forward`` left for ``backward``: arguments kept on ctx under a name, and those saved, in order."""
+    """What ``forward`` keeps on ctx for ``backward``: arguments by attribute, and saved tensors in order."""
 
     kept: dict[str, str] = field(default_factory=dict)
     saved: list[str | None] = field(default_factory=list)
@@ -25,23 +25,23 @@ class Memory:
 
 @dataclass
 class Notebook:
-    """All that is known about a Function's arguments while its source is read."""
+    """The state of reading a Function: evidence on each argument, relations of shapes, and what is kept on ctx."""
 
     arguments: dict[str, Evidence]
     relations: Relations = field(default_factory=Relations)
     memory: Memory = field(default_factory=Memory)
-    # A star's arguments are made up as they are met: args0, args1 ...
+    # The name of ``*args``, whose arguments are created as they are met: args0, args1 ...
     star: str = ""
 
     def starred(self, place: int) -> str:
-        """The name of one of the star's arguments."""
+        """The name of one argument of ``*args``."""
         for each in range(place + 1):
             self.arguments.setdefault(f"{self.star}{each}", Evidence(f"{self.star}{each}"))
         return f"{self.star}{place}"
 
 
 class Naming:
-    """What the names in one function stand for.
+    """The bindings of the names in one function.
 
     ``of`` says which argument a local name is, ``sizes`` which dimension of one, ``lists`` which arguments stand in a
     tuple; ``ctx`` is the name of ctx, ``star`` that of a tuple of all arguments.
@@ -69,24 +69,24 @@ class Naming:
         return None
 
     def evidence(self, node: ast.AST | None) -> Evidence | None:
-        """What is known of the argument that an expression stands for."""
+        """The evidence on the argument that an expression stands for."""
         name = self.subject(node)
         return self.notes.arguments.get(name) if name else None
 
     def resolved(self, node: ast.AST) -> Any:
-        """What a dotted name means in the file it stands in; None if that is not known."""
+        """The object that a dotted name refers to in its module; None if that is not known."""
         if isinstance(node, ast.Name):
             return None if node.id in self.of else self.source.namespace.get(node.id)
         if isinstance(node, ast.Attribute):
             owner = self.resolved(node.value)
             try:
                 return None if owner is None else getattr(owner, node.attr, None)
-            except Exception:  # noqa: BLE001 a stranger's object may raise whatever it likes
+            except Exception:  # noqa: BLE001 a user's object may raise anything
                 return None
         return None
 
     def dimension(self, node: ast.AST) -> tuple[str, int] | None:
-        """The argument and the place of the dimension whose size an expression is: ``x.shape[1]``, or a name of it."""
+        """The (argument, dimension) whose size an expression is: ``x.shape[1]``, or a name bound to it."""
         if isinstance(node, ast.Name):
             return self.sizes.get(node.id)
         name: str | None = None
@@ -127,7 +127,7 @@ class Naming:
         return isinstance(node, ast.Name) and bool(self.ctx) and node.id == self.ctx
 
     def items(self, value: ast.expr) -> list[str | None]:
-        """The arguments in a tuple or a list: what was saved, or written out."""
+        """The arguments in a tuple or list: the saved tensors, or a literal."""
         if isinstance(value, ast.Attribute) and value.attr in ("saved_tensors", "saved_variables"):
             return self.notes.memory.saved if self.is_ctx(value.value) else []
         if isinstance(value, ast.Tuple | ast.List):
@@ -135,7 +135,7 @@ class Naming:
         return self.lists.get(value.id, []) if isinstance(value, ast.Name) else []
 
     def bind(self, target: ast.expr, value: ast.expr) -> None:
-        """Let a target stand for what a value stands for."""
+        """Bind a target of an assignment to what its value stands for."""
         if isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
         elif isinstance(target, ast.Attribute) and self.is_ctx(target.value):
@@ -163,7 +163,7 @@ class Naming:
         self.lists |= {name: items} if items else {}
 
     def _defaulted(self, name: str, value: ast.expr) -> bool:
-        """Whether ``value`` is the argument itself or something in its stead: ``k if k is not None else 2``."""
+        """Whether ``value`` is the argument or a default for it: ``k if k is not None else 2``."""
         either = [value.body, value.orelse] if isinstance(value, ast.IfExp) else getattr(value, "values", [])
         return name in self.of and any(self.subject(each) == self.of[name] for each in either)
 
@@ -187,7 +187,7 @@ class Naming:
 
 
 def whole(node: ast.AST | None) -> int | None:
-    """The whole number that is written here, a minus before it included."""
+    """The value of an integer literal, negative ones included; None for anything else."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         found = whole(node.operand)
         return -found if found is not None else None
@@ -197,7 +197,7 @@ def whole(node: ast.AST | None) -> int | None:
 
 
 def each_of(node: ast.expr) -> Iterator[ast.expr]:
-    """What stands in a tuple, or the expression itself."""
+    """The elements of a tuple, list or set literal, or the expression itself."""
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         yield from node.elts
     else:
@@ -209,6 +209,6 @@ def _is_len(node: ast.AST) -> bool:
 
 
 def quoted(node: ast.AST) -> str:
-    """A piece of source, on one line and not too long."""
+    """The source of a node, on one line and shortened."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"

@@ -1,4 +1,4 @@
-"""What the name of an argument suggests: that it is a tensor, or which number it may be."""
+"""Naming conventions: regular expressions for what the name of an argument suggests, and default numbers by name."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ ONE = re.compile(
     r"(_|$)"
 )
 CALLED = re.compile(r"(^|_)(fn|func|function|callback|hook|callable)$", re.IGNORECASE)
-# Bounds, of which the lower one is to lie below the upper one.
+# Lower and upper bounds, which have to be in order.
 LOWER = re.compile(r"(^|_)(min(imum)?|low(er)?|lb)(_?(val(ue)?s?|bounds?|lim(it)?))?$")
 UPPER = re.compile(r"(^|_)(max(imum)?|high|upper|ub|clip)(_?(val(ue)?s?|bounds?|lim(it)?))?$|^alpha$")
-# What keeps a division from 0, where only backward reads it; and what picks every element once.
+# Small constants that keep a division from 0; and permutations.
 TINY = re.compile(r"(^|_)(eps\w*|cut_?off|reg(ulari[sz]\w*)?|jitter|broaden\w*|tol(erance)?)(_|$)")
 SHUFFLED = re.compile(r"(^|_)(perm|perms|permut\w*)(_|$)")
 WEIGHT = re.compile(r"(weights?|kernel|filters?)$|^[wW]$")
 IMAGE = re.compile(r"(^|_)(img|images?|rgb|pixels?)\d*(_|$)")
 
-# For each pattern the numbers tried, the likeliest first.
+# The numbers to try for each pattern, the likeliest first.
 _SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
     (r"dtype", ()),
     (r"(^|_)seed(_|$)", (0, 1)),
@@ -60,7 +60,7 @@ _SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
     (r"zero_?point|zp|offset|shift|start|begin", (0, 0.0, 1)),
     (r"^p$|prob|drop|rate|momentum|decay|keep", (0.5, 0.1)),
     (r"width|height", (1.0, 0.5, 2)),
-    # A factor of 1 is not seen.
+    # A factor of 1 would show nothing, so 0.5 comes first.
     (
         r"scale|alpha|beta|gamma|lamb|coeff|temp|tau|sigma|std|factor|weight|strength|lr|delta|mu|const|ratio",
         (0.5, 1.0, 2),
@@ -70,11 +70,11 @@ _SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
 
 
 def vanishing(name: str, used: Collection[str]) -> bool:
-    """Whether a number is to be tiny: what only keeps backward from dividing by 0 spoils no formula."""
+    """Whether a constant should be tiny: one that backward alone uses, to keep a division from 0."""
     return "forward" not in used and bool(TINY.search(name.lower()))
 
 
 def suggested(name: str) -> Sequence[Any]:
-    """The numbers that a name suggests, the likeliest first; none if it suggests nothing."""
+    """The numbers to try for an argument of this name, the likeliest first; none if no pattern fits."""
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return next((values for pattern, values in _SUGGESTED if re.search(pattern, plain)), ())

@@ -1,4 +1,4 @@
-"""What a reader learns of amounts: shares of a size, steps of a quantiser, and bounds that numbers have to keep."""
+"""Evidence on numeric values: a fraction of a size, the step of a quantiser, and bounds that a condition demands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Amounts(Places):
                 found.speaks("number", 6, f"{self.where} takes a share of a size: `{ast.unparse(node)}`")
 
     def stepped(self, node: ast.Call) -> None:
-        """Note the step in ``torch.round(x / step)``: the larger it is, the better the stairs are seen."""
+        """Note the step in ``torch.round(x / step)``: the larger it is, the better the staircase is visible."""
         if _called(node) not in _STEPS:
             return
         method = isinstance(node.func, ast.Attribute) and not node.args
@@ -43,7 +43,7 @@ class Amounts(Places):
                 found.step = True
 
     def bounded(self, test: ast.expr, holds: bool) -> None:
-        """Note between what numbers an argument has to lie, where ``test`` has to hold, or must not."""
+        """Note the bounds on an argument that follow from ``test`` being true (``holds``) or false."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not | ast.Invert):
             self.bounded(test.operand, not holds)
         elif isinstance(test, ast.BoolOp):
@@ -69,7 +69,7 @@ class Amounts(Places):
             found.high = value if found.high is None else min(value, found.high)
 
     def _a_size(self, node: ast.expr) -> bool:
-        """Whether this is how many elements a tensor has, or how long it is."""
+        """Whether an expression is the number of elements, or the length, of a tensor."""
         if isinstance(node, ast.Name):
             given = [each for each in self.source.statements for each in ast.walk(each) if isinstance(each, ast.Assign)]
             named = [each.value for each in given if any(_names(target, node.id) for target in each.targets)]
@@ -103,7 +103,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _quotients(node: ast.expr | None) -> Iterator[ast.BinOp]:
-    """The quotients that an expression is the sum of."""
+    """The quotients among the terms of a sum."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         yield from _quotients(node.left)
         yield from _quotients(node.right)

@@ -1,4 +1,4 @@
-"""A reader of a Function's source: notes what is done with each argument, under all its names."""
+"""AST visitor over the body of a function: collects the evidence on each argument, under all its names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Reader(BodyReader):
         self.calls = Called(self)
 
     def read(self) -> None:
-        """Read it all."""
+        """Read the whole body."""
         for each in self.source.statements:
             self.visit(each)
 
@@ -77,7 +77,7 @@ class Reader(BodyReader):
             node.test.values if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or) else []
         )
         self.bounded(node.test, True)
-        # Of several that would do, the first is asked for; the others may contradict it.
+        # Of several alternatives only the first is required; the others may contradict it.
         needed = next((each for each in alternatives if not _of_none(each)), node.test)
         self.test(needed, refused=True)
         for each in alternatives:
@@ -154,7 +154,7 @@ class Reader(BodyReader):
     # What is noted.
 
     def _kept(self, targets: list[ast.expr], value: ast.expr) -> None:
-        """An argument that is only put aside, on ctx, is not used by it."""
+        """Read the value of an assignment; storing an argument on ctx does not count as using it."""
         aside = len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self.is_ctx(targets[0].value)
         if aside and self.subject(value):
             self.say(value, "number", 0.5, value, f"it is kept as an attribute of {self.ctx}")
@@ -203,7 +203,7 @@ class Reader(BodyReader):
 
 
 def _of_none(node: ast.expr) -> bool:
-    """Whether this asks for None."""
+    """Whether a condition compares with None."""
     return isinstance(node, ast.Compare) and any(
         isinstance(each, ast.Constant) and each.value is None for each in node.comparators
     )

@@ -1,4 +1,4 @@
-"""The literal ``None`` in what ``backward`` returns: the plainest word on which arguments are differentiable."""
+"""Which gradients ``backward`` returns as a literal ``None``: those arguments are not differentiable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .name_binding import whole as whole_number
 
 
 class Gradients:
-    """What each ``return`` of a ``backward`` says, place by place: True for a literal None, False for anything else.
+    """The return values of a ``backward``, by position: True for a literal None, False for anything else.
 
     ``count`` is how many it returns, None where that is not written or not always the same.
     """
@@ -49,13 +49,13 @@ class Gradients:
             self._assigned(node.target, node.value)
         if isinstance(node, ast.Return) and node.value is not None:
             parts, whole = self._parts(node.value)
-            # A helper may return several, and so may a name for what it returned.
+            # A call may return several values, and so may a name bound to its result.
             whole = whole and not (len(parts) == 1 and self._unwritten(node.value))
             self.open = self.open or not whole
             self.returned.append(parts)
 
     def _assigned(self, target: ast.expr, value: ast.expr) -> None:
-        """Whether a name was never given anything but None, and what stands in a tuple with a name."""
+        """Track whether a name was only ever assigned None, and the elements of a tuple with a name."""
         if isinstance(target, ast.Name):
             parts, whole = self._parts(value)
             if isinstance(value, ast.Tuple | ast.List | ast.BinOp) and whole and len(parts) > 1:
@@ -74,7 +74,7 @@ class Gradients:
                 self.lists.pop(target.value.id, None)
 
     def _parts(self, node: ast.expr) -> tuple[list[bool], bool]:
-        """What stands in an expression, place by place, and whether that is all of it."""
+        """The elements of a returned expression, True for None, and whether that list is complete."""
         if isinstance(node, ast.Tuple | ast.List):
             return self._joined(node.elts)
         if isinstance(node, ast.Starred):
@@ -108,7 +108,7 @@ class Gradients:
         return joined, True
 
     def _listed(self, node: ast.expr) -> bool:
-        """Whether an expression is a tuple or a list that is written out."""
+        """Whether an expression is a literal tuple or list, or built from such."""
         if isinstance(node, ast.Name):
             return node.id in self.lists
         if isinstance(node, ast.BinOp):

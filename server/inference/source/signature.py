@@ -1,4 +1,4 @@
-"""What a Function's ``forward`` is declared to take: names, annotations and defaults, without ctx."""
+"""The signature of a Function: names, annotations and defaults of the arguments of ``forward``, without ctx."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from torch.autograd.function import _SingleLevelFunction
 from ..recipe.recipe import NotInferred
 
 MISSING: Any = inspect.Parameter.empty
-# What an argument of a star is if it is not passed.
+# Default of an argument of ``*args`` that is not passed.
 LEFT_OUT: Any = object()
-# A decorator that forgets its Function's signature leaves *args, **kwargs.
 _BASE = _SingleLevelFunction
 _BACKWARD = "Write a static method backward(ctx, grad_output) that returns one gradient for each argument of forward"
 
 
 class Unfit(NotInferred):
-    """No arguments would do: the class itself has to become another first."""
+    """No arguments would work: the class itself has to be changed first."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def signature_of(function: Any) -> Signature:
 
 
 def not_static(function: Any) -> bool:
-    """Whether ``forward`` is a method of an object, as old Functions had it."""
+    """Whether ``forward`` is an instance method, as in Functions of the legacy style."""
     return isinstance(inspect.getattr_static(function, "forward", None), FunctionType)
 
 

@@ -1,4 +1,4 @@
-"""What torch's functions take where: a method's tensor is the argument at place 0."""
+"""Tables of torch's functions: kinds and ranks of their arguments by position; the tensor of a method is position 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLAIN = set(dir(float)) | set(dir(list)) | set(dir(dict)) | set(dir(str)) | set(
 ON_TENSORS = set(dir(torch.Tensor)) - PLAIN
 ON_STRINGS = set(dir(str)) - set(dir(tuple)) - set(dir(torch.Tensor))
 ON_MAPPINGS = set(dir(dict)) - set(dir(torch.Tensor)) - {"copy", "clear", "pop"}
-# What a tensor keeps its shape under, so that its result may stand for it.
+# Methods and attributes that keep the shape, so that the result may stand for the tensor.
 SAME = {
     *(
         "contiguous",
@@ -29,9 +29,9 @@ SAME = {
     ),
     *("type_as", "bfloat16", "long", "int", "numpy", "resolve_conj"),
 }
-# What makes a tensor of their argument.
+# Functions that convert their argument to a tensor.
 CASTS = {"as_tensor", "tensor", "asarray"}
-# What has no numbers yet.
+# Functions that return an uninitialised tensor.
 BLANK = {"empty_like", "empty", "new_empty"}
 _EVERY = tuple(range(1, 8))
 
@@ -100,7 +100,7 @@ PLACES: dict[str, dict[str, tuple[int, ...]]] = {
     **{"tensor": _TENSORS, "index": INDICES, "mask": MASKS, "dim": DIMS, "whole": WHOLES, "number": _NUMBERS},
     "sequence": SEQUENCES,
 }
-# How many dimensions the tensors of a function have.
+# Number of dimensions of the tensors of a function, by position.
 RANKS: dict[str, dict[int, int]] = {
     **{f"conv{n}d": {0: n + 2, 1: n + 2, 2: 1} for n in (1, 2, 3)},
     **{f"conv_transpose{n}d": {0: n + 2, 1: n + 2, 2: 1} for n in (1, 2, 3)},
@@ -114,7 +114,7 @@ SQUARE = {
     *("inverse", "inv", "cholesky", "eigh", "eigvalsh", "eig", "slogdet", "logdet", "det", "matrix_exp", "trace"),
     *("matrix_power", "expm", "symeig", "cholesky_ex", "sqrtm"),
 }
-# Their second argument, or dim=, is a dimension.
+# Functions whose second argument, or dim=, is a dimension.
 ALONG = {"sum", "mean", "softmax", "cumsum", "sort", "flip", "norm", "max", "min", "unbind", "size"}
 KEYWORDS = {
     **dict.fromkeys(("dim", "axis", "dims"), "dim"),
@@ -132,5 +132,5 @@ CHOICES = {
 
 @lru_cache(maxsize=512)
 def misspelled(name: str) -> bool:
-    """Whether a tensor has an attribute that is spelled nearly so."""
+    """Whether a name is close to that of an attribute of tensors."""
     return bool(get_close_matches(name, [each for each in dir(torch.Tensor) if each[0] == name[0]], 1, 0.75))
