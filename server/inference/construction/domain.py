@@ -1,4 +1,4 @@
-"""The interval in which an element is swept first: where forward is finite, and where something happens."""
+"""The domain of an input: the interval in which it is swept first, where forward is finite and not constant."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _Interval = tuple[float, float]
 
 USUAL = (-3.0, 3.0)
 POSITIVE = (0.05, 4.0)
-# Where it is looked for the ends of what is finite.
+# Half-width and number of points of the search for the finite interval, and bisection steps of its ends.
 _FAR, _COARSE, _HALVINGS = 10.0, 41, 30
-# Where it is looked if nothing moves nearby, and how far beyond what moves there it is swept.
+# Larger half-widths to try where forward is constant nearby, and the factor by which the domain exceeds them.
 FARTHER, _BEYOND = (10.0, 30.0, 100.0, 300.0, 1000.0, 10_000.0), 1.5
-# So many calls it takes to look for an end, for movement and for a wall.
+# About how many calls the search for ends, variation and steep ends takes.
 _CALLS = 3 * _COARSE
-# Steps are seen if there is one between no more than this share of the points; so near to a point it stands still.
+# A staircase is visible if at most this share of the intervals has a step; relative distance for testing flatness.
 _SEEN, _STILL, _FEW = 0.7, 1e-6, 2
-# A curve whose largest value is so many times a usual one is a wall beside a flat line.
+# A curve whose largest value is this many times the median is too steep to show; the domain is narrowed by this factor.
 _STEEP, NARROWER, NARROWINGS = 1e4, 2 / 3, 5
 LIMITS = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
 
 
 def span(attempt: Attempt, pair: Pair, usual: _Interval = USUAL) -> _Interval:
-    """Where to sweep the element of a pair: the usual interval, or where its input is held if that is not finite."""
+    """The interval to sweep: the usual one, or one around the current value if forward is not finite there."""
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
 
     def at(t: float) -> float:
@@ -57,7 +57,7 @@ def span(attempt: Attempt, pair: Pair, usual: _Interval = USUAL) -> _Interval:
 
 
 def _with_limits(usual: _Interval, attempt: Attempt) -> _Interval:
-    """As wide as it takes to see beyond the numbers that a clamp or a threshold is given."""
+    """The usual interval, widened to show both sides of the constants of a clamp or threshold."""
     limits = [
         abs(float(value))
         for name, value in attempt.values.items()
@@ -75,7 +75,7 @@ def _scaled(usual: _Interval, reach: float) -> _Interval:
 
 
 def _finite(at: Callable[[float], float], held: float, far: float) -> _Interval:
-    """The interval about ``held`` in which forward is finite, as far as it is looked; single poles do not end it."""
+    """The interval around ``held`` in which forward is finite; a single pole does not end it."""
     t = np.linspace(-far, far, _COARSE)
     if not abs(held) <= far:
         t = t + held
@@ -96,7 +96,7 @@ def _runs(fine: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def _end(at: Callable[[float], float], inside: float, outside: float) -> float:
-    """The end of what is finite, bisected; the round number that it is, if it is one."""
+    """The end of the finite interval by bisection, rounded if it is within 1e-6 of a round number."""
     for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if math.isfinite(at(middle)) else (inside, middle)
@@ -105,14 +105,14 @@ def _end(at: Callable[[float], float], inside: float, outside: float) -> float:
 
 
 def _stepping(at: Callable[[float], float], start: float, stop: float, usual: _Interval) -> _Interval:
-    """The interval, or a narrower one if it is wider than usual and the steps of a staircase are too fine for it."""
+    """The interval, or a narrower one where the steps of a staircase would be too fine to see."""
     while stop - start > usual[1] - usual[0] and _too_many(at, start, stop):
         start, stop = min(usual[0], start / 2), max(usual[1], stop / 2)
     return start, stop
 
 
 def _too_many(at: Callable[[float], float], start: float, stop: float) -> bool:
-    """Whether forward stands still almost everywhere and yet moves between most of the points."""
+    """Whether forward is a staircase with a step between most of the points."""
     t = np.linspace(start, stop, _COARSE)
     values = np.array([at(float(each)) for each in t])
     beside = np.array([at(float(each) + _STILL * (stop - start)) for each in t])
@@ -124,7 +124,7 @@ def _too_many(at: Callable[[float], float], start: float, stop: float) -> bool:
 
 
 def _moving(at: Callable[[float], float], start: float, stop: float, low: float, high: float) -> _Interval:
-    """The interval, or a wider one if nothing at all happens in it."""
+    """The interval, or a wider one if forward is constant in it."""
     if _moves(at, start, stop):
         return start, stop
     for far in FARTHER:
@@ -141,7 +141,7 @@ def _moves(at: Callable[[float], float], start: float, stop: float) -> bool:
 
 
 def _narrowed(at: Callable[[float], float], start: float, stop: float) -> _Interval:
-    """A narrower interval where the curve is a wall at one end."""
+    """A narrower interval where the curve is too steep at one end."""
     a, b = start, stop
     for _ in range(NARROWINGS):
         sizes = np.abs([at(float(each)) for each in np.linspace(a, b, _COARSE)])
@@ -155,7 +155,7 @@ def _narrowed(at: Callable[[float], float], start: float, stop: float) -> _Inter
 
 
 def _inward(start: float, stop: float) -> _Interval:
-    """The interval with ends of three figures, for people; not wider, for beyond may be nothing."""
+    """The interval with ends rounded inwards to three significant figures."""
     figure = 10.0 ** (math.floor(math.log10(max(abs(start), abs(stop)))) - 2)
     a, b = math.ceil(start / figure - 1e-9) * figure, math.floor(stop / figure + 1e-9) * figure
     return (float(f"{a:.9g}"), float(f"{b:.9g}")) if a < b else (start, stop)

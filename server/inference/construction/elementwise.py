@@ -1,4 +1,4 @@
-"""Whether a Function does to every element the same, whatever stands beside it: found by perturbing elements."""
+"""Elementwise test: whether each output element depends on the input at its index alone, by perturbing elements."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import torch
 
 from ..search.trial import SEED, Attempt, Tensors
 
-# Small steps alone do not see a rank among all elements, as a mask of the k largest has it.
+# Large steps too: small ones do not change a ranking of the elements, such as a mask of the k largest.
 _STEPS = (0.05, 1.3, -1.3, 10.0, -10.0)
 LENGTH, _SHORTER = 7, (5, 1)
 _WITNESSES = (0, 3, 6)
 
 
 def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
-    """The inputs that may be numbers, of which many travel in one tensor of one dimension; empty if there are none.
+    """The inputs that can be scalars, so that many points are batched in one vector; empty if there are none.
 
-    They all have one shape, every other input is a single number, and every output has that shape too. Then for
-    vectors of any length every output element depends on the input elements at its place alone, and the same way at
-    every place; and so does what backward returns.
+    They all have one shape, every other input is a single number, and every output has that shape too. For vectors of
+    any length each output element depends on the input elements at its index alone, in the same way at every index,
+    and so does each element of the VJP.
     """
     inputs = [each.name for each in attempt.recipe.inputs]
     sizes = {name: attempt.tensor(name).numel() for name in inputs}
@@ -55,7 +55,7 @@ def _row(tensor: torch.Tensor, place: int) -> torch.Tensor:
 
 
 def _alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
-    """Whether a step of one element moves the output elements at its place alone."""
+    """Whether a step of one element changes the output elements at its index alone."""
     for name in names:
         for element in range(LENGTH):
             others = torch.arange(LENGTH) != element
@@ -65,14 +65,14 @@ def _alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
                 held = float(row.tensor(name)[element])
                 found = row.moved(name, (element,), held + step).outputs()
                 if found is None:
-                    continue  # it was refused: a sqrt that raises for what is negative
+                    continue  # rejected, such as by a sqrt that raises for negative numbers
                 if not _alike([_part(each, others) for each in found], [_part(each, others) for each in out]):
                     return False
     return True
 
 
 def _anywhere(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
-    """Whether the same numbers give the same in another order, and in shorter rows, down to one."""
+    """Whether the results are the same in reverse order, and in shorter vectors, down to length 1."""
     backwards = row.changed({name: row.tensor(name).flip(0) for name in names}).outputs()
     if not _alike(backwards, [None if each is None else each.flip(0) for each in out]):
         return False
@@ -86,7 +86,7 @@ def _anywhere(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
 
 
 def _same(out: Tensors, base: Tensors, size: int, steady: bool) -> bool:
-    """Whether a row gives what the recipe's own shape gives."""
+    """Whether a vector gives the same values as the shape of the recipe."""
     count = min(size, LENGTH)
     flat = [None if each is None else each.reshape(-1) for each in base]
     if any(each is None or each.numel() != size for each in flat):
@@ -97,7 +97,7 @@ def _same(out: Tensors, base: Tensors, size: int, steady: bool) -> bool:
 
 
 def _backward_alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
-    """Whether a one-hot grad_output gives there what ones give, and elsewhere what zeros give; noise is let pass."""
+    """Whether a one-hot grad_output gives the VJP of ones at its index and of zeros elsewhere; random VJPs pass."""
     ones = torch.ones(LENGTH, dtype=torch.float64)
     for place in range(len(out)):
         full, none = row.pulled(place, ones), row.pulled(place, 0 * ones)
@@ -113,14 +113,14 @@ def _backward_alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
 
 
 def _backward_bears(row: Attempt, names: tuple[str, ...]) -> bool:
-    """Whether backward takes a shorter row too, as forward does: it may use a held tensor that forward does not."""
+    """Whether backward works for a shorter vector, too: it may use a constant tensor that forward does not."""
     shorter = row.changed({name: row.tensor(name)[: _SHORTER[0]] for name in names})
     ones = torch.ones(LENGTH, dtype=torch.float64)
     return row.pulled(0, ones) is None or shorter.pulled(0, ones[: _SHORTER[0]]) is not None
 
 
 def _row_bears(attempt: Attempt, row: Attempt, base: Tensors) -> bool:
-    """Whether backward takes a row if it takes what the recipe says, which may be a tensor without a dimension."""
+    """Whether backward works for a vector if it works for the shape of the recipe, which may be 0-dimensional."""
     own = base[0]
     if own is None or row.pulled(0, torch.ones(LENGTH, dtype=torch.float64)) is not None:
         return True
@@ -128,10 +128,7 @@ def _row_bears(attempt: Attempt, row: Attempt, base: Tensors) -> bool:
 
 
 def _adds(row: Attempt, names: tuple[str, ...]) -> bool:
-    """Whether the gradient of a number that all elements share is the sum of what each says alone; noise is let pass.
-
-    A mean would be that too, where there is but one element.
-    """
+    """Whether the gradient of a shared scalar is the sum over the elements, not their mean; random gradients pass."""
     shared = [each.name for each in row.recipe.inputs if each.name not in names]
     ones = torch.ones(LENGTH, dtype=torch.float64)
     full, again = (each.pulled(0, ones) for each in (row, replace(row, seed=SEED + 1))) if shared else (None, None)

@@ -1,4 +1,4 @@
-"""From a Function and a recipe to an ``Op``: what is swept, what is looked at, and how far everything may be moved."""
+"""Makes the ``Op`` of a Function and a recipe: inputs, domains, parameters with bounds, swept and observed element."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .parameter_bounds import parameter
 from .swept_element import Pair, first, pairs
 
 _Given = Mapping[str, torch.Tensor]
-# Seconds for looking where something moves, beyond the first call, if a call takes as long as SLOW or not.
+# Seconds for the analysis beyond the first call, for slow Functions and for others; a call is slow from _SLOW on.
 _SECONDS, SWIFTLY, _SLOW = 2.0, 5.0, 0.01
 
 
 @dataclass(frozen=True)
 class Made:
-    """What was found out: ``numbers`` are the inputs that are single numbers, ``scalars`` those passed without a
-    dimension.
+    """The result of the analysis: ``numbers`` are the scalar inputs that can be batched in a vector, ``scalars`` those
+    passed as 0-dimensional tensors.
     """
 
     attempt: Attempt
@@ -42,7 +42,7 @@ class Made:
 
     @property
     def first(self) -> Pair:
-        """The pair looked at first."""
+        """The pair of elements that is shown first."""
         return first(self.pairs)
 
 
@@ -51,8 +51,8 @@ def op_of(
 ) -> Op:
     """The op of a Function, or of a plain function of tensors, that is called as a recipe says.
 
-    ``given`` are tensors to use as they are, in place of what the recipe fills. Raises ``NotInferred`` where the call
-    fails, returns no floating tensor, or has nothing to sweep; a backward that fails is the business of who looks.
+    ``given`` are tensors to use in place of those that the recipe fills. Raises ``NotInferred`` where the call fails,
+    returns no floating tensor, or has nothing to sweep; a failing backward is reported when it is measured.
     """
     with aside():
         attempt = Attempt.at(function, recipe, given)
@@ -98,7 +98,7 @@ def _made(attempt: Attempt, base: Tensors) -> Made:
             "as x: float64[7].",
             recipe=attempt.recipe.text(),
         )
-    # A Function may return something else where nothing is tracked, as everything from here on is.
+    # A Function may return something else under no_grad, as it is called from here on.
     base = attempt.outputs() or base
     numbers = elementwise(attempt, base)
     found = pairs(attempt, base)
@@ -113,13 +113,13 @@ def _made(attempt: Attempt, base: Tensors) -> Made:
 
 
 def _place(found: dict[str, Pair], numbers: tuple[str, ...]) -> tuple[int, ...]:
-    """The element that is looked at: one at which what all elements share moves it, such as where a clip is learned."""
+    """The element to show: one that depends on a shared input, such as a learned clip, if there is one."""
     shared = [each for name, each in found.items() if name not in numbers and each.moves]
     return shared[0].of_index if shared else first(found).wrt_index
 
 
 def _element(tensor: torch.Tensor, index: tuple[int, ...], own: tuple[int, ...]) -> torch.Tensor:
-    """One element of a tensor, as a tensor of one dimension."""
+    """One element of a tensor, as a vector of length 1."""
     return tensor[index if len(index) == tensor.dim() else own].reshape(1)
 
 
@@ -129,7 +129,7 @@ def _op(made: Made, graph: type[torch.autograd.Function] | None, name: str, titl
     looked = made.first
     inputs = [_input(made, each) for each in recipe.inputs]
     parameters = [found for each in recipe.arguments if (found := _parameter(made, looked, each))]
-    # What has no elements cannot stand first.
+    # An empty input cannot be the first.
     inputs.sort(key=lambda each: not each.values)
     taken = [each.name for each in inputs] + [each.name for each in parameters]
     outputs = outputs_of(function, len(made.base), taken)
@@ -178,7 +178,7 @@ def _parameter(made: Made, looked: Pair, each: TensorArgument | Constant) -> Par
 
 
 def _call(made: Made, taken: list[str], is_class: bool) -> Callable[..., Any] | None:
-    """What puts every argument at its place; the Function itself where they all are there already."""
+    """The adapter from the arguments of the op to those of the Function; None for a class that needs none."""
     function, recipe = made.attempt.function, made.attempt.recipe
     base = _dtype(recipe)
     arguments: list[Taken | Held] = []
@@ -196,5 +196,5 @@ def _call(made: Made, taken: list[str], is_class: bool) -> Callable[..., Any] | 
 
 
 def _dtype(recipe: Recipe) -> Literal["float64", "float32"]:
-    """What the op is computed in: single precision where no input is in double."""
+    """The dtype of the op: float32 where no input is float64."""
     return "float64" if any(each.dtype == "float64" for each in recipe.inputs) else "float32"

@@ -1,4 +1,4 @@
-"""The names an op gives to what a Function takes and returns."""
+"""Names of the inputs, parameters and outputs of an op, none of them reserved or used twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ....ops.op import RESERVED
 
 
 def free(names: Iterable[str]) -> dict[str, str]:
-    """For every name of an argument that of the op: underscores are put behind what is reserved or taken."""
+    """The name in the op for each argument name, with underscores appended where it is reserved or taken."""
     found: dict[str, str] = {}
     for name in names:
         own = name
@@ -23,7 +23,7 @@ def free(names: Iterable[str]) -> dict[str, str]:
 
 
 def outputs_of(function: Callable[..., Any], count: int, taken: Iterable[str]) -> tuple[str, ...]:
-    """The names of so many outputs: those that forward gives them where it returns them, or ``y0``, ``y1``."""
+    """Names of the outputs: the local names in the return statement of forward, or ``y0``, ``y1``."""
     if count == 1:
         return ("y",)
     names = _returned(function)
@@ -33,7 +33,7 @@ def outputs_of(function: Callable[..., Any], count: int, taken: Iterable[str]) -
 
 
 def _returned(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The plain names that the last return of forward returns; none if there are others."""
+    """The names in the last return statement of forward; none if it returns anything else."""
     written = function.forward if isinstance(function, type) else function  # type: ignore[attr-defined]
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(written)))

@@ -1,4 +1,4 @@
-"""How far a parameter may be moved: bounds that are usual for its name and value, and that were tried."""
+"""Parameter bounds: the usual range for a name and value, shrunk until forward stays finite in it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..recipe.recipe import Constant
 from ..search.trial import Attempt
 from .swept_element import Pair
 
-# Names of numbers that make no sense below 0, or at it.
+# Beginnings of names of numbers that have to be positive.
 _POSITIVE = (
     *("eps", "scale", "sigma", "std", "alpha", "beta", "gamma", "tau", "temp", "width", "slope", "lambda", "lambd"),
     *("rate", "lr", "momentum", "radius", "power", "steep", "sharp", "soft", "norm", "delta", "step", "decay"),
 )
 _SIZES = ("clip", "clamp", "limit", "thresh", "cap")
 _SHARES = ("p", "prob", "ratio", "keep", "momentum", "dropout", "drop", "decay", "share", "fraction")
-# Of a whole number so many below and above are tried, one after the other, until one fails.
+# How far below and above an int is tried, step by step until one fails; from _LARGE on, half and double instead.
 _WHOLE, _LARGE, SEEDS = 5, 12, (0, 99)
 SHRINKINGS = 5
 _INNER = (0.0, 0.03, 0.27, 0.5, 0.73, 1.0)
@@ -31,8 +31,8 @@ _SECONDS = 0.5
 def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Parameter | None:
     """The parameter of an op that a constant becomes, with bounds in which forward stays finite.
 
-    None if it can only be what it is: nothing else works, or it is no number, switch or string. Of a Function too slow
-    to be tried they are what is usual for the name and the value.
+    None if no other value works, or if it is no number, bool or string. For a Function too slow to be tried they are
+    the usual ones for the name and value.
     """
     value = constant.value
     tried = attempt.within(_SECONDS)
@@ -56,7 +56,7 @@ def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Pa
 
 
 def _works(attempt: Attempt, pair: Pair) -> bool:
-    """Whether the element looked at is still there, and finite."""
+    """Whether the observed output element still exists and is finite."""
     outputs = attempt.outputs()
     out = outputs[pair.output] if outputs and pair.output < len(outputs) else None
     if out is None or out.dim() != len(pair.of_index):
@@ -66,7 +66,7 @@ def _works(attempt: Attempt, pair: Pair) -> bool:
 
 
 def _whole(value: int, works: Callable[[object], bool], far: int = _WHOLE) -> tuple[int, int]:
-    """The run of whole numbers about a value that all work."""
+    """The range of consecutive ints around a value that all work."""
     if abs(value) > _LARGE:
         ends = sorted((value // 2, value * 2))
         return tuple(end if works(end) else value for end in ends)  # type: ignore[return-value]
@@ -96,7 +96,7 @@ def _usual(value: float, name: str) -> tuple[float, float]:
 
 
 def _end(value: float, end: float, works: Callable[[object], bool]) -> float:
-    """The usual end, or one nearer to the value, so that everything between them works."""
+    """The usual end, or one closer to the value, such that sampled points between them work."""
     for _ in range(SHRINKINGS):
         if all(works(value + (end - value) * share) for share in _INNER[::-1]):
             return float(f"{end:.9g}")
@@ -105,12 +105,12 @@ def _end(value: float, end: float, works: Callable[[object], bool]) -> float:
 
 
 def _nice(number: float) -> float:
-    """The number to two figures."""
+    """The number rounded to two significant figures."""
     return float(f"{number:.2g}")
 
 
 def compared(function: Callable[..., Any], name: str) -> list[str]:
-    """The strings that the source of a Function compares an argument with, or looks up with it, in their order."""
+    """The strings that the source compares an argument with, or that are keys of a dict it indexes, in order."""
     found: list[str] = []
     for part in ("forward", "setup_context", "backward"):
         written = getattr(function, part, None) if isinstance(function, type) else function
@@ -139,7 +139,7 @@ def _strings(node: ast.AST, name: str) -> Iterator[str]:
 
 
 def _is(node: ast.expr, name: str) -> bool:
-    """Whether a node is the argument, perhaps as an attribute of ctx or in lower case."""
+    """Whether a node is the argument, also as an attribute of ctx or behind a method such as ``lower()``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
         node = node.func.value
     return (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)

@@ -1,4 +1,4 @@
-"""Which element of which input moves which element of an output most."""
+"""Chooses the swept input element and the observed output element: the pair with the largest slope."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..search.trial import Attempt, Tensors
 
 _Index = tuple[int, ...]
 
-# Steps that cross a kink nearby, a threshold of a round number, a rank among other elements.
+# Steps large enough to cross a nearby kink, a threshold, or another element in a ranking.
 _STEPS = (0.05, 1.3, -1.3, 10.0)
 _FEW, _MORE = 6, 40
-# An input, element or pair that is looked at first may move so much less than the one that moves most.
+# The first input, element or same-index pair is preferred if its slope is at least this share of the largest.
 ENOUGH_INPUT, ENOUGH_ELEMENT, ENOUGH_SAME = 0.05, 0.5, 0.25
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An element of an input and one of an output. It ``moves`` the output so much a step; backward ``pulls``."""
+    """An element of an input and one of an output: ``moves`` is the slope, ``pulls`` that backward is not zero."""
 
     wrt: str
     wrt_index: _Index
@@ -30,7 +30,7 @@ class Pair:
 
 
 def pairs(attempt: Attempt, base: Tensors) -> dict[str, Pair]:
-    """For every input the pair in which it moves most; ``base`` are the outputs where nothing has moved."""
+    """For every input the pair with its largest slope; ``base`` are the unperturbed outputs."""
     return {
         each.name: _pair(attempt, base, each.name)
         for each in attempt.recipe.inputs
@@ -39,7 +39,7 @@ def pairs(attempt: Attempt, base: Tensors) -> dict[str, Pair]:
 
 
 def first(found: dict[str, Pair]) -> Pair:
-    """The pair to look at: that of the first input that moves about as much as any and gets a gradient."""
+    """The pair to show: that of the first input with about the largest slope and a gradient."""
     for good in (
         [each for each in found.values() if each.moves and each.pulls],
         [each for each in found.values() if each.moves],
@@ -72,7 +72,7 @@ def _best(attempt: Attempt, base: Tensors, name: str, elements: list[int]) -> Pa
 
 
 def _moving(attempt: Attempt, base: Tensors, name: str, element: int) -> Pair:
-    """The output element that moves most with one element of an input, the one at the same place if it will do."""
+    """The output element with the largest slope by an input element, the one at the same index if it is close."""
     held = attempt.tensor(name)
     index = _unravelled(element, held.shape)
     moved = [torch.zeros(0) if out is None else torch.zeros_like(out) for out in base]
@@ -94,7 +94,7 @@ def _moving(attempt: Attempt, base: Tensors, name: str, element: int) -> Pair:
 
 
 def _pulled(attempt: Attempt, base: Tensors, pair: Pair) -> Pair:
-    """The pair, and whether backward returns anything for it, here or a step aside."""
+    """The pair, with ``pulls`` set where backward returns a non-zero gradient for it, here or a step aside."""
     out = base[pair.output]
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
     for step in (0.0, 1.3, -1.3):

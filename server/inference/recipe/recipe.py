@@ -62,7 +62,7 @@ class NotInferred(Exception):
 
     ``argument`` is the one to blame ("" if none), ``recipe`` the best text to edit, ``tried`` some calls with their
     errors, and ``parameters`` the evidence on each argument. ``error`` is what the Function itself raises, with its
-    traceback, where no other recipe would help. ``sayable`` says that a recipe written by the user may well work; where to
+    traceback, where no other recipe would help. ``sayable`` says that a recipe written by the user may work; where to
     write it is added by the code that shows the sentence.
     """
 

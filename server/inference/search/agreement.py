@@ -1,4 +1,4 @@
-"""A quick look at whether a working recipe means something: does the output move, and as backward says?"""
+"""Quick check of a working recipe: does forward depend on its input, and does backward match central differences?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from ..recipe.recipe import Recipe, TensorArgument
 from .trial import backwards, flat, seeded
 
-# So many elements are looked at, and so many where it is to be made sure; a kink may lie under one of the few.
+# Number of elements compared, and the number for a sure answer; one of the few may lie on a kink.
 _DIRECTIONS, _MANY = 6, 32
 _STEPS = {torch.float64: 1e-6, torch.float32: 4e-3}
 _LARGER = (10.0, 1e3, 1e6)
@@ -20,10 +20,10 @@ TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
 
 @dataclass(frozen=True)
 class Agreement:
-    """The share of the points looked at where backward says what differences of forward say.
+    """The share of the compared elements where backward agrees with differences of forward.
 
-    ``moves`` says that forward depends on its inputs at all, ``idle`` that nothing is done to one: forward hands it on,
-    and backward grad_output.
+    ``moves`` says that forward depends on its inputs at all, ``idle`` that the Function is an identity: forward returns
+    its input, and backward grad_output.
     """
 
     share: float
@@ -32,12 +32,12 @@ class Agreement:
 
     @property
     def full(self) -> bool:
-        """Whether they tell one story."""
+        """Whether backward and differences agree at most elements."""
         return self.moves and self.share > 0.8
 
     @property
     def shows(self) -> bool:
-        """Whether there is something to see: forward moves, and not only as what goes in."""
+        """Whether forward depends on its input and is no identity."""
         return self.moves and not self.idle
 
 
@@ -53,13 +53,13 @@ def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = _DIREC
 
 
 def sure(call: Callable[..., Any], recipe: Recipe) -> bool:
-    """Whether they agree at all of many elements, which is no chance."""
+    """Whether they agree at every one of many elements, so that it is no coincidence."""
     found = agreement(call, recipe, _MANY)
     return found.moves and found.share == 1.0
 
 
 def elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
-    """Whether each output element seems to follow the input elements at its own place alone.
+    """Whether each output element seems to depend on the input elements at its own index alone.
 
     Then tensors of another shape show nothing new. Raises nothing.
     """
@@ -133,7 +133,7 @@ def _idle(
     weights: list[torch.Tensor],
     found: list[torch.Tensor | None],
 ) -> bool:
-    """Whether the only output is the first input, and its gradient what was handed to backward."""
+    """Whether the only output equals the first input, and its gradient equals grad_output."""
     leaf = next(one for one, _ in pairs if one is not None)
     handed = found[0]
     return (
@@ -146,7 +146,7 @@ def _idle(
 
 
 def _hands_on(call: Callable[..., Any], recipe: Recipe) -> bool:
-    """Whether larger numbers come out as they go in, too: what is small may lie within all bounds."""
+    """Whether larger inputs come out unchanged, too: small ones may lie within the bounds of a clamp."""
     first = recipe.inputs[0].name
     for factor in _LARGER:
         larger = recipe.tensors()[first] * factor
@@ -158,7 +158,7 @@ def _hands_on(call: Callable[..., Any], recipe: Recipe) -> bool:
 
 
 def _places(numel: int, count: int) -> list[int]:
-    """A few places spread over a tensor."""
+    """A few flat indices spread over a tensor."""
     return sorted({int((place + 0.5) * numel / count) for place in range(count)}) if numel else []
 
 

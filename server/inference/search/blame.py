@@ -1,4 +1,4 @@
-"""Which arguments an error is about: those that stand in the expression that raised it."""
+"""Blame: which arguments caused an error, from the expression in the traceback that raised it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _Names = frozenset[int]
 
 @dataclass(frozen=True)
 class Blame:
-    """The places of the arguments that an ``error`` is about, and the ``expression`` of the user's that raised it.
+    """The positions of the arguments that caused an ``error``, and the user's ``expression`` that raised it.
 
-    ``own`` says that the user's code raises it itself, with raise or assert; ``always`` that it comes to that raise
-    whatever it is given. ``reached`` are the lines of the user's functions that it came to, one inside the other: of
-    two errors the greater one came further.
+    ``own`` says that the user's code raises it itself, with raise or assert; ``always`` that this raise is reached
+    for any arguments. ``reached`` are the line numbers of the user's frames, outermost first: of two errors the greater
+    one came further.
     """
 
     error: BaseException
@@ -45,7 +45,7 @@ class Blame:
 
 
 def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> Blame:
-    """The arguments, by their names and what was given for them, that stand where an error was raised."""
+    """Find the arguments to blame for an error, from their names and the values they were given."""
     found, expression, backward, own = frozenset[int](), "", False, False
     always, straight = False, True
     reached = list[int]()
@@ -69,7 +69,7 @@ def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> B
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, ast.Module | None]]:
-    """The frames of strangers' code, outermost first, each with the line and the expression it stood at."""
+    """The frames of user code, outermost first, each with its line and the expression that was evaluated."""
     while traceback is not None:
         frame = traceback.tb_frame
         if strange(frame):
@@ -78,22 +78,22 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, a
 
 
 def strange(frame: FrameType) -> bool:
-    """Whether it is of strangers' code, neither torch's nor ours."""
+    """Whether a frame is of user code, neither torch's nor ours."""
     module = str(frame.f_globals.get("__name__", ""))
     return not module.startswith(_OURS) and module.split(".")[0] != "torch"
 
 
 def _comes_here(frame: FrameType) -> bool:
-    """Whether a function comes to the line where it stands whatever it is given: nothing is asked on the way."""
+    """Whether a function reaches the current line for any arguments: no branch, loop or return before it."""
     forks = ast.If | ast.For | ast.While | ast.Try | ast.Match
-    tree, line = _tree(frame.f_code), frame.f_lineno or 0  # there is none behind the last line
+    tree, line = _tree(frame.f_code), frame.f_lineno or 0  # None behind the last line
     inside = any(isinstance(each, forks) and each.lineno <= line <= (each.end_lineno or 0) for each in tree)
     before = any(isinstance(each, ast.Return) and each.lineno < line for each in tree)
     return bool(tree) and not inside and not before
 
 
 def _expression(code: CodeType, lasti: int) -> ast.Module | None:
-    """The expression or statement that was being computed."""
+    """The expression or statement that was being evaluated."""
     positions = list(code.co_positions())
     if lasti < 0 or lasti // 2 >= len(positions):
         return None
@@ -119,7 +119,7 @@ def _expression(code: CodeType, lasti: int) -> ast.Module | None:
 def _standing(
     frame: FrameType, names: Sequence[str], given: Sequence[Any], carried: dict[str, _Names] | None
 ) -> dict[str, _Names]:
-    """For each local name the arguments it comes from: by being one, by its name, or by what it was made of."""
+    """For each local name the arguments it derives from: by identity, by name, or by assignment."""
     known: dict[str, _Names] = {}
     carried = _received(frame.f_code, carried)
     objects = {id(one): place for place, one in enumerate(given) if isinstance(one, torch.Tensor | list | dict | tuple)}
@@ -141,7 +141,7 @@ def _standing(
 
 
 def _received(code: CodeType, carried: dict[str, _Names] | None) -> dict[str, _Names]:
-    """What the parameters of a function were given, by their names."""
+    """The arguments that the parameters of a called function derive from."""
     if carried is None:
         return {}
     names = code.co_varnames[: code.co_argcount]
@@ -151,7 +151,7 @@ def _received(code: CodeType, carried: dict[str, _Names] | None) -> dict[str, _N
 
 
 def _derived(frame: FrameType, known: dict[str, _Names]) -> dict[str, _Names]:
-    """Add the names that were assigned from those known, in the order of the lines up to the error."""
+    """Propagate through the assignments before the line of the error."""
     for node in _assignments(frame.f_code):
         if node.lineno > (frame.f_lineno or 0):
             break
@@ -168,7 +168,7 @@ def _derived(frame: FrameType, known: dict[str, _Names]) -> dict[str, _Names]:
 
 @lru_cache(maxsize=256)
 def _tree(code: CodeType) -> tuple[ast.AST, ...]:
-    """All of a function, with line numbers of its file."""
+    """All nodes of a function, with the line numbers of its file."""
     try:
         lines, first = inspect.getsourcelines(code)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -186,7 +186,7 @@ def _assignments(code: CodeType) -> tuple[Any, ...]:
 
 
 def _tests(frame: FrameType) -> list[ast.stmt]:
-    """What was asked on the way to the line where a frame stands."""
+    """The conditions of the ifs around the current line of a frame."""
     inside = [
         node
         for node in _tree(frame.f_code)
@@ -204,7 +204,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _passed(node: ast.AST, known: dict[str, _Names], here: _Names) -> dict[str, _Names] | None:
-    """What the function that is being called is given, by the names of its parameters; "*" for those not known."""
+    """The arguments that a call passes on, by keyword or ``#position``; "*" for all of them."""
     call = (
         node.body[0].value
         if isinstance(node, ast.Module) and node.body and isinstance(node.body[0], ast.Expr)

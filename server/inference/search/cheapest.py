@@ -1,4 +1,4 @@
-"""Combinations of priced options, the cheapest first."""
+"""Best-first enumeration: combinations of options in order of total cost, with a heap."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _T = TypeVar("_T")
 
 
 def cheapest(options: Sequence[Sequence[tuple[float, _T]]], most: int) -> Iterator[tuple[float, tuple[_T, ...]]]:
-    """At most so many combinations of options that are each given with their cost, by the sum of their costs.
+    """The first ``most`` combinations of one option from each list, ordered by total cost; an option is (cost, value).
 
-    None where a place has no options.
+    Nothing if one of the lists is empty.
     """
     ordered = [sorted(each, key=lambda option: option[0]) for each in options]
     if not all(ordered):

@@ -1,4 +1,4 @@
-"""What each argument may be given, the likeliest first: a tensor of some kind, or one of some values."""
+"""Candidates for one argument, the likeliest first: a kind of tensor, or the value of a constant."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..source.evidence import Evidence
 from ..source.signature import LEFT_OUT, MISSING, Argument
 from .filling import objects
 
-# What an annotation says outweighs what one line of source suggests.
+# Weight of a type annotation, which outweighs any single line of source.
 ANNOTATED = 7.0
-# Every kind may be right in the end, but those are tried last.
+# Cost of a kind without evidence: tried last, but tried.
 UNLIKELY = 4.0
-# With some values nothing is seen of the Function, and all agrees: they come after a second look at any other.
+# Extra cost of a value with which the Function does nothing (early return), and so agrees trivially.
 PAST = 5.0
-# Half of a few elements are some of them; and steps of a quantiser that are seen.
+# Fractions that select some of a few elements; and quantiser steps large enough to be visible.
 _SHARES, _STEPS = (0.5, 0.3), (0.5, 0.1)
-# What is called with one argument, with two, or with three.
+# Callables for one argument, two, or three.
 _ONE, TWO, _THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
 _TENSORS = ("tensor", "index", "mask")
 _PLAIN = ("number", "whole", "dim", "flag", "text", "sequence")
@@ -44,9 +44,9 @@ _KINDS: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing an argument may be given: a tensor of a ``kind``, or the ``value`` of a constant.
+    """A candidate for an argument: a tensor of a ``kind``, or a constant of this ``value``.
 
-    ``cost`` says how unlikely it is, ``because`` why it is thought of.
+    ``cost`` says how unlikely it is, ``because`` is the reason for it.
     """
 
     kind: str
@@ -61,9 +61,9 @@ class Choice:
 
 
 def choices(argument: Argument, known: Evidence, first: bool) -> list[Choice]:
-    """What may be given for an argument, the likeliest first.
+    """The candidates for an argument, the likeliest first.
 
-    A default that can be written is tried first; ``first`` says that the argument stands first, where the tensor is.
+    A default that can be written is tried first; ``first`` says that it is the first argument, usually a tensor.
     """
     found = list(_defaulted(argument, known))
     for kind, cost, because in _kinds(argument, known, first):
@@ -83,12 +83,12 @@ def constant(name: str, value: Any) -> Constant:
 
 
 def writable(value: Any) -> bool:
-    """Whether a recipe can write this value down, so that it is read again."""
+    """Whether a recipe can write this value so that it can be parsed again."""
     if isinstance(value, torch.dtype) or any(value is known for known in MENU.values()):
         return True
     try:
         return bool(ast.literal_eval(repr(value)) == value)
-    except Exception:  # noqa: BLE001 a stranger's default may be anything
+    except Exception:  # noqa: BLE001 a user's default may be anything
         return isinstance(value, float)
 
 
@@ -98,13 +98,13 @@ def _defaulted(argument: Argument, known: Evidence) -> Iterator[Choice]:
         yield Choice("default", UNLIKELY, "it is the default", argument.default)
         return
     if argument.default is not MISSING and writable(argument.default):
-        # None stands for a tensor that may be left out: with the tensor there is more to see.
+        # None often stands for an optional tensor: with the tensor more of the Function is visible.
         dear = 1.5 if argument.default is None and known.differentiable else PAST * known.leads_past(argument.default)
         yield Choice("default", dear, "it is the default", argument.default)
 
 
 def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[str, float, str]]:
-    """The kinds that are possible, with the cost of each and the reason for it."""
+    """The possible kinds, each with its cost and the reason for it."""
     weights, reasons = dict(known.weights), {kind: known.why(kind) for kind in known.weights}
     annotated = [kind for pattern, kind in _KINDS if re.search(pattern, argument.annotation)]
     for place, kind in enumerate(annotated):
@@ -127,11 +127,11 @@ def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[s
         weights[kind] = weights.get(kind, 0.0) + 4
         reasons.setdefault(kind, "its default is one")
     if known.foreign and not known.typed:
-        # A number has no attributes: where one is only read if there is no error, nothing would be seen.
+        # A number has no such attributes: code that reads them only in a try would do nothing.
         weights = {kind: weight for kind, weight in weights.items() if _fits(known, kind, reasons.get(kind, ""))}
     elif _idle(argument, known, annotated):
         weights["nothing"], reasons["nothing"] = 6.0, "nothing is done with it"
-    # Where a number does, a whole one or a flag may be meant, and the other way round.
+    # Where a float works, an int or a bool may be meant, and vice versa.
     if weights.get("dim", 0) > 0:
         weights["whole"] = 0.0
     if not known.foreign or known.typed:
@@ -153,7 +153,7 @@ def _fits(known: Evidence, kind: str, reason: str) -> bool:
 
 
 def _idle(argument: Argument, known: Evidence, annotated: list[str]) -> bool:
-    """Whether an argument is put aside and never used, and nothing tells a number by its name."""
+    """Whether an argument is stored but never used, and its name suggests nothing."""
     kinds = {kind for kind, weight in known.weights.items() if weight > 0}
     named = name_hints.suggested(argument.name) or name_hints.TENSOR.search(argument.name)
     return not known.used and kinds == {"number"} and not (annotated or named) and argument.default is MISSING
@@ -211,10 +211,10 @@ def _numbers(name: str, known: Evidence) -> list[Any]:
         values = [TINY, *values]
     asked = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))
     if "backward" in known.used and "forward" not in known.used and not known.numbers and not asked and 1.0 in values:
-        # What only backward uses, such as a factor of the gradient, shows nothing where it is 1.
+        # A constant that backward alone uses, such as a factor of the gradient, shows nothing where it is 1.
         values = [0.5, *values]
     if known.weight("whole") < 2:
-        # A number that is nowhere used as a whole one may be swept as a float.
+        # A number that is nowhere used as an int can be swept as a float.
         values = [
             float(each)
             if isinstance(each, int) and each not in known.numbers and place and not known.weight("dim")

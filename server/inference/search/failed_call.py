@@ -1,4 +1,4 @@
-"""A recipe whose call failed, and what may be changed in it."""
+"""A recipe whose call failed, and the repairs of it: the recipe with one argument changed, at a cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 90
 
 @dataclass(frozen=True)
 class Repair:
-    """Another recipe, how much dearer it is than the one it mends, and because of what, for the argument changed."""
+    """A changed recipe, its cost above the one it repairs, the argument changed, and the reason."""
 
     recipe: Recipe
     cost: float
@@ -28,7 +28,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class Broken:
-    """A ``recipe`` that failed; ``arguments`` are all that a call may pass, and ``saved`` what forward saves."""
+    """A ``recipe`` that failed; ``arguments`` are those of the signature, ``saved`` those that forward saves."""
 
     recipe: Recipe
     blame: Blame
@@ -37,13 +37,13 @@ class Broken:
 
     @property
     def otherwise(self) -> str:
-        """Why a change is made, in words that follow "because"."""
+        """The reason for a change, in words that follow "because"."""
         said = self.blame.message
         said = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
         return f"otherwise {'backward' if self.blame.backward else 'forward'} raises {said}"
 
     def given(self, place: int) -> _Given:
-        """What an argument was given; its default where it was left out."""
+        """The value of an argument; its default where it was left out."""
         passed = self.recipe.arguments
         return (
             passed[place]
@@ -52,12 +52,12 @@ class Broken:
         )
 
     def places(self) -> list[int]:
-        """The arguments that may be to blame; all that are passed, if nothing is known."""
+        """The positions of the arguments to blame; of all that are passed if none is known."""
         blamed = [place for place in range(len(self.arguments)) if place in self.blame.places]
         return blamed or list(range(len(self.recipe.arguments)))
 
     def tensors(self, floating: bool = True) -> list[tuple[int, TensorArgument]]:
-        """The tensors to blame, only the ``floating`` ones or all; of all that are passed, where none is."""
+        """The tensors to blame, only ``floating`` ones or all; every tensor if none is to blame."""
         found = [(place, self.given(place)) for place in self.places()]
         found = (
             found
@@ -76,7 +76,7 @@ class Broken:
         return [(place, each) for place, each in found if isinstance(each, Constant)]
 
     def changed(self, place: int, given: _Given, cost: float) -> Iterator[Repair]:
-        """The recipe with another value for one argument; defaults before it are passed then too."""
+        """The recipe with another value for one argument, and with the defaults before it written out."""
         arguments = list(self.recipe.arguments)
         for missing in range(len(arguments), place + 1):
             default = self.arguments[missing].default
@@ -87,7 +87,7 @@ class Broken:
         yield Repair(Recipe(tuple(arguments)), cost, given.name, self.otherwise)
 
     def valued(self, place: int, values: tuple[Any, ...], cost: float, step: float = 0.3) -> Iterator[Repair]:
-        """The recipe with each of some constants for one argument."""
+        """The recipe with each of these constants for one argument."""
         for count, value in enumerate(values):
             yield from self.changed(place, constant(self.arguments[place].name, value), cost + step * count)
 
@@ -98,5 +98,5 @@ class Broken:
         yield Repair(Recipe(arguments), cost, first, self.otherwise)
 
     def blaming(self, places: frozenset[int]) -> Broken:
-        """The same, blamed on others."""
+        """The same, with the blame on other arguments."""
         return replace(self, blame=replace(self.blame, places=places))

@@ -1,4 +1,4 @@
-"""The sentence for a Function that no recipe was found for: which argument is to blame, and how to give it."""
+"""The error of a search without result: which argument is to blame, what it raised, and a recipe to edit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .search import Search, missing
 from .trial import Outcome, tried
 
 MOST_TOLD, _LONGEST = 5, 160
-# What torch says where a complex tensor is asked for.
+# Errors of torch where a complex tensor is needed.
 COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
 Failures = list[tuple[Step, Outcome, Blame]]
 _KINDS = {
@@ -27,7 +27,7 @@ _KINDS = {
 
 
 def not_inferred(function: Any, search: Search) -> NotInferred:
-    """Why nothing was found, from all that failed: the sentence, the argument, a recipe to edit, and some trials."""
+    """The ``NotInferred`` for a failed search: the sentence, the argument, a recipe to edit, and some trials."""
     failures = sorted(search.failures, key=lambda each: (not each[1].forward, each[0].cost))
     parameters = tuple((each.name, _found_out(search, each.name)) for each in search.gathered.arguments)
     if not failures:
@@ -48,7 +48,7 @@ def not_inferred(function: Any, search: Search) -> NotInferred:
     own = [each for each in own if not search.of_an_object(each[2])]
     if own:
         step, outcome, _ = own[0]
-        error = tried(search.signature.call, step.recipe).error  # once more, for its traceback
+        error = tried(search.signature.call, step.recipe).error  # called once more, for its traceback
         if error is not None and not isinstance(error, ImportError):
             sentence = f"{_raiser(search, outcome)} {raised(error)}, whatever it is called with; mend it."
             argument, recipe, sayable = "", step.recipe.text(), False
@@ -56,7 +56,7 @@ def not_inferred(function: Any, search: Search) -> NotInferred:
 
 
 def _farthest(failures: Failures) -> Failures:
-    """Where the Function itself refuses what the likeliest recipe gives, one that came further is told of first."""
+    """Put the failure that came furthest first, where the Function itself rejects the likeliest recipe."""
     first = failures[0]
     further = [
         each
@@ -120,7 +120,7 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
 
 
 def _blank(search: Search) -> str:
-    """A recipe to fill in where nothing was tried: every argument that has to be given."""
+    """A recipe to fill in where nothing was tried: every required argument."""
     pieces = []
     for each in search.gathered.arguments:
         weights = search.gathered.of(each.name).weights
@@ -148,7 +148,7 @@ def _way(argument: str, recipe: str) -> str:
 
 
 def _told(failures: Failures) -> tuple[tuple[str, str], ...]:
-    """A few trials that failed, each in another way."""
+    """A few failed trials, each with another error."""
     told: dict[str, str] = {}
     for step, _, blamed in failures:
         told.setdefault(_short(blamed.message), step.recipe.text())

@@ -1,4 +1,4 @@
-"""How a tensor is filled: by what it is called, and by what is done with it."""
+"""Chooses the fill of a tensor from its name and the evidence on it, and stand-ins for objects with attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..recipe.values import HIGH, LOW
 from ..source import name_hints
 from ..source.evidence import Evidence
 
-# What tells a module from any other object.
+# Attributes that tell an nn.Module from any other object.
 OF_A_MODULE = set(dir(torch.nn.Module)) | {"training"}
 ONLY_A_MODULE = OF_A_MODULE - set(dir(torch.Tensor))
 FLAG = re.compile(
@@ -24,7 +24,7 @@ TEXT = re.compile(r"(^|_)(mode|type|method|kind|reduction|name|act|activation)$"
 
 
 def objects(known: Evidence) -> list[Any]:
-    """The objects that an argument may be, of which something is read; none where a recipe can write no such one."""
+    """Stand-ins for an argument whose attributes or keys are read; none where a recipe cannot write one."""
     if known.keys and not known.members:
         return [{each: _value(each) for each in dict.fromkeys(known.keys)}]
     read = dict.fromkeys(known.members)
@@ -38,7 +38,7 @@ def objects(known: Evidence) -> list[Any]:
 
 
 def _value(name: str) -> Any:
-    """What an attribute of such a name may be."""
+    """A plausible value for an attribute of this name."""
     if FLAG.search(name.lower()):
         return False
     if TEXT.search(name.lower()):
@@ -46,12 +46,12 @@ def _value(name: str) -> Any:
     return next(iter(name_hints.suggested(name)), 0.5)
 
 
-# What is not normal: of some numbers one is larger.
+# Normal values exceed upper bounds below this.
 _LARGE = 2.0
 
 
 def filling(known: Evidence, shape: tuple[int, ...]) -> Fill | None:
-    """The fill of a floating tensor that does not stand first; None where nothing speaks for one."""
+    """The fill of a floating tensor that is not the first argument; None without evidence."""
     name = known.name.lower()
     if name_hints.vanishing(name, known.used):
         return "tiny"
@@ -64,7 +64,7 @@ def filling(known: Evidence, shape: tuple[int, ...]) -> Fill | None:
 
 
 def asked(known: Evidence) -> Fill | None:
-    """The fill that keeps the bounds that are asked for of the numbers; None where any number does."""
+    """The fill that keeps the bounds that the source demands of the values; None where it demands none."""
     low, high = -math.inf if known.low is None else known.low, math.inf if known.high is None else known.high
     if (low <= LOW and HIGH <= high < _LARGE) or (0 <= low <= LOW and high >= HIGH):
         return "positive"

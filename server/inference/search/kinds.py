@@ -1,4 +1,4 @@
-"""Repairs of what an argument is: something to call, True or False, a dtype, half precision."""
+"""Repairs of the kind of an argument: a callable, a bool, a dtype, half precision."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _CALLED = ("torch.tanh", "torch.mul", "identity", "torch.addcmul")
 
 
 def called(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Something to call."""
+    """A callable."""
     named = [place for place, each in enumerate(broken.recipe.arguments) if name_hints.CALLED.search(each.name)]
     for place in dict.fromkeys((*broken.places(), *named)):
         given = broken.given(place)
         if isinstance(given, Constant) and isinstance(given.value, tuple | list):
-            # What it holds is called.
+            # Its elements are called.
             yield from broken.valued(place, ((MENU["torch.tanh"],), [MENU["torch.tanh"]]), 0.3)
         yield from broken.valued(place, tuple(MENU[name] for name in _CALLED), 0.4, 0.3)
 
 
 def another(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Numbers that are not the same."""
+    """Distinct numbers, where equal ones are rejected."""
     numbers = [(place, each) for place, each in broken.constants() if type(each.value) in (int, float)]
     values = [each.value for _, each in numbers]
     for place, each in numbers:
@@ -35,7 +35,7 @@ def another(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def flag(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """True or False."""
+    """A bool."""
     for place, each in broken.constants():
         if type(each.value) is not bool:
             yield from broken.valued(place, (True, False), 0.4)
@@ -45,20 +45,20 @@ def flag(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def dtype(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """A dtype of the kind that is asked for."""
+    """A dtype of the kind that the message names."""
     names = ("torch.float8_e4m3fn",) if "float8" in match.string else ("torch.float32", "torch.float64")
     for place, each in broken.constants():
         yield from broken.valued(place, tuple(MENU[name] for name in names if MENU[name] is not each.value), 0.4)
 
 
 def narrow(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Half precision, of either kind."""
+    """Half precision, bfloat16 or float16."""
     for step, to in enumerate(("bfloat16", "float16")):
         yield from broken.all(lambda each, to=to: _of(each, to), 0.5 + 0.2 * step)  # type: ignore[misc]
 
 
 def taken(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Something to call that takes so many arguments."""
+    """A callable that takes this number of arguments."""
     count = int(next(filter(None, match.groups()), "2"))
     for place, each in broken.constants():
         if callable(each.value):

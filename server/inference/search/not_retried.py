@@ -1,4 +1,4 @@
-"""Failures that no other arguments would mend, so that the search ends with them."""
+"""Errors that no other arguments would avoid (NameError, ImportError, a misspelled attribute), which end the search."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from types import TracebackType
 from ..source.torch_signatures import misspelled
 from .blame import Blame, strange
 
-# Of a tensor, a module and a ctx it is known what they have. What is given as a tensor may have to be another object,
-# but then nothing of a tensor is spelled nearly so.
+# A missing attribute of a tensor may mean that the argument should be another object, unless the name is nearly that of
+# an attribute of tensors. A missing attribute of a ctx, module or type is always an error of the source.
 _UNKNOWN = re.compile(r"^'(?:Tensor|Parameter)' object has no attribute '(\w+)'")
 MISSPELLED = re.compile(
     r"^(?:'\w+Backward' object|module '[\w.]+'|type object '\w+') has no attribute '|^`[\w.]+` was removed"
@@ -19,7 +19,7 @@ COMPILERS = ("torch._dynamo", "torch._inductor", "torch.utils.cpp_extension", "n
 
 
 def incurable(blamed: Blame) -> bool:
-    """Whether an error is one that no argument cures: of what is written, not of what is given."""
+    """Whether an error is caused by the source itself, so that no argument avoids it."""
     error = blamed.error
     if isinstance(error, UnboundLocalError):
         return not blamed.places
@@ -31,7 +31,7 @@ def incurable(blamed: Blame) -> bool:
 
 
 def compiling(error: BaseException) -> bool:
-    """Whether it was raised while something was compiled, by torch or by numba."""
+    """Whether it was raised inside a compiler, that of torch or numba."""
     traceback = error.__traceback__
     while isinstance(traceback, TracebackType):
         if str(traceback.tb_frame.f_globals.get("__name__", "")).startswith(COMPILERS):
@@ -41,7 +41,7 @@ def compiling(error: BaseException) -> bool:
 
 
 def standing(error: BaseException) -> str:
-    """Where it was raised in code that is neither torch's nor ours, such as ``my_ops.py, line 12``; "" if nowhere."""
+    """The innermost line of user code in the traceback, such as ``my_ops.py, line 12``; "" if there is none."""
     found, traceback = "", error.__traceback__
     while isinstance(traceback, TracebackType):
         if strange(traceback.tb_frame):

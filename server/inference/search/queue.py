@@ -1,4 +1,4 @@
-"""The rungs of the ladder: recipes to try, the likeliest first, those that must fail again put off."""
+"""Priority queue of recipes to try, the likeliest first; those with parts that failed before are postponed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .choices import PAST, Choice, choices, constant, writable
 from .filling import asked, filling
 from .shapes import Form, forms
 
-# So much dearer is a recipe that has in it what has failed before.
+# Extra cost of a recipe that contains a combination that has failed before.
 AGAIN = 3.0
 MOST_COMBINATIONS = 400
-# A tensor of a recipe has no more numbers.
+# Most elements of a tensor of a recipe.
 _LARGEST = 4096
 _Part = tuple[int, str]
 _DTYPES = {"index": "int64", "mask": "bool"}
@@ -28,9 +28,9 @@ _DTYPES = {"index": "int64", "mask": "bool"}
 
 @dataclass(frozen=True)
 class Step:
-    """A recipe to try, how unlikely it is, and the reason for what each argument is given.
+    """A recipe to try, its cost (how unlikely it is), and the reason for each argument.
 
-    A repair says how far the recipe that it mends came, ``reached``, and what it ``paid`` for the change.
+    A repair has how far the recipe that it repairs came, ``reached``, and the cost of the change, ``paid``.
     """
 
     cost: float
@@ -40,15 +40,15 @@ class Step:
     paid: float = 0.0
 
     def spent(self, reached: tuple[int, ...]) -> float:
-        """What it has cost, less the last repair if with that it came further."""
+        """Its cost, without that of the last repair if that one came further."""
         return self.cost - self.paid * (reached > self.reached)
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A combination that is left to be tried in each of some ``forms``, the likeliest first.
+    """A combination of choices with the shapes (``forms``) it is still to be tried in, the likeliest first.
 
-    ``inside`` are the places of its tensors, ``again`` says that it has been put off for what has failed before.
+    ``inside`` are the positions of its tensors, ``again`` says that it has been postponed after a failure.
     """
 
     base: float
@@ -59,12 +59,12 @@ class _Row:
 
     @property
     def cost(self) -> float:
-        """What its first step costs."""
+        """The cost of its first step."""
         return self.base + self.forms[0].cost
 
     @property
     def parts(self) -> set[_Part]:
-        """What all its steps have in them."""
+        """The parts that all its steps share."""
         found = set[_Part]()
         for place, each in enumerate(self.combination):
             if each.is_tensor:
@@ -75,7 +75,7 @@ class _Row:
 
 
 class Ladder:
-    """All steps for what was ``gathered``, made as they are needed."""
+    """The queue of all steps for the evidence ``gathered``, expanded lazily."""
 
     def __init__(self, gathered: Gathered) -> None:
         self.gathered = gathered
@@ -91,15 +91,15 @@ class Ladder:
 
     @property
     def passes(self) -> range:
-        """How many arguments a call may pass."""
+        """The possible numbers of arguments of a call."""
         arguments = self.gathered.arguments
         least = max((place + 1 for place, each in enumerate(arguments) if each.default is MISSING), default=0)
         return range(max(1, least), len(arguments) + 1)
 
     def departures(self, recipe: Recipe) -> int:
-        """How many arguments with a declared default are given something else than what is thought of first.
+        """How many arguments with a declared default differ from their first choice.
 
-        That is the default, unless the source says that nothing is seen with it.
+        That is the default, unless the source says that the Function does nothing with it.
         """
         return sum(self._departs(recipe, place) for place in range(len(self.gathered.arguments)))
 
@@ -132,12 +132,12 @@ class Ladder:
             self._put(step.cost + AGAIN, step)
 
     def push(self, step: Step) -> None:
-        """Add a step, unless its recipe has been there."""
+        """Add a step, unless its recipe was added before."""
         if self._is_new(step):
             self._put(step.cost, step)
 
     def learn(self, step: Step, blamed: Blame) -> None:
-        """What has failed will fail again: the arguments to blame as they are, or any of their types."""
+        """Remember what failed: the values of the arguments to blame, or their types after a type error."""
         places = [place for place in blamed.places if place < len(step.recipe.arguments)]
         if places and len(places) < len(step.recipe.arguments):
             typed = isinstance(blamed.error, TypeError | AttributeError) and not blamed.own
@@ -155,7 +155,7 @@ class Ladder:
         heapq.heappush(self._heap, (cost, self._count, found))
 
     def _first(self, row: _Row) -> Step | None:
-        """The first step of a row, whose others stay; None if it has been there, or if the row as a whole must fail."""
+        """Pop the first step of a row; None if it is known already, or if the whole row is postponed."""
         if not row.again and self._must_fail(row.parts):
             self._put(row.cost + AGAIN, replace(row, again=True))
             return None
@@ -170,7 +170,7 @@ class Ladder:
         return any(each <= parts for each in self._failed)
 
     def _combined(self) -> Iterator[tuple[float, tuple[Choice, ...]]]:
-        """What all arguments together may be given, the likeliest first."""
+        """The combinations of the choices for all arguments, the likeliest first."""
         if all(self._options[: self.passes.start]):
             given = [each or [Choice("nothing", 9.0, "", None)] for each in self._options]
             yield from cheapest([[(one.cost, one) for one in each] for each in given], MOST_COMBINATIONS)
@@ -187,14 +187,14 @@ class Ladder:
                 self._put(row.cost, row)
 
     def _of_tensors(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[Form]:
-        """The forms of the tensors at these places, which are the same for all other arguments."""
+        """The shapes for the tensors at these positions, cached: they do not depend on the constants."""
         if (inside, kinds) not in self._forms:
             known = [self.gathered.of(self.gathered.arguments[place].name) for place in inside]
             self._forms[inside, kinds] = forms(known, kinds, self.gathered.notes.relations)
         return self._forms[inside, kinds]
 
     def _counts(self, combination: Sequence[Choice]) -> Iterator[tuple[int, float]]:
-        """How many arguments are passed: as many as backward returns gradients for, all, or none of the defaults."""
+        """The numbers of arguments to pass: as many as backward returns gradients, all, or only the required ones."""
         least, most = self.passes.start, len(combination)
         told = [place + 1 for place, each in enumerate(combination) if each.kind != "default" or each.value is not None]
         last = max([least, *told])
@@ -240,7 +240,7 @@ class Ladder:
 
 
 def _too_large(recipe: Recipe) -> bool:
-    """Whether it asks for more numbers than one looks at: an error may name any size."""
+    """Whether a tensor is too large to try: an error message may name any size."""
     sizes = [math.prod(each.shape) for each in recipe.arguments if isinstance(each, TensorArgument)]
     return max(sizes) > _LARGEST
 

@@ -1,4 +1,4 @@
-"""What an error says of the recipe that raised it, read as a repair: another kind, another dtype, another shape."""
+"""Repairs: a table of error message patterns and the changes of kind, dtype or shape that each suggests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import replace
 from ..recipe.recipe import Constant, Recipe, TensorArgument
 from ..source import name_hints
 from . import kinds, shape_repairs
-from . import shape_repairs as size_repairs
 from .failed_call import Broken, Repair
 
 _Match = re.Match[str]
@@ -17,7 +16,7 @@ Mend = Callable[[Broken, _Match], Iterator[Repair]]
 
 
 def repairs(broken: Broken) -> Iterator[Repair]:
-    """Recipes that the error asks for, the plainest first."""
+    """The repairs that an error suggests, by the patterns of ``MENDS`` that match its message."""
     for pattern, mend in MENDS:
         match = re.search(pattern, broken.blame.message)
         if match:
@@ -27,7 +26,7 @@ def repairs(broken: Broken) -> Iterator[Repair]:
 
 
 def _tensor(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """A tensor where a constant was."""
+    """A tensor in place of a constant."""
     like = broken.recipe.inputs[0] if broken.recipe.inputs else TensorArgument("x", (7,))
     for step, (place, each) in enumerate(broken.constants()):
         single = name_hints.ONE.search(each.name.lower())
@@ -39,12 +38,12 @@ def _tensor(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def _returned(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """There is a gradient for what is no tensor: it should be one."""
+    """A tensor for an argument that backward returns a gradient for."""
     yield from _tensor(broken.blaming(frozenset([int(match[1]) - 1])), match)
 
 
 def _saved(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """What is saved for backward has to be a tensor."""
+    """A tensor for an argument that is saved for backward."""
     place = int(match[1])
     name = broken.saved[place] if place < len(broken.saved) else None
     places = frozenset(at for at, each in enumerate(broken.arguments) if each.name == name)
@@ -83,7 +82,7 @@ def _sequence(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def _signs(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Numbers that are all -1 or 1."""
+    """A tensor of values -1 and 1."""
     for place, each in broken.tensors():
         if place:
             yield from broken.changed(place, replace(each, fill="signs"), 0.4)
@@ -115,7 +114,7 @@ def _float(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def _narrower(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """An index, or a whole number, that is smaller."""
+    """A smaller index or int."""
     for place, each in broken.tensors(False):
         if each.fill == "index" and each.below > 1:
             yield from broken.changed(place, replace(each, below=1), 0.5)
@@ -131,7 +130,7 @@ def _positive(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def _passed(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """As many arguments as backward returns gradients."""
+    """As many arguments as backward returns gradients for."""
     expected, got = int(match[1]), int(match[2])
     least = sum(each.required for each in broken.arguments)
     if max(1, least) <= got < expected:
@@ -146,7 +145,7 @@ def _held(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def _nothing(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Something in the place of None."""
+    """A value in place of None."""
     nones = frozenset(place for place, each in broken.constants() if each.value is None)
     if nones:
         yield from _tensor(broken.blaming(nones), match)
@@ -155,19 +154,19 @@ def _nothing(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def _untruthful(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """A tensor that is asked whether it is true, or compared, should be a flag or a number."""
+    """A bool or a number for a tensor that is used as a condition."""
     for place, each in broken.tensors(False):
         yield from broken.valued(place, (True, 1.0, False, 2, None), 0.5 + 0.5 * (place == 0))
         yield from broken.changed(place, replace(each, shape=()), 0.9)
 
 
 def _refused(broken: Broken) -> Iterator[Repair]:
-    """What the stranger's own code refuses: None where something is needed, or another number."""
+    """Repairs after a raise or assert of the user's own code: a value for None, or another number."""
     nones = frozenset(place for place, each in broken.constants() if each.value is None)
     match = re.search("", "")
     if nones and match:
         yield from _tensor(broken.blaming(nones), match)
-    yield from size_repairs.counted(broken)
+    yield from shape_repairs.counted(broken)
     for place, each in broken.constants() if len(broken.constants()) < 5 else []:
         if type(each.value) is bool:
             yield from broken.valued(place, (not each.value,), 0.5)
@@ -179,7 +178,7 @@ def _refused(broken: Broken) -> Iterator[Repair]:
 
 MENDS: tuple[tuple[str, Mend], ...] = (
     (r"values to unpack \(expected (?:at least )?(\d)", shape_repairs.unpacked),
-    (r"values to unpack", size_repairs.resized),
+    (r"values to unpack", shape_repairs.resized),
     (
         r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
         shape_repairs.ranged,
@@ -227,12 +226,12 @@ MENDS: tuple[tuple[str, Mend], ...] = (
     (r"\[(?:\d+, )*(\d+)\] (?:and|vs\.?|with) \[(?:\d+, )*(\d+)\]", shape_repairs.mismatch),
     (r"invalid gradient at index (\d+) - got \[([\d, ]*)\]", shape_repairs.of_gradient),
     (r"is invalid for input of size|not divisible|divisible by|view size|unflatten|divide", shape_repairs.divisible),
-    (r"is invalid for input of size|[Nn]umber of elements|elements in total|numel", size_repairs.spread),
-    (r"(?:must|should|has to|needs? to|have to) (?:be|have|equal)\D{0,24}?\b(\d+)\b", size_repairs.demanded),
-    (r"[(\[][A-Za-z]\w*\s*,", size_repairs.written),
+    (r"is invalid for input of size|[Nn]umber of elements|elements in total|numel", shape_repairs.spread),
+    (r"(?:must|should|has to|needs? to|have to) (?:be|have|equal)\D{0,24}?\b(\d+)\b", shape_repairs.demanded),
+    (r"[(\[][A-Za-z]\w*\s*,", shape_repairs.written),
     (
         r"[Ss]izes?\b|[Ss]hapes?\b|length|dimension|out of bounds|must match|mismatch|expand|broadcast",
-        size_repairs.resized,
+        shape_repairs.resized,
     ),
     (r"out of bounds|out of range|selected index k|start \(", _narrower),
     (r"not finite|math domain|must be positive|probability|greater than 0|> 0|division by zero|>= 0", _positive),

@@ -1,8 +1,8 @@
-"""The search for a recipe: step after step of the ladder is tried, and each failure tells which to try next.
+"""Best-first search for a recipe: tries the steps of the queue, and adds the repairs that each error suggests.
 
-Agreement of backward with forward helps to find what the author left unsaid, such as a shape. It never speaks against
-what the author wrote: a declared default is left only where the call fails with it, where forward is not finite, or
-where nothing is done.
+Agreement of backward with forward helps to choose what the source leaves open, such as a shape. It never overrules what
+the author wrote: a declared default is changed only where the call fails with it, where forward is not finite, or where
+the Function does nothing.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .repairs import repairs
 from .trial import Outcome, tried
 
 MOST_TRIALS = 4000
-# After the first that works, so many more are looked at, within so many seconds, for one that agrees.
+# Trials and seconds after the first recipe that works, to find one that agrees.
 MORE_TRIALS, MORE_SECONDS = 40, 0.6
-# A closer look calls a Function about so many times, and may take this share of the time that is left.
+# Largest share of the remaining time for a closer look, and about how many calls that takes.
 _SHARE = 0.25
 _CALLS, _UNKNOWN = 40, Agreement(0.0, False)
-# A trial may take this share of the time that is left, and no less than so many seconds.
+# Share of the remaining time that one trial may take, and the least number of seconds.
 _PATIENCE, _LEAST = 0.75, 0.5
-# Of so many trials all but a few failing in the same way, for want of something, the others will too.
+# Give up after this many trials, if this share of them failed with one error that no recipe avoids.
 HOPELESS, _SAME = 40, 0.6
 MISSING_HERE = re.compile(
     r"CUDA|No module named|[Pp]rocess group|not registered|^NameError|[Tt]riton|HIP|not compiled|_C\b|MPS|backend|"
@@ -42,10 +42,10 @@ MISSING_HERE = re.compile(
 
 @dataclass
 class Search:
-    """What a search has come to: the step that was found, the failures on the way, and what they were blamed on.
+    """A search and its result: the best step found, and the failures with what they are blamed on.
 
-    ``found`` is the best step that works, ``refused`` one of which torch refuses the gradients, or
-    whose backward raises what no recipe mends.
+    ``found`` is the best step that works, ``refused`` one whose gradients torch rejects, or whose backward raises
+    what no recipe avoids.
     """
 
     signature: Signature
@@ -57,7 +57,7 @@ class Search:
     trials: int = 0
 
     def run(self) -> None:
-        """Try until one works and agrees, or the budget is spent."""
+        """Try steps until one works and agrees, or the budget is spent."""
         self._begun = timing.now()
         self._ladder = Ladder(self.gathered)
         self._settled, self._since = False, (0, 0.0)
@@ -71,19 +71,19 @@ class Search:
                 return
 
     def an_object(self, blamed: Blame) -> str:
-        """The argument that an error says is no object of the kind that it should be; "" if it does not."""
+        """The argument that lacks an attribute it should have, according to an error; "" if there is none."""
         member = re.search(r"object has no attribute '(\w+)'", blamed.message)
         names = [self.gathered.arguments[place].name for place in sorted(blamed.places)]
         return next((name for name in names if member and member[1] in self.gathered.of(name).members), "")
 
     def of_an_object(self, blamed: Blame) -> bool:
-        """Whether an attribute is missing that one of the arguments has to have."""
+        """Whether an error is about a missing attribute that one of the arguments should have."""
         member = re.search(r"object has no attribute '(\w+)'", blamed.message)
         return any(member and member[1] in self.gathered.of(each.name).foreign for each in self.gathered.arguments)
 
     @property
     def _patience(self) -> float:
-        """For how long one trial is waited for: some are always left, for another recipe may come to an end."""
+        """The time limit of one trial; it leaves time for others, as another recipe may terminate."""
         return MORE_SECONDS if self.found else max(_LEAST, _PATIENCE * (self.budget - self._seconds))
 
     @property
@@ -91,7 +91,7 @@ class Search:
         return timing.now() - self._begun
 
     def _enough(self, step: Step) -> bool:
-        """Whether what was found will not be bettered: it agrees and keeps the defaults, or more have been tried."""
+        """Whether to stop with what was found: it agrees and keeps the defaults, or enough others were tried."""
         if self.found is None or self._settled:
             return True
         if self.found[2].full and self.found[2].shows and not self._ladder.departures(self.found[0].recipe):
@@ -100,7 +100,7 @@ class Search:
         return trials > MORE_TRIALS or seconds > MORE_SECONDS or step.cost > self.found[0].cost + AGAIN
 
     def _in_vain(self) -> bool:
-        """Whether torch refuses what backward returns, whatever the shapes; or all fails for want of one thing."""
+        """Whether to give up: torch rejects the gradients for any shape, or nearly all trials fail with one error."""
         if self.refused is not None:
             counted = "incorrect number" in self.refused[1].message or incurable(self.refused[1])
             return self.trials - self._since[0] > (MORE_TRIALS if counted else 5 * MORE_TRIALS)
@@ -116,10 +116,10 @@ class Search:
         self.trials += 1
         begun = self._seconds
         outcome = self._in_time(step)
-        # What failed says little of how long another recipe takes.
+        # A failed call says little about how long another recipe takes.
         self._cost = 0.0 if outcome.error else self._seconds - begun
         if outcome.error is None and self._slow(step):
-            # It is too slow to be called some times more: what works is taken.
+            # Too slow for more calls: the recipe that works is taken.
             self.found, self._settled = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
             return
         if outcome.error is None:
@@ -131,7 +131,7 @@ class Search:
             return
         names = [each.name for each in self.gathered.arguments]
         blamed = blame(outcome.error, names, outcome.given)
-        # The frames of the error would keep all tensors.
+        # The frames of the traceback would keep all tensors alive.
         blamed = replace(blamed, error=outcome.error.with_traceback(None))
         self.failures.append((step, replace(outcome, given=()), blamed))
         refused = outcome.refused or (outcome.forward and incurable(blamed) and not self.of_an_object(blamed))
@@ -146,7 +146,7 @@ class Search:
                 self._ladder.push(Step(cost, each.recipe, because, blamed.reached, each.cost))
 
     def _in_time(self, step: Step) -> Outcome:
-        """A trial that is interrupted when it has had its time, unless it has spent that on being compiled."""
+        """A trial with a time limit; repeated without one if the time went into compilation."""
         begun = timing.now()
         try:
             with within(self._patience):
@@ -159,7 +159,7 @@ class Search:
         return outcome
 
     def _slow(self, step: Step) -> bool:
-        """Whether closer looks would take too long; what may have been held up by others is called again."""
+        """Whether a closer look would take too long; a borderline call is timed again."""
         left, looks = self.budget - self._seconds, self._cost * _CALLS
         if _SHARE * left < looks <= left:
             begun = self._seconds
@@ -173,7 +173,7 @@ class Search:
         found = agreement(call, step.recipe)
         if self.found is None:
             self._since = (self.trials, self._seconds)
-            # Of a Function that takes each number by itself, no other shape shows more.
+            # No other shape shows more of an elementwise Function.
             self._settled = outcome.finite and outcome.some and not found.idle and elementwise(call, step.recipe)
         if self._better(step, outcome, found):
             self.found = (step, replace(outcome, given=()), found)
@@ -185,16 +185,16 @@ class Search:
             self._ladder.push(Step(step.cost + 0.2, Recipe(arguments), step.because))
 
     def _better(self, step: Step, outcome: Outcome, found: Agreement) -> bool:
-        """Whether a step that works is better than what was found: that it agrees counts last."""
+        """Whether a step that works is better than the one found; agreement counts last."""
         if self.found is None:
             return True
         left, before = (self._ladder.departures(each.recipe) for each in (step, self.found[0]))
         new, old = _rank(outcome, found, left), _rank(self.found[1], self.found[2], before)
-        # What comes later is not taken because it agrees by chance.
+        # A later step that agrees must do so surely, not by chance.
         return new > old and (left < before or not found.full or sure(self.signature.call, step.recipe))
 
     def _held(self, step: Step, outcome: Outcome) -> tuple[Step, Outcome]:
-        """Inputs that got no gradient, of which backward does not say in so many words that they get one, are held."""
+        """The step without grad for inputs that got no gradient, unless backward explicitly returns one for them."""
         unsure = {name for name in outcome.without if not self.gathered.of(name).differentiable}
         if not unsure:
             return step, outcome
@@ -207,12 +207,12 @@ class Search:
 
 
 def missing(blamed: Blame) -> bool:
-    """Whether something is missing on this machine: a module, a device, a process group."""
+    """Whether an error is about something missing on this machine: a module, a device, a process group."""
     return bool(MISSING_HERE.search(blamed.message))
 
 
 def _rank(outcome: Outcome, found: Agreement, departures: int) -> tuple[float, ...]:
-    """How good a step is that works: it does something, then it keeps the defaults, and only then do they agree."""
+    """Sort key of steps that work: first that it does something, then that it keeps the defaults, then agreement."""
     finite = outcome.finite
     kept = (outcome.valued and not found.idle, -departures)
     return (*kept, finite and found.shows, finite and found.full, finite and found.moves, finite and outcome.some)

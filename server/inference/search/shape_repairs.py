@@ -1,4 +1,4 @@
-"""Repairs of shapes: as many dimensions, and as long, as an error asks for."""
+"""Repairs of shapes: ranks and sizes that an error message asks for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .failed_call import Broken, Repair
 from .shapes import usual
 
 _Match = re.Match[str]
-# Of more tensors than these not all sizes are tried.
+# With more tensors than this, sizes are not tried one by one.
 MOST_TENSORS = 5
 
 
 def resized(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Every tensor to blame with another last dimension; then with another first one, and last but one."""
+    """Other sizes of the last, first and second to last dimension of every tensor to blame."""
     tensors = broken.tensors(False)
     if len(tensors) > MOST_TENSORS:
         return
@@ -31,7 +31,7 @@ def resized(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def written(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """A shape as the user's own error writes it: ``(B, N)``, ``(B, 1, T)``, ``[N, 3]``."""
+    """A shape written in the user's own error message: ``(B, N)``, ``(B, 1, T)``, ``[N, 3]``."""
     quoted = re.findall(r"['`\"](\w+)['`\"]", match.string)
     for text in re.findall(r"[(\[]([\w*+\-/ ]+(?:,[\w*+\-/ ]*)+)[)\]]", match.string):
         sizes = [each.strip() for each in text.split(",") if each.strip()]
@@ -46,7 +46,7 @@ def written(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def demanded(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """A number that the error asks for, as the size of a dimension or as the value of a whole number."""
+    """A number that the message asks for, as the size of a dimension or the value of an int."""
     wanted = int(match[1])
     if not 0 < wanted <= _LARGEST:
         return
@@ -61,7 +61,7 @@ def demanded(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def counted(broken: Broken) -> Iterator[Repair]:
-    """Whole numbers that are the sizes of a tensor, in their order: ``B, T, C`` beside one of three dimensions."""
+    """Ints that are the sizes of a tensor, in order: ``B, T, C`` beside a tensor of three dimensions."""
     arguments = broken.recipe.arguments
     wholes = [place for place, each in enumerate(arguments) if isinstance(each, Constant) and type(each.value) is int]
     for step, each in enumerate(arguments):
@@ -72,7 +72,7 @@ def counted(broken: Broken) -> Iterator[Repair]:
 
 
 def spread(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """A tuple of sizes that together have as many elements as a tensor."""
+    """A tensor with as many elements as a tuple of sizes says."""
     sizes = [each for each in broken.recipe.arguments if isinstance(each, Constant) and _sizes(each.value)]
     for each in sizes[:1]:
         for place, tensor in enumerate(broken.recipe.arguments):
@@ -89,14 +89,14 @@ def _shaped(each: TensorArgument, shape: tuple[int, ...]) -> TensorArgument:
     return replace(each, shape=shape, fill="normal" if each.fill == "spd" else each.fill)
 
 
-# No larger whole number is taken from an error.
+# No larger int is taken from a message.
 _LARGEST = 100
-# Sizes of the last dimension that are tried where another than the usual is asked for.
+# Sizes to try for a dimension where the usual one is wrong.
 LENGTHS = (3, 2, 4, 6, 8, 5, 7, 9, 1)
 
 
 def of_rank(broken: Broken, rank: int) -> Iterator[Repair]:
-    """Each tensor to blame, and all together, with so many dimensions."""
+    """Each tensor to blame, and all together, with this number of dimensions."""
     if not 0 <= rank <= 6:
         return
     wrong = [(place, each) for place, each in broken.tensors(False) if len(each.shape) != rank]
@@ -107,7 +107,7 @@ def of_rank(broken: Broken, rank: int) -> Iterator[Repair]:
 
 
 def unpacked(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """As many dimensions, or elements of a sequence, as are unpacked."""
+    """As many dimensions, or elements of a sequence, as are unpacked by the source."""
     count = int(match[1])
     yield from of_rank(broken, count)
     for place, each in broken.constants():
@@ -116,7 +116,7 @@ def unpacked(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def deeper(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """One dimension more."""
+    """One more dimension."""
     for place, each in broken.tensors(False):
         if len(each.shape) < 5:
             yield from broken.changed(place, _with(each, usual(len(each.shape) + 1)), 0.4)
@@ -125,7 +125,7 @@ def deeper(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def ranged(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Enough dimensions for the one asked for, or a nearer one."""
+    """Enough dimensions for the ``dim`` that is out of range, or a ``dim`` within range."""
     low, high, got = int(match[1]), int(match[2]), int(match[3])
     yield from of_rank(broken, got + 1 if got > high else -got)
     for place, each in broken.constants():
@@ -144,7 +144,7 @@ def named_rank(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def square(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Square matrices, definite ones at last."""
+    """Square matrices, then positive definite ones."""
     for place, each in broken.tensors():
         shape = usual(max(2, len(each.shape)), True)
         yield from broken.changed(place, replace(each, shape=shape), 0.4)
@@ -161,7 +161,7 @@ def definite(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def product(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """The inner sizes of a matrix product: that of either side."""
+    """Matching inner sizes of a matrix product, changed on either side."""
     rows, one, other, columns = (int(each) for each in match.groups())
     pairs = [((other, columns), (one, columns)), ((columns, other), (columns, one))]
     pairs += [((rows, one), (rows, other)), ((one, rows), (other, rows))]
@@ -176,7 +176,7 @@ def product(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def mismatch(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Two sizes that should be one."""
+    """Two sizes that should be equal."""
     one, other = int(match[1]), int(match[2])
     for step, (place, each) in enumerate(reversed(broken.tensors(False))):
         for old, new in ((one, other), (other, one)):
@@ -193,7 +193,7 @@ def mismatch(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def length(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """A last dimension that is as long as asked for."""
+    """A last dimension of the size that the message asks for."""
     wanted = int(match[1])
     for place, each in broken.tensors(False):
         if each.shape and each.shape[-1] != wanted and 0 < wanted < 20:
@@ -204,7 +204,7 @@ def length(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def beyond(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """A dimension that is long enough for an index."""
+    """A dimension large enough for an index that is out of bounds."""
     index, place, size = int(match[1]), int(match[2]), int(match[3])
     for argument, each in broken.tensors(False):
         for at in dict.fromkeys((place, len(each.shape) - 1)):
@@ -215,7 +215,7 @@ def beyond(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def _lengths(broken: Broken) -> Iterator[Repair]:
-    """Other lengths of the last dimension, where there is one tensor, or all have the same."""
+    """Other sizes of the last dimension, where it is the same in all tensors."""
     shapes = {each.shape[-1:] for each in broken.recipe.inputs}
     if len(shapes) == 1 and shapes != {()}:
         for step, wanted in enumerate(LENGTHS):
@@ -228,7 +228,7 @@ def of_gradient(broken: Broken, match: _Match) -> Iterator[Repair]:
     each = broken.recipe.arguments[place] if place < len(broken.recipe.arguments) else None
     if isinstance(each, TensorArgument) and 0 not in shape:
         yield from broken.changed(place, _with(each, shape), 0.5 + 0.6 * (1 in shape))
-    # A tensor that is held may be read by backward alone, as large as another.
+    # A tensor without grad that only backward reads may need the shape of another one.
     shapes = {one.shape for one in broken.recipe.inputs}
     for held, one in enumerate(broken.recipe.arguments):
         if isinstance(one, TensorArgument) and one.floating and not one.grad:
@@ -238,7 +238,7 @@ def of_gradient(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def divisible(broken: Broken, match: _Match) -> Iterator[Repair]:
-    """Sizes that divide: powers of two, and squares."""
+    """Divisible sizes: powers of two."""
     yield from broken.all(lambda each: _with(each, usual(len(each.shape), even=True)), 0.4)
     yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 0.6)
     for place, constant in broken.constants():
@@ -247,6 +247,6 @@ def divisible(broken: Broken, match: _Match) -> Iterator[Repair]:
 
 
 def _with(each: TensorArgument, shape: tuple[int, ...]) -> TensorArgument:
-    """The same tensor in another shape; what is no longer square is no longer definite."""
+    """The tensor in another shape, with the fill ``spd`` dropped where that is not square."""
     whole = each.fill != "spd" or (len(shape) >= 2 and shape[-1] == shape[-2])
     return replace(each, shape=shape) if whole else replace(each, shape=shape, fill="normal")

@@ -1,4 +1,4 @@
-"""The shapes that the tensors of one call may have together, the likeliest first."""
+"""Joint shapes of the tensors of one call, the likeliest first, from ranks and relations in the evidence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .cheapest import cheapest
 _Shape = tuple[int, ...]
 _Place = tuple[str, int]
 
-# Small, of unequal sizes, so that nothing fits by chance, and none of them 1, which shows nothing of what is done along
-# it; 4 has halves and quarters.
+# Default shapes by rank: small, of distinct sizes so that nothing fits by chance, none of them 1, which would hide what
+# is done along it; 4 is divisible by 2 and 4.
 _USUAL: dict[int, _Shape] = {
     0: (),
     1: (7,),
@@ -33,20 +33,20 @@ _EVEN: dict[int, _Shape] = {
     6: (2, 2, 2, 2, 4, 4),
 }
 _RANKS = (1, 2, 4, 3, 5)
-# More forms than these are never tried.
+# Most forms for one combination of kinds.
 _MOST = 60
 
 
 @dataclass(frozen=True)
 class Form:
-    """One shape for each tensor, and how unlikely they are together."""
+    """One shape for each tensor, and their cost (how unlikely they are together)."""
 
     shapes: tuple[_Shape, ...]
     cost: float
 
 
 def forms(known: Sequence[Evidence], kinds: Sequence[str], relations: Relations) -> list[Form]:
-    """Shapes for these tensors together, each with the kind it is to be; the likeliest first."""
+    """Joint shapes for these tensors, whose kinds are given; the likeliest first."""
     found: dict[tuple[_Shape, ...], Form] = {}
     for cost, ranks in _rankings(known, kinds):
         for more, shapes in _of_ranks(known, kinds, ranks, relations):
@@ -60,7 +60,7 @@ def forms(known: Sequence[Evidence], kinds: Sequence[str], relations: Relations)
 
 
 def _weighted(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[Form]:
-    """A layer's input, weight and bias: linear, or a convolution."""
+    """Shapes of the input, weight and bias of a linear layer or a convolution."""
     if len(known) not in (2, 3) or set(kinds) != {"tensor"} or not name_hints.WEIGHT.search(known[1].name):
         return
     shapes: tuple[tuple[float, tuple[_Shape, ...]], ...] = (
@@ -74,13 +74,13 @@ def _weighted(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[Form]
 
 
 def usual(rank: int, square: bool = False, even: bool = False) -> _Shape:
-    """The shape that a tensor of so many dimensions has when nothing else is known."""
+    """The default shape of a tensor of this rank."""
     shape = (_EVEN if even else _USUAL).get(rank, (1,) * max(0, rank - 2) + (2, 3))
     return (*shape[:-2], 4, 4) if square and rank >= 2 else shape
 
 
 def _possible(known: Evidence) -> list[int]:
-    """The numbers of dimensions that a tensor may have, the likeliest first."""
+    """The possible ranks of a tensor, the likeliest first."""
     if known.ranks:
         return [each for each in known.ranks if each >= known.least] or known.ranks
     least = max(known.least, 2 if known.square else 0)
@@ -93,7 +93,7 @@ def _possible(known: Evidence) -> list[int]:
 
 
 def _rankings(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """How many dimensions each may have: what is known, and for the rest all the same, then fewer."""
+    """Combinations of ranks: as known, otherwise that of the first tensor, then lower ones."""
     main = 0
     dear = (0.0, 0.8, 1.4, 1.6, 2.6, 3.2)
     for step, rank in zip(dear, _possible(known[main]), strict=False):
@@ -105,7 +105,7 @@ def _rankings(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[tuple
 
 
 def _beside(known: Evidence, kind: str, rank: int) -> Iterator[tuple[float, int]]:
-    """How many dimensions one tensor may have beside the first one with ``rank``."""
+    """The possible ranks of a tensor, given the ``rank`` of the first one, with their costs."""
     if known.ranks:
         yield from ((0.5 * place, each) for place, each in enumerate(known.ranks))
         return
@@ -126,7 +126,7 @@ def _beside(known: Evidence, kind: str, rank: int) -> Iterator[tuple[float, int]
 def _of_ranks(
     known: Sequence[Evidence], kinds: Sequence[str], ranks: tuple[int, ...], relations: Relations
 ) -> Iterator[tuple[float, tuple[_Shape, ...]]]:
-    """The shapes of tensors with so many dimensions each: tied dimensions agree, and otherwise those in line."""
+    """The joint shapes for given ranks: tied dimensions are equal, others by alignment with the first tensor."""
     rank_of = {each.name: rank for each, rank in zip(known, ranks, strict=True)}
     ties = [(_placed(one, rank_of), _placed(other, rank_of)) for one, other in relations.equal]
     tied = [(one, other) for one, other in ties if one and other]
@@ -147,7 +147,7 @@ def _of_ranks(
 def _lines(
     known: Sequence[Evidence], kinds: Sequence[str], rank_of: dict[str, int], tied: list[tuple[_Place, _Place]]
 ) -> Iterator[tuple[float, list[tuple[_Place, _Place]]]]:
-    """Ways in which the dimensions of the later tensors follow those of the first."""
+    """Alignments of the dimensions of the later tensors with those of the first, with their costs."""
     first, related = known[0].name, {name for tie in tied for name, _ in tie}
     rank = rank_of[first]
     ways: list[list[tuple[float, list[tuple[_Place, _Place]]]]] = []
@@ -177,7 +177,7 @@ def _lines(
 def _sizes(
     rank_of: dict[str, int], ties: list[tuple[_Place, _Place]], square: set[str], relations: Relations, even: bool
 ) -> dict[_Place, int]:
-    """A size for every dimension: those that are tied share one, the others differ where they can."""
+    """A size for every dimension: equal for tied ones (union-find), otherwise distinct where possible."""
     root: dict[_Place, _Place] = {
         (name, place): (name, place) for name, rank in rank_of.items() for place in range(rank)
     }
@@ -217,7 +217,7 @@ def _sizes(
 
 
 def _placed(place: _Place, rank_of: dict[str, int]) -> _Place | None:
-    """A dimension counted from the front; None where the tensor has no such one."""
+    """A dimension counted from the front; None where it is out of range."""
     name, index = place
     rank = rank_of.get(name, 0)
     return (name, index % rank) if -rank <= index < rank else None

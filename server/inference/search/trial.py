@@ -1,10 +1,9 @@
-"""One trial of a recipe: the Function is called, its backward too, and what happened is kept."""
+"""Trial calls of a recipe: forward and backward of the Function, with a fixed seed, isolated, and the outcome kept."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +28,9 @@ Tensors = list[torch.Tensor | None]
 
 @dataclass(frozen=True)
 class Attempt:
-    """``values`` are the arguments by name, tensors without grad; nothing is tried any more when the
-    ``clock`` has no time.
+    """A call that can be repeated with other values; it is not made any more when the ``clock`` has no time left.
+
+    ``values`` are the arguments by name, tensors without grad.
     """
 
     function: Callable[..., Any]
@@ -43,7 +43,7 @@ class Attempt:
     def at(
         cls, function: Callable[..., Any], recipe: Recipe, given: Mapping[str, torch.Tensor] | None = None
     ) -> Attempt:
-        """The call of a recipe, with what is ``given`` in place of what the recipe fills."""
+        """The call of a recipe, with tensors ``given`` in place of those that the recipe fills."""
         built = recipe.build(given=given)
         named = {each.name: value for each, value in zip(recipe.arguments, built, strict=True)}
         plain = {name: one.detach() if isinstance(one, torch.Tensor) else one for name, one in named.items()}
@@ -51,11 +51,11 @@ class Attempt:
 
     @property
     def late(self) -> bool:
-        """Whether there is no time for another call, as long as they take."""
+        """Whether there is no time left for another call."""
         return not self.clock.has(1)
 
     def within(self, seconds: float) -> Attempt:
-        """The same with no more time than this, nor more than it had."""
+        """The same with a shorter time limit."""
         own, now = self.clock, timing.now()
         return replace(self, clock=Clock(min(own.until, now + seconds), own.took, own.over))
 
@@ -64,7 +64,7 @@ class Attempt:
         return replace(self, values={**self.values, **values})
 
     def called(self, track: bool = False) -> tuple[dict[str, torch.Tensor], Any]:
-        """The leaves by name, and what was returned. Raises whatever the Function raises."""
+        """Call forward: the leaves by name, and what it returned. Raises whatever the Function raises."""
         leaves: dict[str, torch.Tensor] = {}
         arguments: list[Any] = []
         for each in self.recipe.arguments:
@@ -84,8 +84,9 @@ class Attempt:
             self.clock.timed(begun)
 
     def outputs(self) -> Tensors | None:
-        """The floating outputs in double precision, None in the place of any other; None for all if the call fails,
-        or there is no time for it.
+        """The floating outputs in double precision, None for any other output.
+
+        None altogether if the call fails or there is no time for it.
         """
         if self.late:
             return None
@@ -96,8 +97,9 @@ class Attempt:
         return [plain(each) for each in several(returned)]
 
     def pulled(self, output: int, grad_output: torch.Tensor) -> dict[str, torch.Tensor] | None:
-        """What backward delivers to each tensor that requires grad, zeros for None; None if anything fails, or no time
-        is left.
+        """The VJP of one output by input name, zeros where backward returns None.
+
+        None altogether if anything fails or no time is left.
         """
         if self.late:
             return None
@@ -128,13 +130,13 @@ class Attempt:
 
 
 def several(returned: Any) -> tuple[Any, ...]:
-    """What was returned, one after another."""
+    """The outputs as a tuple."""
     return returned if isinstance(returned, tuple) else (returned,)
 
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Whatever is called inside, nothing is printed or warned of, and no random numbers are drawn from anybody's."""
+    """Inside, nothing is printed, warnings are ignored, and the random state is restored."""
     with undisturbed(), warnings.catch_warnings(action="ignore"), silenced():
         yield
 
@@ -150,12 +152,12 @@ _REFUSED = re.compile(r"Backward returned an (incorrect number of gradients|inva
 
 
 class _Unfit(Exception):
-    """A call that raised nothing, and yet shows nothing; the message says why."""
+    """A call that succeeded without usable outputs or gradients; the message says why."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a trial came to: an ``error`` with the arguments that were ``given``, or None.
+    """The outcome of a trial: an ``error`` or None, and the arguments that were ``given``.
 
     ``finite`` says that every output and every gradient is, ``valued`` that every output is, ``some`` that a gradient
     is not zero. ``forward`` says that forward went through; the inputs ``without`` got no gradient.
@@ -172,25 +174,25 @@ class Outcome:
 
     @property
     def refused(self) -> bool:
-        """Whether forward went through, and torch itself refused what backward returned, which no recipe may mend."""
+        """Whether forward succeeded and torch rejected what backward returned, which perhaps no recipe avoids."""
         return self.forward and isinstance(self.error, RuntimeError) and bool(_REFUSED.search(str(self.error)))
 
     @property
     def works(self) -> bool:
-        """Whether forward gave numbers that require grad, and backward a gradient."""
+        """Whether forward returned numbers that require grad, and backward a gradient."""
         return self.error is None
 
 
 @contextlib.contextmanager
 def untouched() -> Iterator[None]:
-    """Whatever a stranger's Function changes inside, afterwards torch and Python are as they were."""
+    """Restore the state of torch, random numbers and warnings that user code may change; stdout is discarded."""
     with unchanged(), undisturbed(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         yield
 
 
 def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
-    """Call with what a recipe builds, and go backward. Raises nothing, whatever the Function raises."""
+    """Call forward and backward with the arguments of a recipe. Raises nothing, whatever the Function raises."""
     given: tuple[Any, ...] = ()
     forward, dtype = False, torch.get_default_dtype()
     try:
@@ -209,7 +211,7 @@ def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             some = any(bool(each.count_nonzero()) for each in gradients)
             without = tuple(each.name for each, one in zip(recipe.inputs, found, strict=True) if one is None)
             return Outcome(recipe, given, None, True, finite, valued, some, without)
-    except BaseException as error:  # noqa: BLE001 whatever a stranger's Function raises, SystemExit too, is an outcome
+    except BaseException as error:  # noqa: BLE001 whatever a user's Function raises, SystemExit too, is an outcome
         return Outcome(recipe, given, error, forward)
     finally:
         if torch.get_default_dtype() is not dtype:
@@ -219,7 +221,7 @@ def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
 def backwards(
     outputs: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]
 ) -> list[torch.Tensor | None]:
-    """The gradients of the outputs, so weighted, for each leaf, dense. Raises whatever backward raises."""
+    """The dense gradient of the weighted sum of the outputs for each leaf. Raises whatever backward raises."""
     root = Root.apply(*outputs, *weights)  # type: ignore[no-untyped-call]
     return delivered(root, leaves)
 
@@ -242,7 +244,7 @@ def moving(returned: Any) -> list[torch.Tensor]:
 
 
 def flat(returned: Any) -> Iterator[torch.Tensor]:
-    """The tensors that were returned, in tuples, lists and dicts too."""
+    """The tensors in a return value, also inside tuples, lists and dicts."""
     if isinstance(returned, torch.Tensor):
         yield returned
     elif isinstance(returned, tuple | list | dict):
@@ -251,11 +253,6 @@ def flat(returned: Any) -> Iterator[torch.Tensor]:
 
 
 def seeded(call: Callable[..., Any], *given: Any) -> Any:
-    """Call with the random numbers that every trial has."""
+    """Call with the fixed seed of all trials."""
     reseed(SEED)
     return call(*given)
-
-
-def _size(recipe: Recipe) -> int:
-    """How many numbers the inputs have together."""
-    return sum(math.prod(each.shape) for each in recipe.inputs)
