@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from ..inference.recipe.grammar import FLOATS, MENU, MOST_ARGUMENTS, MOST_ELEMENTS, parse, plain
-from ..inference.recipe.recipe import OBJECT, BadRecipe, Constant, Recipe, TensorArgument
+from ..inference.recipe.grammar import MOST_ARGUMENTS, MOST_ELEMENTS, parse, plain
+from ..inference.recipe.recipe import FLOATS, MENU, OBJECT, BadRecipe, Constant, Recipe, TensorArgument
 from ..protocol.suggest import meant
 from .discover import is_function
 from .import_errors import plain_text

@@ -9,8 +9,7 @@ from typing import Any
 
 import torch
 
-from ..inference.recipe.grammar import identity
-from ..inference.recipe.recipe import OBJECT, Constant, Recipe, TensorArgument
+from ..inference.recipe.recipe import OBJECT, Constant, Recipe, TensorArgument, identity
 from ..runtime.arguments import Bound, Held, Taken
 
 _WIDE = 96

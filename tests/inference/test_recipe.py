@@ -8,8 +8,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradloupe.server.inference.recipe.grammar import DTYPES, FLOATS, INTEGERS, MENU, parse
-from gradloupe.server.inference.recipe.recipe import BadRecipe, Constant, Recipe, TensorArgument
+from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.recipe import (
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    MENU,
+    BadRecipe,
+    Constant,
+    Recipe,
+    TensorArgument,
+)
 
 WHOLE = (
     "x: float64[7]; weight: float64[5,7]; k = 2; mode = 'mean'; index: int64[7] < 3; mask: bool[7]; "

@@ -23,11 +23,8 @@ from .recipe import (
     Recipe,
     TensorArgument,
     attributes,
-    identity,
     word,
 )
-
-__all__ = ["DTYPES", "FLOATS", "INTEGERS", "MENU", "BadRecipe", "identity", "parse", "plain"]
 
 MOST_TEXT, MOST_ARGUMENTS, MOST_ELEMENTS, MOST_DIMENSIONS = 2000, 32, 16_384, 8
 

@@ -15,6 +15,9 @@ from typing import Any
 
 import torch
 
+from ...runtime.timeouts import TookTooLong
+from .trial import UnusableCall
+
 _OURS = __name__.rpartition(".")[0]
 _Names = frozenset[int]
 
@@ -41,7 +44,9 @@ class Blame:
         """What was raised, on one line."""
         text = " ".join(str(self.error).split())
         kind = type(self.error).__name__
-        return text if kind in ("Unfit", "TookTooLong") else f"{kind}: {text}" if text else kind
+        if isinstance(self.error, UnusableCall | TookTooLong):
+            return text
+        return f"{kind}: {text}" if text else kind
 
 
 def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> Blame:

@@ -16,7 +16,7 @@ Mend = Callable[[Broken, _Match], Iterator[Repair]]
 
 
 def repairs(broken: Broken) -> Iterator[Repair]:
-    """The repairs that an error suggests, by the patterns of ``MENDS`` that match its message."""
+    """The repairs that an error suggests, from the patterns that match its message."""
     for pattern, mend in MENDS:
         match = re.search(pattern, broken.blame.message)
         if match:

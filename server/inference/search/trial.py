@@ -151,7 +151,7 @@ def plain(out: Any) -> torch.Tensor | None:
 _REFUSED = re.compile(r"Backward returned an (incorrect number of gradients|invalid gradient at index \d+ - got)")
 
 
-class _Unfit(Exception):
+class UnusableCall(Exception):
     """A call that succeeded without usable outputs or gradients; the message says why."""
 
 
@@ -205,7 +205,7 @@ def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             found = backwards(outputs, leaves, [torch.ones_like(each) for each in outputs])
             gradients = [each for each in found if each is not None]
             if not gradients:
-                raise _Unfit("backward gave no gradient for any argument")
+                raise UnusableCall("backward gave no gradient for any argument")
             valued = all(bool(torch.isfinite(each).all()) for each in outputs)
             finite = valued and all(bool(torch.isfinite(each).all()) for each in gradients)
             some = any(bool(each.count_nonzero()) for each in gradients)
@@ -227,19 +227,19 @@ def backwards(
 
 
 def moving(returned: Any) -> list[torch.Tensor]:
-    """The floating outputs that require grad, mostly finite. Raises ``Unfit`` if there are none."""
+    """The floating outputs that require grad, mostly finite. Raises ``UnusableCall`` if there are none."""
     tensors = list(flat(returned))
     floats = [each for each in tensors if each.is_floating_point() or each.is_complex()]
     if not tensors:
-        raise _Unfit(f"forward returned no tensor, but {called(returned, 1)}")
+        raise UnusableCall(f"forward returned no tensor, but {called(returned, 1)}")
     if not any(each.numel() for each in floats):
-        raise _Unfit("forward returned no floating numbers")
+        raise UnusableCall("forward returned no floating numbers")
     if not any(each.requires_grad for each in floats):
-        raise _Unfit("what forward returned does not require grad")
+        raise UnusableCall("what forward returned does not require grad")
     outputs = [each for each in floats if each.requires_grad and each.numel()]
     shares = [float(torch.isfinite(each.detach()).double().mean()) for each in outputs]
     if not any(share >= 0.5 for share in shares):
-        raise _Unfit("what forward returned is not finite")
+        raise UnusableCall("what forward returned is not finite")
     return outputs
 
 
