@@ -14,18 +14,22 @@ _SEEN = (0.2, 0.8)
 class Evidence:
     """The evidence about one argument, collected by a reader of its Function's source.
 
-    ``weights`` says how much speaks for each kind (tensor, index, mask, number, whole, dim, flag, text, sequence,
-    callable, dtype, device, object, nothing), ``reasons`` the strongest reason for it, in words that follow "because".
-    ``ranks`` are the numbers of dimensions it is said to have, of which it has at least ``least``; those
-    ``supposed`` it may have. ``strings`` and ``numbers`` are what it is compared with, ``length`` how many are unpacked
-    from it, ``arity`` how many arguments it is called with, ``used`` the methods that do anything with it.
-    ``past`` are values that lead past what the Function does. ``members`` are the attributes that are read from it and
-    that no tensor has, of which ``methods`` are called, and ``keys`` the strings it is indexed with; ``typed`` says
-    that its type is asked for, so that it may be of several. ``once`` says that its indices have to be all different,
-    ``single`` that its numbers are read as those of single precision, ``saved`` that it is kept as only a tensor can
-    be, and ``few`` that it is a row of which each element is picked by itself. ``share`` says that it is a part of a
-    size, ``step`` that something is divided by it before it is rounded, ``switch`` that one of its elements is 0 or 1;
-    its numbers are to lie between ``low`` and ``high``.
+    Kind: ``weights`` is the weight of each kind (tensor, index, mask, number, whole, dim, flag, text, sequence,
+    callable, dtype, device, object, nothing), ``reasons`` the strongest reason for it, in words that follow "because";
+    ``typed`` says that the source tests its type, ``saved`` that it is saved for backward, ``differentiable`` that
+    backward returns a gradient for it (None if unknown), ``used`` names the methods that use it.
+
+    Shape of a tensor: ``ranks`` are known and ``supposed`` possible ranks, ``least`` is a lower bound, ``rank_reason``
+    the reason; ``square`` and ``even`` sizes; ``few`` says that its elements are indexed one by one.
+
+    Values: ``strings`` and ``numbers`` are those it is compared with, ``past`` those with an early return, ``low`` and
+    ``high`` are bounds; ``share`` says that it is a fraction of a size, ``step`` that it is the step of a quantiser,
+    ``switch`` that one of its elements is 0 or 1, ``once`` that its indices are a permutation, ``single`` that it has
+    to be float32.
+
+    Other objects: ``length`` is the number of items unpacked from it, ``arity`` the number of arguments it is called
+    with, ``members`` are attributes read from it that no tensor has, ``methods`` those called, ``keys`` strings it is
+    indexed with.
     """
 
     name: str
@@ -107,9 +111,9 @@ class Evidence:
 class Relations:
     """Relations between the shapes of several tensors: dimensions of equal, fixed or least size.
 
-    A dimension is an argument's name and its place, negative from the end. ``fixed`` dimensions have the size that is
-    asked for, and others are at ``least`` so long. ``picked`` are the places that are picked from one, None for a place
-    that is not written out.
+    A dimension is (argument name, index), negative from the end. ``equal`` are pairs of dimensions of the same size,
+    ``alike`` pairs of arguments of the same shape, ``kernels`` the spatial dimensions of convolution weights; ``fixed``
+    and ``least`` are sizes and lower bounds. ``picked`` are the indices read, None for a variable one.
     """
 
     equal: list[tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=list)
