@@ -18,7 +18,7 @@ import torch
 from ...runtime.timeouts import TookTooLong
 from .trial import UnusableCall
 
-_OURS = __name__.rpartition(".")[0]
+_OURS = __name__.rsplit(".", 2)[0]  # the package inference
 _Names = frozenset[int]
 
 
