@@ -1,1 +1,1 @@
-"""Floors: ops < server.numerics < server < templates, static. Imports only point down."""
+"""The server, one package a responsibility; ``[tool.importlinter]`` in pyproject.toml says which may import which."""

@@ -1,4 +1,4 @@
-"""The web application: its routes, and what stands around them."""
+"""The FastAPI application: routes, middleware, error handlers and lifespan, put together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _USUAL = Settings()
 
 
 class Gradloupe(FastAPI):
-    """The application, which describes the shapes of its answers when it is asked to."""
+    """The application; the schemas of its answers are added to its OpenAPI description when that is first asked for."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -40,9 +40,9 @@ class Gradloupe(FastAPI):
 
 
 def create_app(engine: Door, settings: Settings = _USUAL, visitors: Visitors | None = None) -> FastAPI:
-    """The application in front of a spawned engine, which it connects, and closes when it ends.
+    """The application in front of a spawned engine, which it connects at start-up and closes at shutdown.
 
-    ``visitors`` are those who will be connected, to be counted.
+    ``visitors`` counts and limits the open connections.
     """
     site, metrics, bodies = Site.of(engine, settings), Metrics(), Bodies(settings.cache * 2**20)
     log = None if settings.log == "off" else Log(settings.log, sys.stdout)

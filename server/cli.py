@@ -1,4 +1,4 @@
-"""``gradloupe``, or ``python -m gradloupe``: serve the gallery and the visitor's own Functions, or report on these."""
+"""The command line, ``gradloupe`` or ``python -m gradloupe``: runs the web server, or a report without one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .reload.composite_engine import Door
 
-_PORTS = 100  # that are tried one after the other where nobody asked for one
+_PORTS = 100  # tried one after the other where no port was asked for
 INTERRUPTED = 130
 EXPOSED = """\
 gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
@@ -34,10 +34,10 @@ gradloupe: it listens on {host}, not on this machine alone. Everybody who reache
 
 
 def main() -> None:
-    """Make this process ready for a terminal or a container, and run what its command line says."""
-    # Started in the background by a shell, a process would ignore Ctrl-C until uvicorn listens to it.
+    """Prepare this process for a terminal or a container, and run what the command line says."""
+    # A process that a shell starts in the background ignores SIGINT until uvicorn handles it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if os.getpid() == 1:  # in a container: the first process hears of no signal that it has not asked for
+    if os.getpid() == 1:  # in a container: process 1 only gets the signals that it handles
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     _open_what_is_closed()
     run(sys.argv[1:])
@@ -46,7 +46,7 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> None:
     """Bind, start the workers, then import the web: torch loads in one process while the other gets ready.
 
-    What is only reported on, or cannot be served, ends with ``SystemExit``.
+    Ends with ``SystemExit`` for a report, and where nothing can be served.
     """
     chosen = settings(arguments, os.environ, __version__)
     problem = _problem(chosen.targets)
@@ -68,14 +68,14 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def _open_what_is_closed() -> None:
-    """Where the standard streams are closed, what would be said there is said to nobody."""
+    """Open /dev/null in the place of standard streams that are closed."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - until the end
 
 
 def door_of(chosen: Settings) -> Callable[[], Door]:
-    """What the pages ask, its first worker on its way; it is made when that works."""
+    """Start the first worker; the function returned makes the engine, once the web is imported."""
     if chosen.targets:
         from .reload.composite_engine import Library
         from .reload.reloader import Loads
@@ -97,7 +97,7 @@ def _work(chosen: Settings) -> Work:
 
 
 def _problem(targets: tuple[str, ...]) -> str:
-    """What is wrong with the targets, as far as can be told without importing them."""
+    """What is wrong with the targets, as far as that is known without importing them; else empty."""
     try:
         for each in targets:
             target_of(each)
@@ -107,7 +107,7 @@ def _problem(targets: tuple[str, ...]) -> str:
 
 
 def _report(chosen: Settings, problem: str) -> NoReturn:
-    """Examine the targets, without any server, and end with the exit code."""
+    """Report on the targets, without any server, and end with the exit code."""
     try:
         process = None if problem else WorkerProcess(_work(chosen))
     except OSError as refused:
@@ -118,7 +118,7 @@ def _report(chosen: Settings, problem: str) -> NoReturn:
         code = unloaded(problem, chosen) if process is None else check(process, chosen)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except BrokenPipeError:  # who reads has seen enough
+    except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     raise SystemExit(code)
@@ -130,7 +130,7 @@ def _end(sentence: str) -> NoReturn:
 
 
 def _greet(chosen: Settings, listener: socket.socket) -> None:
-    """Say where it is, and to whom it listens."""
+    """Print the address, and warn where it listens beyond this machine."""
     address, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(chosen.host, chosen.host)  # noqa: S104 - shown, not bound
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
@@ -168,7 +168,7 @@ def _serve(listener: socket.socket, opened: Callable[[], Door], chosen: Settings
 
 
 def server_of(door: Door, chosen: Settings) -> uvicorn.Server:
-    """The web server in front of this door, which it ends; its log is that of the process."""
+    """The uvicorn server in front of an engine, whose reloader it ends at shutdown."""
     import uvicorn
 
     from .app import create_app
@@ -179,7 +179,7 @@ def server_of(door: Door, chosen: Settings) -> uvicorn.Server:
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             if isinstance(door, Library):
-                door.own.end()  # tabs that follow the files would wait for more, and we for them
+                door.own.end()  # else open event streams would keep the server from ending
             await super().shutdown(sockets)
 
     visitors = Visitors(Limits(requests_per_peer=chosen.requests_per_peer))
@@ -200,7 +200,7 @@ def server_of(door: Door, chosen: Settings) -> uvicorn.Server:
 
 
 def _listener(chosen: Settings) -> socket.socket:
-    """The socket; on another port than the chosen one only where that is taken and nobody asked for it."""
+    """The listening socket, on the chosen port; on one of the next where that is taken and nobody asked for it."""
     ports = range(chosen.port, min(chosen.port + _PORTS, 65536)) if chosen.next_port else [chosen.port]
     family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
     taken: OSError | None = None

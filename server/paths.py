@@ -1,4 +1,4 @@
-"""Where the package lies on disk, and its import name. The only module that asks for its own ``__file__``."""
+"""Where the package lies on disk, and its import name; the only module that uses its own ``__file__``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEMPLATES = os.path.join(ROOT, "templates")
 
 
 def source_files() -> list[str]:
-    """The Python files of ``ops/`` and ``server/``, sorted: the code that decides what an answer is."""
+    """The Python files of ``ops/`` and ``server/``, sorted: the code that answers depend on."""
     return sorted(
         os.path.join(folder, name)
         for top in (OPS, SERVER)

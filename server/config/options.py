@@ -1,4 +1,4 @@
-"""The options of the command line: how each is read from its text, and what ``--help`` says of it."""
+"""The command-line options: how each is parsed from text, and its text in ``--help``."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNO
 
 
 class BadSetting(ValueError):
-    """What is wrong with a setting, as the end of a sentence that its name begins."""
+    """An option with a value that cannot be; the message is the end of a sentence that the option begins."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One setting as text: its reader, and what ``--help`` says of it, in which of its ``GROUPS``."""
+    """One option: the parser of its text, its help, and the group of ``--help`` it stands in."""
 
     read: Callable[[str], Any]
     help: str
@@ -41,12 +41,12 @@ class Option:
 
 
 def host(text: str) -> str:
-    """Any address or name: whether it can be bound is known when it is."""
+    """Any address or name; whether it can be bound is known once it is tried."""
     return text
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:
-    """A reader of whole numbers between two."""
+    """A parser of whole numbers from ``least`` to ``most``."""
 
     def read(text: str) -> int:
         if re.fullmatch("[0-9]{1,9}", text) is None or not least <= int(text) <= most:
@@ -57,14 +57,14 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 
 
 def memory(text: str) -> int:
-    """As much as a worker takes for itself, at least; or no bound."""
+    """MiB, at least what an idle worker takes; 0 for no limit."""
     if re.fullmatch("[0-9]{1,9}", text) is None or not (int(text) == 0 or LEAST_MEMORY <= int(text) <= 2**24):
         raise BadSetting(f"must be {LEAST_MEMORY} (MiB) or more, since torch alone takes half of that, or 0: no bound")
     return int(text)
 
 
 def _seconds(text: str) -> float:
-    """A time of an hour at most."""
+    """A number of seconds, up to an hour."""
     try:
         given = float(text)
     except ValueError:
@@ -88,7 +88,7 @@ def url(text: str) -> str:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Host names as they are compared."""
+    """Host names in lower case, without a final dot."""
     found = tuple(name.lower().rstrip(".") for name in re.split(r"[\s,]+", text) if name)
     if not found or not all(_NAME.fullmatch(name) for name in found):
         raise BadSetting("must be a host name like loupe.example.org, or *.example.org, without scheme and port")
@@ -96,7 +96,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def sources(text: str) -> str:
-    """What may stand after ``frame-ancestors`` in a policy."""
+    """The sources of a ``frame-ancestors`` directive (Content Security Policy)."""
     found = text.split()
     if not found or not all(SOURCE.fullmatch(source) for source in found):
         raise BadSetting("must be *, 'none', or who may embed, like \"'self' https://school.example\"")
@@ -104,7 +104,7 @@ def sources(text: str) -> str:
 
 
 def switch(text: str) -> bool:
-    """On or off."""
+    """A boolean."""
     switches = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if text.lower() not in switches:
         raise BadSetting("must be 1 or 0")
@@ -112,7 +112,7 @@ def switch(text: str) -> bool:
 
 
 def one_of(words: tuple[str, ...]) -> Callable[[str], str]:
-    """A reader of one of these words."""
+    """A parser of one of these words."""
 
     def read(text: str) -> str:
         if text not in words:
@@ -123,7 +123,7 @@ def one_of(words: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def token(text: str) -> str:
-    """What can stand in an address as it is."""
+    """A token that needs no escaping in a URL."""
     if re.fullmatch(r"[A-Za-z0-9_-]{8,128}", text) is None:
         raise BadSetting("must be 8 to 128 letters, digits, - or _")
     return text
@@ -139,7 +139,7 @@ def _page(text: str) -> str:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Names of Functions, as many as there are."""
+    """Names of Functions, separated by spaces or commas."""
     found = tuple(filter(None, re.split(r"[\s,]+", text)))
     if not found:
         raise BadSetting("must be the name of a Function")
@@ -147,7 +147,7 @@ def listed(text: str) -> tuple[str, ...]:
 
 
 def proxies(text: str) -> str:
-    """Addresses and networks."""
+    """Addresses and networks (CIDR), separated by commas."""
     found = [each.strip() for each in text.split(",") if each.strip()]
     for each in found:
         try:

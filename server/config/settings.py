@@ -1,4 +1,4 @@
-"""What the operator chooses: from the command line, else from ``GRADLOUPE_…`` in the environment, else the default."""
+"""The settings: from the command line, else from ``GRADLOUPE_…`` in the environment, else the default."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 
 from .options import FORMATS, GROUPS, LOGS, OPTIONS, BadSetting, listed, names, switch
 
-_DEADLINE = 10.0  # seconds a Function may take for one section
-LOADING = 120.0  # and its file for being imported
-REQUESTS = 64  # of one address, answered at once
-PUBLIC = {"deadline": 5.0, "requests_per_peer": 32}  # where strangers ask; 32 fill half the queue of the engine
-_OWN = {"memory": 4096, "loading": 30.0, "frame_ancestors": "'self'", "next_port": True}  # of the visitor's Functions
+_DEADLINE = 10.0  # seconds for one section
+LOADING = 120.0  # seconds to import the targets
+REQUESTS = 64  # of one client address, answered at the same time
+PUBLIC = {"deadline": 5.0, "requests_per_peer": 32}  # with --public; 32 fill half the queue of the engine
+_OWN = {"memory": 4096, "loading": 30.0, "frame_ancestors": "'self'", "next_port": True}  # defaults with targets
 _EXAMPLES = """\
 examples:
   gradloupe                                      the gallery
@@ -27,7 +27,7 @@ examples:
 
 Every option may also be given in the environment: --port as GRADLOUPE_PORT, and so on.
 """
-KUBERNETES = "tcp://"  # what it writes into GRADLOUPE_PORT where a service is called gradloupe
+KUBERNETES = "tcp://"  # Kubernetes sets GRADLOUPE_PORT=tcp://… where a service is called gradloupe
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Settings:
     """How gradloupe is run.
 
     ``url`` is the public address without a slash at the end, or empty; ``names`` are further host names it answers to;
-    ``forwarded_allow_ips`` are the proxies whose word on the client is taken.
+    ``forwarded_allow_ips`` are the proxies whose X-Forwarded-For is trusted.
 
-    ``targets`` are the files and modules with the visitor's own Functions, and without them there is the gallery
-    alone. Their workers may hold ``memory`` MiB (0: no bound), and take ``loading`` seconds to import them; ``token``
-    is needed for what changes something. ``next_port`` says whether another port will do where that one is taken.
-    With ``check`` or ``save_html``, the file of a page, nothing is served; what the Functions named in ``allow``
-    differ by is no fault then.
+    ``targets`` are the files and modules with the user's own Functions; without any there is the gallery alone. Their
+    workers may hold ``memory`` MiB (0: no limit), and take ``loading`` seconds to import them; ``token`` authorises
+    requests that change something. ``next_port`` says whether another port may be used where ``port`` is taken.
+    With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
+    differences are then no failure.
     """
 
     host: str = "127.0.0.1"
@@ -68,12 +68,12 @@ class Settings:
 
     @property
     def reports(self) -> bool:
-        """Whether the Functions are reported on, and nothing is served."""
+        """Whether a report is written and nothing is served."""
         return self.check or bool(self.save_html)
 
 
 def settings(arguments: Sequence[str], environment: Mapping[str, str], version: str) -> Settings:
-    """The settings in these words and this environment; ends the process with a sentence when there are none."""
+    """Parse the settings from arguments and environment; ends the process with a sentence where they are invalid."""
     given = vars(_parser(version).parse_intermixed_args(arguments))
     chosen: dict[str, Any] = {"targets": tuple(dict.fromkeys(given["targets"]))}
     for name, option in OPTIONS.items():
@@ -97,7 +97,7 @@ def settings(arguments: Sequence[str], environment: Mapping[str, str], version: 
 
 
 def _check(chosen: Settings, given: Mapping[str, Any]) -> None:
-    """End the process where options are given that do not go together."""
+    """End the process where options are given that exclude one another."""
     if chosen.reports and not chosen.targets:
         said = "--check" if chosen.check else "--save-html"
         _end(f"{said} needs the file or module to look at, like gradloupe my_ops.py {said}.")

@@ -1,4 +1,4 @@
-"""What stands on the command line: a file or a module, and perhaps the name of one thing in it."""
+"""A target of the command line: a Python file or a module, with or without the name of one thing in it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ BASE = "Function"
 
 
 def defining(folder: Path) -> Path | None:
-    """The first file in a folder, or below, that defines a class which inherits from ``Function``; None without one."""
+    """The first file in a folder, or below, with a class that inherits from ``Function``; None without one."""
     return next((path for path in islice(_files(folder), _MOST_FILES) if _defines_one(path)), None)
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Python files, those that lie higher first."""
+    """The Python files below a folder; those of a folder come before those of its subfolders."""
     for here, inner, names in os.walk(folder):
         inner[:] = sorted(each for each in inner if each.isidentifier() and not each.startswith("__"))
         yield from (Path(here, name) for name in sorted(names) if name.endswith(".py"))
@@ -53,14 +53,14 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class BadTarget(Exception):
-    """What stands on the command line cannot be looked at; the message is one sentence with the mend."""
+    """A target that is not there or cannot be read; the message is one sentence that also says what to do."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """``text`` is what stands on the command line, ``path`` the file as an absolute path or ``module`` the dotted name.
+    """One target: ``text`` is as written on the command line; ``path`` is absolute, or empty for a ``module``.
 
-    ``attribute`` is the name after the colon, which may be dotted; ``name`` is what the target is called on the page;
+    ``attribute`` is the name after the colon, which may be dotted; ``name`` is what pages call the target;
     ``cwd`` is the folder the command was given in.
     """
 
@@ -73,7 +73,7 @@ class Target:
 
 
 def target_of(text: str, cwd: str = "") -> Target:
-    """The target that is written ``my_ops.py``, ``my_ops.py:Name``, ``package.module`` or ``package.module:Name``.
+    """Parse a target: ``my_ops.py``, ``my_ops.py:Name``, ``package.module`` or ``package.module:Name``.
 
     A name that ends in ``.py``, has a slash or exists is a file, any other a module. Nothing is imported. Raises
     ``BadTarget`` where there is no such file or module, or it cannot be read.
@@ -90,13 +90,13 @@ def target_of(text: str, cwd: str = "") -> Target:
 
 
 def file_of(text: str) -> str:
-    """The file that such a text may stand for, whether or not it is there; nothing for a module."""
+    """The absolute path that a target may stand for, whether or not it is there; empty for a module."""
     place = text if text.endswith(".py") else text.rpartition(":")[0]
     return os.path.abspath(place) if place.endswith(".py") else ""
 
 
 def _parted(text: str, cwd: str) -> tuple[str, str]:
-    """The file or module, and the attribute."""
+    """Split a target into its file or module, and the attribute."""
     if ADDRESS.match(text):
         raise BadTarget(f"{text} is an address; name a file on this machine, such as my_ops.py, or a module.")
     if os.path.isfile(os.path.join(cwd, text)):
@@ -135,7 +135,7 @@ def _check_file(place: str, path: str) -> None:
 
 
 def _source_of(compiled: str) -> str:
-    """Where the source of a compiled file lies: beside it, or beside the folder of Python's cache."""
+    """The path of the source of a compiled file: beside it, or beside ``__pycache__``."""
     folder, name = os.path.split(compiled)
     folder = os.path.dirname(folder) if os.path.basename(folder) == "__pycache__" else folder
     return os.path.join(folder, f"{name.partition('.')[0]}.py")
@@ -177,7 +177,7 @@ def _check_module(module: str, cwd: str) -> None:
 
 
 def _found(top: str, cwd: str) -> ModuleSpec | None:
-    """Where a module without dots lies, found as an import in ``cwd`` would find it, without importing it."""
+    """The import spec of a top-level module as seen from ``cwd``, without importing it."""
     if top in sys.builtin_module_names:
         return ModuleSpec(top, None)
     spec = PathFinder.find_spec(top, [cwd, *sys.path])
@@ -186,7 +186,7 @@ def _found(top: str, cwd: str) -> ModuleSpec | None:
 
 
 def _regular(place: str, cwd: str) -> bool:
-    """Whether an import takes something else than the folder of that name."""
+    """Whether an import of this name finds a regular module or package, not just the folder."""
     spec = _found(place, cwd) if place.isidentifier() else None
     return spec is not None and spec.loader is not None
 

@@ -1,4 +1,4 @@
-"""The part of a header that every view has: what was asked, of which op, on which device."""
+"""The members that the header of every answer has, and the empty answer of each view for one that failed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _BLANK: dict[str, dict[str, Any]] = {
 
 
 def blank(sentence: str, failure: dict[str, Any] | None, view: str = "curves") -> dict[str, Any]:
-    """Nothing but the sentence that says why, and the failure that led to it; the curves have a verdict: ``failed``."""
+    """The members of a view without any results: the sentence why, the failure; curves get the verdict ``failed``."""
     said = {"verdict": _VERDICT | {"sentence": sentence}} if view == "curves" else {"sentence": sentence}
     return _BLANK[view] | said | {"failure": failure}
 
@@ -63,7 +63,7 @@ def blank(sentence: str, failure: dict[str, Any] | None, view: str = "curves") -
 def header(
     question: Question, title: str, claim: str, device: dict[str, Any], notes: list[str] | None = None
 ) -> dict[str, Any]:
-    """What was asked, as plain data; ``device`` is the kind and the name of the one that was used."""
+    """The question as plain data, with title and claim of the op; ``device`` has kind and name of the one used."""
     asked = asdict(question)
     for chosen in (
         "step",
@@ -77,7 +77,7 @@ def header(
         "wrt2",
         "start2",
         "stop2",
-    ):  # what the numerics made of them stands in the views
+    ):  # each view reports the values that were used in the end
         del asked[chosen]
     if question.view in ("step", "node"):
         asked["at"] = question.place

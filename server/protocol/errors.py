@@ -1,4 +1,4 @@
-"""Why there is no answer: what the door raises."""
+"""Exceptions that ``Engine`` raises, and worker code behind it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class BadQuestion(Exception):
-    """The op, or this machine, cannot be asked that; the message says why and what can be asked."""
+    """A question that the op or this machine does not allow; the message says why, and what is possible."""
 
 
 class NoOp(Exception):
@@ -14,7 +14,7 @@ class NoOp(Exception):
 
 
 class Unsolved(Exception):
-    """No call of a visitor's Function was found; ``told`` says which argument is at fault and what was tried."""
+    """Inference found no call of a user's Function; ``told`` says which argument is at fault and what was tried."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         super().__init__(told["sentence"])
@@ -22,7 +22,7 @@ class Unsolved(Exception):
 
 
 class EngineBusy(Exception):
-    """More questions wait than can be answered in time."""
+    """The queue of questions is full, or the server is ending."""
 
 
 class EngineBroken(Exception):
@@ -34,7 +34,7 @@ class EngineFault(Exception):
 
 
 class LoadFailed(Exception):
-    """The visitor's file could not be imported: ``trouble`` says why and where, ``files`` are those that were read."""
+    """The user's file could not be imported: ``trouble`` is the load error, ``files`` are those that were read."""
 
     def __init__(self, trouble: dict[str, Any], files: list[str]) -> None:
         super().__init__(trouble["sentence"])

@@ -1,4 +1,4 @@
-"""A short digest of texts and bytes: what ETags and cache keys are made of."""
+"""A short digest of texts and bytes, for ETags and cache keys."""
 
 from __future__ import annotations
 

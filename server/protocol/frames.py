@@ -1,4 +1,4 @@
-"""Frames of the channel between server and worker: two lengths, a JSON header, raw columns. Never pickles."""
+"""The wire format between server and worker: two lengths, a JSON header, raw columns; no pickles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FORMATS = ("d", "B")  # float64 and uint8, as `memoryview` and `array` name the
 
 
 class BadFrame(Exception):
-    """What came through the channel is no frame."""
+    """Bytes that are no frame, or a frame that may not be sent."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def pack(frame: Frame) -> bytes:
 
 
 def lengths(prefix: bytes) -> tuple[int, int]:
-    """How many bytes of header and of columns follow the prefix; raises ``BadFrame`` above 8 MiB."""
+    """Parse the prefix: bytes of header and of columns that follow; raises ``BadFrame`` above 8 MiB."""
     header, payload = PREFIX.unpack(prefix)
     if header + payload > LIMIT:
         raise BadFrame(f"a frame of {header + payload} bytes is above the limit of {LIMIT}")
@@ -48,7 +48,7 @@ def lengths(prefix: bytes) -> tuple[int, int]:
 
 
 def unpack(header: bytes, payload: bytes) -> Frame:
-    """The frame in these bytes; its columns are views into ``payload``, not copies."""
+    """Parse a frame; its columns are views into ``payload``, not copies."""
     try:
         head, layout = json.loads(header)
         columns, start, view = {}, 0, memoryview(payload)

@@ -1,21 +1,21 @@
-"""What a worker is for, and how much it may take."""
+"""The job of a worker: what it loads, and its limits of time and memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-BUSY = 2.0  # how many times as long as it may take a question may last in all, where others have the processors
+BUSY = 2.0  # a question may take this many times its deadline while other processes use the CPU
 
 
 @dataclass(frozen=True)
 class Work:
-    """The task of one worker.
+    """The job of one worker.
 
-    ``targets`` are what stands on the command line (``my_ops.py``, ``package.module:Name``); with none it serves the
-    gallery. ``deadline`` and ``loading`` are seconds, for one question and until it has greeted; ``memory`` is MiB of
-    resident memory, that of its children included, 0 for no bound. ``again`` counts how often somebody has asked for
-    the same to be loaded: what it reads beside the source may be another.
+    ``targets`` are as on the command line (``my_ops.py``, ``package.module:Name``); without any it serves the gallery.
+    ``deadline`` and ``loading`` are limits in seconds, for one question and until its handshake; ``memory`` is MiB of
+    resident memory, that of its children included, 0 for no limit. ``again`` counts explicit reloads, which also
+    invalidate what is read beside the source.
     """
 
     deadline: float = 10.0
@@ -26,5 +26,5 @@ class Work:
 
     @classmethod
     def told(cls, plain: dict[str, Any]) -> Work:
-        """The same work after its way through JSON."""
+        """The job from its plain JSON data."""
         return cls(**{**plain, "targets": tuple(plain["targets"])})

@@ -1,11 +1,11 @@
-"""The ``trouble`` of a load as plain data: what went wrong, and where in the visitor's file."""
+"""Load error as plain data: sentence, exception type, file, line, source excerpt and traceback."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-_AROUND = 3  # lines before and after the one that is meant
+_AROUND = 3  # lines of an excerpt before and after the culprit
 
 Excerpt = list[list[Any]]
 
@@ -18,7 +18,7 @@ def trouble(
     excerpt: Excerpt | None = None,
     traceback: str = "",
 ) -> dict[str, Any]:
-    """What a page, a report and the terminal show alike; ``excerpt`` has lines with their numbers."""
+    """A load error as pages, reports and terminal show it; ``excerpt`` is a list of [line number, text]."""
     return {
         "sentence": sentence,
         "kind": kind,
@@ -30,5 +30,5 @@ def trouble(
 
 
 def around(lines: Iterable[tuple[int, str]], line: int) -> Excerpt:
-    """Those of the numbered lines that are near this one."""
+    """The excerpt around a line."""
     return [[number, text] for number, text in lines if abs(number - line) <= _AROUND]

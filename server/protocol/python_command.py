@@ -1,4 +1,4 @@
-"""How another process of this package is started: by the same Python, and in one thread."""
+"""The command that starts another process of this package: the same Python, with single-threaded math libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THRE
 
 
 def python() -> list[str]:
-    """The command that finds this package after ``-m``, and no stranger's modules."""
+    """The Python command that can run this package with ``-m``, and imports nothing from the working directory."""
     # `-m` puts the working directory in front of the path, where a stranger's `torch.py` may lie.
     found_here = os.path.dirname(ROOT) == os.getcwd()
     return [sys.executable] if found_here else [sys.executable, "-P"]

@@ -1,4 +1,4 @@
-"""What can be asked through the door: one section of one op, as plain data."""
+"""A question to the engine: one view of one section of one op, as plain data; and the names of tensor elements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 def named(tensor: str, shape: Iterable[int], places: Iterable[float]) -> list[str]:
-    """``x[1,2]`` for every flat place, in row-major order; the name alone for a single number."""
+    """Element names (``x[1,2]``) of flat indices, in row-major order; the name alone for a single number."""
     sizes = list(shape)
     if math.prod(sizes) == 1:
         return [tensor for _ in places]
@@ -40,17 +40,16 @@ class Element:
 
 @dataclass(frozen=True)
 class Question:
-    """The section of ``op`` from ``start`` to ``stop`` of ``wrt`` in ``count`` points, looked at in ``of``.
+    """One ``view`` of the section of ``op`` from ``start`` to ``stop`` of ``wrt`` in ``count`` points, output ``of``.
 
-    ``parameters`` and ``inputs`` hold every declared value, given or default (inputs flattened in
-    row-major order). With ``order`` 2 what backward returns for ``grad_output`` is looked at in the place of forward.
-    ``step``, ``atol`` and ``rtol`` are None where the numerics shall choose. ``view`` is one
-    of ``VIEWS``; ``at`` is the x that ``step`` and ``node`` look at, None for the middle of the range, and ``compile``
-    says whether ``contract`` tries torch.compile, which takes seconds.
-    ``descent`` starts at it, and goes down with learning rate ``lr`` for so many ``steps`` to the ``goal``: one
-    number for all of the output, or as many as it has; None where it is to be chosen.
-    ``surface`` sweeps ``wrt2`` too, from ``start2`` to ``stop2``; None for another view, or where there is no second.
-    ``recipe`` says how a visitor's own Function is called; empty for an op of the gallery, which has one way.
+    ``parameters`` and ``inputs`` hold every declared value, given or default (inputs flattened in row-major order).
+    With ``order`` 2 the result of backward for ``grad_output`` takes the place of forward. ``step``, ``atol`` and
+    ``rtol`` are None where the numerics choose. ``view`` is one of ``VIEW_NAMES``; ``at`` is the x that ``step`` and
+    ``node`` look at, None for the middle of the range, and ``compile`` says whether ``contract`` tries torch.compile,
+    which takes seconds. ``descent`` starts at ``at``, with learning rate ``lr``, ``steps`` and ``goal``: one number for
+    all of the output, or one for each element; None where it is to be chosen. ``surface`` sweeps ``wrt2`` too, from
+    ``start2`` to ``stop2``; None for another view, or where there is no second. ``recipe`` says how a user's own
+    Function is called; empty for an op of the gallery, which declares it.
     """
 
     op: str
@@ -81,7 +80,7 @@ class Question:
 
     @property
     def place(self) -> float:
-        """The x that is looked at more closely than the others."""
+        """The x that ``step``, ``node`` and ``descent`` look at: ``at``, else the middle of the range."""
         return self.start + (self.stop - self.start) / 2 if self.at is None else self.at
 
 

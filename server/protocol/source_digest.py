@@ -1,4 +1,4 @@
-"""What every answer of this process stands on: the code that was loaded, and what it computes with."""
+"""Digest of the code and libraries that answers depend on, for cache keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..paths import ROOT, source_files
 
 @cache
 def build() -> str:
-    """Text that differs when a file of ops/ or server/ does, or the release of torch or of numpy; read once."""
+    """Text that differs when a file of ops/ or server/ does, or the release of torch or numpy; computed once."""
     digest = hashlib.blake2b(f"{torch.__version__} {np.__version__}".encode(), digest_size=12)
     for path in source_files():
         digest.update(os.path.relpath(path, ROOT).encode() + b"\0")

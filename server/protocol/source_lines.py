@@ -1,4 +1,4 @@
-"""The lines of a source, numbered as Python numbers them."""
+"""The lines of a source text, split as Python splits them."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from io import StringIO
 
 
 def source_lines(text: str) -> list[str]:
-    """The lines of ``text`` without their ends; a form feed ends none, as it would for ``str.splitlines``."""
+    """The lines of ``text`` without their ends; a form feed ends none, unlike in ``str.splitlines``."""
     return [line.removesuffix("\n") for line in StringIO(text, newline=None)]

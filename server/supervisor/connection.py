@@ -1,4 +1,4 @@
-"""One worker's life as the server sees it: it greets, answers one question after the other, and ends."""
+"""The connection to one worker process: handshake, one question at a time, time and memory limits, end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .worker_process import WorkerProcess
 
 
 class Channel(asyncio.Protocol):
-    """Calls ``hear`` with every frame. ``closed`` is done when the other end is gone, or sent what is no frame."""
+    """Calls ``hear`` with every frame. ``closed`` is done when the peer is gone, or has sent what is no frame."""
 
     def __init__(self, hear: Callable[[Frame], None]) -> None:
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -38,35 +38,35 @@ class Channel(asyncio.Protocol):
             self.closed.set_result(None)
 
 
-PULSE = 0.1  # seconds between two looks at the memory of a worker that computes
-_PATIENCE, _LOOK = 2.0, 0.02  # seconds for a worker to say where it is, and between two looks whether it has
+PULSE = 0.1  # seconds between two checks of the memory of a busy worker
+_PATIENCE, _LOOK = 2.0, 0.02  # seconds for a worker to dump its stack, and between two checks
 UNBORN = 120.0  # seconds for `import torch` on a cold disk
 
 
 class Life:
-    """The life of one process; only one question may be under way at a time."""
+    """The connection to one process; only one question may be under way at a time."""
 
     def __init__(self, process: WorkerProcess) -> None:
         self._process = process
         self._reply: asyncio.Future[Frame] | None = None
         self._transport: asyncio.Transport | None = None
         self._killed = False
-        self.ended: asyncio.Task[str] | None = None  # done when the process is gone, and says how it went
+        self.ended: asyncio.Task[str] | None = None  # the exit status, once the process is gone
         self.greeted = False
         self.asked = False
 
     @property
     def listens(self) -> bool:
-        """Whether it has greeted, and nothing is known of its end."""
+        """Whether the handshake is done and the connection open."""
         return self.greeted and not self._killed and self._transport is not None and not self._transport.is_closing()
 
     @property
     def pid(self) -> int:
-        """The number of the process, 0 as long as it is not known."""
+        """The process id, 0 until it is known."""
         return self._process.pid
 
     async def begin(self) -> dict[str, Any]:
-        """Connect, and return the greeting; raises ``Lost``."""
+        """Connect, and return the greeting; raises ``WorkerLost``."""
         reply = self._expect()
         self._transport, channel = await asyncio.get_running_loop().create_unix_connection(
             lambda: Channel(self._hear), sock=self._process.channel
@@ -80,7 +80,7 @@ class Life:
         return hello
 
     async def ask(self, asked: dict[str, Any]) -> Frame:
-        """The answer; raises ``Lost``. One that is too late, or is not waited for, ends the process."""
+        """The answer; raises ``WorkerLost``. At the deadline, or when cancelled, it kills the process."""
         assert self._transport is not None
         self.asked = True
         reply = self._expect()
@@ -89,7 +89,7 @@ class Life:
         return await self._within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
 
     async def close(self) -> None:
-        """End the process: now, or where it has nothing to do, in the moment that it takes to tidy up."""
+        """End the process: kill it while it is busy, else let it run its exit handlers."""
         if self._reply is None or not self._reply.done():
             self._process.kill()
         if self._transport is None or self.ended is None:
@@ -99,7 +99,7 @@ class Life:
             await asyncio.shield(self.ended)
 
     async def _born(self, either: set[asyncio.Future[Any]], seconds: float) -> None:
-        """Wait until the process is there: where torch is loaded first, that is nobody's fault."""
+        """Wait until the fork server has forked the process; importing torch there is not part of its loading time."""
         now = asyncio.get_running_loop().time
         until = now() + seconds
         while not self.pid and not any(each.done() for each in either) and now() < until:
@@ -110,7 +110,7 @@ class Life:
         return self._reply
 
     async def _within(self, seconds: float, called: str, reply: asyncio.Future[Frame]) -> Frame:
-        """The reply; raises ``Lost`` where the worker ends before, or is ended at a limit."""
+        """The reply; raises ``WorkerLost`` where the worker ends first, or is killed at a limit."""
         assert self.ended is not None
         either: set[asyncio.Future[Any]] = {reply, self.ended}
         try:
@@ -118,7 +118,7 @@ class Life:
             if limit is not None:
                 await self._locate(either)
         finally:
-            if not (reply.done() or self.ended.done()):  # a late answer must not be taken for that of the next question
+            if not (reply.done() or self.ended.done()):  # a late reply would be taken for that of the next question
                 self._killed = True
                 self._process.kill()
         if reply.done():
@@ -129,9 +129,9 @@ class Life:
         raise Lost("signal 9, SIGKILL", limit, self._process.faults())
 
     async def _met(self, either: set[asyncio.Future[Any]], time: Limit, seconds: float) -> Limit | None:
-        """The limit that is met before anything of this happens: that of time, or that of memory.
+        """The limit, of time or of memory, that is exceeded before any of ``either`` is done; else None.
 
-        For as long as the worker has to wait for a processor it is given more time, within bounds.
+        Time that the worker spends waiting for a CPU extends its deadline, up to ``BUSY_FACTOR`` times.
         """
         now, most = asyncio.get_running_loop().time, self._process.work.memory
         began, before = now(), self._process.waited()
@@ -145,14 +145,14 @@ class Life:
         return None if any(each.done() for each in either) else time
 
     async def _takes_more(self, most: int, either: set[asyncio.Future[Any]], seconds: float) -> bool:
-        """Whether it is known to take more MiB than that, before anything of this happens or the time is over."""
+        """Whether it is known to exceed ``most`` MiB, before any of ``either`` is done or the time is over."""
         look = asyncio.create_task(asyncio.to_thread(takes_more, self._process.pid, most))
-        # It is asked of every process below it, which takes seconds where there are thousands.
+        # That is measured for every descendant, which takes seconds where there are thousands.
         await asyncio.wait({look, *either}, timeout=max(seconds, 0.0), return_when=asyncio.FIRST_COMPLETED)
         return look.done() and look.result()
 
     async def _locate(self, either: set[asyncio.Future[Any]]) -> None:
-        """Wait until the worker has written where it is, as long as that may take."""
+        """Have the worker dump its stack, and wait for that."""
         self._process.locate()
         before: tuple[Fault, ...] = ()
         now = asyncio.get_running_loop().time

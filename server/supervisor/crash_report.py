@@ -1,4 +1,4 @@
-"""What is said of a question whose worker did not survive it: a result like any other, without curves."""
+"""Crash report of a worker: exit status, exceeded limit and last line, as an answer or a load error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ADVICE = {
 
 
 def unloaded(lost: Lost, work: Work) -> dict[str, Any]:
-    """The sentence ``broken`` and the ``trouble`` it belongs to, with the line that was running."""
+    """The greeting of a worker that died before sending one: the sentence ``broken``, the load error ``trouble``."""
     last = last_line(lost.calls)
     if work.targets:
         advice = _ADVICE.get("exit" if lost.kind.startswith("exit code") else lost.kind, "")
@@ -36,7 +36,7 @@ def unloaded(lost: Lost, work: Work) -> dict[str, Any]:
 
 
 def _excerpt(last: Fault | None) -> Excerpt:
-    """The lines round the last one, as they are in the file now."""
+    """The lines around the last frame, as they are in the file now."""
     if last is None:
         return []
     try:
@@ -60,7 +60,7 @@ _SIGNALS = {
 
 @dataclass(frozen=True)
 class Limit:
-    """One that a worker has met: ``kind`` is Timeout, Memory or Processes, ``name`` says how much of what it is.
+    """A limit that a worker has exceeded: ``kind`` is Timeout, Memory or Processes, ``name`` says which and how much.
 
     ``advice`` goes on after the line that was running.
     """
@@ -79,10 +79,10 @@ COPIES = Limit(
 
 
 class Lost(Exception):
-    """The worker has ended before it answered, by itself or at a limit of ours.
+    """The worker ended before it answered, by itself or killed at a limit.
 
-    ``ended`` is what ``WorkerProcess.reap`` says of it, ``calls`` are those that were under way, innermost first. The
-    message goes on after "The worker process".
+    ``ended`` is the exit status from ``WorkerProcess.reap``, ``calls`` is the stack, innermost first. The message goes
+    on after "The worker process".
     """
 
     def __init__(self, ended: str, limit: Limit | None = None, calls: Sequence[Fault] = ()) -> None:
@@ -92,20 +92,20 @@ class Lost(Exception):
 
     @property
     def ours(self) -> bool:
-        """Whether we ended it, so that asking again would lead to the same."""
+        """Whether we killed it at a limit, so that asking again would lead to the same."""
         return self.limit is not None
 
     def place(self, file: str = "") -> str:
-        """The line that was running, of ``file`` if it was one of those; with what parts it from the rest before it."""
+        """The line that was running, in ``file`` if the stack has one there, as the end of a sentence."""
         last = last_line(self.calls, file)
         advice = self.limit.advice if self.limit else ""
         return f"; last line: {last}{advice}" if last else ""
 
 
 def how(ended: str, located: bool) -> str:
-    """What ``WorkerProcess.reap`` says, in words that go on after "The worker process".
+    """An exit status from ``WorkerProcess.reap``, in words that go on after "The worker process".
 
-    ``located`` says whether it is known where that was: whatever Python ends of itself is.
+    ``located`` says whether the stack is known: it is wherever Python ends the process itself.
     """
     kind = ended.rpartition(", ")[2]
     if kind.startswith("exit code "):
@@ -114,7 +114,7 @@ def how(ended: str, located: bool) -> str:
 
 
 def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[str, Any]) -> Frame:
-    """The header of an answer that says how the worker ended, and at which line; no columns."""
+    """The answer to a question that the worker did not survive: exit status and last line, no columns."""
     place = lost.place(op["file"])
     sentence = f"The worker process {lost} while it computed {question.op}{place}; a new one is starting."
     kinds = {each["kind"]: each["name"] for each in device["devices"]}
@@ -131,14 +131,14 @@ def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[s
 
 
 def _line(lost: Lost, op: dict[str, Any]) -> int | None:
-    """The last line of those shown of the op, from 1."""
+    """The last line within the source shown of the op, counted from 1."""
     first, number = op["first_line"], op["source"].count("\n")
     shown = (call for call in lost.calls if call.lies_in(op["file"]) and first <= call.line < first + number)
     return next((call.line - first + 1 for call in shown), None)
 
 
 def unsolved(lost: Lost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
-    """What ``Unsolved`` tells: the worker ended while the Function was called, with nothing said of its arguments."""
+    """The data of ``Unsolved`` where the worker ended during inference; which argument is at fault is not known."""
     called = f"was called as {recipe}" if recipe else "was tried with one set of arguments after the other"
     place = lost.place(stub["file"])
     sentence = f"The worker process {lost} while {stub['title']} {called}{place}; a new one is starting."
@@ -149,7 +149,7 @@ def unsolved(lost: Lost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
 
 
 def _excerpt_of_source(last: Fault | None, stub: dict[str, Any]) -> Excerpt:
-    """The lines round the last one, as far as it is one of the Function's source."""
+    """The lines around the last frame, where it is in the source of the Function."""
     lines = list(enumerate(source_lines(stub["source"]), stub["first_line"]))
     if last is None or not last.lies_in(stub["file"]) or last.line not in dict(lines):
         return []

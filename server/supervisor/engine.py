@@ -1,4 +1,4 @@
-"""The door: questions in, answers out, and behind it a worker process that may die but is always replaced."""
+"""The engine: puts questions to a worker process, and limits the queue; the worker may die and is replaced."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .supervisor import Account, Succession
 from .worker_process import WorkerProcess
 
 QUEUE = 64
-_AGAIN = 60.0  # seconds until a Function whose worker was lost is tried again
-_REMEMBERED = 512  # descriptions of a visitor's Functions, each under one recipe
+_AGAIN = 60.0  # seconds until inference that has crashed its worker is tried again
+_REMEMBERED = 512  # cached descriptions of user Functions, one a recipe
 
 Answer = Frame
 Catalogue = dict[str, dict[str, Any]]
 
 
 class Engine:
-    """Holds one worker process. Everything is awaited in the one event loop that called ``connect``."""
+    """Asks one worker process at a time. All of it runs in the event loop that called ``connect``."""
 
     def __init__(self, process: WorkerProcess, account: Account | None = None) -> None:
         self._workers = Succession(process, account or Account())
@@ -35,7 +35,7 @@ class Engine:
         self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
         self._before: dict[tuple[str, str], str] = {}
         self._waiting = 0
-        self._idle = asyncio.Event()  # nobody waits
+        self._idle = asyncio.Event()  # set while no question waits
         self._turn = asyncio.Lock()
 
     @classmethod
@@ -44,11 +44,11 @@ class Engine:
         return cls(WorkerProcess(work or Work()))
 
     async def connect(self) -> None:
-        """Listen to the worker from now on."""
+        """Connect to the worker, and supervise it from now on."""
         self._living = asyncio.create_task(self._workers.last())
 
     async def close(self) -> None:
-        """End the worker and leave nothing behind."""
+        """End the worker and release everything."""
         self._living.cancel()
         with suppress(asyncio.CancelledError):
             await self._living
@@ -56,12 +56,12 @@ class Engine:
 
     @property
     def work(self) -> Work:
-        """What its workers are for."""
+        """The job of its workers."""
         return self._workers.work
 
     @property
     def broken(self) -> str:
-        """The sentence that says why there are no answers; empty while there are."""
+        """The sentence that says why nothing can be answered; empty while something can."""
         return self._workers.broken
 
     @property
@@ -76,34 +76,34 @@ class Engine:
 
     @property
     def starting(self) -> bool:
-        """Whether the ops are not known yet; later, while a worker is replaced, they are."""
+        """Whether the catalogue is not known yet; while a worker is replaced later, it is."""
         return not self._workers.hello and not self.broken
 
     @property
     def waiting(self) -> int:
-        """How many have asked, and are not answered yet."""
+        """How many questions are not answered yet."""
         return self._waiting
 
     @property
     def worker(self) -> int:
-        """The number of the process that there is now."""
+        """The process id of the present worker."""
         return self._workers.life.pid
 
     @property
     def trouble(self) -> dict[str, Any] | None:
-        """Why the ops could not be loaded, where in the visitor's file; None while nothing is broken."""
+        """The load error of the user's file; None while nothing is broken."""
         if not self.broken:
             return None
         return trouble(self.broken) | self._workers.greeting.get("trouble", {}) | {"sentence": self.broken}
 
     @property
     def files(self) -> list[str]:
-        """The visitor's files that the last worker has read, as absolute paths."""
+        """The user's files that the last worker has read, as absolute paths."""
         return list(self._workers.greeting.get("files", ()))
 
     @property
     def notes(self) -> list[str]:
-        """Remarks on what the visitor's files do when they are loaded."""
+        """Remarks on what the user's files do when they are loaded."""
         return list(self._workers.hello.get("notes", ()))
 
     async def wait_ready(self) -> None:
@@ -112,24 +112,24 @@ class Engine:
             await self._workers.listening()
 
     async def waits_for(self, name: str) -> bool:
-        """Whether nothing is known yet of what may be the op of that name."""
+        """Whether it is not known yet if there is an op of that name."""
         return self.starting
 
     async def idle(self) -> None:
-        """Return when nobody waits for an answer."""
+        """Return when no question waits."""
         if self._waiting:
             await self._idle.wait()
 
     async def catalogue(self) -> Catalogue:
-        """What there is to ask about, by op name."""
+        """What is known of each op without calling it, by name."""
         await self._known()
         catalogue: Catalogue = self._workers.hello["catalogue"]
         return catalogue
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
-        """One op, whole; a visitor's own as it is called by ``recipe``, or as inference finds, where that is empty.
+        """The description of an op; a user's own as called by ``recipe``, or by what inference finds where that is "".
 
-        Raises ``NoOp``, ``Unsolved``, ``BadQuestion`` for a recipe that cannot be, and what ``answer`` raises.
+        Raises ``UnknownOp``, ``Unsolved``, ``BadQuestion`` for an invalid recipe, and what ``answer`` raises.
         """
         known = await self.stub(name)
         if not known.get("own"):
@@ -138,7 +138,7 @@ class Engine:
         if key not in self._described:
             told = await self._told("describe", known, recipe)
             self._described[key] = told
-            if told.get("lost"):  # it may go better after a while
+            if told.get("lost"):  # another attempt later may succeed
                 asyncio.get_running_loop().call_later(_AGAIN, self._described.pop, key, None)
             while len(self._described) > _REMEMBERED:
                 self._described.popitem(last=False)
@@ -151,13 +151,13 @@ class Engine:
 
     @property
     def recipes(self) -> dict[tuple[str, str], str]:
-        """What each Function is called by, or was when that worked last, under each recipe that was asked for."""
+        """By name and requested recipe: the recipe that each Function is called by, or last was when that worked."""
         told = {key: each["op"]["recipe"] for key, each in self._described.items() if "op" in each}
         now = {(name, asked): used for (_, name, asked), used in told.items() if used}
         return dict(list({**self._before, **now}.items())[-_REMEMBERED:])
 
     def inherit(self, recipes: dict[tuple[str, str], str]) -> None:
-        """Know what worked before the file was saved."""
+        """Start inference from the recipes that worked before the file was saved."""
         self._before = recipes
 
     async def test(self, name: str, recipe: str = "") -> str:
@@ -168,7 +168,7 @@ class Engine:
         return str(told["test"])
 
     async def stub(self, name: str) -> dict[str, Any]:
-        """What is known of an op without calling it; raises ``NoOp``."""
+        """What is known of an op without calling it; raises ``UnknownOp``."""
         known = (await self.catalogue()).get(name)
         if known is None:
             raise NoOp(name)
@@ -181,9 +181,9 @@ class Engine:
         return device
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
-        """The section asked for, or the explanation that the worker did not survive the question.
+        """The view asked for; or a crash report, where the worker did not survive the question.
 
-        ``gone`` is asked, if the question had to wait, whether its client has left. Raises ``BadQuestion``,
+        ``gone`` tells, after a wait in the queue, whether the client has disconnected. Raises ``BadQuestion``,
         ``EngineBusy``, ``EngineBroken`` and ``EngineFault``.
         """
         try:
@@ -210,7 +210,7 @@ class Engine:
             return {"unsolved": unsolved(lost, stub, recipe), "lost": True}
 
     async def _asked(self, asked: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
-        """What the worker says; raises ``Lost`` where it did not survive the question."""
+        """The reply of the worker; raises ``WorkerLost`` where it did not survive the question."""
         async with self._place():
             waited = self._turn.locked()
             async with self._turn:
@@ -221,7 +221,7 @@ class Engine:
                 except Lost as lost:
                     if lost.ours:
                         raise
-                    # To ask twice changes nothing, and the worker may have been ended by something else.
+                    # Questions are idempotent, and something else may have killed the worker: ask once more.
                     frame = await self._workers.ask(asked)
         if "bad" in frame.header:
             raise BadQuestion(frame.header["bad"])

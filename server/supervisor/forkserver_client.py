@@ -1,4 +1,4 @@
-"""The zygote as the server sees it: it is asked for workers, and tells of their births and of their ends."""
+"""Client of the fork server: requests forked workers, and tracks their process ids and exit codes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ..protocol.job import Work
 from ..protocol.python_command import ONE_THREAD, python
 
 KILLED = -int(signal.SIGKILL)
-_LONGEST = 4096  # bytes of what the zygote tells
+_LONGEST = 4096  # bytes of a message from the fork server
 
 
 class Birth:
-    """A worker that was asked for. ``pid`` is 0 before it is born and after it has ended."""
+    """A worker requested from the fork server. ``pid`` is 0 until it is forked and after it has ended."""
 
     def __init__(self, nursery: Nursery, ended: Callable[[], None]) -> None:
         self.pid, self.number = 0, 0
@@ -33,7 +33,7 @@ class Birth:
         self._nursery, self._ended = nursery, ended
 
     def kill(self) -> None:
-        """End it and the processes of its session now, or as soon as it is born."""
+        """Kill it and the processes of its session, now or as soon as it is forked."""
         with self._nursery.change:
             if self.code is None:
                 self.signal(signal.SIGKILL)
@@ -42,7 +42,7 @@ class Birth:
         self._nursery.look_round()
 
     def signal(self, sign: signal.Signals) -> None:
-        """Send the worker a signal; one that ends goes to the whole session."""
+        """Send the worker a signal; SIGKILL goes to its whole session."""
         with self._nursery.change, suppress(ProcessLookupError, PermissionError):
             if self.pid:
                 os.kill(self.pid, sign)
@@ -50,24 +50,24 @@ class Birth:
                     os.killpg(self.pid, sign)
 
     def give_up(self) -> None:
-        """It does not end, or nobody tells: end the process that should, and all that it has forked."""
+        """Kill the fork server with all its workers, as it does not report the end of this one."""
         self._nursery.abandon()
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """Its exit code, a signal as its negative; None if it lives longer than that."""
+        """The exit code, negative for a signal; None where it is still running after ``seconds``."""
         with self._nursery.change:
             self._nursery.change.wait_for(lambda: self.code is not None, seconds)
         return self.code
 
     def end(self, code: int) -> None:
-        """It is known how it has ended."""
+        """Record how it has ended."""
         self.pid, self.code = 0, code
         self._nursery.change.notify_all()
         self._ended()
 
 
 class Nursery:
-    """One zygote: started at once, while the caller goes on; raises ``OSError`` where it cannot be."""
+    """One fork server, started in the background; raises ``OSError`` where it cannot be."""
 
     def __init__(self) -> None:
         self.stamp = _stamp()
@@ -75,11 +75,11 @@ class Nursery:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._expected: deque[Birth] = deque()
         self._living: dict[int, Birth] = {}
-        self._proven = False  # whether it has ever forked, or was not waited for
-        self._left = False  # whether nobody will ask it again
+        self._proven = False  # whether it has forked at least once, or was killed by us before
+        self._left = False  # whether it gets no more requests
         self.ended = False
         started: SimpleQueue[OSError | None] = SimpleQueue()
-        # The zygote ends with the thread that starts it. So that is one which lives as long as this process does.
+        # The fork server dies with the thread that starts it, so this thread lives as long as this process does.
         threading.Thread(target=self._attend, args=(theirs, started), name="zygote", daemon=True).start()
         problem = started.get()
         if problem is not None:
@@ -88,11 +88,11 @@ class Nursery:
 
     @property
     def barren(self) -> bool:
-        """Whether it has ended before it forked anything, and not by us."""
+        """Whether it died by itself before it forked anything."""
         return self.ended and not self._proven
 
     def ask(self, work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birth:
-        """Have a worker made that works on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
+        """Request a worker on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
         surroundings = {"cwd": _here(), "environment": os.environ | ONE_THREAD}
         request = json.dumps({"work": asdict(work), **surroundings}).encode()
         birth = Birth(self, ended)
@@ -108,24 +108,24 @@ class Nursery:
         return birth
 
     def leave(self) -> None:
-        """Let it end, as soon as its last worker has."""
+        """Retire it: it ends as soon as its last worker has."""
         self._left = True
         self.look_round()
 
     def look_round(self) -> None:
-        """End the zygote where nobody waits for it."""
+        """End the fork server if it is not needed any more."""
         with self.change:
             wanted = bool(self._living) or any(birth.code is None for birth in self._expected)
             if self.ended or wanted:
                 return
-            if self._expected and not self._proven:  # it may never be done with loading
+            if self._expected and not self._proven:  # its imports may hang
                 self._proven = True
                 self._zygote.kill()
             elif self._left:
                 self.close()
 
     def abandon(self) -> None:
-        """End it now, even where it does not listen: stopped by a signal, say."""
+        """Kill it, even where it does not listen: stopped by a signal, for one."""
         self._zygote.kill()
 
     def close(self) -> None:
@@ -160,11 +160,11 @@ class Nursery:
                 birth = self._expected.popleft()
                 birth.pid = birth.number = said["born"]
                 self._living[birth.pid] = birth
-                if birth.code is not None:  # nobody wants it any more
+                if birth.code is not None:  # killed before it was forked
                     birth.signal(signal.SIGKILL)
             else:
                 birth = self._living.pop(said["ended"])
-                birth.signal(signal.SIGKILL)  # those of its session that it has left behind
+                birth.signal(signal.SIGKILL)  # and the processes that it leaves in its session
                 birth.end(said["code"] if birth.code is None else birth.code)
                 with suppress(OSError):
                     self._socket.send(json.dumps({"bury": said["ended"]}).encode())
@@ -182,13 +182,13 @@ class Nursery:
 
 
 _turn = threading.Lock()
-_nurseries: list[Nursery] = []  # the one to ask now; none, where none is there yet
+_nurseries: list[Nursery] = []  # the present one, or none
 
 
 def ask(work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birth:
-    """Have a worker made by the zygote, which is started, if need be, or replaced when the code has changed.
+    """Have a worker forked; starts the fork server if need be, and replaces it when our code has changed.
 
-    Raises ``OSError`` where that cannot be, and once after a zygote has ended before it had made any.
+    Raises ``OSError`` where that cannot be, and once after a fork server that died before it forked anything.
     """
     with _turn:
         now = _nurseries.pop() if _nurseries else None
@@ -203,7 +203,7 @@ def ask(work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birt
 
 
 def _stamp() -> int:
-    """A number that differs when a file of ops/ or server/ does, or what Python itself is told."""
+    """A number that differs when a file of ops/ or server/ does, or Python's own settings in the environment."""
     told = [python(), sorted(each for each in os.environ.items() if each[0].startswith("PYTHON"))]
     files = []
     for file in source_files():
@@ -226,7 +226,7 @@ def _close() -> None:
 
 
 def _begin_anew() -> None:
-    """In a copy of this process, where nobody listens to the zygote."""
+    """Forget the fork server in a forked copy of this process, which has no thread to listen to it."""
     global _turn
     _turn = threading.Lock()
     _nurseries.clear()

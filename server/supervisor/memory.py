@@ -1,4 +1,4 @@
-"""How much memory a worker takes, with everything that it has started."""
+"""Resident memory of a worker process and its descendants."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MIB = 2**20
 
 
 def takes_more(pid: int, most: int) -> bool:
-    """Whether a process and those below it take more than so many MiB of resident memory.
+    """Whether a process and its descendants exceed ``most`` MiB of resident memory.
 
-    What they share counts once, where the system says it.
+    Shared pages count once (PSS), where the system reports that.
     """
-    import psutil  # not before somebody has to wait
+    import psutil  # imported late: only long questions need it
 
     try:
         first = psutil.Process(pid)
@@ -29,7 +29,7 @@ def takes_more(pid: int, most: int) -> bool:
 
 
 def _of(process: Process, whole: bool) -> int:
-    """Bytes of one process, or of what is shared only its share; 0 when it has just ended."""
+    """Bytes of one process: RSS if ``whole``, else PSS; 0 when it has just ended."""
     import psutil
 
     with suppress(psutil.Error):

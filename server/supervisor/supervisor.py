@@ -1,4 +1,4 @@
-"""One worker after the other: whoever ends is replaced, until it is known that none can load its ops."""
+"""The supervisor: restarts the worker when it exits, and gives up after repeated failures to load its ops."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .connection import Life
 from .crash_report import Lost, unloaded
 from .worker_process import WorkerProcess
 
-STARTS = 3  # workers of the gallery in a row that may end while they load
-PAUSE = 1.0  # seconds until a worker that could not be started, or does not stay, is tried again
-_FALLS = 3  # workers in a row that have ended before anything was asked of them
+STARTS = 3  # workers in a row that may die while they load
+PAUSE = 1.0  # seconds before a restart, where a worker could not be started or died unasked
+_FALLS = 3  # workers in a row that died before any question
 CLOSED = "The worker that was asked has made room for a newer one, or the server is ending; ask again."
 
 
 def _to_nobody(files: list[str], since: float) -> None:
-    """Nobody follows the files."""
+    """The default of ``late``: does nothing."""
 
 
 @dataclass
 class Account:
-    """What is counted of workers, whichever engines they belong to, one after the other; it never goes back.
+    """Counters that outlive a worker, and are shared by engines one after the other; they never go back.
 
-    ``outcomes`` of the questions, ``restarts`` of workers. ``late`` is told of the visitor's files that were read while
-    something was asked, as paths, and when that was asked.
+    ``outcomes`` of the questions, ``restarts`` of workers. ``late`` is called with the paths of user files that a worker
+    read while it answered, and the time of that question.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -41,10 +41,10 @@ class Account:
 
 
 class Succession:
-    """The worker there is now, and what was heard of it.
+    """The present worker, restarted when it exits.
 
-    ``hello`` is the greeting of the last that could load its ops, ``greeting`` that of the last one; ``broken`` is the
-    sentence that says why there are no answers.
+    ``hello`` is the last greeting of a worker that could load its ops, ``greeting`` the last one; ``broken`` is the
+    sentence that says why nothing can be answered.
     """
 
     def __init__(self, process: WorkerProcess, account: Account) -> None:
@@ -54,10 +54,10 @@ class Succession:
         self.greeting: dict[str, Any] = {}
         self.broken = ""
         self.account = account
-        self._change = asyncio.Condition()  # of the worker that listens, or of `broken`
+        self._change = asyncio.Condition()  # notified when `life` or `broken` changes
 
     async def listening(self) -> Life:
-        """The worker, as soon as it listens; raises ``EngineBroken`` when none will."""
+        """The connection, as soon as the worker is ready; raises ``EngineBroken`` when none will be."""
         async with self._change:
             await self._change.wait_for(lambda: self.life.listens or self.broken)
         if self.broken:
@@ -65,7 +65,7 @@ class Succession:
         return self.life
 
     async def ask(self, asked: dict[str, Any]) -> Frame:
-        """The answer of the worker, as soon as it listens; raises ``EngineBroken``, ``EngineFault``, ``Lost``."""
+        """The reply of the worker, once it is ready; raises ``EngineBroken``, ``EngineFault``, ``WorkerLost``."""
         life, since = await self.listening(), time.time()
         frame = await life.ask(asked)
         if late := frame.header.pop("read", None):
@@ -75,7 +75,7 @@ class Succession:
         return frame
 
     async def last(self) -> None:
-        """Attend to one worker after the other, until the ops are known to be broken."""
+        """Restart workers until the ops are known to be broken."""
         try:
             starts = falls = 0
             while not self.broken:
@@ -95,13 +95,13 @@ class Succession:
         await self._tell()
 
     async def close(self) -> None:
-        """End the worker that there is; whoever still waits for one is told that none will come."""
+        """End the present worker; callers that still wait get ``EngineBroken``."""
         await self.life.close()
         self.broken = self.broken or CLOSED
         await self._tell()
 
     async def _attend(self, life: Life) -> Lost:
-        """Greet the worker, wait for its end, and say how that came."""
+        """Do the handshake, wait for the end of the worker, and return how it ended."""
         loss: Lost | None = None
         try:
             hello = await life.begin()
@@ -116,11 +116,11 @@ class Succession:
                 self.hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
             await self._tell()
         assert life.ended is not None
-        ended = await asyncio.shield(life.ended)  # it goes on when nobody attends to it any more
+        ended = await asyncio.shield(life.ended)  # the process is reaped even if this task is cancelled
         return loss or Lost(ended)
 
     async def _replace(self) -> None:
-        """Start the next worker, as soon as the system lets us."""
+        """Start the next worker; retried every second where the system refuses."""
         while True:
             try:
                 self.life = Life(WorkerProcess(self.work))
@@ -138,7 +138,7 @@ class Succession:
             self._change.notify_all()
 
     def _is_to_blame(self, lost: Lost) -> bool:
-        """Whether it was the visitor's file that has ended the worker, which it would do again."""
+        """Whether the user's file has ended the worker while it was loaded, and would do so again."""
         return bool(self.work.targets and self.life.pid and lost.kind != "SIGKILL")
 
     def _unloaded(self, lost: Lost) -> str:

@@ -1,4 +1,4 @@
-"""A worker process, and this side of the channel to it."""
+"""A worker process as the server holds it: its start, channel, signals, stack dump and exit status."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ..protocol.python_command import ONE_THREAD, python
 from ..protocol.stack_dump import TOO_MANY, Fault, faults
 from . import forkserver_client
 
-FORKS = sys.platform == "linux"  # elsewhere the libraries under torch do not survive it
-_WHERE = signal.SIGUSR2  # asks a worker to note where it is
-_LONGEST = 2**20  # bytes that are read of what it has noted
-UNTOLD = 10.0  # seconds until it is not believed any more that the end of a killed process will be told
+FORKS = sys.platform == "linux"  # elsewhere torch's libraries do not survive a fork
+_WHERE = signal.SIGUSR2  # makes a worker dump its stack
+_LONGEST = 2**20  # bytes read of its stack dump
+UNTOLD = 10.0  # seconds to wait for the fork server to report the end of a killed worker
 
 
 class WorkerProcess:
-    """A worker in a session of its own, so that Ctrl-C in the terminal reaches only the server.
+    """A worker in its own session, so that Ctrl-C in the terminal only reaches the server.
 
-    It is forked from a process that has imported torch, or started by itself where that cannot be. Raises ``OSError``
+    It is forked from a process that has imported torch, or started on its own where that cannot be. Raises ``OSError``
     where no process can be started.
     """
 
@@ -45,40 +45,40 @@ class WorkerProcess:
 
     @property
     def deadline(self) -> float:
-        """How many seconds a question may take."""
+        """Seconds that a question may take."""
         return self.work.deadline
 
     @property
     def pid(self) -> int:
-        """Its number; 0 until it is known, which may take as long as torch loads."""
+        """The process id; 0 until it is known, which may take as long as torch loads."""
         return self._child.number
 
     def waited(self) -> float:
-        """Seconds for which it was ready to compute and others had the processors; 0 where that is not told."""
+        """Seconds for which it was runnable while other processes had the CPU; 0 where that is not reported."""
         try:
             return 1e-9 * int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1])
         except (OSError, IndexError, ValueError):
             return 0.0
 
     def kill(self) -> None:
-        """End the process and whatever it has started, now."""
+        """Kill the process and its session, now."""
         self._child.kill()
 
     def locate(self) -> None:
-        """Have it note where it is; ``faults`` tells it soon after."""
+        """Have it dump its stack, which ``faults`` reads soon after."""
         self._child.signal(_WHERE)
 
     def faults(self) -> tuple[Fault, ...]:
-        """The calls under way when it ended or was located, innermost first; none if it could not say."""
+        """The stack when it ended or was located, innermost frame first; empty if there is no dump."""
         return faults(self._noted())
 
     @property
     def copied(self) -> bool:
-        """Whether it has ended itself because it was copied (``os.fork``) again and again."""
+        """Whether it has ended itself at the limit of ``os.fork``."""
         return TOO_MANY in self._noted()
 
     def reap(self) -> str:
-        """Wait for the end, kill what lingers after the channel has closed, and say how the end came."""
+        """Wait for the end, kill what is still running once the channel is closed, and return the exit status."""
         code = self._child.wait(1)
         if code is None:
             self.kill()
@@ -95,7 +95,7 @@ class WorkerProcess:
         return f"signal {-code}"
 
     def _hang_up(self) -> None:
-        # What it has started, and is out of reach, may still hold its end of the channel.
+        # A descendant outside of its session may still hold its end of the channel open.
         with suppress(OSError):
             self.channel.shutdown(socket.SHUT_RDWR)
 
@@ -115,7 +115,7 @@ class WorkerProcess:
 
 
 class _Spawned:
-    """A worker that was started by itself, and loads torch by itself; as ``nursery.Birth``."""
+    """A worker started as a subprocess of its own, which imports torch itself; with the methods of ``ForkedWorker``."""
 
     def __init__(self, work: Work, channel: int, notes: int) -> None:
         self._child = subprocess.Popen(  # noqa: S603
@@ -140,7 +140,7 @@ class _Spawned:
     def wait(self, seconds: float | None = None) -> int | None:
         with suppress(subprocess.TimeoutExpired):
             self._child.wait(seconds)
-            self.kill()  # what it has left behind
+            self.kill()  # the rest of its session
         return self._child.returncode
 
 
@@ -153,7 +153,7 @@ def _started(work: Work, channel: int, notes: int, hang_up: Callable[[], None]) 
 
 
 def _stay() -> None:
-    """Go back to where the server was started, if that folder was deleted or moved, and another has been put there."""
+    """Go back to the folder the server was started in, if it was moved or deleted and another put in its place."""
     with suppress(OSError):
         for path, before in list(_home.items()):
             now = os.stat(path)

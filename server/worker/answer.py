@@ -1,4 +1,4 @@
-"""Behind the door: a question in, what the numerics found of it out, as plain data and columns."""
+"""Answers a question: chooses the device, evaluates the view, and returns header and columns as plain data."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ torch.set_num_threads(1)
 
 
 def device() -> dict[str, Any]:
-    """The torch version, the devices at hand and the one ``auto`` takes."""
+    """The torch version, the available devices and the one that ``auto`` takes."""
     found = devices()
     return {"torch": torch.__version__, "devices": [asdict(each) for each in found], "auto": found[0].kind}
 
 
-@np.errstate(all="ignore")  # what overflows is no accident but a gap with its reason
+@np.errstate(all="ignore")  # an overflow becomes a gap with its reason
 def answer(question: Question, op: Op) -> tuple[dict[str, Any], Columns]:
-    """What one view of a section of ``op`` shows: the header, and its columns of float64 (status: uint8).
+    """One view of a section of ``op``: the header, and its columns of float64 (status: uint8).
 
     Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer.
     """
@@ -54,7 +54,7 @@ def _look(section: Section, question: Question) -> tuple[dict[str, Any], Columns
 
 
 def warm_up() -> None:
-    """One look at a harmless function, so that the first user does not pay for what torch loads lazily."""
+    """Evaluate a harmless function, so that the first user does not pay for what torch loads lazily."""
     op = Op(torch.autograd.Function, "warm-up", "", "", "", (Input("x"),), call=torch.relu)
     section = Section(op, op, "x", (), "y", (), (("x", (1.0,)),), ())
     evaluation = evaluate(section, Grid(-1.0, 1.0, 401))
@@ -62,9 +62,9 @@ def warm_up() -> None:
 
 
 def place_for(question: Question, found: tuple[Device, ...]) -> tuple[Device, list[str]]:
-    """The one of the devices ``found`` to use, and what there is to say about the choice.
+    """The device to use among those ``found``, and notes on the choice.
 
-    Raises ``BadQuestion`` where the device asked for is not there, or has not the dtype.
+    Raises ``BadQuestion`` where the requested device is not there, or lacks the dtype.
     """
     if question.device == "auto":
         chosen = next(each for each in found if question.dtype in each.dtypes)
@@ -102,7 +102,7 @@ def _check_range(question: Question) -> None:
 
 
 def _complete(question: Question, op: Op) -> Question:
-    """The question with every value that the op declares, given or default."""
+    """The question with a value for every input and parameter of the op, given or default."""
     return replace(
         question,
         inputs={each.name: tuple(question.inputs.get(each.name, each.values)) for each in op.inputs},
@@ -126,5 +126,5 @@ def _section(op: Op, question: Question, place: Device) -> Section:
 
 
 def _nothing(failure: Failure, view: str) -> dict[str, Any]:
-    """The rest of the header where forward itself failed."""
+    """The view's members of the header where forward itself failed."""
     return blank(failure.first, asdict(failure), view)

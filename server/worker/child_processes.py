@@ -1,4 +1,4 @@
-"""The processes below this one: found and ended where nobody else will do it."""
+"""The child processes of a worker: lists them, and ends those that user code has left behind."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Container
 from contextlib import suppress
 from pathlib import Path
 
-CAME_BACK = 113  # exit code of a copy of a worker that has come back from the visitor's code
-_LOOK = 0.001  # seconds between two looks whether a process has ended
+CAME_BACK = 113  # exit code of a forked copy of a worker that has returned from user code into ours
+_LOOK = 0.001  # seconds between two polls of a process
 
 
 def end_children(spared: Container[int] = (), patience: float = 0.0) -> int:
-    """End the children of this process but for the ``spared``, and those of theirs that become its own by that.
+    """End the children of this process but for the ``spared``, and the orphans that are reparented to it by that.
 
-    Returns how many of them were running, after so many seconds of ``patience`` for all, or had come back to us; 0
-    where the system does not tell the children of a process.
+    Returns how many were still running after ``patience`` seconds for all, or had returned into our code; 0
+    where the system does not list the children of a process.
     """
     ended, until = 0, time.monotonic() + patience
     while strangers := [child for child in children() if child not in spared]:
@@ -28,10 +28,10 @@ def end_children(spared: Container[int] = (), patience: float = 0.0) -> int:
 
 
 def children() -> list[int]:
-    """The children of this process, ended ones included that nobody has waited for."""
+    """The process ids of the children of this process, zombies included."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:  # the usual case, told by one call
+    except ChildProcessError:  # the usual case, by one system call
         return []
     try:
         lists = [task.read_text() for task in Path("/proc/self/task").glob("*/children")]
@@ -41,14 +41,14 @@ def children() -> list[int]:
 
 
 def kept() -> set[int]:
-    """The children that the code of this process still has in hand: by multiprocessing, or as a ``Popen``.
+    """The children that user code still refers to: by multiprocessing, or as a ``Popen``.
 
-    A process whose ``Popen`` nobody refers to any more is not one of them.
+    A process whose ``Popen`` was garbage collected is not one of them.
     """
     from multiprocessing import active_children, forkserver, resource_tracker
 
     servants = (
-        getattr(forkserver, "_forkserver", None),  # what serves all pools that are not forked from here
+        getattr(forkserver, "_forkserver", None),  # shared by all pools with the start method forkserver
         getattr(resource_tracker, "_resource_tracker", None),
     )
     numbers = [getattr(each, name, None) for each in servants for name in ("_forkserver_pid", "_pid")]
@@ -59,7 +59,7 @@ def kept() -> set[int]:
 
 
 def _end(child: int, until: float) -> bool:
-    """Whether the child had to be ended, or has been where it came back to us."""
+    """Whether the child had to be killed, or is a forked copy that had returned into our code."""
     with suppress(ChildProcessError):
         while not (found := os.waitpid(child, os.WNOHANG))[0]:
             if time.monotonic() >= until:

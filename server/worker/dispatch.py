@@ -1,4 +1,4 @@
-"""What a worker does once torch is loaded: it holds a collection of ops, and answers what is asked of them."""
+"""Dispatches the requests to a worker: loads its collection of ops, and replies to each with a frame."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .child_processes import children, end_children, kept
 from .registry import Collection, Gallery
 
 _LONGEST = 2000  # characters of a sentence about a fault
-_PATIENCE = 0.05  # seconds for processes that a Function has started, once it has answered
+_PATIENCE = 0.05  # seconds for child processes to end, once the Function has returned
 LEFT_ONE = "The Function started a process that outlived it; it was ended."
 LEFT_SOME = "The Function started {} processes that outlived it; they were ended."
 
 
 class Service:
-    """The collection that the work is about; raises ``LoadFailed`` and ``BadDeclaration`` where it cannot be loaded."""
+    """Replies to requests about the ops of a job; raises ``LoadFailed`` or ``BadDeclaration`` if they do not load."""
 
     def __init__(self, work: Work) -> None:
         answer.warm_up()
         self._collection = _collection(work)
         self._known = set(children())
-        self._kept = set[int]()  # of those that have come since, what a Function has in hand
+        self._kept = set[int]()  # later ones that user code still refers to
 
     def hello(self) -> bytes:
-        """The greeting, as a frame: what there is to ask about, and on which devices."""
+        """The greeting, as a frame: catalogue, devices and notes."""
         told = self._collection.hello()
         try:
             return pack(Frame(told | {"device": answer.device()}))
@@ -39,7 +39,7 @@ class Service:
             raise BadFrame(f"what the ops declare is too large, most of all {largest['file']}: {problem}") from None
 
     def respond(self, asked: dict[str, Any]) -> bytes:
-        """The answer to one question, as a frame; with it the visitor's files that were ``read`` meanwhile."""
+        """The reply to one request, as a frame; ``read`` lists the user files that were read meanwhile."""
         try:
             answered = self._alone(self._answered(asked))
             late = self._collection.late()
@@ -66,9 +66,9 @@ class Service:
         return Frame(header, {name: column.data for name, column in columns.items()})
 
     def _alone(self, answered: Frame) -> Frame:
-        """The same, with a note where the visitor's Function has left processes behind, which are ended.
+        """The same answer, with a note where the Function has left processes behind, which are ended.
 
-        A pool or a helper that it keeps for its next call stays.
+        A pool or helper process that it keeps for its next call stays.
         """
         here, ended = set(children()), 0
         if here - self._known - self._kept:

@@ -1,4 +1,4 @@
-"""The process that workers are copies of: it has imported torch and the numerics, and computes nothing itself."""
+"""The fork server: imports torch and the numerics once, and forks a worker for each request."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .sandbox import Confinement, adopt, end_with_the_parent
 
 _NAMES = ("worker.dispatch", "user_code.registry", "worker.main")
 MODULES = (*(f"{PACKAGE}.server.{name}" for name in _NAMES), "numpy.ma")
-LATER = "torch.fx.experimental.symbolic_shapes"  # half a second, which the X-ray of a contract would wait for
-_PAUSE = 1.0  # seconds until a process that the system has refused is asked for again, or with nothing to do
+LATER = "torch.fx.experimental.symbolic_shapes"  # takes half a second, needed by the view `contract`
+_PAUSE = 1.0  # seconds before a refused fork is retried, or idle before the deferred import
 _LONGEST = 2**20  # bytes of a request
 
 
 class Zygote:
-    """Forks a worker for every request, and tells when it has ended.
+    """Forks a worker for every request, and reports when it has ended.
 
-    A request is a message of JSON through a socket of whole messages, with two descriptors: the worker's end of its
-    channel, and the file for its last line. What comes back is ``{"born": pid}`` in the order of the requests, and
-    ``{"ended": pid, "code": ...}``, a signal as its negative. Of a worker that has ended its number is kept, so that
-    no other process has it, until ``{"bury": pid}``.
+    A request is a JSON message over a SEQPACKET socket, with two descriptors: the worker's end of its channel, and the
+    file for its stack dump. Replies are ``{"born": pid}`` in the order of the requests, and ``{"ended": pid,
+    "code": ...}``, negative for a signal. An ended worker stays a zombie, so that its process id is not reused, until
+    ``{"bury": pid}``.
     """
 
     def __init__(self, server: socket.socket) -> None:
@@ -41,7 +41,7 @@ class Zygote:
         self._requests: deque[tuple[dict[str, Any], list[int]]] = deque()
         self._living: set[int] = set()
         self._ended: set[int] = set()
-        self._prepares = False  # whether a visitor saves her file, and each time waits for a new worker
+        self._prepares = False  # whether workers load user files, so that each save waits for a new one
         self._woken, self._wakes = os.pipe()
         for end in (self._woken, self._wakes):
             os.set_blocking(end, False)
@@ -49,14 +49,14 @@ class Zygote:
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def serve(self) -> None:
-        """Until the server has closed its end."""
+        """Handle requests until the server closes its end."""
         with suppress(BrokenPipeError, ConnectionResetError):
             while self._heard():
                 self._tell_of_the_ended()
                 self._fork_what_is_asked_for()
 
     def _heard(self) -> bool:
-        """Wait for something to do; whether the server is still there."""
+        """Wait for requests or ended workers; False when the server is gone."""
         server = self._server.fileno()
         ready, _, _ = select([server, self._woken], [], [], _PAUSE if self._requests or self._prepares else None)
         if not ready and not self._requests:
@@ -81,7 +81,7 @@ class Zygote:
             request, descriptors = self._requests[0]
             try:
                 child = os.fork()
-            except OSError:  # no memory or too many processes at this moment
+            except OSError:  # out of memory or processes: retried later
                 return
             if child == 0:
                 self._become_worker(request, *descriptors)
@@ -93,19 +93,19 @@ class Zygote:
             self._tell({"born": child})
 
     def _become_worker(self, request: dict[str, Any], channel: int, notes: int) -> NoReturn:
-        """The life of a copy; it never comes back."""
+        """What the forked process does; never returns."""
         code = 1
         try:
             os.setsid()
             self._forget_all_but(channel, notes)
             confinement = Confinement(notes)
-            if os.getppid() == self._number:  # else the system has not heard in time that it should tell us
+            if os.getppid() == self._number:  # else the parent died before PR_SET_PDEATHSIG was set
                 from .main import work_on
 
                 _move(request["cwd"], request["environment"])
                 confinement.run(lambda: work_on(socket.socket(fileno=channel), Work.told(request["work"])))
             code = 0
-        except BaseException:  # noqa: BLE001 there is nobody above to handle it
+        except BaseException:  # noqa: BLE001 nothing above could handle it
             traceback.print_exc()
         finally:
             os._exit(code)
@@ -130,14 +130,14 @@ class Zygote:
     def _bury(self, child: int) -> None:
         self._ended.discard(child)
         os.waitpid(child, 0)
-        end_children(self._living | self._ended)  # what it had started, and was left to us
+        end_children(self._living | self._ended)  # its orphans, reparented to us
 
     def _tell(self, said: dict[str, Any]) -> None:
         self._server.send(json.dumps(said).encode())
 
 
 def _move(folder: str, environment: dict[str, str]) -> None:
-    """To where the server is now, and what it has there."""
+    """Take over the working directory and the environment of the server."""
     if environment != dict(os.environ):
         os.environ.clear()
         os.environ.update(environment)
@@ -147,20 +147,20 @@ def _move(folder: str, environment: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Serve the server whose socket is the descriptor in the first argument."""
+    """Run the fork server; the first argument is the descriptor of its socket."""
     server = socket.socket(fileno=int(sys.argv.pop(1)))
     server.set_inheritable(False)
     end_with_the_parent()
     adopt()
-    gc.disable()  # of what is imported nothing is garbage
+    gc.disable()  # imports leave no garbage
     _load(*MODULES)
-    gc.freeze()  # what nobody touches stays one piece of memory for all
+    gc.freeze()  # pages that the collector leaves alone stay shared after a fork
     gc.enable()
     Zygote(server).serve()
 
 
 def _load(*modules: str) -> None:
-    """Import what workers need. What cannot be imported is left to the worker, which says why."""
+    """Import what workers need. What cannot be imported is left to the worker, which reports why."""
     for name in modules:
         with suppress(Exception):
             importlib.import_module(name)

@@ -1,4 +1,4 @@
-"""The process behind the door: loads torch and the ops, then answers one question after the other."""
+"""The main loop of a worker process: loads the ops, sends the greeting, then answers one request after the other."""
 
 from __future__ import annotations
 
@@ -19,24 +19,22 @@ from ..protocol.job import BUSY, Work
 from .sandbox import Confinement
 
 _LONGEST = 2000  # characters of a sentence about a fault
-_LEFT = 60  # seconds after which a question that its server has not ended is one that nobody waits for
-MOMENT = 1  # seconds for what somebody's code has asked to be done at the end of the process
+_LEFT = 60  # seconds beyond its limit after which a question that the server did not end ends this process
+MOMENT = 1  # seconds for the exit handlers of user code
 
 
 def main() -> None:
-    """Work on the channel whose descriptor is the first argument; the second is that of the file for notes on the
-    end, the third the work, as JSON.
-    """
+    """Run a worker; arguments: the descriptors of its channel and of the file for its stack dump, the job as JSON."""
     channel, notes, work = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), Work.told(json.loads(sys.argv[3]))
     del sys.argv[1:]
     Confinement(notes).run(lambda: work_on(channel, work))
 
 
 def work_on(channel: socket.socket, work: Work) -> None:
-    """Load what the work is about, greet, and answer through the channel until the server closes its end."""
+    """Load the ops, send the greeting, and answer requests until the server closes its end."""
     logging.basicConfig(format="worker: %(message)s")
     channel.set_inheritable(False)
-    if select([channel], [], [], 0)[0]:  # nothing is sent yet: the server has ended before that was arranged
+    if select([channel], [], [], 0)[0]:  # readable before any request: the server is gone
         return
     with suppress(BrokenPipeError):
         _serve(channel, work)
@@ -60,17 +58,17 @@ def _serve(channel: socket.socket, work: Work) -> None:
     channel.sendall(hello)
     pid, incoming = os.getpid(), channel.makefile("rb")
     while (asked := _receive(incoming)) is not None:
-        # Should the server be gone where the kernel does not tell us, no Function computes for ever.
+        # A watchdog for the case that the server is gone and the kernel does not signal that (PR_SET_PDEATHSIG).
         signal.alarm(int(BUSY * work.deadline) + _LEFT)
         reply = service.respond(asked.header)
-        if os.getpid() != pid:  # a Function has forked, and its child came back here
+        if os.getpid() != pid:  # a forked copy has returned here from user code
             os._exit(0)
         signal.alarm(0)
         channel.sendall(reply)
 
 
 def _part(channel: socket.socket) -> None:
-    """Let the server go on without us, and tidy up as a program does that ends: temporary folders, pools."""
+    """Close the channel, then run the exit handlers of user code: temporary folders, pools."""
     with suppress(OSError):
         channel.shutdown(socket.SHUT_RDWR)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""What a worker can be asked about: a collection of ops, that of the gallery or the visitor's own."""
+"""The collection of ops that a worker serves: the interface, and the gallery's; the user's own is in ``user_code``."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from ..user_code.codegen import pytest_of
 
 
 class Collection(Protocol):
-    """Ops by name. Nothing is promised of what a call of them may do.
+    """Ops by name. A call of one may do anything.
 
-    ``notes`` are sentences about all of them, to be read beside every answer.
+    ``notes`` are sentences on all of them, added to every answer.
     """
 
     notes: list[str]
 
     def hello(self) -> dict[str, Any]:
-        """The ``catalogue``: of every op what is known without calling it; and what else the server is to know."""
+        """The ``catalogue``, what is known of every op without calling it; and further members of the greeting."""
         ...
 
     def late(self) -> list[str]:
-        """The visitor's files that were read since the greeting, or since this was asked last: to call a Function."""
+        """The user's files read since the greeting or the last call of this: imported when a Function was called."""
         ...
 
     def op(self, name: str, recipe: str, before: str = "") -> Op:
         """The op as it is called by ``recipe``; raises ``Unsolved`` and ``BadRecipe``.
 
-        ``before`` is the recipe that it was called by before its file was saved, "" where nothing is known of that.
+        ``before`` is the recipe that it was called by before its file was saved, "" where that is not known.
         """
         ...
 
     def described(self, name: str, recipe: str, before: str = "") -> dict[str, Any]:
-        """The same as plain data, its outputs measured; raises ``Unsolved`` and ``BadRecipe``."""
+        """The description of that op, its outputs measured; raises ``Unsolved`` and ``BadRecipe``."""
         ...
 
     def test(self, name: str, recipe: str, before: str = "") -> str:
@@ -42,28 +42,28 @@ class Collection(Protocol):
 
 
 class Gallery:
-    """The ops of ``ops/``, which declare how they are called; raises ``BadDeclaration`` where one cannot be."""
+    """The ops of ``ops/``, which declare how they are called; raises ``BadDeclaration`` for an invalid one."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
         self._catalogue = catalogue()
 
     def hello(self) -> dict[str, Any]:
-        """Every op, described whole."""
+        """The descriptions of all ops."""
         return {"catalogue": self._catalogue}
 
     def late(self) -> list[str]:
-        """None: nothing of the gallery is followed."""
+        """Empty: files of the gallery are not watched."""
         return []
 
     def op(self, name: str, recipe: str = "", before: str = "") -> Op:
-        """The op of that name; there is no other way to call it than its own."""
+        """The op of that name; it has no other recipe than its own."""
         return OPS[name]
 
     def described(self, name: str, recipe: str = "", before: str = "") -> dict[str, Any]:
-        """What the catalogue says of it."""
+        """Its entry in the catalogue."""
         return next(each for each in self._catalogue if each["name"] == name)
 
     def test(self, name: str, recipe: str = "", before: str = "") -> str:
-        """A test of what the op declares of itself."""
+        """A test of what the op declares."""
         return pytest_of(OPS[name], None, f"from gradloupe.ops.{name} import op")

@@ -1,4 +1,4 @@
-"""What a worker arranges for itself before anybody's code runs in it."""
+"""Sandbox of a worker, set up before user code runs: no output, no core dump, fork limit, death with the parent."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .child_processes import CAME_BACK, children, end_children
 
 
 class _Copies:
-    """From now on, what is asked where this process is to be copied (``os.fork``) by code that is not ours.
+    """Limits ``os.fork`` in user code, from now on.
 
-    A copy that is to be copied ends instead. In this process itself ``too_many`` is called instead of the copy that is
-    one too many, with the frame that asks for it.
+    A forked copy that would fork again exits instead. In this process itself ``too_many`` is called, with the calling
+    frame, in the place of the fork that exceeds the limit.
     """
 
     def __init__(self, too_many: Callable[[FrameType], None]) -> None:
@@ -46,16 +46,16 @@ class _Copies:
         self._is_copy = self._is_copy or not self._by_us
 
 
-# What Linux calls them: the signal a process gets when its parent ends, and that orphans below it become its children.
+# Of prctl(2): the signal a process gets when its parent dies, and adoption of orphaned descendants.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-_WHERE = signal.SIGUSR2  # asks a worker to write down where it is
+_WHERE = signal.SIGUSR2  # makes it dump its stack
 _disable = faulthandler.disable
 
 
 class Confinement:
-    """Nothing of this process is printed, dumped or survives its parent; where it ends is written to ``notes``.
+    """Nothing of this process is printed or survives its parent; where it ends, its stack is written to ``notes``.
 
-    ``notes`` is a descriptor of a file that the server reads when this process is gone.
+    ``notes`` is a descriptor of a file that the server reads once this process is gone.
     """
 
     def __init__(self, notes: int) -> None:
@@ -64,20 +64,20 @@ class Confinement:
         os.dup2(nowhere, 1)
         os.close(nowhere)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        with suppress(OSError):  # should memory run out all the same, let it cost the worker, where Linux can be told
+        with suppress(OSError):  # on Linux, the first to be killed when memory runs out
             Path("/proc/self/oom_score_adj").write_text("1000")
         self._notes, self._born, self._exit = notes, os.getpid(), os._exit
         os.set_inheritable(notes, False)
         faulthandler.enable(notes)
         faulthandler.register(_WHERE, notes)
-        # Somebody's code may ask for what there is already, but what is written goes to the server.
+        # User code may enable faulthandler, but the dumps go on to the server.
         faulthandler.enable, faulthandler.disable = (lambda *_, **__: None), (lambda: None)
         os.register_at_fork(after_in_child=_not_further)
         _Copies(self._too_many)
         os._exit = self._noted
 
     def run(self, work: Callable[[], None]) -> None:
-        """Do the work; where somebody's code asks for the end of the process, it ends at once."""
+        """Do the work; ``SystemExit`` from user code ends the process at once."""
         try:
             work()
         except SystemExit as end:
@@ -88,8 +88,8 @@ class Confinement:
         self._exit((end.code & 0xFF) if isinstance(end.code, int) else int(end.code is not None))
 
     def _too_many(self, frame: FrameType) -> NoReturn:
-        """What is done in place of one copy of this process too many."""
-        with suppress(ValueError):  # in another thread, which no alarm interrupts
+        """End the process in the place of a fork too many."""
+        with suppress(ValueError):  # only the main thread may set handlers
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
         if os.getpid() == self._born:
             self._note(traceback.extract_stack(frame), TOO_MANY)
@@ -102,14 +102,14 @@ class Confinement:
             os.write(self._notes, note.encode("ascii", "backslashreplace"))
 
     def _noted(self, status: int) -> NoReturn:
-        """What ``os._exit`` does in this process."""
+        """Replaces ``os._exit`` in this process: dumps the stack first."""
         if os.getpid() == self._born:
             faulthandler.dump_traceback(self._notes, all_threads=False)
         self._exit(status)
 
 
 def _not_further() -> None:
-    """In a copy of the worker that somebody's code has made: let it end when it comes back from that code."""
+    """In a forked copy of the worker: end it when it returns from user code."""
     _disable()
     inner = sys._getframe(1)
     if _is_ours(inner):
@@ -129,12 +129,12 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def end_with_the_parent() -> None:
-    """Let this process end when the thread that has started it does, where the system can be asked for that."""
+    """Have this process killed when the thread that started it ends, where the system can (PR_SET_PDEATHSIG)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt() -> None:
-    """Let whatever is started below this process stay below it, where the system can be asked for that."""
+    """Become the parent of orphaned descendants, where the system can do that (PR_SET_CHILD_SUBREAPER)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
