@@ -1,4 +1,4 @@
-"""Answers of the engine: each question asked once, however many want to know, and the newest kept."""
+"""LRU cache of the engine's answers; equal questions at the same time are asked once (single flight)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ..reload.composite_engine import Door
 from ..supervisor.engine import Answer
 
 _KEPT = 32 * 2**20  # bytes of columns
-HEADER = 8192  # bytes that a header takes, more or less
+HEADER = 8192  # bytes that a header takes, roughly
 
 Gone = Callable[[], Awaitable[bool]]
 
 
 @dataclass
 class Flight:
-    """A question under way, and whether each of those who wait for it has left."""
+    """A question under way, and for each waiting client a test of whether it has disconnected."""
 
     task: asyncio.Task[Answer]
     waiting: list[Gone | None] = field(default_factory=list)
 
 
 class Answers:
-    """What the engine says, by op, device and question. A failure is not kept: it may go better the next time."""
+    """Answers by op, device and question. A failure is not kept: the next attempt may succeed."""
 
     def __init__(self, engine: Door, kept: int = _KEPT) -> None:
         self._engine = engine
@@ -41,7 +41,7 @@ class Answers:
     async def of(self, op: dict[str, Any], device: dict[str, Any], question: Question, gone: Gone | None) -> Answer:
         """The answer to ``question``; raises what ``Engine.answer`` raises.
 
-        ``gone`` tells whether this client has left: a question that nobody waits for any more is dropped.
+        ``gone`` tells whether this client has disconnected: a question for which nobody waits is dropped.
         """
         key = _key(op, device, question)
         found = self._find(key)
@@ -50,7 +50,7 @@ class Answers:
     async def soon(
         self, op: dict[str, Any], device: dict[str, Any], question: Question, patience: float
     ) -> Answer | None:
-        """The answer if it is there within ``patience`` seconds; else None, and it is kept for who asks next.
+        """The answer if it is there within ``patience`` seconds; else None, and it is cached for the next request.
 
         Raises what ``Engine.answer`` raises, but for ``EngineBusy``.
         """
@@ -64,7 +64,7 @@ class Answers:
 
     @property
     def size(self) -> int:
-        """The bytes that are kept."""
+        """The bytes in the cache."""
         return sum(map(_size, self._kept.values()))
 
     def _find(self, key: str) -> Answer | None:
@@ -79,7 +79,7 @@ class Answers:
         if flight is None:
             waiting: list[Gone | None] = []
             task = asyncio.create_task(self._ask(key, op["digest"], question, waiting))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asked may have gone on
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its client may be gone
             flight = self._flights[key] = Flight(task, waiting)
         flight.waiting.append(gone)
         return flight
@@ -95,7 +95,7 @@ class Answers:
             raise EngineBusy from None
         finally:
             del self._flights[key]
-        # Meanwhile the worker may have been replaced by one that has loaded other code.
+        # A worker with other code may have taken over meanwhile.
         if answer.header["failure"] is None and await present(self._engine, question.op) == digest:
             self._keep(key, answer)
         return answer

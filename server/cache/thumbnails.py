@@ -1,4 +1,4 @@
-"""A small section of every op, for the gallery."""
+"""Thumbnails for the gallery: a small section of every op, computed in the background and cached."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from .answer_cache import present
 
 _POINTS = 81
 CURVES = ("x", "forward", "analytical")
-_KEPT = 2048  # small pictures
+_KEPT = 2048  # thumbnails
 MEASURING, UNSOLVED = "measuring", "not called yet"
-# Seconds a page waits for the next card, so that one Function that hangs holds up none, and for all of them.
+# Seconds that a page waits for the next thumbnail, so that one slow Function delays none, and for all of them.
 _NEXT, _ALL = 2.0, 10.0
-OWN = 0.8  # the latter for a visitor's own, which may be many, and whose arguments must be found first
+OWN = 0.8  # the latter for the user's own: they may be many, and need inference first
 
 _Op = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """What is drawn of an op, and until when (by ``monotonic``) it is not asked for again."""
+    """The data of a thumbnail, and the time (``monotonic``) at which it expires."""
 
     drawn: dict[str, Any]
     until: float = inf
 
 
 class Thumbnails:
-    """Asks the engine once for each op and keeps what it says; the loss of a worker, only for ``patience`` seconds.
+    """Asks the engine once for each op and caches the answer; a failure only for ``patience`` seconds.
 
-    Whoever wants them waits while they come, ``following`` seconds for each and ``altogether`` for them; the rest is
-    asked for in the background.
+    A request waits at most ``following`` seconds for each thumbnail and ``altogether`` for all; the rest is computed in
+    the background.
     """
 
     def __init__(
@@ -48,33 +48,33 @@ class Thumbnails:
         self._following = following
         self._altogether = altogether
         self._kept: dict[str, Thumbnail] = {}
-        self._due: dict[str, _Op] = {}  # by digest, what is asked for
+        self._due: dict[str, _Op] = {}  # to be computed, by digest
         self._drawing: asyncio.Task[None] | None = None
-        self._came = monotonic()  # when the last one did
+        self._came = monotonic()  # when the last one was finished
 
     async def of(self, ops: dict[str, _Op]) -> dict[str, dict[str, Any]]:
         """By op name: ``x``, ``forward`` and ``analytical`` (None at gaps), and the ``word`` of the verdict.
 
-        An op that is not drawn in time has no curves and the word ``MEASURING``; one that is drawn anew keeps what it
-        had until then.
+        An op that is not ready in time has no curves and the word ``MEASURING``; one that is computed again keeps its
+        old ones until then.
         """
         wanted = {op["digest"]: op for op in ops.values() if self._expired(op["digest"])}
         await self._draw_soon(wanted)
         return {name: self._drawn(op["digest"]) for name, op in ops.items()}
 
     async def close(self) -> None:
-        """Ask for no more."""
+        """Stop computing."""
         if self._drawing is not None and self._drawing.cancel():
             with suppress(asyncio.CancelledError, EngineBusy):
                 await self._drawing
 
     async def _draw_soon(self, wanted: dict[str, _Op]) -> None:
-        """Return when all of them are drawn, or it takes too long; raises what ``Engine.answer`` raises."""
-        self._due = dict(wanted)  # what was due of code that is no longer there is of no interest
+        """Return when all of them are computed, or it takes too long; raises what ``Engine.answer`` raises."""
+        self._due = dict(wanted)  # forgets what was due of replaced code
         if self._due and (self._drawing is None or self._drawing.done()):
             self._came = monotonic()
             self._drawing = asyncio.create_task(self._draw_all())
-            self._drawing.add_done_callback(lambda done: done.cancelled() or done.exception())  # who asked may be gone
+            self._drawing.add_done_callback(lambda done: done.cancelled() or done.exception())  # its client may be gone
         until = monotonic() + self._altogether
         while self._drawing is not None and wanted.keys() & self._due.keys():
             seconds = min(until, self._came + self._following) - monotonic()

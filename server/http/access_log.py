@@ -1,4 +1,4 @@
-"""The log: a line for each request, for people or for programs, without anything that a client has written."""
+"""Access log: a line for each request, as text or JSON, with nothing that a client has written; and logging set-up."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from queue import Full, Queue
 from threading import Thread
 from typing import Any, TextIO
 
-WAITING = 10_000  # lines
+WAITING = 10_000  # lines in the queue; more are dropped
 _END = ""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One request; ``route`` is the template of its address, empty where there is none."""
+    """One request; ``route`` is the path template, empty where there is none."""
 
     method: str
     route: str
@@ -28,7 +28,7 @@ class Entry:
 
 
 class Log:
-    """Writes entries to ``out``, as JSON or as text, in a thread of its own: whoever reads them may stop doing so."""
+    """Writes entries to ``out``, as JSON or as text, in a thread of its own, as the reader of a pipe may stall."""
 
     def __init__(self, form: str, out: TextIO) -> None:
         self._form = _json if form == "json" else _text
@@ -38,12 +38,12 @@ class Log:
         self._writing.start()
 
     def write(self, entry: Entry) -> None:
-        """Add a line, if not too many wait already."""
+        """Add a line, unless the queue is full."""
         with suppress(Full):
             self._lines.put_nowait(self._form(_now(), entry))
 
     def close(self) -> None:
-        """Write what waits, if it is read."""
+        """Write the lines in the queue, for a second at most."""
         with suppress(Full):
             self._lines.put_nowait(_END)
         self._writing.join(1.0)
@@ -56,7 +56,7 @@ class Log:
 
 
 class _Lines(logging.Formatter):
-    """What the server itself has to say, as JSON: of an exception only kind and place; its text may quote clients."""
+    """The server's own log as JSON: of an exception only type and place, as its message may quote a client."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {"time": _now(), "level": record.levelname.lower(), "message": record.getMessage().strip()}
@@ -70,7 +70,7 @@ class _Lines(logging.Formatter):
 
 
 def logging_of(form: str) -> dict[str, Any]:
-    """What ``logging`` and uvicorn are told, so that all lines have one form."""
+    """The configuration of ``logging`` (dictConfig), so that all lines have one format."""
     kind = {"()": _Lines} if form == "json" else {"format": "%(levelname)s: %(message)s"}
     return {
         "version": 1,

@@ -1,4 +1,4 @@
-"""The names this server answers to. A page elsewhere may point its own name at this machine, and then read it all."""
+"""ASGI middleware: rejects foreign names in the Host header, against DNS rebinding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Kind(Enum):
 
 
 class Hosts:
-    """Lets through what is addressed to this machine, to an IP address, or to a name the operator has given."""
+    """Lets through requests to an IP address, to a name of this machine, or to one the operator has given."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -70,7 +70,7 @@ class Hosts:
         return _Kind.OURS if wild or name in self._names or _is_address(name) else _Kind.ELSEWHERE
 
     async def _ask_the_system(self) -> None:
-        """Learn the full name of this machine, once; that may mean to ask the network, so it is not done before."""
+        """Learn the full name of this machine, once; only when needed, as that may query the network."""
         if self._full is None:
             self._full = asyncio.create_task(self._learn())
         await asyncio.wait({self._full}, timeout=_PATIENCE)
@@ -82,13 +82,13 @@ class Hosts:
 
 
 def _own(name: str) -> set[str]:
-    """What the machine of this name is called, by others in the local network too."""
+    """The names of a machine with this host name, those in the local network (mDNS) included."""
     name = name.lower()
     return {each for each in (name, name.partition(".")[0], f"{name.partition('.')[0]}.local") if each}
 
 
 def _name(host: str) -> str:
-    """The name in small letters, without a port, and without the dot that may stand at its end."""
+    """The name in lower case, without port and final dot."""
     name = host.lower() if host.startswith("[") else host.lower().partition(":")[0]
     return name.removesuffix(".")
 

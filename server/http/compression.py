@@ -1,4 +1,4 @@
-"""Content codings: which one a client prefers of those that are written here, and how bytes are written in it."""
+"""Content codings: chooses one by Accept-Encoding (brotli, gzip), and compresses."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import gzip
 import re
 from functools import lru_cache
 
-CODINGS = ("br", "gzip")  # the better first
-_LONGEST = 512  # characters of a header that is read
+CODINGS = ("br", "gzip")  # best first
+_LONGEST = 512  # characters of a header; longer ones are ignored
 WEIGHTED = re.compile(r"\s*([a-z*][a-z0-9-]*)\s*(?:;\s*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?", re.IGNORECASE)
-AT_ONCE = {"br": 5, "gzip": 4}  # while somebody waits: 0.3 ms for a page
-_ONCE = {"br": 9, "gzip": 9}  # for what is kept: 0.3 s for the largest file; brotli's 11 would take 6 s
-_SMALL = 65_536  # bytes; so few are written in brotli's 11 in no time
+AT_ONCE = {"br": 5, "gzip": 4}  # levels while a client waits: 0.3 ms for a page
+_ONCE = {"br": 9, "gzip": 9}  # levels for static files: 0.3 s for the largest; brotli's 11 would take 6 s
+_SMALL = 65_536  # bytes; up to that size brotli's 11 is fast enough
 BEST = 11
 
 
 @lru_cache(256)
 def preferred(accepted: str) -> str:
-    """The coding that this Accept-Encoding asks for; empty for none."""
+    """The coding to use for this Accept-Encoding; empty for none."""
     if len(accepted) > _LONGEST:
         return ""
     weights: dict[str, float] = {}
@@ -32,12 +32,12 @@ def preferred(accepted: str) -> str:
 
 
 def written(body: bytes, coding: str) -> bytes:
-    """``body`` in a coding, for a client that is waiting."""
+    """``body`` in a coding, compressed fast, while a client waits."""
     return _written(body, coding, AT_ONCE[coding]) if coding else body
 
 
 def written_once(body: bytes, coding: str) -> bytes:
-    """``body`` in a coding, small; to be called in a thread, for a file that is kept."""
+    """``body`` in a coding, compressed well; slow, so to be called in a thread, for a file that is cached."""
     level = BEST if coding == "br" and len(body) <= _SMALL else _ONCE.get(coding, 0)
     return _written(body, coding, level) if coding else body
 

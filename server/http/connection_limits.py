@@ -1,4 +1,4 @@
-"""Who is connected: how many may be, how many from one address, and who has to go when there is no more room."""
+"""Limits on open connections, in all and for each client address; closes idle ones when there is no more room."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Protocol
 
-GRACE = 1.0  # seconds that a new connection is left alone, whatever the others do
-OTHER_FILES = 128  # descriptors for what is no connection
+GRACE = 1.0  # seconds in which a new connection is not closed for another
+OTHER_FILES = 128  # descriptors that are no connections
 _MOST = 1024
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one client may take of a server: seconds, bytes and numbers; 0 requests per peer are no bound.
+    """Limits for one client: seconds, bytes and numbers; ``requests_per_peer`` 0 means no limit.
 
-    As many as it has requests it may have streams of events beside them.
-    ``request`` is for sending one, head and body; ``stalled`` for taking some of what is sent.
+    It may have as many event streams as requests, beside them. ``request`` is the time to send one, head and body;
+    ``stalled`` the time to read some of what is sent.
     """
 
     request: float = 5.0
@@ -30,28 +30,28 @@ class Limits:
 
 
 class Visitor(Protocol):
-    """One connection."""
+    """One open connection."""
 
     peer: str
-    since: float  # when it came, or when it was last answered
+    since: float  # when it was opened, or when it was last answered
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is being done for it."""
+        """Whether no request of it is being answered."""
 
     def look(self, now: float) -> None:
-        """Leave, if it has been waited for too long."""
+        """Close the connection if it has timed out."""
 
     def leave(self) -> None:
-        """End the connection."""
+        """Close the connection."""
 
 
 class Visitors:
-    """All connections of a server, looked at twice a second while there are any; one peer has half of them at most."""
+    """All open connections, checked twice a second while there are any; one client has half of them at most."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.busy: Counter[tuple[str, bool]] = Counter()  # requests being answered, by peer; True: without an end
+        self.busy: Counter[tuple[str, bool]] = Counter()  # requests being answered, by peer; True: event streams
         self._here: dict[str, dict[Visitor, None]] = {}
         self._room = min(limits.connections, _files())
         self.number = 0
@@ -60,7 +60,7 @@ class Visitors:
         self._looking: asyncio.TimerHandle | None = None
 
     def enter(self, visitor: Visitor) -> bool:
-        """Whether there is room for this one, now that an idle one may have left for it."""
+        """Whether there is room for this connection, if need be by closing an idle one."""
         same = self._here.get(visitor.peer, {})
         share = self._room // 2 if self.limits.requests_per_peer else self._room
         if len(same) >= share:
@@ -77,7 +77,7 @@ class Visitors:
         return True
 
     def leave(self, visitor: Visitor) -> None:
-        """Forget this one, if it was let in."""
+        """Forget this connection, if it was admitted."""
         same = self._here.get(visitor.peer, {})
         if visitor in same:
             del same[visitor]
@@ -103,13 +103,13 @@ class Visitors:
 
 
 def _files() -> int:
-    """How many connections the system lets this process have."""
+    """How many connections the limit of descriptors allows."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return _MOST if files == resource.RLIM_INFINITY else max(16, files - OTHER_FILES)
 
 
 def peer_of(host: str) -> str:
-    """Whom an address stands for: in IPv6 a household has a whole network of them."""
+    """The client that an address stands for: in IPv6 its /64 network."""
     if ":" not in host:
         return host
     address = ip_address(host.partition("%")[0])

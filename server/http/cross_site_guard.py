@@ -1,4 +1,4 @@
-"""Keeps a visitor's own code to herself: no page of another site reads it, and nothing is changed without the token."""
+"""ASGI middleware for user code: rejects cross-site reads (Fetch Metadata) and changes without the CSRF token."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .problem_details import refuse
 from .security_headers import EVERYBODYS
 
 READING = ("GET", "HEAD")
-_OURS = (b"same-origin", b"none")  # what a browser says of a request by our own page, or by its user
+_OURS = (b"same-origin", b"none")  # Sec-Fetch-Site of our own pages, and of an address typed in
 PAGE = (b"document",)
 FRAMES = (b"document", b"iframe", b"frame")
 _PORTS = {"http": ":80", "https": ":443"}
@@ -32,10 +32,10 @@ UNSIGNED = (
 
 
 class Guard:
-    """Stands before the application of a server that runs a visitor's own code.
+    """In front of the application of a server with user code.
 
-    ``token`` is what a change must bring along; ``framed`` says whether the operator lets other sites embed figures.
-    It believes what browsers say of themselves, which no page can forge; a program may read without saying anything.
+    ``token`` authorises changes; ``framed`` says whether the operator lets other sites embed figures.
+    Relies on the Fetch Metadata of browsers, which no page can forge; other programs may read without any.
     """
 
     def __init__(self, app: ASGIApp, token: str, framed: bool) -> None:
@@ -46,12 +46,12 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = "" if scope["type"] != "http" else self._refusal(scope)
         if refused:
-            await refuse(send, "", 403, refused)  # with the headers of what is nobody else's
+            await refuse(send, "", 403, refused)  # the path "" gets the headers that are not shared with other sites
         else:
             await self.app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> str:
-        """Why this request is not answered; empty where it is."""
+        """Why this request is refused; empty where it is not."""
         if scope["method"] in READING:
             return "" if EVERYBODYS.match(scope["path"]) or self._may_read(scope) else _ELSEWHERE
         if not _by_ourselves(scope):
@@ -61,7 +61,7 @@ class Guard:
 
     def _may_read(self, scope: Scope) -> bool:
         site, origin = _said(scope, b"sec-fetch-site"), _said(scope, b"origin")
-        if not site:  # no browser of today, or one that came without TLS from another machine
+        if not site:  # no browser, an old one, or one without TLS from another machine
             return not origin or _is_host(scope, origin)
         if site in _OURS:
             return True
@@ -77,7 +77,7 @@ def _by_ourselves(scope: Scope) -> bool:
 
 
 def _is_host(scope: Scope, origin: bytes) -> bool:
-    """Whether this origin is the host that was asked."""
+    """Whether this origin is the host of the request."""
     found = re.fullmatch(r"(https?)://([^/?#@]+)", origin.decode("latin-1").lower())
     if found is None:
         return False
@@ -87,5 +87,5 @@ def _is_host(scope: Scope, origin: bytes) -> bool:
 
 
 def _said(scope: Scope, name: bytes) -> bytes:
-    """The header of that name, empty where there is none; two of them are no word that anybody knows."""
+    """The header of that name, empty where there is none; repeated ones are joined and so match nothing."""
     return b", ".join(value for each, value in scope["headers"] if each == name)

@@ -1,4 +1,4 @@
-"""Errors: a page for people, `application/problem+json` (RFC 9457) for programs, one sentence in both."""
+"""Exception handlers: an HTML page for browsers, `application/problem+json` (RFC 9457) for programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAULT = "A fault of Gradloupe itself, not of the Function or the address; the lo
 
 
 class Problems:
-    """Turns what was raised into a response; everything that was not foreseen is a 500, and is logged."""
+    """Turns exceptions into responses; an unexpected one is a 500, and is logged."""
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
@@ -51,7 +51,7 @@ class Problems:
 
     async def _fault(self, request: Request, problem: Exception) -> Response:
         response = self._response(request, 500, FAULT)
-        response.headers.update(of(request.scope["path"]))  # this one is sent from outside the middleware
+        response.headers.update(of(request.scope["path"]))  # Starlette sends this one from outside the middleware
         return response
 
     def _response(self, request: Request, status: int, detail: str) -> Response:

@@ -1,4 +1,4 @@
-"""What becomes of each request: counted, and written to the log, without a word that a client has sent."""
+"""ASGI middleware: counts and times every request, and writes it to the access log with its request id."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .metrics import Metrics
 from .problem_details import refuse
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-_LEFT = 499  # as nginx has it: the client has gone before there was an answer
+_LEFT = 499  # nginx's status for a client that disconnects before the answer
 ENDING = "This server is ending, and its time to finish is over; ask again in a second, when there is another."
-NUMBER = re.compile(rb"[0-9a-f]{8,32}")  # an X-Request-ID that cannot say anything but which request it is
+NUMBER = re.compile(rb"[0-9a-f]{8,32}")  # an X-Request-ID that is accepted
 
 
 class Watch:
-    """Stands around the application."""
+    """In front of all other middleware but the security headers."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, log: Log | None) -> None:
         self.app = app
@@ -68,7 +68,7 @@ def _known(method: str) -> str:
 
 
 def _number(scope: Scope) -> str:
-    """The number that a proxy has given this request, or a new one."""
+    """The proxy's X-Request-ID, or a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and NUMBER.fullmatch(value):
             return str(value, "ascii")

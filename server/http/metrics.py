@@ -1,4 +1,4 @@
-"""What the server counts, in the words of Prometheus."""
+"""Metrics of the server, in the format of Prometheus."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 @dataclass
 class Durations:
-    """How many requests took how long: one number for each of ``BOUNDS`` and one above, and the seconds in all."""
+    """A histogram of request durations, with their sum."""
 
     numbers: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS) + 1))
     seconds: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count one more."""
+        """Count one request."""
         self.numbers[bisect_left(_BOUNDS, seconds)] += 1
         self.seconds += seconds
 
     def cumulative(self) -> list[tuple[str, float]]:
-        """Prometheus' buckets: each bound with the number of requests that took no longer."""
+        """Buckets as Prometheus counts them: each bound with the number of requests up to it."""
         total, buckets = 0, []
         for bound, number in zip((*map(str, _BOUNDS), "+Inf"), self.numbers, strict=True):
             total += number
@@ -43,7 +43,7 @@ class Durations:
 
 
 class Metrics:
-    """Plain numbers, counted as requests end."""
+    """Counters of finished requests."""
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, str]] = Counter()
@@ -51,7 +51,7 @@ class Metrics:
         self.sent = 0  # bytes of bodies
 
     def count(self, route: str, status: int, seconds: float, size: int) -> None:
-        """One request, by the template of its address."""
+        """Count one request, by its path template."""
         self.requests[route, f"{status // 100}xx"] += 1
         self.durations[route].add(seconds)
         self.sent += size
@@ -59,7 +59,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Collector:
-    """Reads the numbers where they are, when they are asked for."""
+    """Collects all metrics when Prometheus scrapes them."""
 
     metrics: Metrics
     engine: Door
@@ -68,7 +68,7 @@ class Collector:
     visitors: Visitors | None
 
     def collect(self) -> Iterator[Metric]:
-        """Every family of numbers."""
+        """Every metric family."""
         yield from self._requests()
         yield from self._questions()
         yield from self._caches()
@@ -126,7 +126,7 @@ class Collector:
 
 
 def exposed(collector: Collector) -> tuple[bytes, str]:
-    """The numbers as text, and its media type."""
+    """The metrics as text, and its media type."""
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
     registry = CollectorRegistry(auto_describe=False)
@@ -135,7 +135,7 @@ def exposed(collector: Collector) -> tuple[bytes, str]:
 
 
 def _resident(pid: int) -> int | None:
-    """Bytes of memory, or None where the system does not say it in /proc."""
+    """Resident bytes, or None where there is no /proc."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""What the API says of itself: the query parameters of a section, and the answers to expect."""
+"""The OpenAPI description: query parameters, responses and schemas of the routes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_NEGATIVE = {"type": "number", "minimum": 0, "maximum": LARGEST}
 
 
 def _or_empty(number: dict[str, Any]) -> dict[str, Any]:
-    """A number, or nothing where it shall be chosen."""
+    """A number, or an empty text for the default."""
     return {"anyOf": [number, {"type": "string", "maxLength": 0}]}
 
 
@@ -119,7 +119,7 @@ _SAID = {
 
 
 def documents(*names: str) -> dict[str, Any]:
-    """A 200 whose JSON has the shape of this name, or one of these shapes by its ``view``."""
+    """A 200 response with JSON of this schema, or of one of these by its ``view``."""
     schema: dict[str, Any] = _shape(names[0])
     if len(names) > 1:
         mapping = {view: _shape(name)["$ref"] for view, name in zip(VIEWS, names, strict=True)}
@@ -131,25 +131,25 @@ def documents(*names: str) -> dict[str, Any]:
 
 
 def pictures(media_type: str) -> dict[str, Any]:
-    """A 200 that is a picture."""
+    """A 200 response with a picture."""
     return {"description": "Drawn.", "content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """These statuses as OpenAPI responses, each a problem."""
+    """Error responses with these statuses, each ``application/problem+json``."""
     content = {"application/problem+json": {"schema": _shape("Problem")}}
     return {status: {"description": _SAID[status], "content": content} for status in statuses}
 
 
 def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """These statuses, each a page for people, or a problem."""
+    """Error responses with these statuses, each an HTML page or ``application/problem+json``."""
     page = {"text/html": {"schema": {"type": "string"}}}
     return {status: {**said, "content": page | said["content"]} for status, said in problems(*statuses).items()}
 
 
 def shapes() -> dict[str, Any]:
-    """The components that the responses refer to: JSON schemas by name."""
-    from pydantic import TypeAdapter  # only when somebody reads the description: it takes longer than the first page
+    """The JSON schemas that the responses refer to, by name."""
+    from pydantic import TypeAdapter  # imported late: it takes longer than the first page
 
     from ..schema.component_names import ComponentNames, component_name
     from ..schema.contract import ContractSchema
@@ -173,7 +173,7 @@ def shapes() -> dict[str, Any]:
 
 
 def merged(found: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Schemas by name, and some more; raises ``ValueError`` where two that are not the same have one name."""
+    """The union of schemas by name; raises ``ValueError`` where two different ones have the same name."""
     clash = sorted(name for name in found.keys() & more.keys() if found[name] != more[name])
     if clash:
         raise ValueError(f"Two schemas have the name {clash[0]!r}: rename one of the classes.")

@@ -1,4 +1,4 @@
-"""Refusals that need no page: `application/problem+json` (RFC 9457), written without the application."""
+"""Problem details, `application/problem+json` (RFC 9457), sent by middleware without the application."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .security_headers import of
 
 
 def problem(status: int, detail: str) -> bytes:
-    """The JSON that says in a sentence what is wrong."""
+    """Problem details as JSON."""
     title = HTTPStatus(status).phrase
     return json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail}).encode()
 
 
 async def refuse(send: Send, path: str, status: int, detail: str, **more: str) -> None:
-    """Send the problem in place of what is at ``path``, with ``more`` headers: ``retry_after="1"``."""
+    """Send a problem as the response at ``path``, with ``more`` headers: ``retry_after="1"``."""
     body = problem(status, detail)
     headers = {
         **of(path),

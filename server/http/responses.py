@@ -1,4 +1,4 @@
-"""Responses: compressed for those who take it, and not sent twice to those who have them."""
+"""Responses with content coding, ETag and Cache-Control, and a cache of the encoded bodies."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from fastapi import Request, Response
 
 from .compression import preferred, written
 
-_SHARE = 1 / 8  # of the room, for one body
+_SHARE = 1 / 8  # of the cache, for one body at most
 
 
 @dataclass(frozen=True)
 class Body:
-    """The bytes of a response, and the coding they are in; empty for none."""
+    """The bytes of a response, and their content coding; empty for none."""
 
     data: bytes
     coding: str
 
 
 class Bodies:
-    """The bodies sent last, by their mark and the coding that was asked for, in ``room`` bytes."""
+    """LRU cache of encoded bodies, by mark (what the ETag is made of) and requested coding, in ``room`` bytes."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -31,7 +31,7 @@ class Bodies:
         self.hits = 0
 
     def find(self, mark: str, coding: str) -> Body | None:
-        """What was sent under this mark to a client that asked for this coding."""
+        """The body cached under this mark for a client that asks for this coding."""
         found = self._kept.get((mark, coding))
         if found is not None:
             self._kept.move_to_end((mark, coding))
@@ -39,7 +39,7 @@ class Bodies:
         return found
 
     def keep(self, mark: str, coding: str, body: Body) -> None:
-        """Keep this one, unless it would drive out too many, and the newest others as far as there is room."""
+        """Cache a body, unless it is too large a part of the cache; the oldest ones make room."""
         if len(body.data) > self._room * _SHARE:
             return
         before = self._kept.pop((mark, coding), None)
@@ -50,18 +50,18 @@ class Bodies:
             self.size -= len(oldest.data)
 
 
-# A browser asks again every time, which costs a 304: once an op has changed, nobody looks at its old curves. A cache
-# that serves many need not ask for a minute. No stale-while-revalidate, for browsers would take it for themselves, too.
+# Browsers revalidate every time, for a 304, so that curves are never out of date. Shared caches may keep a response for
+# a minute. No stale-while-revalidate, as browsers would use it, too.
 _SHARED = "public, max-age=0, s-maxage=60"
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
-_LARGE = 131_072  # bytes; what takes longer than 5 ms to be compressed is, in a thread
-WORTH_COMPRESSING = 1024  # bytes; below, the gain is lost in the headers
-COMPRESSED = ("image/png",)  # in themselves
+_LARGE = 131_072  # bytes; larger bodies take over 5 ms to compress, so that is done in a thread
+WORTH_COMPRESSING = 1024  # bytes; below, the headers outweigh the gain
+COMPRESSED = ("image/png",)  # formats that are compressed already
 
 
 def not_modified(request: Request, mark: str, cache: str = _SHARED) -> Response | None:
-    """The 304 for a client that already has what ``mark`` stands for."""
+    """The 304 for a client that already has what ``mark`` stands for; else None."""
     ours = etag(request, mark)
     known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
     if ours not in known and "*" not in known:
@@ -70,7 +70,7 @@ def not_modified(request: Request, mark: str, cache: str = _SHARED) -> Response 
 
 
 def kept(request: Request, mark: str, media_type: str, cache: str = _SHARED) -> Response | None:
-    """What can be answered without asking anybody: the 304, or the body that was sent under ``mark`` before."""
+    """What is known without computing anything: the 304, or the body cached under ``mark``; else None."""
     known = not_modified(request, mark, cache)
     if known is not None:
         return known
@@ -79,7 +79,7 @@ def kept(request: Request, mark: str, media_type: str, cache: str = _SHARED) -> 
 
 
 def reply(request: Request, body: bytes, media_type: str, mark: str, cache: str = _SHARED) -> Response:
-    """``body``, kept here and to be kept by others under ``mark``; or the 304 that says it was kept."""
+    """``body``, cached here and by clients under ``mark``; or the 304."""
     known = kept(request, mark, media_type, cache)
     if known is not None:
         return known
@@ -87,7 +87,7 @@ def reply(request: Request, body: bytes, media_type: str, mark: str, cache: str 
 
 
 async def reply_large(request: Request, body: bytes, media_type: str, mark: str, cache: str = _SHARED) -> Response:
-    """The same, for a body that may take long to be compressed."""
+    """The same, compressed in a thread if it is large."""
     if len(body) < _LARGE:
         return reply(request, body, media_type, mark, cache)
     sent = await asyncio.to_thread(_written, body, media_type, coding(request))
@@ -95,7 +95,7 @@ async def reply_large(request: Request, body: bytes, media_type: str, mark: str,
 
 
 def passing(request: Request, body: bytes, media_type: str, status: int = 200, retry_after: int = 0) -> Response:
-    """``body``, true for the moment and not to be kept; ``retry_after`` is in seconds."""
+    """``body``, not to be cached; ``retry_after`` is in seconds."""
     headers = {"Cache-Control": NO_STORE, "Vary": "Accept-Encoding"}
     if retry_after:
         headers["Retry-After"] = str(retry_after)
@@ -103,12 +103,12 @@ def passing(request: Request, body: bytes, media_type: str, status: int = 200, r
 
 
 def coding(request: Request) -> str:
-    """The content coding that the client asks for; empty for none."""
+    """The content coding to use for this client; empty for none."""
     return preferred(request.headers.get("accept-encoding", ""))
 
 
 def etag(request: Request, mark: str) -> str:
-    """The ETag of ``mark``: a strong one stands for these very bytes, so in another coding there is another."""
+    """The ETag of ``mark``: a strong one, so it differs by content coding."""
     wanted = coding(request)
     return f'"{mark}-{wanted}"' if wanted else f'"{mark}"'
 

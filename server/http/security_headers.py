@@ -1,4 +1,4 @@
-"""What a browser may do with our pages, and other pages with our answers: the headers of every response."""
+"""ASGI middleware: security headers (Content Security Policy, CORP, CORS …) on every response, by path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCES = "; ".join(
         "form-action 'self'",
     )
 )
-# A picture carries its own rules for light and dark; nothing in it runs or is fetched.
+# An SVG has its own styles for light and dark; nothing in it runs or is fetched.
 PICTURE = "default-src 'none'; style-src 'unsafe-inline'"
 HEADERS = {
     "content-security-policy": f"{SOURCES}; frame-src 'self'; frame-ancestors 'self'",
@@ -31,27 +31,27 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-# What other pages may draw or frame, wherever they are, and what they may read: numbers and pictures, no page.
+# For other sites: what they may embed (CORP), and what they may read (CORS): numbers and pictures, no page.
 FRAMED = {"cross-origin-resource-policy": "cross-origin"}
 SHARED = FRAMED | {
     "access-control-allow-origin": "*",
-    "access-control-expose-headers": "retry-after",  # a figure in a sandbox is elsewhere, too
+    "access-control-expose-headers": "retry-after",  # read by a figure in a sandboxed frame, too
 }
 DATA = (".json", ".csv", ".svg", ".png", ".py")
-EVERYBODYS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server, whatever it shows
-AT_HOME = ("'self'", "'none'")  # who may embed the figures of a server that keeps them to itself
+EVERYBODYS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server
+AT_HOME = ("'self'", "'none'")  # values of --frame-ancestors that exclude other sites
 
 
 class SecurityHeaders:
-    """Adds the headers of its path to every response, and answers HEAD like GET (the server drops the body).
+    """Adds the headers of its path to every response, and answers HEAD like GET (uvicorn drops the body).
 
-    ``own`` says that a visitor's own Functions are served: no page of another site may read any of it.
+    ``own`` says that the server runs user code: other sites may read none of it.
     """
 
     def __init__(self, app: ASGIApp, frame_ancestors: str, own: bool = False) -> None:
         self.app = app
         self._own = own
-        # The word for everybody leaves out pages that were opened from a disk; to say nothing admits them, too.
+        # `*` excludes pages opened from a file; without the directive they may embed figures, too.
         framed = "" if frame_ancestors == "*" else f"; frame-ancestors {frame_ancestors}"
         self._picture = PICTURE + framed
         at_home = own and frame_ancestors in AT_HOME
@@ -71,7 +71,7 @@ class SecurityHeaders:
                 for name in SHARED.keys() - added.keys() if self._own else ():
                     del headers[name]
                 headers.update(added)
-                # A 304 says nothing of its kind, and what it says of the policy replaces what the picture said.
+                # A 304 has no Content-Type, and its policy replaces that of the client's copy.
                 if scope["path"].endswith(".svg") and message["status"] in (200, 304):
                     headers["content-security-policy"] = self._picture
                 if headers.get("allow") == "GET":
@@ -89,6 +89,6 @@ class SecurityHeaders:
 
 
 def of(path: str) -> dict[str, str]:
-    """What is added to the responses at this path, unless they are figures to be framed."""
+    """The headers for responses at this path, unless it is a figure to embed."""
     data = path.startswith("/ops/") and path.endswith(DATA) and not path.endswith(".size.json")
     return HEADERS | SHARED if data or path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js") else HEADERS

@@ -1,4 +1,4 @@
-"""Serves the static files: compressed once, and kept by browsers for ever."""
+"""Static files: immutable under an address with their digest, compressed once for each content coding."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .responses import IMMUTABLE, NO_STORE, coding, etag, not_modified
 
 
 class StaticFiles:
-    """The files of ``assets`` in each content coding that was asked for so far."""
+    """The files of ``assets``, with the encoded bytes of each coding requested so far."""
 
     def __init__(self, assets: Assets) -> None:
         self._assets = assets
         self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
 
     async def serve(self, request: Request, digest: str, name: str) -> Response | None:
-        """The file, to be kept for ever; under another digest the way to the present one; None when there is none."""
+        """The file; under another digest a redirect to the present address; None where there is no such file."""
         asset = self._assets.find(name)
         if asset is None:
             return None
-        if digest != self._assets.digest:  # of a page from before a change
+        if digest != self._assets.digest:  # from a page of an earlier version
             headers = {"Location": self._assets.address(name), "Cache-Control": NO_STORE}
             return Response(status_code=307, headers=headers)
         known = not_modified(request, digest, IMMUTABLE)
@@ -44,7 +44,7 @@ class StaticFiles:
 
 
 def _encoded(asset: Asset, wanted: str) -> bytes:
-    """The bytes in a coding."""
+    """The bytes of a file in a content coding."""
     if wanted == "br" and asset.ready is not None:
         return asset.ready.read_bytes()
     return written_once(asset.read(), wanted)

@@ -1,4 +1,4 @@
-"""How long one client is waited for: uvicorn itself waits for ever for the rest of a request, and for a slow reader."""
+"""uvicorn's HTTP protocol with timeouts for reading and writing, a limit of the head, and limits for each client."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from .connection_limits import Visitors, peer_of
 from .problem_details import refuse
 
-STREAM = "/events"  # what a page that is open listens to, without an end
+STREAM = "/events"  # the event stream of an open page
 STREAMS = "{} open pages of this address follow the files already; close some, and the others follow by themselves."
 UNDER_WAY = "{} requests of this address are under way; ask again in a second, when some are answered."
-_SOME = 262_144  # bytes; a client that takes fewer in the time it has is not taking them
+_SOME = 262_144  # bytes; a client that reads fewer in its time has stalled
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class Patient(asyncio.Protocol):
-    """In front of one of uvicorn's protocols for HTTP/1.1: one connection, with a bound on all that a client may do."""
+    """Mixin in front of uvicorn's HTTP/1.1 protocols: one connection, with limits."""
 
     app: Any
     transport: asyncio.Transport
-    cycle: Any  # uvicorn's, of the request that came last
+    cycle: Any  # uvicorn's RequestResponseCycle of the last request
 
     def __init__(self, visitors: Visitors, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -33,10 +33,10 @@ class Patient(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.peer = ""
         self.since = self._loop.time()
-        self._due: float | None = self.since + self._limits.request  # when the request must be here
-        self._taken = self.since  # when the client last took some of what is sent
+        self._due: float | None = self.since + self._limits.request  # when the request must be complete
+        self._taken = self.since  # when the client last read some of what is sent
         self._unsent = 0  # bytes, at that time
-        self._head = 0  # bytes of a request that has not begun to be answered
+        self._head = 0  # bytes received of a head that is not complete
         self._deaf = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -68,12 +68,12 @@ class Patient(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether no complete request of it is being answered, and nothing is on its way to it."""
+        """Whether no complete request is being answered, and the write buffer is empty."""
         waiting = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
         return waiting and not self.transport.get_write_buffer_size()
 
     def look(self, now: float) -> None:
-        """Close the connection if its request is not here in time, or what it is sent stays where it is."""
+        """Close the connection if its request is late, or the client reads nothing."""
         unsent = self.transport.get_write_buffer_size()
         if not unsent or unsent > self._unsent or self._unsent - unsent >= _SOME:
             self._taken, self._unsent = now, unsent
@@ -83,11 +83,11 @@ class Patient(asyncio.Protocol):
             self.leave()
 
     def leave(self) -> None:
-        """End the connection, when what is being sent has gone."""
+        """Close the connection, once the write buffer is sent."""
         self.transport.close()
 
     def _refuse(self, answered: bool) -> None:
-        """Say that a head is too long; what still comes is not listened to, for a reset would swallow the answer."""
+        """Answer that a head is too long; the rest is ignored, as a reset would discard that answer."""
         self._deaf = True
         if not answered:
             self.transport.write(TOO_LONG)
@@ -99,7 +99,7 @@ class Patient(asyncio.Protocol):
             detail = f"The head of a request may have {self._limits.head} bytes; this one has more, so leave some out."
             await refuse(send, scope["path"], 431, detail, connection="close")
             return
-        streams = scope["path"] == STREAM  # which would leave no room for what ends
+        streams = scope["path"] == STREAM  # counted apart, as they would use up the limit
         busy, most, kind = self._visitors.busy, self._limits.requests_per_peer, (self.peer, streams)
         if most and busy[kind] >= most:
             self._visitors.refused += 1
@@ -116,5 +116,5 @@ class Patient(asyncio.Protocol):
 
 
 def patient(visitors: Visitors, protocol: type[asyncio.Protocol] = AutoHTTPProtocol) -> Any:
-    """What uvicorn takes for its ``http``: every connection is one of these visitors."""
+    """A value for uvicorn's option ``http``: a protocol whose connections are registered in ``visitors``."""
     return partial(type("PatientProtocol", (Patient, protocol), {}), visitors)

@@ -1,1 +1,4 @@
-"""How the curves follow the files: a watcher, a load for each save, and events for the pages."""
+"""Hot reload of the user's files: watches them, and loads them in a new worker after every save.
+
+The event stream that tells the pages is in ``routes.events``, importing the files in ``user_code``.
+"""

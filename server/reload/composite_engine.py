@@ -1,4 +1,4 @@
-"""Two doors in one: the visitor's own Functions, which follow their files, and the gallery behind them."""
+"""The engine of a server with user code: the user's own Functions, which are reloaded, and the gallery."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LOG = logging.getLogger("gradloupe")
 
 
 class Library:
-    """Stands where an ``Engine`` may stand.
+    """Has the methods of ``Engine``, and passes each call on to the engine that has the op.
 
-    The gallery is loaded when the visitor's own Functions are there, or as soon as somebody wants to see it.
+    The gallery is loaded once the user's own Functions are, or as soon as a page needs it.
     """
 
     def __init__(self, own: Loads, gallery: Work) -> None:
@@ -30,17 +30,17 @@ class Library:
         self._work = gallery
         self._gallery: Engine | None = None
         self._wanted = asyncio.Event()
-        self._there = asyncio.Event()  # the engine of the gallery
+        self._there = asyncio.Event()  # set once the engine of the gallery is connected
 
     async def connect(self) -> None:
-        """Listen to the workers from now on."""
+        """Connect to the workers."""
         await self.own.connect()
         self._opening = [asyncio.create_task(each) for each in (self._first(), self._open())]
         for each in self._opening:
             each.add_done_callback(_done)
 
     async def close(self) -> None:
-        """End the workers and leave nothing behind."""
+        """End the workers and release everything."""
         for each in self._opening:
             each.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
@@ -50,42 +50,42 @@ class Library:
 
     @property
     def ready(self) -> bool:
-        """Whether a worker listens that has loaded the visitor's own Functions."""
+        """Whether a worker is ready that has loaded the user's own Functions."""
         return self.own.engine.ready
 
     @property
     def starting(self) -> bool:
-        """Whether nothing is known yet, of the visitor's own Functions or of why they cannot be loaded."""
+        """Whether the user's own Functions are still being loaded for the first time."""
         return self.own.engine.starting
 
     @property
     def shows_gallery(self) -> bool:
-        """Whether the gallery can be shown, whatever becomes of the visitor's own Functions."""
+        """Whether the gallery can be shown, whatever the state of the user's own Functions."""
         return self._gallery is not None and not self._gallery.starting
 
     @property
     def broken(self) -> str:
-        """The sentence that says why there are no answers at all; empty while there are."""
+        """The sentence that says why nothing at all can be answered; empty while something can."""
         return self._gallery.broken if self._gallery is not None and self.own.engine.broken else ""
 
     @property
     def waiting(self) -> int:
-        """How many have asked, and are not answered yet."""
+        """How many questions are not answered yet."""
         return sum(each.waiting for each in self.engines)
 
     @property
     def engines(self) -> list[Engine]:
-        """That of the visitor's own Functions, and that of the gallery as soon as there is one."""
+        """The engine of the user's own Functions, and that of the gallery once it is started."""
         return [self.own.engine] + ([] if self._gallery is None else [self._gallery])
 
     @property
     def worker(self) -> int:
-        """The number of the process that the visitor's own Functions run in."""
+        """The process id of the worker of the user's own Functions."""
         return self.own.engine.worker
 
     @property
     def outcomes(self) -> Counter[str]:
-        """How the questions went."""
+        """The number of questions by outcome."""
         return sum((each.outcomes for each in self.engines), Counter())
 
     @property
@@ -94,18 +94,18 @@ class Library:
         return sum(each.restarts for each in self.engines)
 
     async def wait_ready(self) -> None:
-        """Return when there is something to ask; raises what ``Engine.wait_ready`` raises."""
+        """Return when a worker is ready; raises what ``Engine.wait_ready`` raises."""
         if self.own.engine.broken:
             await (await self._opened()).wait_ready()
         else:
             await self.own.engine.wait_ready()
 
     async def waits_for(self, name: str) -> bool:
-        """Whether nothing is known yet of what may be the op of that name."""
+        """Whether it is not known yet if there is an op of that name."""
         return self.starting and not await self._in_gallery(name)
 
     def want_gallery(self) -> None:
-        """Have the gallery loaded now, though the visitor's own Functions may still be on their way."""
+        """Load the gallery now, even before the user's own Functions are there."""
         self._wanted.set()
 
     async def wait_gallery(self) -> None:
@@ -114,20 +114,20 @@ class Library:
         await (await self._opened()).wait_ready()
 
     async def catalogue(self) -> Catalogue:
-        """What there is to ask about, by op name: the visitor's own, as far as they are loaded, come first."""
+        """What is known of each op without calling it, by name; the user's own first, once they are loaded."""
         gallery = await (await self._opened()).catalogue()
         return {**({} if self.starting else await self._stubs()), **gallery}
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
-        """One op, as ``Engine.op`` has it."""
+        """The description of an op, as from ``Engine.op``."""
         return await (await self._engine_of(name)).op(name, recipe)
 
     async def test(self, name: str, recipe: str = "") -> str:
-        """The op as a test file for pytest, as ``Engine.test`` has it."""
+        """The op as a test file for pytest, as from ``Engine.test``."""
         return await (await self._engine_of(name)).test(name, recipe)
 
     async def stub(self, name: str) -> dict[str, Any]:
-        """What is known of an op without calling it; raises ``NoOp``."""
+        """What is known of an op without calling it; raises ``UnknownOp``."""
         return await (await self._engine_of(name)).stub(name)
 
     async def device(self) -> dict[str, Any]:
@@ -136,14 +136,14 @@ class Library:
         return await (await self._opened() if alone else self.own.engine).device()
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
-        """The section asked for, as ``Engine.answer`` has it."""
+        """The view asked for, as from ``Engine.answer``."""
         return await (await self._engine_of(question.op)).answer(question, gone)
 
     async def _stubs(self) -> Catalogue:
         return {} if self.own.engine.broken else await self.own.engine.catalogue()
 
     async def _engine_of(self, name: str) -> Engine:
-        if await self._in_gallery(name):  # no other Function has such a name
+        if await self._in_gallery(name):  # a user Function never has the name of an op of the gallery
             return await self._opened()
         if name in await self._stubs():
             return self.own.engine
@@ -157,7 +157,7 @@ class Library:
         return here is not None and here.ready and name in await here.catalogue()
 
     async def _first(self) -> None:
-        async for state in self.own.changes():  # until the first load has come to an end
+        async for state in self.own.changes():  # until the first load is finished
             if state["generation"]:
                 break
         self.want_gallery()
@@ -167,7 +167,7 @@ class Library:
         while self._gallery is None:
             try:
                 self._gallery = Engine(WorkerProcess(self._work))
-            except OSError:  # too many processes or files at this moment
+            except OSError:  # out of processes or descriptors: retried
                 await asyncio.sleep(PAUSE)
         await self._gallery.connect()
         self._there.set()

@@ -1,4 +1,4 @@
-"""The engines of earlier loads: each answers those who have asked it, and ends."""
+"""Replaced engines, which answer the questions they still have and are then closed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..supervisor.engine import Engine
 
 
 class Retired:
-    """Closes engines as soon as nothing is asked of them any more."""
+    """Closes engines as soon as they have no question left."""
 
     def __init__(self) -> None:
         self._leaving: dict[asyncio.Task[None], Engine] = {}
 
     def add(self, engine: Engine) -> None:
-        """Let this one go, at once if it never came to answer; nobody may ask it anything from now on."""
+        """Close this one once it is idle, or at once if it never became ready; it may get no more questions."""
         leaving = asyncio.create_task(_leave(engine))
         self._leaving[leaving] = engine
         leaving.add_done_callback(self._leaving.pop)

@@ -1,4 +1,4 @@
-"""What files hold, in few characters; and, for a quick look, when they were last written."""
+"""The state of watched files: a digest of the content, and for quick polls the stat data."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ EMPTY = hashlib.blake2b(digest_size=12).hexdigest()
 
 
 def stamp(files: Iterable[Path], wide: bool) -> Stamp:
-    """A digest of what each file holds, ``GONE`` for what is not there; ``wide``: of the modules beside them, too."""
+    """The digest of each file, ``MISSING`` without one; if ``wide``, the stat data of the modules beside them, too."""
     files = set(files)
     others = dict(_beside(files)) if wide else {}
     return others | {path: _digest(path) for path in files}
 
 
 def looks(files: Iterable[Path], wide: bool) -> Stamp:
-    """The same, but of size and time only: the same looks stand for the same contents, if nothing has stirred."""
+    """Size, time and inode of each file: a quick test of whether anything may have changed."""
     files = set(files)
     return (dict(_beside(files)) if wide else {}) | {path: _look(path) for path in files}
 
 
 def empty(digest: str) -> bool:
-    """Whether that is the digest of a file with nothing in it."""
+    """Whether that is the digest of an empty file."""
     return digest == EMPTY
 
 
@@ -43,7 +43,7 @@ def young(path: Path, since: float) -> bool:
 
 def _digest(path: Path) -> str:
     try:
-        if not S_ISREG(path.stat().st_mode):  # a pipe would be read for ever
+        if not S_ISREG(path.stat().st_mode):  # reading a pipe would never end
             return UNREADABLE
         return hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
     except (FileNotFoundError, NotADirectoryError):
@@ -53,7 +53,7 @@ def _digest(path: Path) -> str:
 
 
 def _beside(files: set[Path]) -> Iterator[tuple[Path, str]]:
-    """The other modules and packages in the folders of these files."""
+    """The stat data of the other modules and packages in the folders of these files."""
     for folder in {path.parent for path in files}:
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:

@@ -1,4 +1,4 @@
-"""Watches files for what they hold: an editor's way to save is not seen, only what is saved in the end."""
+"""File watcher: reports when contents have changed and settled, whatever an editor's way of saving."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from watchfiles import awatch
 
 from .file_state import GONE, Stamp, empty, looks, stamp
 
-_STEP = 20  # ms between two looks at what the system has reported
-TICK = 1.0  # seconds between two looks of our own: over a network, or from another system, nothing is reported
+_STEP = 20  # ms between two polls of the events of the system
+TICK = 1.0  # seconds between two polls of the files: on network file systems there are no events
 POLL = 0.3  # the same where nothing can be watched
-SETTLED = 0.015  # seconds that the files stay as they are, after as long a rest, before they are believed
-HOLLOW = 0.15  # the same for a file with nothing in it: most are about to be written
-AWAY = 0.5  # and for one that is not there
+SETTLED = 0.015  # seconds without a change before the contents count as saved
+HOLLOW = 0.15  # the same for an empty file: most are about to be written
+AWAY = 0.5  # the same for a missing file
 
 
 class Watcher:
-    """Follows some ``files``, and, where that is wanted, every module that lies or appears beside them.
+    """Watches ``files`` and, if wide, every module in their folders.
 
-    ``stirs`` counts how often something was reported of them, or found.
+    ``stirs`` counts the events that were reported or found by polling.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
@@ -36,7 +36,7 @@ class Watcher:
         self.stirs = 0
 
     def follow(self, files: Iterable[Path], wide: bool) -> None:
-        """Watch these from now on; what is new among them is taken as it is."""
+        """Watch these from now on; the present content of new ones counts as known."""
         before = self._folders()
         self.files, self._wide = frozenset(files), wide
         now = stamp(self.files, wide)
@@ -45,11 +45,11 @@ class Watcher:
             self._anew.set()
 
     def add(self, files: Iterable[Path]) -> None:
-        """Watch these, too."""
+        """Watch these in addition."""
         self.follow(self.files.union(files), self._wide)
 
     async def saves(self) -> AsyncGenerator[list[Path], None]:
-        """Yields, whenever the files hold something else than before and have settled, those that have gone."""
+        """Yields, whenever contents have changed and settled, the files that are missing."""
         async with self._watching():
             seen = await asyncio.to_thread(looks, self.files, self._wide)
             while True:
@@ -59,14 +59,14 @@ class Watcher:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stirred.wait(), POLL if self._blind else TICK)
                 now = await asyncio.to_thread(looks, self.files, self._wide)
-                if now != seen and not self._stirred.is_set():  # what was watched has been replaced
+                if now != seen and not self._stirred.is_set():  # no event for that change: the folder was replaced
                     self._anew.set()
                     self.stirs += 1
                 seen = now
                 self._stirred.clear()
 
     async def _settled(self) -> list[Path] | None:
-        """The files that have gone, once all are as they stay; None if they hold what they held."""
+        """The missing files, once all contents have settled; None if they are unchanged."""
         loop = asyncio.get_running_loop()
         now, since = await self._stamp(), loop.time()
         while now != self._known:
@@ -87,7 +87,7 @@ class Watcher:
         return await asyncio.to_thread(stamp, self.files, self._wide)
 
     def _folders(self) -> set[Path]:
-        """Where the files lie, and where the links among them lead."""
+        """The folders of the files, and of the targets of symbolic links."""
         return {Path(each).parent for path in self.files for each in (path, os.path.realpath(path))}
 
     def _matters(self, _: object, path: str) -> bool:
@@ -96,7 +96,7 @@ class Watcher:
 
     @asynccontextmanager
     async def _watching(self) -> AsyncIterator[None]:
-        """Note what the system reports, of other folders whenever they have become others."""
+        """Receive the events of the system meanwhile; watching starts anew when the folders change."""
         ended = asyncio.Event()
         watching = asyncio.create_task(self._watch(ended))
         try:
@@ -114,14 +114,14 @@ class Watcher:
             try:
                 if folders:
                     await self._hear(folders)
-            # Gone meanwhile, more than the system wants to watch, or something in them has a name that is no text.
+            # Deleted meanwhile, more than inotify allows, or a name that cannot be decoded.
             except (OSError, RuntimeError, ExceptionGroup) as problem:
                 logging.getLogger("uvicorn.error").info("looked at, not watched: %s", problem)
                 self._blind = True
             await self._anew.wait()
 
     async def _hear(self, folders: list[Path]) -> None:
-        """Note what is reported of these folders, until there are others to watch."""
+        """Note the events in these folders, until there are others to watch."""
         reported = awatch(
             *folders,
             watch_filter=self._matters,
@@ -136,5 +136,5 @@ class Watcher:
 
 
 def _importable(name: str) -> bool:
-    """Whether that may be a module, or a package."""
+    """Whether a file or folder of that name may be a module or a package."""
     return name.endswith(".py") or (name.isidentifier() and not name.startswith("__"))

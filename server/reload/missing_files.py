@@ -1,4 +1,4 @@
-"""The trouble that is no fault of the code: a file that is not there, a process that cannot be."""
+"""Load errors that are not in the code: a deleted file, a process that cannot be started."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def files_of(targets: Iterable[str]) -> frozenset[Path]:
     """The files among the targets of a command line."""
     found = set()
     for target in targets:
-        with suppress(BadTarget):  # which is said when it is loaded
+        with suppress(BadTarget):  # reported when it is loaded
             found.add(target_of(target).path)
     return frozenset(Path(path) for path in found if path)
 
 
 def absence(files: Sequence[Path], shown: bool) -> dict[str, Any]:
-    """The trouble with files that were deleted; ``shown`` says whether there are curves from before."""
+    """The load error for deleted files; ``shown`` says whether there are curves from before."""
     names = ", ".join(path.name for path in files)
     many = len(files) > 1
     put = f"put {'them' if many else 'it'} back"
@@ -31,5 +31,5 @@ def absence(files: Sequence[Path], shown: bool) -> dict[str, Any]:
 
 
 def unstarted(problem: OSError) -> dict[str, Any]:
-    """The trouble of a system that starts no process."""
+    """The load error where the system starts no process."""
     return trouble(f"No process can be started to load what was saved ({problem}); save again.", "OSError")

@@ -1,4 +1,4 @@
-"""The visitor's files, loaded anew whenever they are saved; what was loaded well stays until the next that is."""
+"""The reloader: loads the user's files in a new worker after every save; the last good load stays until the next."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .file_watcher import Watcher
 from .missing_files import absence, files_of, unstarted
 
 _LOG = logging.getLogger("gradloupe")
-_HELD = 0.4  # seconds after a save in which its trouble is not told: it may be half of a save
-_AFTER = 0.06  # seconds in which a save that spoilt a load is noticed
-_SLOW = 0.4  # seconds after which it is said that a load takes its time
-_COARSE = 0.05  # seconds by which the clock of a file system may be behind
+_HELD = 0.4  # seconds before a load error is shown: the save may be incomplete
+_AFTER = 0.06  # seconds to notice a save during the load
+_SLOW = 0.4  # seconds after which a load is shown as slow
+_COARSE = 0.05  # seconds by which the time stamps of a file system may be behind
 
 
 class Loads:
     """Loads the targets of ``work``, one worker for each load. Raises ``OSError`` where no process can be started.
 
-    ``engine`` has what was last loaded well, before that the newest load; ``trouble`` is that of the newest load, and
-    ``generation`` the number of loads that have come to an end.
+    ``engine`` is that of the last good load, or the newest where there is none; ``trouble`` is the error of the newest
+    load, and ``generation`` the number of finished loads.
     """
 
     def __init__(self, work: Work) -> None:
@@ -52,45 +52,45 @@ class Loads:
         self._retired = Retired()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = False
-        self._told = 0  # how many times the state was another
-        self._said = ""  # to whoever looks at the terminal, of trouble that lasts
-        self._change = asyncio.Condition()  # of that number
+        self._told = 0  # how often the state has changed
+        self._said = ""  # the error last logged
+        self._change = asyncio.Condition()  # notified when `_told` grows
 
     async def connect(self) -> None:
-        """Listen to the first worker, and to what happens to the files, from now on."""
+        """Connect to the first worker, and watch the files from now on."""
         await self.engine.connect()
         self._start(self._load(self.engine, self._watcher.stirs, self._began))
         self._start(self._follow())
 
     def end(self) -> None:
-        """Tell all who hear of changes that there will be no more."""
+        """End all iterations over ``changes``."""
         self._ended = True
         self._start(self._tell())
 
     async def close(self) -> None:
-        """End all workers and leave nothing behind."""
+        """End all workers and release everything."""
         self._ended = True
         newest, self._newest = self._newest, None
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
-        await self.engine.close()  # whoever waits for it is told, and can end
+        await self.engine.close()  # wakes the tasks that wait for it
         if newest is not None and newest is not self.engine:
             await newest.close()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._retired.close()
 
     async def reload(self) -> None:
-        """Load what the files hold now; returns when that, or what was saved meanwhile, is there or in trouble."""
+        """Load the files as they are now; returns once that, or the load of a later save, is finished."""
         self._work = replace(self._work, again=self._work.again + 1)
         await self._begin()
         async with self._change:
             await self._change.wait_for(lambda: self._newest is None or self._ended)
 
     def state(self) -> dict[str, Any]:
-        """What a page has to know: ``generation``, ``trouble``, ``digests`` by name, the name of the ``first`` op.
+        """The state for the pages: ``generation``, ``trouble``, ``digests`` by name, the name of the ``first`` op.
 
-        ``loading`` says that a load takes its time. Digests and first op are those of the last good load.
+        ``loading`` says that the present load is slow. Digests and first op are those of the last good load.
         """
         return {
             "generation": self.generation,
@@ -101,7 +101,7 @@ class Loads:
         }
 
     async def changes(self) -> AsyncGenerator[dict[str, Any], None]:
-        """The state now, and whenever it is another; until ``end``."""
+        """The state now, and after every change; until ``end``."""
         while not self._ended:
             told = self._told
             yield self.state()
@@ -119,10 +119,10 @@ class Loads:
                     await self._begin()
 
     async def _begin(self) -> None:
-        """Start a load; the one under way, if there is one, is of no interest any more."""
+        """Start a load, and drop the one under way, if there is one."""
         self._dismiss()
         stirs, now = self._watcher.stirs, time.time()
-        if self._lately:  # which the digests know nothing of: what was kept may not be shown again
+        if self._lately:  # not part of the digests: cached answers must not be used again
             self._work = replace(self._work, again=self._work.again + 1)
         try:
             engine = Engine(WorkerProcess(self._work), self._account)
@@ -140,7 +140,7 @@ class Loads:
             self._retired.add(newest)
 
     async def _load(self, engine: Engine, stirs: int, began: float) -> None:
-        """See a load through: it is shown, or its trouble told, unless a newer one has begun."""
+        """Finish a load: show it or its error, unless a newer one has begun."""
         greeting = asyncio.create_task(_greeting(engine))
         await asyncio.wait({greeting}, timeout=_SLOW)
         if not greeting.done() and self._newest is engine:
@@ -152,7 +152,7 @@ class Loads:
         known = {} if engine.broken else await engine.catalogue()
         if engine.broken or self._digests.keys() - known.keys():
             await asyncio.sleep(max(_AFTER, began + _HELD - time.time()))
-            if self._newest is engine and self._watcher.stirs != stirs:  # it has read half of what was to be saved
+            if self._newest is engine and self._watcher.stirs != stirs:  # it has read an incomplete save
                 await self._begin()
         if self._newest is engine:
             self._accept(engine, {name: op["digest"] for name, op in known.items()})
@@ -162,7 +162,7 @@ class Loads:
                 await self._begin()
 
     def _accept(self, engine: Engine, digests: dict[str, str]) -> None:
-        """Show this load; one that failed only while there is no better."""
+        """Show this load; a failed one only if there is no good one."""
         self.trouble = engine.trouble
         if engine.broken and self._good:
             self._retired.add(engine)
@@ -173,7 +173,7 @@ class Loads:
         self.engine, self._digests, self._good = engine, digests, not engine.broken
 
     def _watch(self, engine: Engine, began: float) -> bool:
-        """Follow the files of this load; whether one of which nothing was known has been saved since it began."""
+        """Watch the files of this load; whether one that was not watched has been saved since it began."""
         files = _paths(engine.files)
         fresh = any(young(path, began - _COARSE) for path in files - self._watcher.files)
         kept = self._watcher.files if engine.broken else self._own | self._lately
@@ -181,7 +181,7 @@ class Loads:
         return fresh
 
     def _late(self, files: list[str], since: float) -> None:
-        """Follow what a call has imported, too, but for what was written meanwhile: that may be its own work."""
+        """Watch what a call has imported, too; not what was written meanwhile, as that may be its own output."""
         found = _paths(files) - self._watcher.files
         fresh = {path for path in found if path.exists() and not young(path, since - _COARSE)}
         self._lately = {path for path in self._lately if path.exists()} | fresh
@@ -195,7 +195,7 @@ class Loads:
         await self._tell()
 
     def _say(self) -> None:
-        """Tell the terminal of a trouble that is new, and of its end."""
+        """Log an error that is new, and its end."""
         said, self._said = self._said, self.trouble["sentence"] if self.trouble else ""
         if self._said and self._said != said:
             _LOG.warning(self._said)
@@ -208,7 +208,7 @@ class Loads:
             self._change.notify_all()
 
     async def _news(self, known: int) -> None:
-        """Return when more has been told than was known."""
+        """Return when the state has changed more often than ``known``."""
         async with self._change:
             await self._change.wait_for(lambda: self._told > known)
 
@@ -224,7 +224,7 @@ class Loads:
 
 
 async def _greeting(engine: Engine) -> None:
-    """Return when the engine's worker has greeted, well or not."""
+    """Return when the engine's worker has sent its greeting, good or not."""
     with suppress(EngineBroken, EngineBusy):
         await engine.wait_ready()
 

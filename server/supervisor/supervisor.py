@@ -29,10 +29,10 @@ def _to_nobody(files: list[str], since: float) -> None:
 
 @dataclass
 class Account:
-    """Counters that outlive a worker, and are shared by engines one after the other; they never go back.
+    """Counters that outlive a worker, shared by engines one after the other; they never go back.
 
-    ``outcomes`` of the questions, ``restarts`` of workers. ``late`` is called with the paths of user files that a worker
-    read while it answered, and the time of that question.
+    ``outcomes`` of the questions, ``restarts`` of workers. ``late`` is called with the paths of user files that a
+    worker read while it answered, and the time of that question.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
