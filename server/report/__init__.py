@@ -1,1 +1,4 @@
-"""The report on the visitor's own Functions: in the terminal, for a CI server, and as one page."""
+"""The reports of ``--check`` and ``--save-html``: every Function is examined, summarized and written in some format.
+
+Answers come from ``supervisor.engine``; the live pages are in ``routes`` and ``html``.
+"""

@@ -1,4 +1,4 @@
-"""What ``--allow`` says: which Functions may differ, and which of the checks may fail of which Function."""
+"""The allowlist ``--allow``: Functions that may differ, and checks of one that may fail."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _MOST_NAMED = 20
 
 
 class NothingToAllow(Exception):
-    """A name that is that of no Function, or of no check of it; the message says which there are."""
+    """A name of no Function, or of no check of it; the message lists those there are."""
 
 
 def allowances(given: Iterable[str], names: list[str]) -> Mapping[str, frozenset[str]]:
-    """The ids of what is no fault, by the name of the Function; raises ``NothingToAllow``.
+    """Parse ``--allow``: the ids that are no failure, by name of the Function; raises ``UnknownAllowance``.
 
-    ``Name`` allows it to differ: the verdict, and those checks that say the same in other words. ``Name:ID`` forgives
-    the check of that id, or the verdict alone where it is ``gradient``.
+    ``Name`` allows it to differ: the verdict, and those checks that follow from it. ``Name:ID`` allows only the check
+    of that id, or only the verdict where it is ``gradient``.
     """
     allowed = dict.fromkeys(names, frozenset[str]())
     for each in given:
@@ -31,7 +31,7 @@ def allowances(given: Iterable[str], names: list[str]) -> Mapping[str, frozenset
 
 
 def check_ids(found: Checked, allowed: frozenset[str]) -> None:
-    """Raise ``NothingToAllow`` for an id that is none of the checks that were made."""
+    """Raise ``UnknownAllowance`` for an id that is none of the checks that were made."""
     ids = dict.fromkeys([VERDICT, *(each.id for each in found.findings)])
     strangers = sorted(allowed - {VERDICT} - DIFFERING - ids.keys())
     if strangers and found.findings:

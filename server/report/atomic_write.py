@@ -1,4 +1,4 @@
-"""A file that is there whole, or not at all."""
+"""Atomic file write: temporary file and rename."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file in the place of any that is there; raises ``OSError``, and leaves that one then as it was."""
+    """Write or replace a file; raises ``OSError``, and then leaves the old file as it was."""
     path = path.resolve()
     if path.is_dir():
         raise IsADirectoryError(None, "it is a folder", str(path))
-    if path.exists() and not path.is_file():  # a device or a pipe
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
         path.write_bytes(content)
         return
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -1,4 +1,4 @@
-"""``gradloupe TARGET --check`` and ``--save-html``: the Functions are examined, the report is written, no server."""
+"""The commands ``gradloupe TARGET --check`` and ``--save-html``: examine the Functions, write the report, exit code."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .runner import each_of, in_order
 
 
 def check(process: WorkerProcess, chosen: Settings) -> int:
-    """Report on what ``process`` imports, as ``chosen`` says; the exit code.
+    """Report on what ``process`` imports, as ``chosen`` says; returns the exit code.
 
-    0: all is well, or ``--check`` was not asked for; 1: something differs, fails or cannot be called; 2: a target could
-    not be loaded, or the page not be written. Raises ``KeyboardInterrupt``, having told what was found until then.
+    0: all is well, or ``--check`` was not given; 1: something differs, fails or cannot be called; 2: a target could
+    not be loaded, or the page not be written. Raises ``KeyboardInterrupt``, after printing the results so far.
     """
     began, found, far = time.monotonic(), dict[int, Found](), Far()
     try:
@@ -35,7 +35,7 @@ def check(process: WorkerProcess, chosen: Settings) -> int:
     except NothingToAllow as problem:
         sys.stderr.write(f"gradloupe: {problem}\n")
         return 2
-    except (EngineBusy, KeyboardInterrupt):  # busy: what it was waiting for was cancelled
+    except (EngineBusy, KeyboardInterrupt):  # busy: cancelled while it waited for an answer
         if found and chosen.check and chosen.format == "text":
             left = far.total - len(found)
             until_now = Report(chosen.targets, in_order(found), seconds=time.monotonic() - began, left=left)
@@ -45,12 +45,12 @@ def check(process: WorkerProcess, chosen: Settings) -> int:
 
 
 def unloaded(sentence: str, chosen: Settings) -> int:
-    """The same where it is known beforehand that nothing can be loaded."""
+    """The report on targets that cannot be loaded, which is known without starting a worker."""
     return told(Report(chosen.targets, (), (trouble(sentence, "BadTarget"),)), chosen)
 
 
 def told(report: Report, chosen: Settings) -> int:
-    """Write the report wherever it is wanted; the exit code."""
+    """Write the report in the formats that were asked for; returns the exit code."""
     code = report.code
     if chosen.check and chosen.format != "text":
         sys.stdout.buffer.write(document(report) if chosen.format == "json" else junit(report))

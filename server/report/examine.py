@@ -1,4 +1,4 @@
-"""What a report asks of one Function: its curves at their usual place, by its other inputs, and the contract X-ray."""
+"""Examines one Function for a report: its default section, sections by its other inputs, the contract X-ray."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ..url.elements import element, shapes, sweepable
 from .report_data import Found
 from .summarize import checked, uncalled
 
-# A Function is asked by so many of its other inputs, however long that takes: no verdict depends on the clock.
+# Further inputs that are swept, however long that takes: no verdict depends on the clock.
 OTHERS = 7
 _SAY = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
 _HELD = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
 
 
 class _Door(Protocol):
-    """What answers: an ``Engine``, or the process of a notebook itself."""
+    """What can answer: an ``Engine``, or the process of a notebook itself."""
 
     async def stub(self, name: str) -> dict[str, Any]:
         """What is known of an op without calling it."""
         ...
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
-        """What is known of it whole."""
+        """Its full description."""
         ...
 
     async def answer(self, question: Question) -> Frame:
-        """One view of one of its sections."""
+        """One view of a section."""
         ...
 
 
@@ -44,10 +44,10 @@ async def asked(
     allowed: Collection[str] = (),
     chosen: Callable[[dict[str, Any]], Address] | None = None,
 ) -> Found:
-    """What is found of the op of that name; what goes wrong with it is a result. Raises ``EngineBroken``.
+    """Examine the op of that name; whatever goes wrong with it is a result. Raises ``EngineBroken``.
 
-    ``allowed`` are the ids of what is no fault of it. ``chosen`` makes of its description the address to look at, and
-    only there; it may raise ``BadQuestion``.
+    ``allowed`` are the ids of checks that may fail. ``chosen`` makes the address of the only section to look at from
+    the description of the op; it may raise ``BadQuestion``.
     """
     stub = await engine.stub(name)
     try:
@@ -73,7 +73,7 @@ async def _looked_at(
     usual = address.question
     curves = await engine.answer(usual)
     headers, names = [curves.header], list[str]()
-    if _lost(curves):  # and would be again
+    if _lost(curves):  # it would crash again
         return Found(checked(op, headers, None, allowed), op, curves)
     contract = await engine.answer(replace(usual, view="contract"))
     if others and not curves.header["failure"]:
@@ -85,7 +85,7 @@ async def _looked_at(
 
 
 def _others(op: dict[str, Any], usual: Question, contract: Mapping[str, Any]) -> list[str]:
-    """All inputs but the usual one and those that are held, first what the contract says something wrong of."""
+    """All inputs but the default one and those without a gradient; first those with an error in the contract."""
     held = set(_HELD.findall(op["usual_recipe"])) | {usual.wrt.name}
     names = [each["name"] for each in op["inputs"] if each["values"] and each["name"] not in held]
     accused = {each["element"].partition("[")[0] for each in contract["checks"] if each["level"] == "error"}
@@ -93,7 +93,7 @@ def _others(op: dict[str, Any], usual: Question, contract: Mapping[str, Any]) ->
 
 
 async def _by(engine: _Door, op: dict[str, Any], names: Sequence[str]) -> AsyncIterator[Frame]:
-    """The curves by these inputs, each of the output that it moves most; none after one that a worker was lost by."""
+    """The curves by these inputs, each of the output that it changes most; stops when the worker crashes."""
     for name in names:
         question = default(op, _first(op, name)).question
         pair = _most(await engine.answer(replace(question, view="jacobian")), op)
@@ -109,7 +109,7 @@ def _first(op: dict[str, Any], name: str) -> Element:
 
 
 def _most(jacobian: Frame, op: dict[str, Any]) -> tuple[Element, Element] | None:
-    """The input and the output of the cell in which differences are largest; None where none is known."""
+    """The input and output of the cell with the largest numerical derivative; None where none is known."""
     header, columns = jacobian.header, jacobian.columns
     known = [(abs(each), row) for row, each in enumerate(columns.get("numerical", ())) if isfinite(each)]
     if header["failure"] or not known:

@@ -1,4 +1,4 @@
-"""The report as one page that needs no other file and no script, in the light and in the dark, on paper too."""
+"""The report as one HTML page without scripts or other files, in light and dark, also for print."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .report_data import Found, Report
 from .result import Checked, Finding
 
 _WIDE, _NARROW = (920, 620), (280, 380)  # pixels of the pictures
-_HIDDEN = ("title", "verdict")  # parts of a picture that stand beside it
-_NAMED = {"lost": "failed", "unsolved": "undecided"}  # words that have no mark of their own
+_HIDDEN = ("title", "verdict")  # parts of a picture that the page has as text
+_NAMED = {"lost": "failed", "unsolved": "undecided"}  # words that share the mark of another
 
 
 @dataclass(frozen=True)
 class Card:
-    """One Function as the page shows it: its pictures as data, and which lines of its source something is said of."""
+    """One Function on the page: pictures as data URLs, and the source lines that findings point to."""
 
     found: Found
     place: str
@@ -43,7 +43,7 @@ class Card:
 
     @property
     def checked(self) -> Checked:
-        """What was found of it."""
+        """Its result."""
         return self.found.checked
 
     @property
@@ -53,12 +53,12 @@ class Card:
 
     @property
     def notes(self) -> list[Finding]:
-        """What is good to know."""
+        """Its findings of the level ``note``."""
         return [each for each in self.checked.findings if each.level == "note"]
 
     @property
     def fine(self) -> int:
-        """How many checks found nothing."""
+        """How many checks passed."""
         return sum(each.level == "fine" for each in self.checked.findings)
 
 

@@ -1,7 +1,7 @@
-"""The report as JSON: a document of a shape that stays.
+"""The report as JSON, in a stable format.
 
-``schema`` counts what changes the meaning of a member; members are only added within one. Numbers that are none, such
-as the gradient at a pole, are null.
+``schema`` is raised when the meaning of a member changes; within one, members are only added. Numbers that are not
+finite, such as the gradient at a pole, are null.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def document(report: Report) -> bytes:
     """The JSON text of a report.
 
     ``schema``, ``ok``, ``exit_code``, ``targets``, ``versions`` (gradloupe, python, torch), ``device``, ``seconds``;
-    ``trouble``, null or why a target could not be loaded (sentence, kind, file, line, excerpt, traceback), and
-    ``troubles``, all of these; ``notes`` on what the files do when they are loaded; ``functions``, of each what
-    ``Checked`` says of itself and its sweeps and findings, with ``ok`` and the ``faults`` (id, sentence, file, line)
-    that make it fail; and of one that could not be called what was ``tried``.
+    ``trouble``, null or the first load error (sentence, kind, file, line, excerpt, traceback), and ``troubles``, all of
+    them; ``notes`` on what the files do when they are loaded; ``functions``, for each the members of ``CheckResult``
+    with sweeps and findings, with ``ok`` and the ``faults`` (id, sentence, file, line) that make it fail; and what was
+    ``tried`` where it could not be called.
     """
     told = {
         "schema": SCHEMA,

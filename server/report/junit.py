@@ -1,4 +1,4 @@
-"""The report as JUnit XML, which CI servers read: one suite a target, one case for a gradient and each check."""
+"""The report as JUnit XML for CI servers: a suite for each target, a case for each gradient and each check."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ... import __version__
 from .report_data import Report
 from .result import Checked, Finding
 
-# What XML 1.0 has no place for.
+# Characters that XML 1.0 forbids.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _GRADIENT = "gradient"
 
 
 def junit(report: Report) -> bytes:
-    """The XML of a report; what could not be loaded is an error of one case."""
+    """The XML of a report; a load error is the error of a case of its own."""
     root = Element("testsuites", name="gradloupe")
     for target, found in groupby(report.found, lambda each: each.checked.target):
         suite = _suite(root, target, report)
@@ -69,7 +69,7 @@ def _cases(suite: Element, found: Checked) -> None:
 
 
 def _told(case: Element, found: Checked) -> None:
-    """How it was called, and what was found, as text that CI servers show beside a case."""
+    """How it was called and what was found, as the output of a case."""
     said = [f"{found.word}: {found.sentence}", f"called as {found.recipe}" * bool(found.recipe)]
     said += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in found.sweeps]
     said += [f"not swept: {found.left_out}"] * bool(found.left_out)
@@ -78,7 +78,7 @@ def _told(case: Element, found: Checked) -> None:
 
 
 def _remark(case: Element, found: Checked, rows: list[Finding]) -> None:
-    """What was seen, where that is no fault; a check that could not be made was skipped."""
+    """Findings that are no failure, as the output of a case; a check that could not be made is skipped."""
     said = [f"{each.level}{', allowed' * found.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
     if rows[0].id == "NOT-LOOKED-AT":
         SubElement(case, "skipped", message=_clean(rows[0].seen))

@@ -1,4 +1,4 @@
-"""How far a report is: a bar in a terminal, elsewhere a line now and then, since whoever waits may see nothing else."""
+"""Progress of a report on standard error: a bar in a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from .runner import Tell
 
-# Through a pipe: more Functions than so many are worth a line, every so many seconds.
+# Outside a terminal: lines only for more Functions than this, and so many seconds apart.
 _FEW, _EVERY = 20, 5.0
 
 
 @dataclass
 class Far:
-    """How many Functions there are, once that is known."""
+    """The total number of Functions, once it is known."""
 
     total: int = 0
 
 
 @contextmanager
 def progress(far: Far, every: float = _EVERY) -> Iterator[Tell]:
-    """What hears how many Functions are done, of how many, and which is next; it is told on the standard error."""
+    """A callback for the number of Functions done, their total, and the name of the next; shown on standard error."""
     error = Console(stderr=True)
     if not error.is_terminal:
         yield _lines(far, every)

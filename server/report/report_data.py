@@ -1,4 +1,4 @@
-"""All that a report is made from."""
+"""The data of a report: the results of all Functions, and how the run went."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .result import Checked
 
 @dataclass(frozen=True)
 class Found:
-    """One Function: what was found of it, its description, and the curves and the X-ray as they were answered.
+    """One Function: its result and description, and the answers for its curves and its contract X-ray.
 
-    ``op`` is what is known without calling it where no call was found; ``curves`` and ``contract`` are None then.
+    Where no call was found, ``op`` is what is known without calling it; ``curves`` and ``contract`` are None then.
     """
 
     checked: Checked
@@ -24,11 +24,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found of all Functions of ``targets``, in the order of their files.
+    """The results of all Functions of ``targets``, in the order of their files.
 
-    ``troubles`` say of each target that could not be loaded why: sentence, kind, file, line, excerpt and traceback.
-    ``seconds`` is how long it took; ``torch`` and ``device`` are empty where it was not loaded. ``left`` is how many
-    Functions nobody waited for; ``notes`` are remarks on what the files do when they are loaded.
+    ``troubles`` are the load errors of targets: sentence, kind, file, line, excerpt and traceback. ``seconds`` is how
+    long it took; ``torch`` and ``device`` are empty where torch was not loaded. ``left`` is the number of Functions not
+    examined because of an interrupt; ``notes`` are remarks on what the files do when they are loaded.
     """
 
     targets: tuple[str, ...]
@@ -42,7 +42,7 @@ class Report:
 
     @property
     def faulty(self) -> tuple[Found, ...]:
-        """Those that make the check fail."""
+        """The Functions that make the check fail."""
         return tuple(each for each in self.found if not each.checked.ok)
 
     @property

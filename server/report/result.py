@@ -1,4 +1,4 @@
-"""What was found of one Function: its verdict and the findings of the X-ray, as plain data that a report is made of."""
+"""The result of a check of one Function: verdict, sweeps, findings of the X-ray; as text and as HTML."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..documents.summary import coded
 from ..documents.typography import number, prose
 
 _LEVELS = ("error", "warning", "note", "fine")
-# Of a verdict: what makes a check fail. "matches here", "undecided" and "no gradient" are said, and are no fault.
+# Words of a verdict that make a check fail; "matches here", "undecided" and "no gradient" do not.
 FAULTY = ("differs", "failed", "lost", "unsolved")
-# Of the X-ray's errors: those that it excuses itself where an Op declares what backward follows instead of forward.
+# Errors of the X-ray that it waives itself where an Op declares a surrogate.
 DIFFERING = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
-VERDICT = "gradient"  # stands for the verdict where the X-ray has ids
-# Of the X-ray's errors: those that say of a gradient that it is wrong, and words of the curves that these overrule.
+VERDICT = "gradient"  # the id of the verdict, among those of the X-ray
+# Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
 WRONG = ("GRADIENT", "SWAPPED", "GRAD-NONE")
 OVERRULED = ("matches", "matches here", "matches its surrogate", "undecided")
 
 
 @dataclass(frozen=True)
 class Worst:
-    """Where backward and the differences of forward are farthest apart, and how sure the latter are."""
+    """The point where analytical and numerical derivative differ most, and the error bound of the latter."""
 
     x: float
     analytical: float | None
@@ -37,8 +37,8 @@ class Worst:
 class Swept:
     """The verdict on one section: the derivative of the element ``of`` by ``wrt`` between ``start`` and ``stop``.
 
-    ``word`` is that of the page, or ``lost`` where the worker did not survive; ``line`` is one of the file, or None.
-    ``fault`` says whether it makes a check fail; ``beyond`` what there is to say of the x out of sight.
+    ``word`` is that of the page, or ``lost`` where the worker crashed; ``line`` is one of the file, or None.
+    ``fault`` says whether it makes a check fail; ``beyond`` is a sentence on the x outside of the section.
     """
 
     wrt: str
@@ -57,9 +57,9 @@ class Swept:
 
 @dataclass(frozen=True)
 class Finding:
-    """One row of the contract X-ray: an ``error`` is a fault, else it is a remark. ``line`` is one of the file.
+    """One row of the contract X-ray; only the ``level`` ``error`` is a failure. ``line`` is one of the file.
 
-    ``element`` is what of the inputs it was seen in, like ``weight[0,1]``, empty where that is no one element.
+    ``element`` is the part of the inputs it was seen in, like ``weight[0,1]``, empty where that is no one element.
     """
 
     id: str
@@ -74,13 +74,13 @@ class Finding:
 
     @property
     def said(self) -> str:
-        """What was seen, what torch makes of it and what to do, in a few sentences."""
+        """What was seen, what torch does with it and what to do, in a few sentences."""
         return " ".join(filter(None, (self.seen, self.torch, self.advice)))
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that makes a check fail: ``gradient`` or the id of a finding, a sentence, and the line of the file."""
+    """A failure of a check: ``gradient`` or the id of a finding, a sentence, and the line of the file."""
 
     id: str
     sentence: str
@@ -89,17 +89,17 @@ class Fault:
 
 @dataclass(frozen=True)
 class Checked:
-    """Everything that was found of one Function. Nothing is raised where it could not even be called.
+    """The result of one Function, also of one that could not be called.
 
     ``word``, ``sentence``, ``worst`` and ``intervals`` are those of the gravest of ``sweeps``, of which the first is
-    what its page shows; ``unsolved`` where no call of it was found. Where the sweeps match, and the X-ray finds a wrong
-    gradient in what they did not come by, that is ``accused``, and word and sentence are of it. ``unswept`` are inputs
-    that nothing but the X-ray looked at.
+    the one on its page; ``unsolved`` where no call of it was found. Where the sweeps match, and the X-ray finds a wrong
+    gradient elsewhere, that finding is ``accused``, and decides word and sentence. ``unswept`` are inputs that nothing
+    but the X-ray looked at.
 
-    ``recipe`` is how it was called, and ``assumed`` what was assumed for that, by argument. ``file`` and ``line`` are
-    where it is written, empty and 0 if that is not known, and ``target`` is what it was found in. Where it is
-    ``allowed`` to differ that is no fault, nor are the checks ``forgiven``, nor is what is declared to be broken, nor
-    that a surrogate differs by another input than the one that it is looked at by.
+    ``recipe`` is how it was called, and ``assumed`` what inference assumed for that, by argument. ``file`` and ``line``
+    are where it is defined, empty and 0 if that is not known; ``target`` is what it was found in. No failure are: a
+    difference that is ``allowed``, checks in ``forgiven``, what is declared as broken, and a surrogate that differs by
+    another input than its default one.
     """
 
     name: str
@@ -120,12 +120,12 @@ class Checked:
 
     @property
     def accused(self) -> Finding | None:
-        """What of the X-ray has decided the word, None where the sweeps have."""
+        """The finding of the X-ray that decides the word; None where the sweeps do."""
         return accusing(self.sweeps, self.findings, self.claim)
 
     @property
     def left_out(self) -> str:
-        """What there is to say of the inputs that were not swept, empty if all were."""
+        """A sentence on the inputs that were not swept, empty if all were."""
         if not self.unswept:
             return ""
         looked = any(each.id == WRONG[0] for each in self.findings)
@@ -138,32 +138,32 @@ class Checked:
 
     @property
     def worst(self) -> Worst | None:
-        """Where it differs most, None where it does not, or could not be looked at."""
+        """The point with the largest difference; None where there is none."""
         return self.swept.worst if self.swept else None
 
     @property
     def intervals(self) -> tuple[tuple[float, float], ...]:
-        """Where it differs."""
+        """The intervals in which it differs."""
         return self.swept.intervals if self.swept else ()
 
     @property
     def beyond(self) -> tuple[str, ...]:
-        """What there is to say of the x out of sight wherever only those in sight match."""
+        """Sentences on the x outside of the sections, where those match only within."""
         return tuple(each.beyond for each in self.sweeps if each.word == "matches here" and each.beyond)
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
-        """The same, but for what the verdict's sentence says."""
+        """The same, without what the verdict's sentence has already."""
         return tuple(each for each in self.beyond if each not in self.sentence)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What makes a check of it fail, the verdict first."""
+        """The failures, that of the verdict first."""
         return tuple(self._faults())
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found that makes a check fail."""
+        """Whether there are no failures."""
         return not self.faults
 
     def _faults(self) -> Iterator[Fault]:
@@ -181,11 +181,11 @@ class Checked:
                 yield Fault(finding.id, f"{finding.title}: {finding.said}", finding.line)
 
     def forgives(self, finding: Finding) -> bool:
-        """Whether a finding is no fault because it is allowed."""
+        """Whether a finding is no failure because it is allowed."""
         return finding.id in self.forgiven
 
     def place(self, line: int | None) -> str:
-        """The file, and a line of it; empty where it was not written in one."""
+        """``file:line``, of a line or of the definition; empty where it was not defined in a file."""
         return f"{self.file}:{line or self.line}" if self.file else ""
 
     def __repr__(self) -> str:
@@ -201,7 +201,7 @@ def gravest(sweeps: Sequence[Swept]) -> Swept | None:
 
 
 def accusing(sweeps: Sequence[Swept], findings: Sequence[Finding], claim: str) -> Finding | None:
-    """The finding that says that a gradient is wrong where no section shows it; None for a specimen, which is."""
+    """The finding of a wrong gradient where no section shows one; None for an op that declares itself broken."""
     told = gravest(sweeps)
     if claim == "broken" or told is None or told.word not in OVERRULED:
         return None
@@ -209,7 +209,7 @@ def accusing(sweeps: Sequence[Swept], findings: Sequence[Finding], claim: str) -
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """How many findings there are of each level that says something, like ``1 error, 2 notes``."""
+    """The number of findings of each level but ``fine``, like ``1 error, 2 notes``."""
     count = Counter(each.level for each in findings)
     told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in _LEVELS[:-1] if count[level]]
     return ", ".join(told)
@@ -219,7 +219,7 @@ _WIDE = 96  # columns
 
 
 def _lines(found: Checked) -> Iterator[str]:
-    """The word, the sentence, how it was called, where it was looked at, and what the X-ray found."""
+    """The result as text: word, sentences, call, sweeps, findings."""
     yield f"{found.name}: {', but '.join([found.word, *_beside(found)])}"
     yield from _said("", prose(found.sentence))
     if found.swept and found.swept.explanation:
@@ -243,7 +243,7 @@ def _lines(found: Checked) -> Iterator[str]:
 
 
 def _beside(found: Checked) -> list[str]:
-    """What is wrong where the verdict is not, or why it is not wrong where the verdict is."""
+    """Failed checks beside a verdict that is none, or the reason why a failed verdict is none."""
     ids = dict.fromkeys(each.id for each in found.faults if each.id != "gradient")
     if found.word in FAULTY:
         return [] if not found.ok else ["a specimen"] if found.claim == "broken" else ["allowed"]
@@ -255,13 +255,13 @@ def _said(label: str, text: str, indent: int = 2) -> list[str]:
     return wrap(text, _WIDE, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
 
 
-WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # seen on light and dark
+WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # legible on light and dark
 _ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td style="{0}">{2}</td></tr>')
 _CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
 
 
 def card(found: Checked) -> str:
-    """The word, the sentence, how it was called, where it was looked at, and what the X-ray found."""
+    """The result as HTML for notebooks: word, sentences, call, sweeps, findings."""
     colour = RIGHT_COLOUR if found.ok else WRONG_COLOUR
     head = Markup('<p style="margin:.2em 0"><b>{}</b>: <b style="color:{}">{}</b>. {}</p>').format(
         found.name, colour, found.word, coded(found.sentence)

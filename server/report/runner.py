@@ -1,4 +1,4 @@
-"""All Functions of some targets, in workers of their own: a crash costs only the one that did."""
+"""Examines all Functions of the targets, in several workers; a crash costs only the Function that caused it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .report_data import Found, Report
 async def each_of(
     process: WorkerProcess, allowed: Collection[str], tell: Tell, drawn: bool, found: dict[int, Found]
 ) -> Report:
-    """What ``examined`` says of all targets; where they cannot be loaded, of those that can, and why the others cannot.
+    """The report on all targets; if they do not load together, on those that load, with the load errors of the rest.
 
-    Raises ``NothingToAllow``.
+    Raises ``UnknownAllowance``.
     """
     together = await examined(process, allowed, tell, drawn, found)
     work = process.work
@@ -35,19 +35,19 @@ async def each_of(
     whys = {target: await _why(replace(work, targets=(target,))) for target in work.targets}
     good = tuple(target for target, why in whys.items() if why is None)
     troubles = tuple({"target": target} | why for target, why in whys.items() if why is not None)
-    if not troubles:  # they cannot be loaded beside one another
+    if not troubles:  # each can be loaded, but not together
         return together
     if not good:
         return replace(together, troubles=troubles)
     try:
         rest = await examined(WorkerProcess(replace(work, targets=good)), allowed, tell, drawn, found)
-    except (NothingToAllow, OSError):  # what is allowed may be in what cannot be loaded
+    except (NothingToAllow, OSError):  # an allowed name may be in a target that cannot be loaded
         return replace(together, troubles=troubles)
     return replace(rest, targets=work.targets, troubles=(*troubles, *rest.troubles))
 
 
 async def _why(work: Work) -> dict[str, Any] | None:
-    """Why a target cannot be loaded, None if it can."""
+    """The load error of a target, None if it can be loaded."""
     try:
         engine = Engine.spawn(work)
     except OSError as refused:
@@ -62,7 +62,7 @@ async def _why(work: Work) -> dict[str, Any] | None:
     return None
 
 
-# One worker more for every so many Functions, as long as there is a core and so much memory for it.
+# Functions for each worker, the most workers, and the free bytes that each must have.
 _SHARE, _MOST, _ROOM = 8, 4, 2**30
 Tell = Callable[[int, int, str], None]
 
@@ -74,9 +74,10 @@ async def examined(
     drawn: bool = True,
     found: dict[int, Found] | None = None,
 ) -> Report:
-    """The report on the Functions that ``process`` imports; ``tell`` hears how many are done, of how many, and which is
-    next. Their curves are kept only if they are to be ``drawn``. ``found`` is filled, for who does not wait for the
-    end. Raises ``NothingToAllow``.
+    """The report on the Functions that ``process`` imports; ``tell`` gets the number done, their total, the next name.
+
+    Curves are kept only if they are ``drawn``. ``found`` is filled as results come, for callers that are interrupted.
+    Raises ``UnknownAllowance``.
     """
     began, targets, found = time.monotonic(), process.work.targets, {} if found is None else found
     engine = Engine(process)
@@ -99,7 +100,7 @@ async def examined(
 
 @dataclass
 class Queue:
-    """The Functions that wait, each with its place, and what was found of the others."""
+    """The Functions still to be examined, each with its index, and the results of the others."""
 
     waiting: deque[tuple[int, str]]
     allowed: Mapping[str, frozenset[str]]
@@ -108,7 +109,7 @@ class Queue:
     found: dict[int, Found]
 
     async def serve(self, engine: Engine) -> None:
-        """Examine one after the other until none waits; raises ``EngineBroken`` and ``NothingToAllow``."""
+        """Examine one after the other until none is left; raises ``EngineBroken`` and ``UnknownAllowance``."""
         while self.waiting:
             number, name = self.waiting.popleft()
             self.tell(len(self.found), len(self.allowed), name)
@@ -122,7 +123,7 @@ class Queue:
 
 
 async def _by_all(engine: Engine, queue: Queue, more: int) -> None:
-    """Have an engine and ``more`` like it examine what waits."""
+    """Have an engine and ``more`` like it examine the queue."""
     catalogue = await engine.catalogue()
     tasks = [asyncio.create_task(_helped(engine.work, catalogue, queue)) for _ in range(more)]
     try:
@@ -132,11 +133,11 @@ async def _by_all(engine: Engine, queue: Queue, more: int) -> None:
         for each in tasks:
             each.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    await queue.serve(engine)  # what a helper has left behind
+    await queue.serve(engine)  # Functions that a failed helper has put back
 
 
 async def _helped(work: Work, catalogue: dict[str, Any], queue: Queue) -> None:
-    """Help as long as that goes well, and there is the same to examine: the file may have been changed meanwhile."""
+    """Examine with a further worker, unless that fails or has loaded something else: the file may have changed."""
     with suppress(OSError, EngineBroken):
         engine = Engine.spawn(work)
         await engine.connect()
@@ -148,15 +149,15 @@ async def _helped(work: Work, catalogue: dict[str, Any], queue: Queue) -> None:
 
 
 def in_order(found: Mapping[int, Found]) -> tuple[Found, ...]:
-    """What was found, in the order of the files."""
+    """The results in the order of the files."""
     return tuple(found[number] for number in sorted(found))
 
 
 def helpers(count: int) -> int:
-    """How many workers are worth their while for so many Functions, beside the first."""
+    """How many workers to use for ``count`` Functions, beside the first."""
     if count <= _SHARE:
         return 0
-    import psutil  # not for a few
+    import psutil  # imported late: not needed for a few
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(0, min(cores, _MOST, -(-count // _SHARE), psutil.virtual_memory().available // _ROOM) - 1)

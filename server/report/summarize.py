@@ -1,4 +1,4 @@
-"""What the answers about one Function amount to: a ``Checked``."""
+"""Summarizes the answers about one Function as a ``CheckResult``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def checked(
     allowed: Collection[str] = (),
     unswept: Sequence[str] = (),
 ) -> Checked:
-    """What the headers of ``curves``, the usual one first, and of the ``contract`` say of an op that is described.
+    """The result from the headers of ``curves``, those of the default section first, and of the ``contract``.
 
-    ``allowed`` are the ids of what is no fault: ``gradient``, and checks of the X-ray. ``unswept`` are the inputs that
-    have no curves and should have.
+    ``allowed`` are the ids that are no failure: ``gradient``, and checks of the X-ray. ``unswept`` are the inputs that
+    were not swept though they have a gradient.
     """
     sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
     told = gravest(sweeps)
@@ -36,9 +36,9 @@ def checked(
 
 
 def uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> Checked:
-    """What there is to say of a Function that could not be called; ``told`` is what is known without calling it."""
+    """The result of a Function that could not be called; ``told`` is what is known without calling it."""
     known = {name: told.get(name, "") for name in ("name", "group", "file")}
-    recipe = "" if word == "unsolved" else told.get("recipe", "")  # what is told then is only where to start from
+    recipe = "" if word == "unsolved" else told.get("recipe", "")  # else its recipe is only a suggestion
     line = int(told.get("line") or told.get("first_line") or 0)
     return Checked(known["name"], word, sentence, recipe, (), (), (), known["group"], known["file"], line)
 
@@ -81,5 +81,5 @@ def _backward(source: str) -> int | None:
 
 
 def _line(op: Mapping[str, Any], line: int | None) -> int | None:
-    """A line of the source as one of the file."""
+    """A line of the source, as one of the file."""
     return op["first_line"] + line - 1 if line and op["first_line"] else None

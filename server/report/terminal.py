@@ -1,4 +1,4 @@
-"""The report in the terminal: a table of all Functions, and below it what is to be said of those not plainly right."""
+"""The report in the terminal: a table of all Functions, and below it the failures and warnings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..documents.typography import apart, number, powers, prose
 from .report_data import Report
 from .result import FAULTY, VERDICT, Checked, Fault, Finding, counted
 
-_NARROWEST, _WIDEST = 100, 160  # columns where the width is not that of a terminal; more only for the table
+_NARROWEST, _WIDEST = 100, 160  # columns outside of a terminal; the upper bound is for the table
 COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
 COLOURS |= {"unsolved": "red", "error": "red", "warning": "yellow", "note": "dim"}
-_OPEN = ("undecided", "no gradient", "unsupported")  # words that are no fault, and not right either
+_OPEN = ("undecided", "no gradient", "unsupported")  # words that are neither right nor a failure
 HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
     "op = Op(..., surrogate=...), or pass --allow NAME."
@@ -31,7 +31,7 @@ FORGIVE = "A check that need not be passed is forgiven with --allow NAME:CHECK, 
 
 
 def console(stream: IO[str]) -> Console:
-    """What writes to ``stream``: in colours, and as wide as the window, only if that is a terminal."""
+    """A console on ``stream``: with colours and the width of the window only in a terminal."""
     if stream.isatty():
         return Console(file=stream, highlight=False)
     given = os.environ.get("COLUMNS", "")
@@ -123,7 +123,7 @@ def _id(found: Checked, finding: Finding) -> Text:
 
 
 def _below(found: Checked) -> list[RenderableType]:
-    """The sentences about one Function, each under what the table calls it; faults with the place where to look."""
+    """The sentences on one Function, each under its id; failures with their file and line."""
     said: list[RenderableType] = []
     for fault in _once(found):
         colour = "red" if fault.id != VERDICT else COLOURS.get(found.word, "")
@@ -141,7 +141,7 @@ def _below(found: Checked) -> list[RenderableType]:
 
 
 def _once(found: Checked) -> list[Fault]:
-    """The faults but for those of the X-ray that the verdict says already: GRADIENT, and what has decided it."""
+    """The failures without those of the X-ray that the verdict repeats: GRADIENT, and the deciding finding."""
     told = {"GRADIENT", found.accused.id if found.accused else ""} if _is_of_verdict(found) else set[str]()
     return [each for each in found.faults if each.id not in told]
 
@@ -182,7 +182,7 @@ def _is_of_verdict(found: Checked) -> bool:
 
 
 def _trouble(trouble: dict[str, Any], framed: bool) -> RenderableType:
-    """Why a target could not be loaded, with the lines around it."""
+    """A load error, with the lines around it."""
     said: list[RenderableType] = [Text(_sentence(trouble["sentence"]), "bold red")]
     if trouble["excerpt"]:
         at = f"{trouble['file']}:{trouble['line']}"

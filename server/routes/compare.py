@@ -1,4 +1,4 @@
-"""The routes of a pair: its page, its numbers, and the page on which two ops are chosen."""
+"""Routes of ``/compare``: the page of two ops side by side, its JSON, and the form to choose two."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..protocol.fingerprint import fingerprint
 from ..url.numbers import BadQuery
 from .context import Site
 
-_PATIENCE = 1.0  # seconds that the page waits for its figures, before it is sent without
+_PATIENCE = 1.0  # seconds to wait for the answers before the page is sent without them
 
 router = APIRouter()
 
@@ -88,7 +88,7 @@ async def _asked(site: Site, given: Words) -> Both:
 
 
 async def _lasts(site: Site, both: Both) -> bool:
-    """Whether the answers are there, nothing failed that may go better, and no other code was loaded meanwhile."""
+    """Whether this may be cached: both answers are there, none failed, and no other code was loaded meanwhile."""
     if both.answers is None or any(answer.header["failure"] for answer in both.answers):
         return False
     return all([await present(site.engine, op["name"]) == op["digest"] for op in both.ops])

@@ -1,4 +1,4 @@
-"""What all routes share: the door, the pages, the files, and the fingerprint of the code that writes the answers."""
+"""The application state that the routes share: engine, caches, pages, assets, settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..url.numbers import shown
 
 @dataclass(frozen=True)
 class Site:
-    """One running server."""
+    """The state of one running server."""
 
     engine: Door
     answers: Answers
@@ -43,7 +43,7 @@ class Site:
 
     @classmethod
     def of(cls, engine: Door, settings: Settings) -> Site:
-        """Everything that stands on this engine."""
+        """The state for this engine."""
         assets = Assets()
         files = (*Path(SERVER).rglob("*.py"), *Path(TEMPLATES).rglob("*.html"))
         sources = [path.read_bytes() for path in sorted(files)]
@@ -56,11 +56,11 @@ class Site:
         return cls(engine, answers, exports, assets, pages, *drawers, Rasterizer(), build, settings)
 
     def base(self, request: Request) -> str:
-        """Where this site is, without a slash at the end, as whoever asks sees it."""
+        """The base URL of this site, without a slash at the end."""
         return self.settings.url or f"{request.url.scheme}://{request.url.netloc}"
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
-        """The op of that name, whole; a name that there is not is a 404. Raises what ``Engine.op`` raises."""
+        """The description of an op; an unknown name is a 404. Raises what ``Engine.op`` raises."""
         try:
             return await self.engine.op(name, recipe)
         except NoOp:
@@ -68,13 +68,13 @@ class Site:
 
     @classmethod
     def serving(cls, request: Request) -> Site:
-        """The one that answers this request."""
+        """The state of the server that handles this request."""
         site: Site = request.app.state.site
         return site
 
 
 def _missing(name: str, ops: Collection[str]) -> str:
-    """The sentence about an op that there is not: what is near it, and where all of them are."""
+    """The sentence for an unknown op, with the nearest name or format."""
     stem, _, ending = name.rpartition(".")
     if stem in ops:
         allowed = ".json, .csv, .svg, .png, .html and .py"

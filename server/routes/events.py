@@ -1,4 +1,4 @@
-"""What the pages are told while they are open, and what they may ask for: ``GET /events`` and ``POST /reload``."""
+"""Routes of hot reload: the event stream ``GET /events`` (server-sent events), and ``POST /reload``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..reload.composite_engine import Library
 from ..reload.reloader import Loads
 from .context import Site
 
-QUIET = 15.0  # seconds after which something is sent, lest a proxy takes the silence for the end
-RETRY = 1000  # ms until a browser asks again, once the stream has broken
+QUIET = 15.0  # seconds between keep-alive comments, for proxies that time out
+RETRY = 1000  # ms until a browser reconnects
 MEDIA_TYPE = "text/event-stream"
-# Whoever stands between may not wait for more before it passes on what there is.
+# Proxies must not buffer the stream.
 _HEADERS = {"Cache-Control": f"{NO_STORE}, no-transform", "X-Accel-Buffering": "no"}
 _NONE = "This server follows no file; started as gradloupe my_ops.py it tells here when that is saved."
 
@@ -45,7 +45,7 @@ async def reload(request: Request) -> Response:
 
 
 async def _told(loads: Loads) -> AsyncIterator[bytes]:
-    """Each state as an event, and a comment where there is none for long."""
+    """Each state as an event, and a comment when there was none for a while."""
     async with aclosing(loads.changes()) as changes:
         retry: int | None = RETRY
         coming = asyncio.create_task(_next(changes))

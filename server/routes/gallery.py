@@ -1,4 +1,4 @@
-"""``/``, where all ops stand on their shelves, the visitor's own before them."""
+"""Route of ``/``: the gallery of all ops, the user's own first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..protocol.load_error import trouble as trouble_of
 from ..reload.composite_engine import Door, Library
 from .context import Site
 
-WAIT = "wait=1"  # the query of what is answered when there is something to show
+WAIT = "wait=1"  # the query that is answered once the gallery can be shown
 IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."
 
 router = APIRouter()
@@ -30,7 +30,7 @@ async def gallery(request: Request) -> Response:
     if not _known(site.engine):
         return passing(request, site.pages.waiting("The gallery", f"/?{WAIT}"), "text/html")
     file = ", ".join(site.settings.targets)
-    trouble, generation = _of_own(site.engine, file)  # as it is before the rest: a page that is older is loaded anew
+    trouble, generation = _of_own(site.engine, file)  # read first: a page with an older generation reloads itself
     ops, device = await site.engine.catalogue(), await site.engine.device()
     social = of_gallery(site.base(request), site.settings.public)
     mine, theirs = ({name: op for name, op in ops.items() if op["own"] is own} for own in (True, False))
@@ -42,7 +42,7 @@ async def gallery(request: Request) -> Response:
 
 
 def _known(door: Door) -> bool:
-    """Whether the gallery can be shown; behind a visitor's own Functions it is loaded as soon as somebody asks."""
+    """Whether the gallery can be shown; with user code, this has it loaded."""
     if not isinstance(door, Library):
         return not door.starting
     door.want_gallery()
@@ -55,7 +55,7 @@ async def _loaded(door: Door) -> None:
 
 
 def _of_own(door: Door, file: str) -> tuple[dict[str, Any] | None, int]:
-    """What there is to say of the visitor's own Functions, and the number of the load of which it is said."""
+    """The load error of the user's own Functions, and the generation it belongs to."""
     if not isinstance(door, Library):
         return None, 0
     if door.starting:

@@ -1,4 +1,4 @@
-"""The address that Prometheus reads."""
+"""Route of ``/metrics``, which Prometheus scrapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""oEmbed (version 1.0): paste the address of a figure into a page that knows it, and the figure stands there."""
+"""Route of ``/oembed`` (oEmbed 1.0): how another site embeds the figure at an address of ours."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from ..url.parse import HEIGHTS, WIDTHS, read, recipe_in
 from .context import Site
 
 _MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
-_KEPT = 86_400  # seconds that a consumer may keep what it was told
-_WIDTH = 800  # pixels, where neither the address nor the consumer says
+_KEPT = 86_400  # seconds that a consumer may cache the answer
+_WIDTH = 800  # pixels, where neither the address nor the consumer sets it
 _PORTS = {"http": 80, "https": 443}
 PLACE = re.compile(r"/(?:ops|embed)/([^/]+)")
-# How high a figure stands, in pixels, and what its parts add to that; a frame that listens is told to the pixel.
+# The height of a figure in pixels, and what its parts add; a frame that listens for messages gets it exactly.
 _HIGH = 470
 _PARTS = {"title": 21, "verdict": 100, "controls": 100}
-_PARAMETERS = 70  # more, where an op has some
+_PARAMETERS = 70  # added where an op has parameters
 
 ASKED: dict[str, tuple[dict[str, Any], str]] = {
     "url": ({"type": "string"}, "the address of a figure on this site: `/ops/{name}?…` or `/embed/{name}?…`, whole"),
@@ -53,7 +53,7 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a consumer asks for; the bounds are pixels, None where it sets none."""
+    """The request of a consumer; bounds are in pixels, None where it sets none."""
 
     url: str
     maxwidth: int | None = None
@@ -85,7 +85,7 @@ async def oembed(request: Request) -> Response:
 
 
 def wanted_by(query: str) -> _Wanted:
-    """What this query asks for, whatever else is in it; raises ``BadQuery``, or 501 for an unknown format."""
+    """Parse the query, whatever else is in it; raises ``BadQuery``, or 501 for an unknown format."""
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
         if name in ASKED and name in given:
@@ -100,7 +100,7 @@ def wanted_by(query: str) -> _Wanted:
 
 
 def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
-    """The name of the op and the query that this address of ours says; raises 404 for any other."""
+    """The name of the op and the query in an address of ours; raises 404 for any other."""
     culprit = f"url={shown(url)}"
     try:
         parts = urlsplit(url)
@@ -118,12 +118,12 @@ def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
 
 
 def rich(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
-    """The answer as plain data. Its ``html`` is a bare frame with no attribute that WordPress would take away."""
+    """The answer of type ``rich``; its ``html`` is an iframe with only attributes that WordPress keeps."""
     widest = max(wanted.maxwidth or WIDTHS[1], WIDTHS[0])
     width = min(address.width or (widest if wanted.maxwidth else _WIDTH), widest)
     room, own = max(wanted.maxheight or HEIGHTS[1], HEIGHTS[0]), address.height or natural(op, address)
     height = min(room, own)
-    fitted = height if address.height or own > room else None  # with a height, a figure fits itself into it
+    fitted = height if address.height or own > room else None  # a figure with a height fits itself into it
     shown_as = replace(address, width=None, height=fitted, sliders=())
     frame = base + canonical(op, shown_as, "/embed/{name}")
     html = (
@@ -145,7 +145,7 @@ def rich(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> di
 
 
 def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
-    """The picture of the figure, within the bounds of the consumer; nothing where no picture is that small."""
+    """The preview picture within the bounds of the consumer; nothing where these are too small."""
     room = wanted.maxwidth or PREVIEW[0], wanted.maxheight or PREVIEW[1]
     if room[0] < WIDTHS[0] or room[1] < HEIGHTS[0]:
         return {}
@@ -160,14 +160,14 @@ def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) 
 
 
 def natural(op: dict[str, Any], address: Address) -> int:
-    """About how high a figure is with the parts that it shows, in pixels."""
+    """The approximate height of a figure with the parts that it shows, in pixels."""
     controlled = op["parameters"] and "controls" not in address.hide
     parts = sum(height for part, height in _PARTS.items() if part not in address.hide)
     return _HIGH + parts + (_PARAMETERS if controlled else 0)
 
 
 def xml(told: dict[str, Any]) -> bytes:
-    """The same as XML."""
+    """The answer as XML."""
     root = ElementTree.Element("oembed")
     for name, value in told.items():
         ElementTree.SubElement(root, name).text = str(value)
@@ -175,7 +175,7 @@ def xml(told: dict[str, Any]) -> bytes:
 
 
 def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | None:
-    """The whole number of pixels, 1 at least; whatever lies above the most is no bound at all."""
+    """A whole number of pixels, 1 at least; capped at the upper bound, None where it is not given."""
     text = given.get(name, "")
     if not text:
         return None
@@ -189,7 +189,7 @@ def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | N
 
 
 def _host(parts: SplitResult) -> str:
-    """The host and port of an address, the port left out where it is the usual one; raises ``ValueError``."""
+    """Host and port of an address, without the default port; raises ``ValueError``."""
     name, port = parts.hostname or "", parts.port
     if parts.username is not None or parts.password is not None:
         raise ValueError("an address with a user in it")

@@ -1,4 +1,4 @@
-"""``/own``, where a visitor's own Functions begin: the first of them, or why there is none yet."""
+"""Route of ``/own``: redirects to the first of the user's own Functions, or shows why there is none yet."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def own(request: Request) -> Response:
 
 
 async def _loaded(loads: Loads) -> None:
-    """Return when a load has come to an end; raises ``EngineBusy`` where the server ends before that."""
+    """Return when the first load is finished; raises ``EngineBusy`` where the server ends before that."""
     async for state in loads.changes():
         if state["generation"]:
             return

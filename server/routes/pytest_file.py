@@ -1,4 +1,4 @@
-"""The address of an op as a test for pytest."""
+"""Route of ``/ops/{name}.py``: an op as a test file for pytest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What search engines are told: where they may go, and what there is."""
+"""Routes for search engines: ``/robots.txt`` and ``/sitemap.xml``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..protocol.fingerprint import fingerprint
 from .context import Site
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
-# Every section has its numbers, its table and its file, and there is no end of sections; the pictures go with links.
+# Not to be crawled: every section has its data and files, and there is no end of sections.
 ENDLESS = (
     *("/ops/*.json", "/ops/*.csv", "/ops/*.html", "/ops/*.svg", "/ops/*.py"),
     *("/compare.json", "/openapi.json", "/healthz", "/metrics"),

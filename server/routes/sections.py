@@ -1,4 +1,4 @@
-"""The addresses of one section: its page, its numbers, its table, its picture, and the frame for other pages."""
+"""Routes of a section, ``/ops/{name}…``: page, JSON, CSV, SVG, PNG, HTML export; and ``/embed/{name}``."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from .context import Site
 Write = Callable[[Answer, Address, str], Awaitable[bytes]]
 Render = Callable[[Pages, View], bytes]
 
-# Seconds that a page waits for its figure, before it is sent without: a frame has nothing else to show.
+# Seconds to wait for the answer before a page is sent without a figure; an embed has nothing else to show.
 _PATIENCE: dict[Render, float] = {Pages.op: 1.0, Pages.embed: 4.0}
 
-# The routes take the bare request: parameters that FastAPI converts cost the first page a tenth of its time.
+# The routes take the bare request: parameters converted by FastAPI would add 10 % to the time of the first page.
 router = APIRouter()
 
 
@@ -49,7 +49,7 @@ router = APIRouter()
 async def size(request: Request) -> Response:
     """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
     site, op, device, address = await _asked(request)
-    address = replace(plain(curves_only(address)), sliders=address.sliders)  # its dress weighs next to nothing
+    address = replace(plain(curves_only(address)), sliders=address.sliders)  # theme and layout hardly change the size
     mark = _mark(site, op, device, canonical(op, address), f"size {site.assets.digest}")
     known = kept(request, mark, "application/json")
     if known is not None:
@@ -163,7 +163,7 @@ async def _asked(request: Request) -> tuple[Site, dict[str, Any], dict[str, Any]
 
 
 async def _op(site: Site, request: Request) -> dict[str, Any]:
-    """The op that the path names, called as the query says."""
+    """The op that the path names, by the recipe in the query."""
     return await site.op(request.path_params["name"], recipe_in(_query(request)))
 
 
@@ -187,7 +187,7 @@ async def _page(request: Request, render: Render) -> Response:
     figure = curves_only(address)
     answer = await site.answers.soon(op, device, figure.question, _PATIENCE[render])
     body = render(site.pages, View(op, device, address, canonical(op, plain(figure)), answer, base, public))
-    # A failure may go better the next time; or the worker was replaced by one that has loaded other code.
+    # Not cached: a failure, which may not happen again, and an answer that may be of replaced code.
     passes = answer is None or answer.header["failure"] is not None or not await _stays(site, op)
     return passing(request, body, "text/html") if passes else reply(request, body, "text/html", mark)
 
@@ -202,7 +202,7 @@ async def _section(request: Request, media_type: str, write: Write, of: Callable
         return known
     answer = await site.answers.of(op, device, address.question, request.is_disconnected)
     body = await write(answer, address, shortest)
-    # A failure may go better the next time; or other code was loaded meanwhile, and who knows which of them spoke.
+    # Not cached: a failure, which may not happen again, and an answer that may be of replaced code.
     if answer.header["failure"] is not None or not await _stays(site, op):
         return passing(request, body, media_type)
     return await reply_large(request, body, media_type, mark)
@@ -229,7 +229,7 @@ def _pictured(address: Address) -> Address:
 
 
 async def _stays(site: Site, op: dict[str, Any]) -> bool:
-    """Whether the worker was not replaced meanwhile by one that has loaded other code."""
+    """Whether the same code is loaded as when the request began."""
     return await present(site.engine, op["name"]) == op["digest"]
 
 

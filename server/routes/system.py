@@ -1,4 +1,4 @@
-"""Addresses of the server itself: its health, its static files, the description of its API."""
+"""Routes of the server itself: API docs, health, static files, the module of ``<grad-loupe>``."""
 
 from __future__ import annotations
 
