@@ -17,7 +17,7 @@ EMPTY = hashlib.blake2b(digest_size=12).hexdigest()
 
 
 def stamp(files: Iterable[Path], wide: bool) -> Stamp:
-    """The digest of each file, ``MISSING`` without one; if ``wide``, the stat data of the modules beside them, too."""
+    """The digest of each file, ``MISSING_FILE`` if none; if ``wide``, the stat data of the modules beside them, too."""
     files = set(files)
     others = dict(_beside(files)) if wide else {}
     return others | {path: _digest(path) for path in files}
