@@ -11,18 +11,18 @@ from fastapi import FastAPI
 
 from .. import __version__
 from .config.settings import Settings
-from .http.access_log import Log
-from .http.allowed_hosts import Hosts
-from .http.connection_limits import Visitors
-from .http.cross_site_guard import Guard
-from .http.error_handlers import Problems
-from .http.instrumentation import Watch
+from .http.access_log import AccessLog
+from .http.allowed_hosts import AllowedHosts
+from .http.connection_limits import Connections
+from .http.cross_site_guard import CrossSiteGuard
+from .http.error_handlers import ErrorHandlers
+from .http.instrumentation import Instrumentation
 from .http.metrics import Collector, Metrics
-from .http.openapi import ABOUT, shapes
-from .http.responses import Bodies
-from .http.security_headers import AT_HOME, SecurityHeaders
+from .http.openapi import API_DESCRIPTION, response_schemas
+from .http.responses import ResponseCache
+from .http.security_headers import OWN_SITE_ANCESTORS, SecurityHeaders
 from .http.static_files import StaticFiles
-from .reload.composite_engine import Door
+from .reload.composite_engine import AnyEngine
 from .routes import compare, events, gallery, oembed, own, pytest_file, robots, sections, system
 from .routes import metrics as scrape
 from .routes.context import Site
@@ -35,17 +35,17 @@ class Gradloupe(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            super().openapi()["components"] = {"schemas": shapes()}
+            super().openapi()["components"] = {"schemas": response_schemas()}
         return super().openapi()
 
 
-def create_app(engine: Door, settings: Settings = _USUAL, visitors: Visitors | None = None) -> FastAPI:
+def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connections | None = None) -> FastAPI:
     """The application in front of a spawned engine, which it connects at start-up and closes at shutdown.
 
     ``visitors`` counts and limits the open connections.
     """
-    site, metrics, bodies = Site.of(engine, settings), Metrics(), Bodies(settings.cache * 2**20)
-    log = None if settings.log == "off" else Log(settings.log, sys.stdout)
+    site, metrics, bodies = Site.of(engine, settings), Metrics(), ResponseCache(settings.cache * 2**20)
+    log = None if settings.log == "off" else AccessLog(settings.log, sys.stdout)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -63,7 +63,7 @@ def create_app(engine: Door, settings: Settings = _USUAL, visitors: Visitors | N
     app = Gradloupe(
         title="Gradloupe",
         version=__version__,
-        description=ABOUT,
+        description=API_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -84,9 +84,11 @@ def create_app(engine: Door, settings: Settings = _USUAL, visitors: Visitors | N
     app.include_router(scrape.router)
     app.include_router(system.router)
     if settings.targets:
-        app.add_middleware(Guard, token=settings.token, framed=settings.frame_ancestors not in AT_HOME)
-    app.add_middleware(Hosts, settings=settings)
-    app.add_middleware(Watch, metrics=metrics, log=log)
+        app.add_middleware(
+            CrossSiteGuard, token=settings.token, framed=settings.frame_ancestors not in OWN_SITE_ANCESTORS
+        )
+    app.add_middleware(AllowedHosts, settings=settings)
+    app.add_middleware(Instrumentation, metrics=metrics, log=log)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, own=bool(settings.targets))
-    Problems(site.pages).install(app)
+    ErrorHandlers(site.pages).install(app)
     return app

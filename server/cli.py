@@ -12,9 +12,9 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, NoReturn
 
 from .. import __version__
-from .config.settings import Settings, settings
-from .config.target import BadTarget, target_of
-from .protocol.job import Work
+from .config.settings import Settings, parse_settings
+from .config.target import BadTarget, parse_target
+from .protocol.job import Job
 from .supervisor.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from .reload.composite_engine import Door
+    from .reload.composite_engine import AnyEngine
 
 _PORTS = 100  # tried one after the other where no port was asked for
-INTERRUPTED = 130
-EXPOSED = """\
+_INTERRUPTED = 130
+_EXPOSED = """\
 gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
 {targets}, and run these Functions with values of their choice, with your rights. To be the only one, leave --host out
 (in a container publish 127.0.0.1:{port}:{port}), and from another machine use ssh -L {port}:127.0.0.1:{port} {machine}
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> None:
 
     Ends with ``SystemExit`` for a report, and where nothing can be served.
     """
-    chosen = settings(arguments, os.environ, __version__)
+    chosen = parse_settings(arguments, os.environ, __version__)
     problem = _problem(chosen.targets)
     if chosen.reports:
         _report(chosen, problem)
@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> None:
     except (OSError, OverflowError) as refused:
         raise SystemExit(f"gradloupe cannot listen on {chosen.host}, port {chosen.port}: {refused}.") from None
     try:
-        door = door_of(chosen)
+        door = start_engine(chosen)
     except OSError as refused:
         raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
     with suppress(KeyboardInterrupt):
@@ -74,17 +74,17 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - until the end
 
 
-def door_of(chosen: Settings) -> Callable[[], Door]:
+def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
     """Start the first worker; the function returned makes the engine, once the web is imported."""
     if chosen.targets:
-        from .reload.composite_engine import Library
-        from .reload.reloader import Loads
+        from .reload.composite_engine import CompositeEngine
+        from .reload.reloader import Reloader
 
-        own = Loads(_work(chosen))
-        return lambda: Library(own, Work(deadline=chosen.deadline))
+        own = Reloader(_work(chosen))
+        return lambda: CompositeEngine(own, Job(deadline=chosen.deadline))
     process = WorkerProcess(_work(chosen))
 
-    def alone() -> Door:
+    def alone() -> AnyEngine:
         from .supervisor.engine import Engine
 
         return Engine(process)
@@ -92,15 +92,15 @@ def door_of(chosen: Settings) -> Callable[[], Door]:
     return alone
 
 
-def _work(chosen: Settings) -> Work:
-    return Work(chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
+def _work(chosen: Settings) -> Job:
+    return Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
 
 
 def _problem(targets: tuple[str, ...]) -> str:
     """What is wrong with the targets, as far as that is known without importing them; else empty."""
     try:
         for each in targets:
-            target_of(each)
+            parse_target(each)
     except BadTarget as bad:
         return str(bad)
     return ""
@@ -112,12 +112,12 @@ def _report(chosen: Settings, problem: str) -> NoReturn:
         process = None if problem else WorkerProcess(_work(chosen))
     except OSError as refused:
         raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
-    from .report.command import check, unloaded
+    from .report.command import report_bad_target, run_report
 
     try:
-        code = unloaded(problem, chosen) if process is None else check(process, chosen)
+        code = report_bad_target(problem, chosen) if process is None else run_report(process, chosen)
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = _INTERRUPTED
     except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
@@ -136,7 +136,7 @@ def _greet(chosen: Settings, listener: socket.socket) -> None:
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     if chosen.targets and not ip_address(address.partition("%")[0]).is_loopback:
         whose, machine = ", ".join(chosen.targets), socket.gethostname()
-        sys.stderr.write(EXPOSED.format(host=chosen.host, port=port, targets=whose, machine=machine))
+        sys.stderr.write(_EXPOSED.format(host=chosen.host, port=port, targets=whose, machine=machine))
     if not chosen.targets:
         print(f"Gradloupe is at {url} (Ctrl-C ends it)", flush=True)
     else:
@@ -157,35 +157,35 @@ def _open(url: str) -> None:
         sys.stderr.write("gradloupe: no browser could be opened; open the address above in one.\n")
 
 
-def _serve(listener: socket.socket, opened: Callable[[], Door], chosen: Settings) -> None:
+def _serve(listener: socket.socket, opened: Callable[[], AnyEngine], chosen: Settings) -> None:
     from logging.config import dictConfig
 
-    from .http.access_log import logging_of
+    from .http.access_log import logging_config
 
-    server = server_of(opened(), chosen)
-    dictConfig(logging_of(chosen.log))
+    server = make_server(opened(), chosen)
+    dictConfig(logging_config(chosen.log))
     server.run(sockets=[listener])
 
 
-def server_of(door: Door, chosen: Settings) -> uvicorn.Server:
+def make_server(door: AnyEngine, chosen: Settings) -> uvicorn.Server:
     """The uvicorn server in front of an engine, whose reloader it ends at shutdown."""
     import uvicorn
 
     from .app import create_app
-    from .http.connection_limits import Limits, Visitors
-    from .http.uvicorn_protocol import patient
-    from .reload.composite_engine import Library
+    from .http.connection_limits import ConnectionLimits, Connections
+    from .http.uvicorn_protocol import limited_protocol
+    from .reload.composite_engine import CompositeEngine
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            if isinstance(door, Library):
+            if isinstance(door, CompositeEngine):
                 door.own.end()  # else open event streams would keep the server from ending
             await super().shutdown(sockets)
 
-    visitors = Visitors(Limits(requests_per_peer=chosen.requests_per_peer))
+    visitors = Connections(ConnectionLimits(requests_per_peer=chosen.requests_per_peer))
     config = uvicorn.Config(
         create_app(door, chosen, visitors),
-        http=patient(visitors),
+        http=limited_protocol(visitors),
         h11_max_incomplete_event_size=2 * visitors.limits.head,
         ws="none",
         access_log=False,

@@ -8,37 +8,39 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..protocol.errors import EngineBusy, NoOp
+from ..protocol.errors import EngineBusy, UnknownOp
 from ..protocol.fingerprint import fingerprint
 from ..protocol.question import Question
-from ..reload.composite_engine import Door
+from ..reload.composite_engine import AnyEngine
 from ..supervisor.engine import Answer
 
 _KEPT = 32 * 2**20  # bytes of columns
-HEADER = 8192  # bytes that a header takes, roughly
+_HEADER_BYTES = 8192  # bytes that a header takes, roughly
 
-Gone = Callable[[], Awaitable[bool]]
+IsDisconnected = Callable[[], Awaitable[bool]]
 
 
 @dataclass
-class Flight:
+class PendingAnswer:
     """A question under way, and for each waiting client a test of whether it has disconnected."""
 
     task: asyncio.Task[Answer]
-    waiting: list[Gone | None] = field(default_factory=list)
+    waiting: list[IsDisconnected | None] = field(default_factory=list)
 
 
-class Answers:
+class AnswerCache:
     """Answers by op, device and question. A failure is not kept: the next attempt may succeed."""
 
-    def __init__(self, engine: Door, kept: int = _KEPT) -> None:
+    def __init__(self, engine: AnyEngine, kept: int = _KEPT) -> None:
         self._engine = engine
         self._room = kept
         self._kept: OrderedDict[str, Answer] = OrderedDict()
-        self._flights: dict[str, Flight] = {}
+        self._flights: dict[str, PendingAnswer] = {}
         self.hits, self.asked = 0, 0
 
-    async def of(self, op: dict[str, Any], device: dict[str, Any], question: Question, gone: Gone | None) -> Answer:
+    async def of(
+        self, op: dict[str, Any], device: dict[str, Any], question: Question, gone: IsDisconnected | None
+    ) -> Answer:
         """The answer to ``question``; raises what ``Engine.answer`` raises.
 
         ``gone`` tells whether this client has disconnected: a question for which nobody waits is dropped.
@@ -74,17 +76,17 @@ class Answers:
             self.hits += 1
         return found
 
-    def _join(self, key: str, op: dict[str, Any], question: Question, gone: Gone | None) -> Flight:
+    def _join(self, key: str, op: dict[str, Any], question: Question, gone: IsDisconnected | None) -> PendingAnswer:
         flight = self._flights.get(key)
         if flight is None:
-            waiting: list[Gone | None] = []
+            waiting: list[IsDisconnected | None] = []
             task = asyncio.create_task(self._ask(key, op["digest"], question, waiting))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its client may be gone
-            flight = self._flights[key] = Flight(task, waiting)
+            flight = self._flights[key] = PendingAnswer(task, waiting)
         flight.waiting.append(gone)
         return flight
 
-    async def _ask(self, key: str, digest: str, question: Question, waiting: list[Gone | None]) -> Answer:
+    async def _ask(self, key: str, digest: str, question: Question, waiting: list[IsDisconnected | None]) -> Answer:
         async def deserted() -> bool:
             return all([gone is not None and await gone() for gone in waiting])
 
@@ -96,7 +98,7 @@ class Answers:
         finally:
             del self._flights[key]
         # A worker with other code may have taken over meanwhile.
-        if answer.header["failure"] is None and await present(self._engine, question.op) == digest:
+        if answer.header["failure"] is None and await current_digest(self._engine, question.op) == digest:
             self._keep(key, answer)
         return answer
 
@@ -108,11 +110,11 @@ class Answers:
             self._room += _size(oldest)
 
 
-async def present(engine: Door, name: str) -> str:
+async def current_digest(engine: AnyEngine, name: str) -> str:
     """The digest of the code that is loaded now for this op, empty where there is none."""
     try:
         return str((await engine.stub(name))["digest"])
-    except NoOp:
+    except UnknownOp:
         return ""
 
 
@@ -121,4 +123,4 @@ def _key(op: dict[str, Any], device: dict[str, Any], question: Question) -> str:
 
 
 def _size(answer: Answer) -> int:
-    return HEADER + sum(column.nbytes for column in answer.columns.values())
+    return _HEADER_BYTES + sum(column.nbytes for column in answer.columns.values())

@@ -9,18 +9,18 @@ from math import inf, isfinite
 from time import monotonic
 from typing import Any
 
-from ..protocol.errors import BadQuestion, EngineBusy, EngineFault, NoOp, Unsolved
-from ..reload.composite_engine import Door
-from ..url.address import default
-from .answer_cache import present
+from ..protocol.errors import BadQuestion, EngineBusy, EngineFault, UnknownOp, Unsolved
+from ..reload.composite_engine import AnyEngine
+from ..url.address import default_address
+from .answer_cache import current_digest
 
 _POINTS = 81
 CURVES = ("x", "forward", "analytical")
 _KEPT = 2048  # thumbnails
-MEASURING, UNSOLVED = "measuring", "not called yet"
+MEASURING, _UNSOLVED = "measuring", "not called yet"
 # Seconds that a page waits for the next thumbnail, so that one slow Function delays none, and for all of them.
 _NEXT, _ALL = 2.0, 10.0
-OWN = 0.8  # the latter for the user's own: they may be many, and need inference first
+OWN_TIMEOUT = 0.8  # the latter for the user's own: they may be many, and need inference first
 
 _Op = dict[str, Any]
 
@@ -33,7 +33,7 @@ class Thumbnail:
     until: float = inf
 
 
-class Thumbnails:
+class ThumbnailCache:
     """Asks the engine once for each op and caches the answer; a failure only for ``patience`` seconds.
 
     A request waits at most ``following`` seconds for each thumbnail and ``altogether`` for all; the rest is computed in
@@ -41,7 +41,7 @@ class Thumbnails:
     """
 
     def __init__(
-        self, engine: Door, patience: float = 60.0, following: float = _NEXT, altogether: float = _ALL
+        self, engine: AnyEngine, patience: float = 60.0, following: float = _NEXT, altogether: float = _ALL
     ) -> None:
         self._engine = engine
         self._patience = patience
@@ -88,7 +88,7 @@ class Thumbnails:
         while self._due:
             digest, op = next(iter(self._due.items()))
             drawn = await self._draw(op)
-            if await present(self._engine, op["name"]) == digest:
+            if await current_digest(self._engine, op["name"]) == digest:
                 self._keep(digest, drawn)
             self._due.pop(digest, None)
             self._came = monotonic()
@@ -101,10 +101,10 @@ class Thumbnails:
     async def _draw(self, op: _Op) -> Thumbnail:
         try:
             whole = await self._engine.op(op["name"])
-            answer = await self._engine.answer(replace(default(whole).question, count=_POINTS))
+            answer = await self._engine.answer(replace(default_address(whole).question, count=_POINTS))
         except Unsolved as unsolved:
-            return Thumbnail(_without_curves(UNSOLVED) | {"said": unsolved.told["sentence"]})
-        except (BadQuestion, EngineFault, NoOp):  # the op's own page says what is wrong
+            return Thumbnail(_without_curves(_UNSOLVED) | {"said": unsolved.told["sentence"]})
+        except (BadQuestion, EngineFault, UnknownOp):  # the op's own page says what is wrong
             return self._failed()
         failure = answer.header["failure"]
         if failure is not None and failure["phase"] == "worker":

@@ -12,22 +12,22 @@ from typing import Any
 
 from ...ops import OPS, BadDeclaration, Input, Op, Parameter
 from ..protocol.question import Element
-from ..protocol.source_digest import build
+from ..protocol.source_digest import source_digest
 from .output_shapes import Shape, output_shapes
 
 _MOST_ELEMENTS = 256
 
 
-def catalogue() -> list[dict[str, Any]]:
+def op_descriptions() -> list[dict[str, Any]]:
     """The descriptions of all ops in the order of ``OPS``; output shapes are measured by running each op.
 
     Raises ``BadDeclaration``, which names the file, for an op that cannot be described.
     """
     shapes = output_shapes(list(OPS.values()))
-    return [described(op, shapes[name]) for name, op in OPS.items()]
+    return [describe_op(op, shapes[name]) for name, op in OPS.items()]
 
 
-def described(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
+def describe_op(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
     """Describe one op with outputs of these shapes. Raises ``BadDeclaration``, which names its ``file``."""
     try:
         return _described(op, shapes)
@@ -36,22 +36,22 @@ def described(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
         raise BadDeclaration(f"{file or f'ops/{op.name}.py'} declares what cannot be described: {why}") from problem
 
 
-def parsed(element: str) -> Element:
+def parse_element(element: str) -> Element:
     """Parse the text of an element, such as ``weight[0,1]``."""
     name, _, index = element.rstrip("]").partition("[")
     return Element(name, tuple(int(each) for each in index.split(",")) if index else ())
 
 
-def first_looked_at(op: Op, shapes: list[Shape]) -> tuple[Element, Element]:
+def default_elements(op: Op, shapes: list[Shape]) -> tuple[Element, Element]:
     """The default elements ``wrt`` and ``of`` of an op with outputs of these shapes."""
     wrt = op.wrt or next(_elements(op.inputs[0].name, op.inputs[0].shape))
     of = op.of or next(_elements(op.outputs[0], shapes[0]))
-    return parsed(wrt), parsed(of)
+    return parse_element(wrt), parse_element(of)
 
 
 def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
     outputs = list(zip(op.outputs, shapes, strict=True))
-    wrt, of = first_looked_at(op, shapes)
+    wrt, of = default_elements(op, shapes)
     swept = [name for each in op.inputs for name in _elements(each.name, each.shape)][:_MOST_ELEMENTS]
     return {
         "name": op.name,
@@ -122,4 +122,4 @@ def _digest(op: Op) -> str:
         text = Path(file).read_text(encoding="utf-8", errors="replace") if file else op.source
     except (TypeError, OSError):  # written in C, or the file was deleted after the import
         text = op.source
-    return hashlib.sha256(f"{op.name}\0{text}\0{build()}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{op.name}\0{text}\0{source_digest()}".encode()).hexdigest()[:16]

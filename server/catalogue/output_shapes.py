@@ -26,7 +26,7 @@ def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
     """
     found: dict[str, list[Shape]] = {}
     while left := [op for op in ops if op.name not in found]:
-        measured = dict(_in_a_child(left)) if hasattr(os, "fork") else {op.name: shapes(op) for op in left}
+        measured = dict(_in_a_child(left)) if hasattr(os, "fork") else {op.name: measured_shapes(op) for op in left}
         found |= measured
         if len(measured) < len(left):
             culprit = left[len(measured)]
@@ -34,7 +34,7 @@ def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
     return {op.name: found[op.name] for op in ops}
 
 
-def shapes(op: Op) -> list[Shape]:
+def measured_shapes(op: Op) -> list[Shape]:
     """The shapes of one op's outputs, measured in this process; ``()`` if forward fails."""
     held = [torch.tensor(each.values, dtype=torch.float64).reshape(each.shape or (1,)) for each in op.inputs]
     try:
@@ -55,7 +55,7 @@ def _in_a_child(ops: list[Op]) -> Iterator[tuple[str, list[Shape]]]:
         try:
             os.close(reading)
             for op in ops:
-                os.write(writing, json.dumps([op.name, shapes(op)]).encode() + b"\n")
+                os.write(writing, json.dumps([op.name, measured_shapes(op)]).encode() + b"\n")
         finally:
             os._exit(0)
     os.close(writing)

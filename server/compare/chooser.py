@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from ..html.gallery import shelved
-from ..html.social_tags import Social
+from ..html.gallery import cards_by_group
+from ..html.social_tags import SocialTags
 from ..url.numbers import BadQuery
-from .pair_query import SIDES, Op, Words, check, named
+from .pair_query import SIDES, OpRecord, QueryWords, check_query_words, named_ops
 
 _TITLE = "Two Functions side by side"
 _SAID = (
     "Choose two Functions, or one twice: their curves stand side by side, on the same axes, under the same controls."
 )
 # Instructive pairs by name, with what they show; those whose ops exist are suggested.
-SUGGESTED = (
+SUGGESTED_PAIRS = (
     ("clamp_with_grad", "clamp_with_grad_that_works", "one forward, and two answers to what lies outside the range"),
     ("clipped_relu", "incorrect_clipped_relu", "a mask, and what happens without it"),
     ("sinh", "sinh_on_ctx", "the same gradient, but only one can be differentiated again"),
@@ -26,27 +26,27 @@ SUGGESTED = (
 )
 
 
-def choice(ops: Mapping[str, Op], given: Words, base: str) -> dict[str, Any]:
+def chooser_context(ops: Mapping[str, OpRecord], given: QueryWords, base: str) -> dict[str, Any]:
     """The context of the template; the query may name one op already, and parameters of it.
 
     Raises ``BadQuery`` for parameters without an op.
     """
-    chosen = named(ops, given)
+    chosen = named_ops(ops, given)
     if not chosen and (over := [word for word in given if word not in SIDES]):
         raise BadQuery(f"{over[0]} is for two ops, and none is named; choose them with left=… and right=….")
-    check(chosen, given)
+    check_query_words(chosen, given)
     return {
         "title": _TITLE,
         "said": _SAID,
-        "groups": shelved(list(ops.values())),
+        "groups": cards_by_group(list(ops.values())),
         "chosen": {side: given.get(side, "") for side in SIDES},
         "kept": dict(_kept(chosen, given)),
         "suggested": list(_suggested(ops, chosen)),
-        "social": Social(f"{base}/compare", _TITLE, _SAID, "noindex, follow"),
+        "social": SocialTags(f"{base}/compare", _TITLE, _SAID, "noindex, follow"),
     }
 
 
-def _kept(chosen: dict[str, Op], given: Words) -> Iterator[tuple[str, str]]:
+def _kept(chosen: dict[str, OpRecord], given: QueryWords) -> Iterator[tuple[str, str]]:
     """The parameters to keep; those that only the chosen op has get the prefix of its side."""
     for word, text in given.items():
         for side, op in chosen.items():
@@ -58,9 +58,9 @@ def _kept(chosen: dict[str, Op], given: Words) -> Iterator[tuple[str, str]]:
                 yield word, text
 
 
-def _suggested(ops: Mapping[str, Op], chosen: dict[str, Op]) -> list[dict[str, str]]:
+def _suggested(ops: Mapping[str, OpRecord], chosen: dict[str, OpRecord]) -> list[dict[str, str]]:
     """Pairs to suggest, with titles and address: those with the chosen op, or the instructive ones."""
-    pairs = [(left, right, said) for left, right, said in SUGGESTED if left in ops and right in ops]
+    pairs = [(left, right, said) for left, right, said in SUGGESTED_PAIRS if left in ops and right in ops]
     first = next(iter(chosen.values()), None)
     if first is not None:
         name = first["name"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..url.address import default, extents, texts
-from .pair_query import SIDES, Op, Pair, Words
+from ..url.address import default_address, default_ranges, query_values
+from .pair_query import SIDES, OpRecord, QueryWords, SectionPair
 
-_FIRST, _HELD, _ELEMENT, SENT, _PRECISION = "first", "held", "element", "sent", "precision"
+_FIRST, _HELD, _ELEMENT, _SENT, _PRECISION = "first", "held", "element", "sent", "precision"
 _GRAD_OUTPUTS = (-3.0, 3.0)
 
 
@@ -53,7 +53,9 @@ class Controls:
         return [*self.moving, *(each for side in SIDES for each in self.apart[side])]
 
 
-def controls(ops: tuple[Op, Op], pair: Pair, said: Words, dtypes: tuple[str, ...]) -> Controls:
+def pair_controls(
+    ops: tuple[OpRecord, OpRecord], pair: SectionPair, said: QueryWords, dtypes: tuple[str, ...]
+) -> Controls:
     """The fields of the page of ``pair``; ``said`` are the parameters of its canonical query."""
     declared = [list(_declared(op, dtypes)) for op in ops]
     twins = [each for each in declared[0] if each.word not in SIDES and any(_alike(each, one) for one in declared[1])]
@@ -63,7 +65,7 @@ def controls(ops: tuple[Op, Op], pair: Pair, said: Words, dtypes: tuple[str, ...
     ]
     apart: dict[str, list[Control]] = {}
     for side, address, mine, others in zip(SIDES, pair.both, declared, reversed(declared), strict=True):
-        taken, told = {*SIDES, *(each.word for each in others)}, texts(address)
+        taken, told = {*SIDES, *(each.word for each in others)}, query_values(address)
         apart[side] = [_idle(_apart(each, side, said), pair) for each in twins]
         for each in mine:
             if each.word not in shared:
@@ -72,7 +74,7 @@ def controls(ops: tuple[Op, Op], pair: Pair, said: Words, dtypes: tuple[str, ...
     return Controls(moving, apart)
 
 
-def _apart(twin: Control, side: str, said: Words) -> Control:
+def _apart(twin: Control, side: str, said: QueryWords) -> Control:
     """The override of a common field for one side; where it is empty, the common field holds."""
     name = f"{side}.{twin.word}"
     return replace(twin, name=name, value=said.get(name, ""), usual="", hint="", extent=None, sides=(side,))
@@ -84,16 +86,16 @@ def _alike(one: Control, other: Control) -> bool:
     return shape[0] == shape[1]
 
 
-def _idle(control: Control, pair: Pair) -> Control:
+def _idle(control: Control, pair: SectionPair) -> Control:
     """The control, marked as idle where what it sets is swept on all of its sides."""
     swept = {side: address.question.wrt for side, address in zip(SIDES, pair.both, strict=True)}
     return replace(control, idle=all(str(swept[side]) == control.word for side in control.sides))
 
 
-def _declared(op: Op, dtypes: tuple[str, ...]) -> Iterator[Control]:
+def _declared(op: OpRecord, dtypes: tuple[str, ...]) -> Iterator[Control]:
     """The fields of one op, without those that always apply to both sides."""
-    usual, spans = texts(default(op)), extents(op)
-    yield Control("grad_output", "float", usual["grad_output"], SENT, extent=_GRAD_OUTPUTS)
+    usual, spans = query_values(default_address(op)), default_ranges(op)
+    yield Control("grad_output", "float", usual["grad_output"], _SENT, extent=_GRAD_OUTPUTS)
     for each in op["parameters"]:
         name, kind = each["name"], each["kind"]
         choices = ("true", "false") if kind == "switch" else tuple(each["choices"])
@@ -106,7 +108,7 @@ def _declared(op: Op, dtypes: tuple[str, ...]) -> Iterator[Control]:
     yield Control("dtype", "choice", usual["dtype"], _PRECISION, choices=dtypes)
 
 
-def _elements(op: Op, usual: dict[str, str]) -> Iterator[Control]:
+def _elements(op: OpRecord, usual: dict[str, str]) -> Iterator[Control]:
     """The fields ``of`` and ``wrt``, where there is a choice."""
     floats = {each["name"] for each in op["parameters"] if each["kind"] == "float"}
     for word, hint in (("of", "derivative of"), ("wrt", "with respect to")):

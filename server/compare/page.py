@@ -7,30 +7,30 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..documents.compact import packed, script
-from ..documents.typography import typographic
-from ..figure import shared, still
-from ..html.social_tags import Social
+from ..documents.compact import compact_document, script_json
+from ..documents.typography import with_minus_sign
+from ..figure import common_axis_ranges, static_figure
+from ..html.social_tags import SocialTags
 from ..supervisor.engine import Answer
-from ..url.address import LAYOUTS, canonical, curves_only, plain, ranged
-from ..url.numbers import write
-from ..url.parse import DTYPES
-from . import sentences
-from .controls import controls
-from .pair_query import RANGE, SIDES, Op, Pair, Words, shortest
-from .pair_query import canonical as address_of
-from .source_diff import listings
+from ..url.address import LAYOUTS, canonical_address, curves_only, with_range, without_display_options
+from ..url.numbers import write_number
+from ..url.parse import LARGEST_OF_DTYPE
+from . import difference_sentences
+from .controls import pair_controls
+from .pair_query import RANGE_NAMES, SIDES, OpRecord, QueryWords, SectionPair, shortest_words
+from .pair_query import pair_address as address_of
+from .source_diff import source_listings
 
-ITSELF = ("the left one", "the right one")
-_PLAIN = (*RANGE, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty by default
+_ITSELF = ("the left one", "the right one")
+_PLAIN = (*RANGE_NAMES, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty by default
 
 
 @dataclass(frozen=True)
-class Both:
+class ComparedPair:
     """Two ops, their sections, and their answers, None while they are being measured."""
 
-    ops: tuple[Op, Op]
-    pair: Pair
+    ops: tuple[OpRecord, OpRecord]
+    pair: SectionPair
     answers: tuple[Answer, Answer] | None
 
     @property
@@ -42,12 +42,12 @@ class Both:
     def swapped(self) -> str:
         """The address of the same with left and right exchanged."""
         left, right = self.ops
-        return address_of(right, left, Pair(self.pair.right, self.pair.left, self.pair.usual))
+        return address_of(right, left, SectionPair(self.pair.right, self.pair.left, self.pair.usual))
 
     @property
-    def said(self) -> Words:
+    def said(self) -> QueryWords:
         """The parameters of that address."""
-        return shortest(*self.ops, self.pair)
+        return shortest_words(*self.ops, self.pair)
 
     @property
     def title(self) -> str:
@@ -59,16 +59,20 @@ class Both:
     def words(self) -> list[str]:
         """The differences, in sentences; none before both are measured."""
         left, right = (op["title"] for op in self.ops)
-        return [] if self.answers is None else sentences.said(*self.answers, ITSELF if left == right else (left, right))
+        return (
+            []
+            if self.answers is None
+            else difference_sentences.difference_sentences(*self.answers, _ITSELF if left == right else (left, right))
+        )
 
     def alone(self, side: int) -> str:
         """The address of one of the two by itself."""
-        return canonical(self.ops[side], plain(curves_only(self.pair.both[side])))
+        return canonical_address(self.ops[side], without_display_options(curves_only(self.pair.both[side])))
 
     def own(self, side: str) -> str:
         """The parameters that are set for one side only, as text."""
         return ", ".join(
-            f"{word.partition('.')[2]} = {typographic(text)}"
+            f"{word.partition('.')[2]} = {with_minus_sign(text)}"
             for word, text in self.said.items()
             if word.startswith(f"{side}.")
         )
@@ -78,17 +82,17 @@ class Both:
         if self.answers is None:
             return None
         sides = {
-            side: packed(answer, self.alone(i)) | {"own": self.own(side)}
+            side: compact_document(answer, self.alone(i)) | {"own": self.own(side)}
             for i, (side, answer) in enumerate(zip(SIDES, self.answers, strict=True))
         }
         told = {"address": self.address, "swapped": self.swapped, "words": self.words, "usual": _ends(self.pair)}
         return told | sides
 
 
-def page(both: Both, device: dict[str, Any], base: str) -> dict[str, Any]:
+def pair_context(both: ComparedPair, device: dict[str, Any], base: str) -> dict[str, Any]:
     """The context of the template; ``base`` is the origin of the site."""
     said, document = both.said, both.document()
-    fields = controls(both.ops, both.pair, said, tuple(DTYPES))
+    fields = pair_controls(both.ops, both.pair, said, tuple(LARGEST_OF_DTYPE))
     layout = both.pair.left.layout
     usual = dict.fromkeys(SIDES, "") | {each.name: each.usual for each in fields.every} | dict.fromkeys(_PLAIN, "")
     words = " ".join(both.words[:2]) or f"What differs between {both.ops[0]['title']} and {both.ops[1]['title']}."
@@ -104,15 +108,17 @@ def page(both: Both, device: dict[str, Any], base: str) -> dict[str, Any]:
         "theme": both.pair.left.theme,
         "question": {"order": both.pair.left.question.order},
         "still": document is not None,
-        "packed": "" if document is None else script(document),
+        "packed": "" if document is None else script_json(document),
         "sides": [_side(both, i, document) for i in range(len(SIDES))],
-        "social": Social(base + both.address, both.title, words, "noindex, follow"),
+        "social": SocialTags(base + both.address, both.title, words, "noindex, follow"),
     }
 
 
-def _side(both: Both, i: int, document: dict[str, Any] | None) -> dict[str, Any]:
+def _side(both: ComparedPair, i: int, document: dict[str, Any] | None) -> dict[str, Any]:
     name, layout, asked = SIDES[i], both.pair.left.layout, both.pair.both[i].question
-    drawn = "" if both.answers is None else still(both.answers[i], layout, shared(both.answers, layout))
+    drawn = (
+        "" if both.answers is None else static_figure(both.answers[i], layout, common_axis_ranges(both.answers, layout))
+    )
     return {
         "name": name,
         "op": both.ops[i],
@@ -126,17 +132,17 @@ def _side(both: Both, i: int, document: dict[str, Any] | None) -> dict[str, Any]
     }
 
 
-def _listings(both: Both) -> tuple[Markup, Markup]:
+def _listings(both: ComparedPair) -> tuple[Markup, Markup]:
     """The two sources; those of a visitor's own Functions with the line numbers of the file."""
     left, right = both.ops
     first = [op["first_line"] if op["own"] else 1 for op in both.ops]
-    return listings(left["source"], right["source"], (first[0], first[1]))
+    return source_listings(left["source"], right["source"], (first[0], first[1]))
 
 
-def _ends(pair: Pair) -> dict[str, str]:
+def _ends(pair: SectionPair) -> dict[str, str]:
     """The default range of x."""
-    return dict(zip(RANGE, map(write, pair.usual), strict=True))
+    return dict(zip(RANGE_NAMES, map(write_number, pair.usual), strict=True))
 
 
-def _ranged(pair: Pair, span: tuple[float, float]) -> Pair:
-    return replace(pair, left=ranged(pair.left, span), right=ranged(pair.right, span))
+def _ranged(pair: SectionPair, span: tuple[float, float]) -> SectionPair:
+    return replace(pair, left=with_range(pair.left, span), right=with_range(pair.right, span))

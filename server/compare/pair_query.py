@@ -8,24 +8,24 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from ..protocol.question import Question
-from ..protocol.suggest import meant
-from ..url.address import Address, bounds, defaults, texts
-from ..url.elements import suggestion
-from ..url.numbers import LARGEST, BadQuery, shown, write
-from ..url.parse import LONGEST, TRACKER, LongQuery, read
+from ..protocol.suggest import closest_match
+from ..url.address import Address, default_query_values, query_values, value_bounds
+from ..url.numbers import LARGEST, BadQuery, printable_excerpt, write_number
+from ..url.parse import LONGEST_QUERY, TRACKING_PARAMETER, QueryTooLong, read_address
+from ..url.swept_elements import suggestion
 
-Op = dict[str, Any]
-Words = dict[str, str]
+OpRecord = dict[str, Any]
+QueryWords = dict[str, str]
 
 SIDES = ("left", "right")
-RANGE = ("start", "stop")
+RANGE_NAMES = ("start", "stop")
 # What may be set for one side, in addition to its parameters and inputs; and what always applies to both.
-OF_ONE = ("of", "wrt", "grad_output", "dtype")
-OF_BOTH = (*RANGE, "count", "device", "step", "atol", "rtol", "order", "layout", "theme")
+_OF_ONE = ("of", "wrt", "grad_output", "dtype")
+_OF_BOTH = (*RANGE_NAMES, "count", "device", "step", "atol", "rtol", "order", "layout", "theme")
 
 
 @dataclass(frozen=True)
-class Pair:
+class SectionPair:
     """Two sections over one range of x; ``usual`` is its default."""
 
     left: Address
@@ -38,86 +38,92 @@ class Pair:
         return self.left, self.right
 
 
-def split(query: str) -> Words:
+def split_query(query: str) -> QueryWords:
     """The parameters of a query by name; raises ``BadQuery``."""
-    if len(query) > LONGEST:
-        raise LongQuery(f"The query has {len(query)} bytes; at most {LONGEST} are allowed, so leave defaults out.")
-    given: Words = {}
+    if len(query) > LONGEST_QUERY:
+        raise QueryTooLong(
+            f"The query has {len(query)} bytes; at most {LONGEST_QUERY} are allowed, so leave defaults out."
+        )
+    given: QueryWords = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
-        if TRACKER.fullmatch(name) or (not text and ("." in name or name in OF_BOTH)):  # a field that was left empty
+        if TRACKING_PARAMETER.fullmatch(name) or (
+            not text and ("." in name or name in _OF_BOTH)
+        ):  # a field that was left empty
             continue
         if name in given:
-            raise BadQuery(f"{shown(name)} is given twice; give it once.")
+            raise BadQuery(f"{printable_excerpt(name)} is given twice; give it once.")
         given[name] = text
     return given
 
 
-def named(ops: Mapping[str, Op], given: Words) -> dict[str, Op]:
+def named_ops(ops: Mapping[str, OpRecord], given: QueryWords) -> dict[str, OpRecord]:
     """The ops that the query names, by side; raises ``BadQuery`` for one that does not exist."""
     for side in SIDES:
         name = given.get(side)
         if name and name not in ops:
-            close = meant(name, ops)
+            close = closest_match(name, ops)
             hint = f"did you mean {close}? Or choose one" if close else "choose one"
-            raise BadQuery(f"{side}={shown(name)} names no op; {hint} at /compare, which lists them all.")
+            raise BadQuery(f"{side}={printable_excerpt(name)} names no op; {hint} at /compare, which lists them all.")
     return {side: ops[given[side]] for side in SIDES if given.get(side)}
 
 
-def read_pair(left: Op, right: Op, device: dict[str, Any], given: Words) -> Pair:
+def read_pair(left: OpRecord, right: OpRecord, device: dict[str, Any], given: QueryWords) -> SectionPair:
     """The pair of sections that a query stands for; raises ``BadQuery``.
 
     The default range is the union of those of both ops.
     """
     ops = {"left": left, "right": right}
-    check(ops, given)
+    check_query_words(ops, given)
     usual = _range(_read("left", ops, device, given), _read("right", ops, device, given), ops)
-    span = {name: given.get(name) or write(end) for name, end in zip(RANGE, usual, strict=True)}
-    return Pair(_read("left", ops, device, given, span), _read("right", ops, device, given, span), usual)
+    span = {name: given.get(name) or write_number(end) for name, end in zip(RANGE_NAMES, usual, strict=True)}
+    return SectionPair(_read("left", ops, device, given, span), _read("right", ops, device, given, span), usual)
 
 
-def check(ops: dict[str, Op], given: Words) -> None:
+def check_query_words(ops: dict[str, OpRecord], given: QueryWords) -> None:
     """Raises ``BadQuery`` for a parameter that the ops, given by side, do not have."""
     for word in given:
         side, dot, name = word.partition(".")
         if side not in SIDES:
-            shared = [each for op in ops.values() for each in words(op) if each not in SIDES] + list(OF_BOTH)
+            shared = [each for op in ops.values() for each in _words_of_side(op) if each not in SIDES] + list(_OF_BOTH)
             _known(word, shared)
         elif not dot:
             continue
         elif side not in ops:
-            raise BadQuery(f"{shown(word)} is for the op on the {side}, and there is none; name it with {side}=….")
-        elif name in OF_BOTH:
+            raise BadQuery(
+                f"{printable_excerpt(word)} is for the op on the {side}, and there is none; name it with {side}=…."
+            )
+        elif name in _OF_BOTH:
             raise BadQuery(f"{word} cannot be: both figures have one {name}; write {name} alone.")
         else:
-            _known(word, [f"{side}.{each}" for each in words(ops[side])])
+            _known(word, [f"{side}.{each}" for each in _words_of_side(ops[side])])
 
 
-def words(op: Op) -> list[str]:
+def _words_of_side(op: OpRecord) -> list[str]:
     """The parameters that one side may have."""
-    return [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(OF_ONE)
+    return [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(_OF_ONE)
 
 
-def canonical(left: Op, right: Op, pair: Pair) -> str:
+def pair_address(left: OpRecord, right: OpRecord, pair: SectionPair) -> str:
     """The canonical path and query of a pair: defaults left out, common parameters given once."""
-    said = shortest(left, right, pair)
+    said = shortest_words(left, right, pair)
     query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in said.items())
     return f"/compare?{query}"
 
 
-def shortest(left: Op, right: Op, pair: Pair) -> Words:
+def shortest_words(left: OpRecord, right: OpRecord, pair: SectionPair) -> QueryWords:
     """The parameters of the canonical query, by name."""
     ops = (left, right)
-    told = [texts(each) for each in pair.both]
-    usual = [defaults(op, each.question.wrt) for op, each in zip(ops, pair.both, strict=True)]
+    told = [query_values(each) for each in pair.both]
+    usual = [default_query_values(op, each.question.wrt) for op, each in zip(ops, pair.both, strict=True)]
     for each in usual:
-        each |= {name: write(end) for name, end in zip(RANGE, pair.usual, strict=True)}
+        each |= {name: write_number(end) for name, end in zip(RANGE_NAMES, pair.usual, strict=True)}
     said = {"left": left["name"], "right": right["name"]}
     for name in dict.fromkeys([*told[0], *told[1]]):
         said |= _said(name, [each.get(name) for each in told], [each.get(name) for each in usual])
     return said
 
 
-def _said(name: str, told: list[str | None], usual: list[str | None]) -> Words:
+def _said(name: str, told: list[str | None], usual: list[str | None]) -> QueryWords:
     """The fewest parameters that set ``name`` on both sides; None where a side does not have it."""
     new = [text is not None and text != then for text, then in zip(told, usual, strict=True)]
     own = {f"{side}.{name}": text for side, text, fresh in zip(SIDES, told, new, strict=True) if fresh and text}
@@ -130,10 +136,12 @@ def _said(name: str, told: list[str | None], usual: list[str | None]) -> Words:
     return own if len(own) == 1 else {name: str(told[1]), f"left.{name}": str(told[0])}
 
 
-def _read(side: str, ops: dict[str, Op], device: dict[str, Any], given: Words, span: Words | None = None) -> Address:
+def _read(
+    side: str, ops: dict[str, OpRecord], device: dict[str, Any], given: QueryWords, span: QueryWords | None = None
+) -> Address:
     """One side of the pair, over the range ``span``, its own where there is none."""
     try:
-        return read(ops[side], device, _query(side, ops, given, span))
+        return read_address(ops[side], device, _query(side, ops, given, span))
     except BadQuery as problem:
         said = str(problem)
     own = [word for word in given if word.startswith(f"{side}.")]
@@ -141,21 +149,21 @@ def _read(side: str, ops: dict[str, Op], device: dict[str, Any], given: Words, s
         raise BadQuery(f"{side}.{said}")
     try:
         other = SIDES[1 - SIDES.index(side)]
-        read(ops[other], device, _query(other, ops, given, span))
+        read_address(ops[other], device, _query(other, ops, given, span))
     except BadQuery:
         raise BadQuery(said) from None
     raise BadQuery(f"{said.removesuffix('.')} (on the {side}, where {ops[side]['title']} is).")
 
 
-def _query(side: str, ops: dict[str, Op], given: Words, span: Words | None) -> str:
+def _query(side: str, ops: dict[str, OpRecord], given: QueryWords, span: QueryWords | None) -> str:
     """The query of one side by itself."""
     own = {word.partition(".")[2]: text for word, text in given.items() if word.startswith(f"{side}.")}
-    allowed = set(words(ops[side])).union(OF_BOTH).difference(SIDES, RANGE)
+    allowed = set(_words_of_side(ops[side])).union(_OF_BOTH).difference(SIDES, RANGE_NAMES)
     shared = {name: text for name, text in given.items() if name in allowed}
     return urlencode(shared | own | (span or {}))
 
 
-def _range(left: Address, right: Address, ops: dict[str, Op]) -> tuple[float, float]:
+def _range(left: Address, right: Address, ops: dict[str, OpRecord]) -> tuple[float, float]:
     """The union of both ranges, within the bounds of a swept parameter."""
     asked = [left.question, right.question]
     limits = [_limits(ops[side], question) for side, question in zip(SIDES, asked, strict=True)]
@@ -167,8 +175,8 @@ def _range(left: Address, right: Address, ops: dict[str, Op]) -> tuple[float, fl
     return start, stop
 
 
-def _limits(op: Op, asked: Question) -> tuple[float, float]:
-    swept = (bounds(each) for each in op["parameters"] if each["name"] == asked.wrt.name)
+def _limits(op: OpRecord, asked: Question) -> tuple[float, float]:
+    swept = (value_bounds(each) for each in op["parameters"] if each["name"] == asked.wrt.name)
     return next(swept, (-LARGEST, LARGEST))
 
 
@@ -176,4 +184,4 @@ def _known(word: str, allowed: list[str]) -> None:
     if word in allowed:
         return
     allowed = list(dict.fromkeys(allowed))
-    raise BadQuery(f"{shown(word)!r} is no name of this address{suggestion(word, allowed)}")
+    raise BadQuery(f"{printable_excerpt(word)!r} is no name of this address{suggestion(word, allowed)}")

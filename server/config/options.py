@@ -11,16 +11,16 @@ from math import isfinite
 from typing import Any
 from urllib.parse import urlsplit
 
-LOGS = ("off", "text", "json")
-FORMATS = ("text", "json", "junit")
-_OWN, _RUN, _WHERE, WHO = GROUPS = (
+LOG_FORMATS = ("off", "text", "json")
+REPORT_FORMATS = ("text", "json", "junit")
+_OWN, _RUN, _WHERE, _WHO = OPTION_GROUPS = (
     "Functions of your own",
     "How they are run",
     "Where it is served",
     "Who may use it",
 )
-LEAST_MEMORY = 512  # MiB; with the X-ray and torch.compile a worker comes to 300
-SOURCE = re.compile(
+_LEAST_MEMORY = 512  # MiB; with the X-ray and torch.compile a worker comes to 300
+_FRAME_SOURCE = re.compile(
     r"\*|'self'|'none'|https?:|(https?://)?(?!(?:self|none)$)(\*\.)?[a-z0-9.-]+(:(\d{1,5}|\*))?", re.IGNORECASE
 )
 _NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
@@ -58,8 +58,8 @@ def _whole(least: int, most: int) -> Callable[[str], int]:
 
 def memory(text: str) -> int:
     """MiB, at least what an idle worker takes; 0 for no limit."""
-    if re.fullmatch("[0-9]{1,9}", text) is None or not (int(text) == 0 or LEAST_MEMORY <= int(text) <= 2**24):
-        raise BadSetting(f"must be {LEAST_MEMORY} (MiB) or more, since torch alone takes half of that, or 0: no bound")
+    if re.fullmatch("[0-9]{1,9}", text) is None or not (int(text) == 0 or _LEAST_MEMORY <= int(text) <= 2**24):
+        raise BadSetting(f"must be {_LEAST_MEMORY} (MiB) or more, since torch alone takes half of that, or 0: no bound")
     return int(text)
 
 
@@ -87,7 +87,7 @@ def url(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
-def names(text: str) -> tuple[str, ...]:
+def host_names(text: str) -> tuple[str, ...]:
     """Host names in lower case, without a final dot."""
     found = tuple(name.lower().rstrip(".") for name in re.split(r"[\s,]+", text) if name)
     if not found or not all(_NAME.fullmatch(name) for name in found):
@@ -98,12 +98,12 @@ def names(text: str) -> tuple[str, ...]:
 def sources(text: str) -> str:
     """The sources of a ``frame-ancestors`` directive (Content Security Policy)."""
     found = text.split()
-    if not found or not all(SOURCE.fullmatch(source) for source in found):
+    if not found or not all(_FRAME_SOURCE.fullmatch(source) for source in found):
         raise BadSetting("must be *, 'none', or who may embed, like \"'self' https://school.example\"")
     return " ".join(found)
 
 
-def switch(text: str) -> bool:
+def boolean(text: str) -> bool:
     """A boolean."""
     switches = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if text.lower() not in switches:
@@ -138,7 +138,7 @@ def _page(text: str) -> str:
     return text
 
 
-def listed(text: str) -> tuple[str, ...]:
+def function_names(text: str) -> tuple[str, ...]:
     """Names of Functions, separated by spaces or commas."""
     found = tuple(filter(None, re.split(r"[\s,]+", text)))
     if not found:
@@ -160,18 +160,18 @@ def proxies(text: str) -> str:
 
 OPTIONS = {
     "check": Option(
-        switch, "no server: report on the Functions in the terminal; exit code 1 if one is wrong", "", _OWN
+        boolean, "no server: report on the Functions in the terminal; exit code 1 if one is wrong", "", _OWN
     ),
-    "format": Option(one_of(FORMATS), "of that report: text, json or junit (default: text)", "FORM", _OWN),
+    "format": Option(one_of(REPORT_FORMATS), "of that report: text, json or junit (default: text)", "FORM", _OWN),
     "allow": Option(
-        listed,
+        function_names,
         "a Function that may differ without failing the check, or NAME:CHECK, one check of it that may fail, such as"
         " Mine:SECOND-ORDER; may be repeated",
         "NAME",
         _OWN,
     ),
     "save_html": Option(_page, "no server: write the report as one page that needs no other file", "FILE", _OWN),
-    "open": Option(switch, "open the browser", "", _OWN),
+    "open": Option(boolean, "open the browser", "", _OWN),
     "token": Option(token, "what a change is asked for with (default: a new random one)", "TEXT", _OWN),
     "deadline": Option(
         _seconds, "how long a Function may take for one section (default: 10; 5 with --public)", "S", _RUN
@@ -181,25 +181,25 @@ OPTIONS = {
     ),
     "memory": Option(
         memory,
-        f"MiB a worker may hold, {LEAST_MEMORY} at least; 0: no bound (default: 4096 for your own; the gallery: 0)",
+        f"MiB a worker may hold, {_LEAST_MEMORY} at least; 0: no bound (default: 4096 for your own; the gallery: 0)",
         "MIB",
         _RUN,
     ),
     "host": Option(host, "the address to listen on (default: 127.0.0.1)", "ADDRESS"),
     "port": Option(_whole(0, 65535), "the port; 0 takes a free one (default: 8000, or the next with a TARGET)", "N"),
     "url": Option(url, "the address people use, for links that leave the site", "URL"),
-    "name": Option(names, "another host name it answers to; may be repeated", "NAME"),
-    "log": Option(one_of(LOGS), "a line for each request: off, text or json (default: off)", "FORM"),
+    "name": Option(host_names, "another host name it answers to; may be repeated", "NAME"),
+    "log": Option(one_of(LOG_FORMATS), "a line for each request: off, text or json (default: off)", "FORM"),
     "cache": Option(_whole(0, 65536), "MiB of answers kept as they were sent (default: 64)", "MIB"),
     "frame_ancestors": Option(
-        sources, "who may embed its figures (default: *, everybody; 'self' with a TARGET)", "SOURCES", WHO
+        sources, "who may embed its figures (default: *, everybody; 'self' with a TARGET)", "SOURCES", _WHO
     ),
-    "public": Option(switch, "strangers ask: a shorter deadline, and no metrics for them", "", WHO),
+    "public": Option(boolean, "strangers ask: a shorter deadline, and no metrics for them", "", _WHO),
     "requests_per_peer": Option(
         _whole(0, 65535),
         "requests of one address answered at once; 0: no bound (default: 64; 32 with --public)",
         "N",
-        WHO,
+        _WHO,
     ),
-    "forwarded_allow_ips": Option(proxies, "proxies that are believed who asks (default: none)", "ADDRESSES", WHO),
+    "forwarded_allow_ips": Option(proxies, "proxies that are believed who asks (default: none)", "ADDRESSES", _WHO),
 }

@@ -9,11 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from .options import FORMATS, GROUPS, LOGS, OPTIONS, BadSetting, listed, names, switch
+from .options import (
+    LOG_FORMATS,
+    OPTION_GROUPS,
+    OPTIONS,
+    REPORT_FORMATS,
+    BadSetting,
+    boolean,
+    function_names,
+    host_names,
+)
 
 _DEADLINE = 10.0  # seconds for one section
-LOADING = 120.0  # seconds to import the targets
-REQUESTS = 64  # of one client address, answered at the same time
+_LOADING = 120.0  # seconds to import the targets
+_REQUESTS = 64  # of one client address, answered at the same time
 PUBLIC = {"deadline": 5.0, "requests_per_peer": 32}  # with --public; 32 fill half the queue of the engine
 _OWN = {"memory": 4096, "loading": 30.0, "frame_ancestors": "'self'", "next_port": True}  # defaults with targets
 _EXAMPLES = """\
@@ -27,7 +36,7 @@ examples:
 
 Every option may also be given in the environment: --port as GRADLOUPE_PORT, and so on.
 """
-KUBERNETES = "tcp://"  # Kubernetes sets GRADLOUPE_PORT=tcp://… where a service is called gradloupe
+_KUBERNETES = "tcp://"  # Kubernetes sets GRADLOUPE_PORT=tcp://… where a service is called gradloupe
 
 
 @dataclass(frozen=True)
@@ -51,17 +60,17 @@ class Settings:
     names: tuple[str, ...] = ()
     frame_ancestors: str = "*"
     public: bool = False
-    log: str = LOGS[0]
-    requests_per_peer: int = REQUESTS
+    log: str = LOG_FORMATS[0]
+    requests_per_peer: int = _REQUESTS
     forwarded_allow_ips: str = ""
     cache: int = 64
     targets: tuple[str, ...] = ()
     memory: int = 0
-    loading: float = LOADING
+    loading: float = _LOADING
     token: str = ""
     open: bool = False
     check: bool = False
-    format: str = FORMATS[0]
+    format: str = REPORT_FORMATS[0]
     save_html: str = ""
     allow: tuple[str, ...] = ()
     next_port: bool = False
@@ -72,14 +81,14 @@ class Settings:
         return self.check or bool(self.save_html)
 
 
-def settings(arguments: Sequence[str], environment: Mapping[str, str], version: str) -> Settings:
+def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], version: str) -> Settings:
     """Parse the settings from arguments and environment; ends the process with a sentence where they are invalid."""
     given = vars(_parser(version).parse_intermixed_args(arguments))
     chosen: dict[str, Any] = {"targets": tuple(dict.fromkeys(given["targets"]))}
     for name, option in OPTIONS.items():
         variable = f"GRADLOUPE_{name.upper()}"
         where, text = f"--{name.replace('_', '-')}", given[name]
-        if text is None and environment.get(variable, "") and not environment[variable].startswith(KUBERNETES):
+        if text is None and environment.get(variable, "") and not environment[variable].startswith(_KUBERNETES):
             where, text = variable, environment[variable]
         if text is None:
             continue
@@ -133,12 +142,12 @@ def _parser(version: str) -> argparse.ArgumentParser:
         help="a file (my_ops.py) or module (package.module) with Functions of your own; :Name after it is one of them."
         " Without any there is the gallery",
     )
-    groups = {title: parser.add_argument_group(title) for title in GROUPS}
+    groups = {title: parser.add_argument_group(title) for title in OPTION_GROUPS}
     for name, option in OPTIONS.items():
         flag, group = f"--{name.replace('_', '-')}", groups[option.group]
-        if option.read is switch:
+        if option.read is boolean:
             group.add_argument(flag, action="store_const", const="1", help=option.help)
-        elif option.read in (names, listed):
+        elif option.read in (host_names, function_names):
             group.add_argument(flag, action=_Listed, help=option.help, metavar=option.metavar)
         else:
             group.add_argument(flag, help=option.help, metavar=option.metavar)

@@ -14,13 +14,13 @@ from itertools import islice
 from pathlib import Path
 from pkgutil import iter_modules
 
-from ..protocol.suggest import meant
+from ..protocol.suggest import closest_match
 
-_MOST_FILES, MOST_BYTES = 300, 2**20
-BASE = "Function"
+_MOST_FILES, _MOST_BYTES = 300, 2**20
+_BASE = "Function"
 
 
-def defining(folder: Path) -> Path | None:
+def file_with_functions(folder: Path) -> Path | None:
     """The first file in a folder, or below, with a class that inherits from ``Function``; None without one."""
     return next((path for path in islice(_files(folder), _MOST_FILES) if _defines_one(path)), None)
 
@@ -34,22 +34,22 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _defines_one(path: Path) -> bool:
     try:
-        if path.stat().st_size > MOST_BYTES:
+        if path.stat().st_size > _MOST_BYTES:
             return False
         data = path.read_bytes()
         with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(data) if BASE.encode() in data else None
+            tree = ast.parse(data) if _BASE.encode() in data else None
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)] if tree else []
-    return any(_last(base) == BASE for each in classes for base in each.bases)
+    return any(_last(base) == _BASE for each in classes for base in each.bases)
 
 
 def _last(base: ast.expr) -> str:
     return base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
 
 
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+URL_START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class BadTarget(Exception):
@@ -72,7 +72,7 @@ class Target:
     cwd: str
 
 
-def target_of(text: str, cwd: str = "") -> Target:
+def parse_target(text: str, cwd: str = "") -> Target:
     """Parse a target: ``my_ops.py``, ``my_ops.py:Name``, ``package.module`` or ``package.module:Name``.
 
     A name that ends in ``.py``, has a slash or exists is a file, any other a module. Nothing is imported. Raises
@@ -89,7 +89,7 @@ def target_of(text: str, cwd: str = "") -> Target:
     return Target(text, "", place, attribute, place, cwd)
 
 
-def file_of(text: str) -> str:
+def target_path(text: str) -> str:
     """The absolute path that a target may stand for, whether or not it is there; empty for a module."""
     place = text if text.endswith(".py") else text.rpartition(":")[0]
     return os.path.abspath(place) if place.endswith(".py") else ""
@@ -97,7 +97,7 @@ def file_of(text: str) -> str:
 
 def _parted(text: str, cwd: str) -> tuple[str, str]:
     """Split a target into its file or module, and the attribute."""
-    if ADDRESS.match(text):
+    if URL_START.match(text):
         raise BadTarget(f"{text} is an address; name a file on this machine, such as my_ops.py, or a module.")
     if os.path.isfile(os.path.join(cwd, text)):
         return text, ""
@@ -142,7 +142,7 @@ def _source_of(compiled: str) -> str:
 
 
 def _of_a_folder(place: str, folder: Path) -> str:
-    files, likely = _python_files(folder), defining(folder)
+    files, likely = _python_files(folder), file_with_functions(folder)
     if not files and likely is None:
         return f"{place} is a folder, and no Python file is in it; name a file, such as my_ops.py."
     named = os.path.join(place, files[0] if likely is None else likely.relative_to(folder))
@@ -155,7 +155,7 @@ def _of_a_missing_file(place: str, path: Path) -> str:
     if path.is_symlink():
         return f"{place} is a link that leads nowhere; mend it, or name a file that is there."
     where = os.path.dirname(place) or "the folder you are in"
-    close = meant(path.name, _python_files(path.parent))
+    close = closest_match(path.name, _python_files(path.parent))
     if close:
         return f"There is no file {place}; did you mean {os.path.join(os.path.dirname(place), close)}?"
     return f"There is no file {path.name} in {where}; name one that is there, or a module, such as package.module."
@@ -169,7 +169,7 @@ def _check_module(module: str, cwd: str) -> None:
     top = module.partition(".")[0]
     if _found(top, cwd) is None:
         known = [each.name for each in iter_modules([cwd, *sys.path])]
-        close = meant(top, known, 0.75)
+        close = closest_match(top, known, 0.75)
         hint = (
             f"did you mean {close}{module.removeprefix(top)}?" if close else "name a file, such as my_ops.py, instead."
         )

@@ -7,49 +7,49 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..runtime import timing
-from ..runtime.failure import said
-from ..runtime.timeouts import TookTooLong, within
-from .checks.cotangent import HANDED
-from .checks.ctx import KEPT, NAMES
-from .checks.declaration import DECLARED
-from .checks.dtypes import NUMBERS
-from .checks.gradcheck import CHECKERS
-from .checks.gradient import GRADIENT
-from .checks.inputs_edited import EDITED
-from .checks.late_binding import LATE
-from .checks.outputs import OUTPUTS
-from .checks.randomness import DRAWN
-from .checks.rejected_gradients import REFUSED
-from .checks.second_order import SECOND
-from .checks.silent_corrections import RETURNED
-from .checks.state import REPEATABLE
-from .checks.unused_outputs import SILENT
-from .examination.probe import Check, Found, Level, Probe
-from .examination.session import Examined
+from ..runtime.failure import describe_exception
+from ..runtime.timeouts import TookTooLong, time_limit
+from .checks.cotangent import COTANGENT_CHECKS
+from .checks.ctx import CTX_NAME_CHECKS, SAVED_STATE_CHECKS
+from .checks.declaration import DECLARATION_CHECKS
+from .checks.dtypes import DTYPE_CHECKS
+from .checks.gradcheck import GRADCHECK_CHECKS
+from .checks.gradient import GRADIENT_CHECKS
+from .checks.inputs_edited import IN_PLACE_CHECKS
+from .checks.late_binding import LATE_BINDING_CHECKS
+from .checks.outputs import OUTPUT_CHECKS
+from .checks.randomness import RANDOMNESS_CHECKS
+from .checks.rejected_gradients import REJECTED_GRADIENT_CHECKS
+from .checks.second_order import SECOND_ORDER_CHECKS
+from .checks.silent_corrections import SILENT_CORRECTION_CHECKS
+from .checks.state import STATE_CHECKS
+from .checks.unused_outputs import UNUSED_OUTPUT_CHECKS
+from .examination.probe import CheckFinding, CheckRow, Level, Probe
+from .examination.session import CheckSession
 
 _FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
-    ("How it is written", (*DECLARED, *NAMES)),
-    ("What forward returns", (*EDITED, *OUTPUTS)),
-    ("What backward returns", REFUSED),
-    ("Does it repeat itself", (*DRAWN, *REPEATABLE, *LATE)),
-    ("What backward returns", (*RETURNED, *SILENT)),
-    ("What backward is handed", HANDED),
-    ("What backward returns", GRADIENT),
-    ("What forward keeps", KEPT),
-    ("Second derivatives", SECOND),
-    ("Numbers", NUMBERS),
-    ("torch's own checkers", CHECKERS),
+    ("How it is written", (*DECLARATION_CHECKS, *CTX_NAME_CHECKS)),
+    ("What forward returns", (*IN_PLACE_CHECKS, *OUTPUT_CHECKS)),
+    ("What backward returns", REJECTED_GRADIENT_CHECKS),
+    ("Does it repeat itself", (*RANDOMNESS_CHECKS, *STATE_CHECKS, *LATE_BINDING_CHECKS)),
+    ("What backward returns", (*SILENT_CORRECTION_CHECKS, *UNUSED_OUTPUT_CHECKS)),
+    ("What backward is handed", COTANGENT_CHECKS),
+    ("What backward returns", GRADIENT_CHECKS),
+    ("What forward keeps", SAVED_STATE_CHECKS),
+    ("Second derivatives", SECOND_ORDER_CHECKS),
+    ("Numbers", DTYPE_CHECKS),
+    ("torch's own checkers", GRADCHECK_CHECKS),
 )
 # Time limits in seconds: for all checks together, and for one of them.
 _ALL, _ONE = 4.0, 1.5
-HANGS = "the Function was not back"
+_HANGS = "the Function was not back"
 SLOW = f"more than {_ONE:g} s would be needed"
 # A check that timed out counts as hung if its call ran this many times longer than the first call did.
 _TIMES = 30
-LATE_NOW = "the Function takes too long for all checks"
+_LATE_NOW = "the Function takes too long for all checks"
 
 
-def checks(at: Examined) -> tuple[Check, ...]:
+def run_checks(at: CheckSession) -> tuple[CheckRow, ...]:
     """Run all checks: one row or more for each that could run, and a row that lists those that could not.
 
     Exceptions of the Function become rows.
@@ -59,12 +59,14 @@ def checks(at: Examined) -> tuple[Check, ...]:
     return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
 
 
-def _not_made(why: str, ids: list[str]) -> Check:
-    level: Level = "warning" if why.startswith(HANGS) else "note"
-    return Check("NOT-LOOKED-AT", "Not looked at", level, "Checks that could not be made", f"{', '.join(ids)}: {why}.")
+def _not_made(why: str, ids: list[str]) -> CheckRow:
+    level: Level = "warning" if why.startswith(_HANGS) else "note"
+    return CheckRow(
+        "NOT-LOOKED-AT", "Not looked at", level, "Checks that could not be made", f"{', '.join(ids)}: {why}."
+    )
 
 
-def _all(at: Examined, until: float, missed: dict[str, list[str]]) -> Iterator[Check]:
+def _all(at: CheckSession, until: float, missed: dict[str, list[str]]) -> Iterator[CheckRow]:
     for family, probes in _FAMILIES:
         for probe in probes:
             found = _found(at, probe, until)
@@ -77,17 +79,17 @@ def _all(at: Examined, until: float, missed: dict[str, list[str]]) -> Iterator[C
                 yield probe.row(family, each)
 
 
-def _found(at: Examined, probe: Probe, until: float) -> list[Found] | str:
+def _found(at: CheckSession, probe: Probe, until: float) -> list[CheckFinding] | str:
     """The results of one check, or the reason why it could not run."""
     left = until - timing.now()
     if left <= 0:
-        return LATE_NOW
+        return _LATE_NOW
     try:
-        with within(min(left, _ONE)):
-            return at.lacks(probe.needs) or list(probe.ask(at)) or [Found("fine", probe.fine)]
+        with time_limit(min(left, _ONE)):
+            return at.lacks(probe.needs) or list(probe.ask(at)) or [CheckFinding("fine", probe.fine)]
     except TookTooLong as error:
         stuck = error.running > max(_ONE / 2, _TIMES * at.first.seconds)
-        return f"{HANGS} after {_ONE:g} s" if stuck else SLOW if left > _ONE else LATE_NOW
+        return f"{_HANGS} after {_ONE:g} s" if stuck else SLOW if left > _ONE else _LATE_NOW
     except Exception as error:  # noqa: BLE001 a Function may raise anything here
-        seen = f"While this was looked at, the Function raised {said(error)}."
-        return [Found("warning", seen, line=at.source.line_of(error))]
+        seen = f"While this was looked at, the Function raised {describe_exception(error)}."
+        return [CheckFinding("warning", seen, line=at.source.line_of(error))]

@@ -12,21 +12,21 @@ import torch
 from ...ops import Op
 from ..runtime import timing
 from ..runtime.failure import Failure, failure_of
-from ..runtime.isolation import silenced
-from ..runtime.recorder import dtype_of, has_setup
-from ..runtime.rng import undisturbed
+from ..runtime.isolation import discard_output
+from ..runtime.recorder import has_setup_context, short_dtype
+from ..runtime.rng import preserve_rng
 from ..runtime.section import Section
-from ..runtime.timeouts import TookTooLong, within
+from ..runtime.timeouts import TookTooLong, time_limit
 from .capabilities import registry
-from .capabilities.capability import Badge
-from .capabilities.registry import badges
-from .examination.call import COPIES, Call, runs
-from .examination.probe import Check, Raw, shape_of
-from .examination.session import Examined
-from .registry import checks
+from .capabilities.capability import CapabilityBadge
+from .capabilities.registry import capability_badges
+from .examination.call import STACK_SIZE, Call, call_succeeds
+from .examination.probe import CheckRow, ReturnedGradient, shape_as_tuple
+from .examination.session import CheckSession
+from .registry import run_checks
 
 
-def raw(at: Examined) -> tuple[Raw, ...]:
+def _raw(at: CheckSession) -> tuple[ReturnedGradient, ...]:
     """What backward returned for each argument of forward, and what the engine delivered to the input."""
     rows, tensors = [], 0
     delivered = at.first.delivered
@@ -37,13 +37,13 @@ def raw(at: Examined) -> tuple[Raw, ...]:
             tensors += 1
         is_tensor, asked = isinstance(value, torch.Tensor), isinstance(argument, torch.Tensor)
         rows.append(
-            Raw(
+            ReturnedGradient(
                 at.first.record.name(place),
-                shape_of(argument.shape) if isinstance(argument, torch.Tensor) else "",
-                shape_of(value.shape) if is_tensor else "None" if value is None else type(value).__name__,
-                dtype_of(value) if is_tensor else "",
-                "" if at.first.failed or not asked else "zeros" if reached is None else shape_of(reached.shape),
-                dtype_of(reached) if reached is not None else "",
+                shape_as_tuple(argument.shape) if isinstance(argument, torch.Tensor) else "",
+                shape_as_tuple(value.shape) if is_tensor else "None" if value is None else type(value).__name__,
+                short_dtype(value) if is_tensor else "",
+                "" if at.first.failed or not asked else "zeros" if reached is None else shape_as_tuple(reached.shape),
+                short_dtype(reached) if reached is not None else "",
             )
         )
     return tuple(rows)
@@ -53,35 +53,35 @@ def raw(at: Examined) -> tuple[Raw, ...]:
 # forward mode the second. Loaded beforehand, they do not count against the time limits.
 _LATE = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
 # What torch.func.grad imports lazily, for a Function with setup_context.
-BY_FUNC = ("torch._dynamo",)
+_BY_FUNC = ("torch._dynamo",)
 
 
 def _load(function: type[torch.autograd.Function]) -> None:
     """Import what torch would import lazily for this Function; free the second time."""
-    for name in (*_LATE, *(BY_FUNC if has_setup(function) else ())):
+    for name in (*_LATE, *(_BY_FUNC if has_setup_context(function) else ())):
         import_module(name)
 
 
 NO_FUNCTION = "NO-FUNCTION"
 # Time limits in seconds: finding a working call, the badges, everything with torch.compile (about five by itself).
-BEGIN, BADGES, COMPILING = 1.5, 1.5, 8.5
+_BEGIN, _BADGES, _COMPILING = 1.5, 1.5, 8.5
 
 
 @dataclass(frozen=True)
-class Contract:
+class ContractResult:
     """Result of the X-ray: the ``checks`` by family, the ``badges``, and in ``raw`` what backward returned.
 
     ``tried`` says on which inputs it was run. ``failure`` is what forward raised, if it did.
     """
 
-    checks: tuple[Check, ...]
-    badges: tuple[Badge, ...]
-    raw: tuple[Raw, ...]
+    checks: tuple[CheckRow, ...]
+    badges: tuple[CapabilityBadge, ...]
+    raw: tuple[ReturnedGradient, ...]
     tried: str = ""
     failure: Failure | None = None
 
 
-def contract(section: Section, reach: tuple[float, float] | None = None, compiled: bool = False) -> Contract:
+def contract_xray(section: Section, reach: tuple[float, float] | None = None, compiled: bool = False) -> ContractResult:
     """Run every check and badge on the op of a section. Exceptions of the Function become rows.
 
     All calls are made in float64 on the CPU, whatever the dtype and device of the section, with the other inputs at
@@ -90,51 +90,53 @@ def contract(section: Section, reach: tuple[float, float] | None = None, compile
     about 8.5 seconds. Its output to stdout and stderr is dropped.
     """
     if not _is_function(section.op.function):
-        return Contract((no_function(section.op),), (), ())
+        return ContractResult((_no_function(section.op),), (), ())
     section = section.at(torch.float64, "cpu")
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
-    until = timing.now() + COMPILING
-    with undisturbed(), warnings.catch_warnings(action="ignore"), silenced():
+    until = timing.now() + _COMPILING
+    with preserve_rng(), warnings.catch_warnings(action="ignore"), discard_output():
         _load(section.op.function)
-        at = Examined(section, _call(section, reach), reach or domain)
-        rows = checks(at)
-        given = badges(at.section, at.call, until if compiled else min(until, timing.now() + BADGES), compiled)
-        return Contract((*rows, *registry.rows(at, given)), given, raw(at), _tried(at), _failure(at))
+        at = CheckSession(section, _call(section, reach), reach or domain)
+        rows = run_checks(at)
+        given = capability_badges(
+            at.section, at.call, until if compiled else min(until, timing.now() + _BADGES), compiled
+        )
+        return ContractResult((*rows, *registry.badge_rows(at, given)), given, _raw(at), _tried(at), _failure(at))
 
 
 def _is_function(function: Any) -> bool:
     return isinstance(function, type) and issubclass(function, torch.autograd.Function)
 
 
-def no_function(op: Op) -> Check:
+def _no_function(op: Op) -> CheckRow:
     """The only row of a plain function of tensors that calls no Function."""
     name = getattr(op.function, "__name__", op.title)
     seen = (
         f"{name} calls no torch.autograd.Function: torch itself derives its gradient, and there is no contract to hold."
     )
     advice = "Name a class that derives from torch.autograd.Function, or a function that calls one."
-    return Check(NO_FUNCTION, "How it is written", "note", "A Function to look into", seen, advice=advice)
+    return CheckRow(NO_FUNCTION, "How it is written", "note", "A Function to look into", seen, advice=advice)
 
 
 def _call(section: Section, reach: tuple[float, float] | None) -> Call:
     """The call to examine; in float32 if the Function raises in float64."""
     try:
-        with within(BEGIN):
+        with time_limit(_BEGIN):
             call = Call.of(section, reach)
             shorter = call.holding({name: tensor.float() for name, tensor in call.tensors.items()})
-            return shorter if not runs(call) and runs(shorter) else call
+            return shorter if not call_succeeds(call) and call_succeeds(shorter) else call
     except TookTooLong:
         return Call.plain(section)
 
 
-def _tried(at: Examined) -> str:
+def _tried(at: CheckSession) -> str:
     """Note for a Function of single numbers, which was called with several of them at once."""
     if not at.call.stacked or at.first.failed == "forward":
         return ""
-    return f"Tried on {COPIES} numbers at once, spread over the range."
+    return f"Tried on {STACK_SIZE} numbers at once, spread over the range."
 
 
-def _failure(at: Examined) -> Failure | None:
+def _failure(at: CheckSession) -> Failure | None:
     error = at.first.error if at.first.failed == "forward" else None
     if isinstance(error, TookTooLong):
         error = TimeoutError(str(error))

@@ -11,24 +11,24 @@ import orjson
 from markupsafe import Markup
 
 from ..protocol.frames import Frame
-from .json_document import columns_of
+from .json_document import document_columns
 
-DIGITS = 8  # significant digits of a value, beyond the leading ones that its column shares
+_DIGITS = 8  # significant digits of a value, beyond the leading ones that its column shares
 _FEW = 3  # of an error bound
 _MOST = 17
 _FINEST = 1e-9  # resolution of x, relative to the range
 
 
-def script(document: dict[str, Any]) -> Markup:
+def script_json(document: dict[str, Any]) -> Markup:
     """The JSON text of a document, escaped for a script element: it can neither end it nor open a comment."""
     return Markup(orjson.dumps(document).decode().replace("<", "\\u003c"))  # noqa: S704
 
 
-def packed(answer: Frame, address: str) -> dict[str, Any]:
+def compact_document(answer: Frame, address: str) -> dict[str, Any]:
     """The document of ``answer`` with rounded columns; the x of a mark is rounded as that of its row."""
     header = answer.header
     places = _decimals(header["stop"] - header["start"])
-    columns = columns_of(answer)
+    columns = document_columns(answer)
     x = _apart(columns["x"], places)
     seen = dict(zip(columns["x"], x, strict=True))
     columns = {name: _rounded(name, column) for name, column in columns.items()} | {"x": x}
@@ -39,7 +39,7 @@ def packed(answer: Frame, address: str) -> dict[str, Any]:
 def _rounded(name: str, column: list[Any] | None) -> list[Any] | None:
     if not column or name in ("x", "status"):
         return column
-    digits = _FEW if name == "error" else min(_MOST, DIGITS + _common(column))
+    digits = _FEW if name == "error" else min(_MOST, _DIGITS + _common(column))
     form = f".{digits}g"
     return [float(format(value, form)) if math.isfinite(value) else None for value in column]
 

@@ -7,28 +7,28 @@ from itertools import product, repeat
 from typing import Any
 
 from ..protocol.frames import Frame
-from ..protocol.question import named
-from .columns import listed
-from .json_document import COLUMNS
+from ..protocol.question import element_names
+from .json_document import DOCUMENT_COLUMNS
+from .text_columns import text_columns
 
 _Columns = Mapping[str, Any]
 
 # The axes of views on a two-dimensional grid; their other columns have one row for each point of it.
-AXES = {"map": ("x", "grad_output"), "surface": ("x", "y")}
+_AXES = {"map": ("x", "grad_output"), "surface": ("x", "y")}
 
 
-def table(answer: Frame) -> bytes:
+def csv_table(answer: Frame) -> bytes:
     """The lines of an answer. A cell is empty where there is no number, infinities are ``inf`` and ``-inf``.
 
     A Function that failed has a last line after ``#`` that says why.
     """
     view, statuses = answer.header["view"], answer.header.get("statuses", ())
-    columns = answer.columns or listed(answer.header)
-    if view in AXES and columns:
-        columns = _long(columns, *AXES[view])
+    columns = answer.columns or text_columns(answer.header)
+    if view in _AXES and columns:
+        columns = _long(columns, *_AXES[view])
     if view == "jacobian" and columns:
         columns = _by_name(columns, answer.header)
-    names = tuple(dict.fromkeys((*COLUMNS[view], *columns)))
+    names = tuple(dict.fromkeys((*DOCUMENT_COLUMNS[view], *columns)))
     size = len(next(iter(columns.values()), ()))
     cells = [_cells(columns[name], name, statuses) if name in columns else repeat("", size) for name in names]
     text = "".join(",".join(line) + "\r\n" for line in (names, *zip(*cells, strict=True)))
@@ -47,7 +47,9 @@ def _long(columns: _Columns, across: str, up: str) -> _Columns:
 def _by_name(columns: _Columns, header: Mapping[str, Any]) -> _Columns:
     """The columns of a Jacobian with the names of elements in place of flat indices."""
     sides = {"row": header["rows"], "column": header["across"]}
-    return {**columns} | {name: named(each["name"], each["shape"], columns[name]) for name, each in sides.items()}
+    return {**columns} | {
+        name: element_names(each["name"], each["shape"], columns[name]) for name, each in sides.items()
+    }
 
 
 def _cells(column: Iterable[Any], name: str, statuses: list[str]) -> Iterable[str]:

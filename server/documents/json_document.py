@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 
 from ..protocol.frames import Frame
-from .columns import LISTINGS, listed
+from .text_columns import TEXT_COLUMNS, text_columns
 
 # The columns of each view's document, in the order of its CSV. `precision` has further ones, named after dtypes.
-COLUMNS = {
+DOCUMENT_COLUMNS = {
     "curves": (
         *("x", "forward", "analytical", "numerical", "error", "left", "right"),
         *("surrogate", "surrogate_numerical", "implied", "status"),
@@ -26,24 +26,24 @@ COLUMNS = {
         *("analytical_y", "numerical_y", "allowed_y", "status_y", "implied"),
     ),
     "descent": ("step", "loss", "true_loss"),
-    **LISTINGS,
+    **TEXT_COLUMNS,
 }
 # null where backward returned nothing, or there is no surrogate.
-OPTIONAL = {
+_OPTIONAL = {
     "curves": ("analytical", "surrogate", "surrogate_numerical", "implied"),
     "jacobian": ("returned", "difference"),
     "surface": ("analytical_x", "analytical_y", "implied"),
 }
 
 
-def document(answer: Frame, address: str) -> bytes:
+def json_document(answer: Frame, address: str) -> bytes:
     """The JSON text of an answer; ``address`` is its canonical address."""
     # orjson writes null for what is no finite number, in half the time of the next best.
-    return orjson.dumps({"address": address, **answer.header, "columns": columns_of(answer)})
+    return orjson.dumps({"address": address, **answer.header, "columns": document_columns(answer)})
 
 
-def columns_of(answer: Frame) -> dict[str, Any]:
+def document_columns(answer: Frame) -> dict[str, Any]:
     """Every column of the document by name, as a list; None for a missing one, NaN and infinities as they are."""
     view = answer.header["view"]
-    columns: dict[str, Any] = {name: [] for name in COLUMNS[view]} | dict.fromkeys(OPTIONAL.get(view, ()))
-    return columns | listed(answer.header) | {name: column.tolist() for name, column in answer.columns.items()}
+    columns: dict[str, Any] = {name: [] for name in DOCUMENT_COLUMNS[view]} | dict.fromkeys(_OPTIONAL.get(view, ()))
+    return columns | text_columns(answer.header) | {name: column.tolist() for name, column in answer.columns.items()}

@@ -33,7 +33,7 @@ def nouns(asked: Mapping[str, Any]) -> Nouns:
     return Nouns(grad, grad, "double backward", "returned by backward", f"second grad of {wrt}", 1.0)
 
 
-def retold(text: str, asked: Mapping[str, Any]) -> str:
+def reworded_for_order(text: str, asked: Mapping[str, Any]) -> str:
     """``text`` with the words forward and backward replaced by the terms for the order of derivative."""
     said = nouns(asked)
     words = {"forward": said.forward, "backward": said.backward}

@@ -11,7 +11,7 @@ from ..url.numbers import LARGEST
 _FAR = 3  # ranges away; beyond, the new range no longer includes the present one
 
 
-def beyond(answer: dict[str, Any]) -> tuple[float, float] | None:
+def range_out_of_view(answer: dict[str, Any]) -> tuple[float, float] | None:
     """A range that shows the nearest difference outside the one drawn.
 
     None where there is none, or none within the numbers that an address allows.

@@ -10,12 +10,12 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from .beside_poles import beside, cut, nearest
 from .nouns import nouns
-from .typography import apart, number, powers, prose, telling
+from .pole_rows import nearest_row, rows_beside, with_gaps
+from .typography import number_apart_from, number_within_span, typeset_number, typeset_powers, typeset_sentence
 
 _MOST = 24
-STRUCTURES = {
+_STRUCTURES = {
     "together": "All points went through the Function in one call.",
     "one by one": "The Function was called once for each point.",
 }
@@ -27,9 +27,9 @@ _CODE = re.compile(
 _Numbers = list[float | None]
 
 
-def coded(text: str) -> Markup:
+def code_markup(text: str) -> Markup:
     """A sentence as HTML, with identifiers in ``<code>``."""
-    pieces = _CODE.split(powers(prose(text)))
+    pieces = _CODE.split(typeset_powers(typeset_sentence(text)))
     return Markup("").join(
         Markup("<code>{}</code>").format(piece) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
     )
@@ -49,10 +49,10 @@ class _Said:
         """From a document of curves."""
         columns, marks = answer["columns"], answer["marks"]
         poles = [mark["x"] for mark in marks if mark["kind"] == "pole"]
-        rows = beside(columns["x"], poles)
-        calm = {name: cut(column or (), rows) for name, column in columns.items() if name not in ("x", "status")}
+        rows = rows_beside(columns["x"], poles)
+        calm = {name: with_gaps(column or (), rows) for name, column in columns.items() if name not in ("x", "status")}
         kept = [mark for mark in marks if mark["kind"] != "pole"]
-        return cls(answer, calm, kept, [columns["x"][nearest(columns["x"], x)] for x in poles])
+        return cls(answer, calm, kept, [columns["x"][nearest_row(columns["x"], x)] for x in poles])
 
     @property
     def span(self) -> float:
@@ -60,7 +60,7 @@ class _Said:
         return float(self.answer["stop"]) - float(self.answer["start"])
 
 
-def summary(answer: dict[str, Any]) -> list[str]:
+def summary_sentences(answer: dict[str, Any]) -> list[str]:
     """Sentences about a document of curves, most important first."""
     if not answer["columns"]["x"]:
         return ["Nothing could be computed, so there is nothing to draw."]
@@ -84,16 +84,19 @@ def _range(said: _Said) -> str:
     answer, span = said.answer, said.span
     wrt, of = answer["wrt"], nouns(answer).of
     if answer["order"] == 2:
-        of += f", what backward returns for grad_output {number(answer['grad_output'])},"
-    infinite = ", ".join(telling(x, span) for x in said.infinite)
+        of += f", what backward returns for grad_output {typeset_number(answer['grad_output'])},"
+    infinite = ", ".join(number_within_span(x, span) for x in said.infinite)
     runs = f"grows without bound at {wrt} = {infinite}" if infinite else _runs(said.columns["forward"])
-    return f"{wrt} goes from {telling(answer['start'], span)} to {telling(answer['stop'], span)}; {of} {runs}."
+    return (
+        f"{wrt} goes from {number_within_span(answer['start'], span)} to {number_within_span(answer['stop'], span)}; "
+        f"{of} {runs}."
+    )
 
 
 def _returned(answer: dict[str, Any], runs: str) -> str:
     if answer["order"] == 2:
         return f"Its derivative by autograd, of double backward, {runs}."
-    return f"With grad_output {number(answer['grad_output'])}, backward returns a gradient that {runs}."
+    return f"With grad_output {typeset_number(answer['grad_output'])}, backward returns a gradient that {runs}."
 
 
 def _runs(column: Iterable[float | None]) -> str:
@@ -102,21 +105,21 @@ def _runs(column: Iterable[float | None]) -> str:
         return "has no finite value"
     low, high = min(values), max(values)
     if high - low <= 1e-9 * max(abs(low), abs(high)):
-        return f"is {number(high)} everywhere"
-    return f"lies between {telling(low, high - low)} and {telling(high, high - low)}"
+        return f"is {typeset_number(high)} everywhere"
+    return f"lies between {number_within_span(low, high - low)} and {number_within_span(high, high - low)}"
 
 
 def _worst(answer: dict[str, Any], span: float) -> str:
     worst = answer["verdict"]["worst"]
     analytical, numerical = _finite(worst["analytical"]), _finite(worst["numerical"])
     return (
-        f"They differ most at {answer['wrt']} = {telling(worst['x'], span)}: "
-        f"analytical {apart(analytical, numerical)}, numerical {apart(numerical, analytical)}."
+        f"They differ most at {answer['wrt']} = {number_within_span(worst['x'], span)}: "
+        f"analytical {number_apart_from(analytical, numerical)}, numerical {number_apart_from(numerical, analytical)}."
     )
 
 
 @dataclass(frozen=True)
-class Kinks:
+class KinkTable:
     """A table of kinks and jumps; ``left`` is the number of those that have no row."""
 
     head: list[str]
@@ -124,7 +127,7 @@ class Kinks:
     left: int
 
 
-def kinks(answer: dict[str, Any]) -> Kinks | None:
+def kink_table(answer: dict[str, Any]) -> KinkTable | None:
     """The table of kinks and jumps of a document of curves; None where there is none."""
     said = _Said.of_answer(answer)
     if not said.marks:
@@ -132,16 +135,18 @@ def kinks(answer: dict[str, Any]) -> Kinks | None:
     jumps = any(mark["kind"] == "jump" for mark in said.marks)
     sides = ["left of it", "right of it"] if jumps else ["slope left", "slope right"]
     rows = [_row(mark, said.span, jumps) for mark in said.marks[:_MOST]]
-    return Kinks([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(said.marks) - len(rows))
+    return KinkTable([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(said.marks) - len(rows))
 
 
 def _row(mark: dict[str, Any], span: float, jumps: bool) -> list[str]:
     if mark["kind"] == "jump":
-        sides = [number(_finite(mark[side])) for side in ("below", "above")]
+        sides = [typeset_number(_finite(mark[side])) for side in ("below", "above")]
     else:
-        slopes = ["unbounded" if _finite(mark[side]) is None else number(mark[side]) for side in ("left", "right")]
+        slopes = [
+            "unbounded" if _finite(mark[side]) is None else typeset_number(mark[side]) for side in ("left", "right")
+        ]
         sides = [f"slope {slope}" if jumps else slope for slope in slopes]
-    return [telling(mark["x"], span), mark["kind"], *sides, number(_finite(mark["analytical"]))]
+    return [number_within_span(mark["x"], span), mark["kind"], *sides, typeset_number(_finite(mark["analytical"]))]
 
 
 def _finite(value: float | None) -> float | None:
@@ -149,7 +154,7 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and isfinite(value) else None
 
 
-def method(answer: dict[str, Any]) -> str:
+def method_paragraph(answer: dict[str, Any]) -> str:
     """How the numbers of a document were computed, in one paragraph."""
     numerical, tolerance, device = answer["numerical"], answer["tolerance"], answer["device"]
     said, second = nouns(answer), answer["order"] == 2
@@ -158,16 +163,17 @@ def method(answer: dict[str, Any]) -> str:
     if numerical:
         sentences.append(
             f"The numerical curve is {numerical['dtype']} on {numerical['device']}: differences "
-            f"{f'of {said.of} ' * second}from a first step of {number(numerical['step'], 2)}, extrapolated, "
-            f"{number(numerical['forwards_per_point'], 2)} {'calls' if second else 'forwards'} a point, each with its "
-            "own error bound."
+            f"{f'of {said.of} ' * second}from a first step of {typeset_number(numerical['step'], 2)}, extrapolated, "
+            f"{typeset_number(numerical['forwards_per_point'], 2)} {'calls' if second else 'forwards'} a point, each "
+            "with its own error bound."
         )
     if tolerance:
         sentences.append(
             f"{'Double backward' if second else 'backward'} is accused only where it is off by more than "
-            f"{number(tolerance['atol'], 2)} + {number(tolerance['rtol'], 2)} × |numerical| + 10 × the error bound."
+            f"{typeset_number(tolerance['atol'], 2)} + {typeset_number(tolerance['rtol'], 2)} × |numerical| "
+            "+ 10 × the error bound."
         )
     sentences.append(f"{answer['verdict']['judged']} of {len(answer['columns']['x'])} points could be judged.")
-    if answer["structure"] in STRUCTURES:
-        sentences.append(STRUCTURES[answer["structure"]])
-    return prose(" ".join(sentences))
+    if answer["structure"] in _STRUCTURES:
+        sentences.append(_STRUCTURES[answer["structure"]])
+    return typeset_sentence(" ".join(sentences))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .poles import calm, without_poles
-from .series import Numbers, Section, implied
+from .drawn_section import DrawnSection, Numbers, visible_implied
+from .poles import without_pole_surroundings, without_poles
 
-AIR = 0.11
+_AIR = 0.11
 _BEYOND = 0.5
 _NOISE = 1e-9
 _LEAST, _MOST = 1e-290, 1e304  # plotly takes no longer range than 1.8e304
-Span = tuple[float, float]
+AxisRange = tuple[float, float]
 
 
-def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = False, natural: float = 1.0) -> Span:
+def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = False, natural: float = 1.0) -> AxisRange:
     """The range of an axis for ``columns``.
 
     ``zero`` includes 0; numbers below a billionth of ``natural`` count as 0. The range exceeds that of the columns
@@ -31,16 +31,16 @@ def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = Fal
     size = max(abs(low), abs(high))
     if high - low <= _NOISE * size:
         low, high = low - size / 2, high + size / 2
-    air = (high - low) * AIR
+    air = (high - low) * _AIR
     return low - air, high + air
 
 
-def _extent(columns: Iterable[Numbers]) -> Span | None:
+def _extent(columns: Iterable[Numbers]) -> AxisRange | None:
     numbers = [value for column in columns for value in column if value is not None]
     return (min(numbers), max(numbers)) if numbers else None
 
 
-def _within(everything: Span, quiet: Span | None, zero: bool) -> Span:
+def _within(everything: AxisRange, quiet: AxisRange | None, zero: bool) -> AxisRange:
     if quiet is None:
         return everything
     low, high = (min(quiet[0], 0.0), max(quiet[1], 0.0)) if zero else quiet
@@ -50,16 +50,16 @@ def _within(everything: Span, quiet: Span | None, zero: bool) -> Span:
 
 
 @dataclass(frozen=True)
-class Sides:
+class _RangeColumns:
     """The columns that determine the range of the value axis, and those that determine that of the slope axis."""
 
     values: list[Numbers]
     slopes: list[Numbers]
 
 
-def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
+def axis_ranges(whole: DrawnSection, overlaid: bool) -> tuple[AxisRange, AxisRange]:
     """The ranges of the value axis and of the slope axis; the same range twice where they share an axis."""
-    section, quiet = without_poles(whole), calm(whole)
+    section, quiet = without_poles(whole), without_pole_surroundings(whole)
     bends: Numbers = [slope for mark in section.marks if mark.bent for slope in (mark.left, mark.right)]
     seen, still = _sides(section, bends), _sides(quiet, bends)
     low, high = _span(seen.values, still.values)
@@ -69,8 +69,8 @@ def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
         reach = (low - rise, high + rise)
         return [[y if y is not None and reach[0] <= y <= reach[1] else None for y in column]] if column else []
 
-    values = [*seen.values, *in_sight(implied(section.word, section.columns))]
-    calm_values = [*still.values, *in_sight(implied(quiet.word, quiet.columns))]
+    values = [*seen.values, *in_sight(visible_implied(section.word, section.columns))]
+    calm_values = [*still.values, *in_sight(visible_implied(quiet.word, quiet.columns))]
     if overlaid:
         both = _span([*values, *seen.slopes], [*calm_values, *still.slopes], zero=True)
         return both, both
@@ -78,11 +78,11 @@ def spans(whole: Section, overlaid: bool) -> tuple[Span, Span]:
     return _span(values, calm_values), _span(seen.slopes, still.slopes, zero=True, natural=natural)
 
 
-def _sides(section: Section, bends: Numbers) -> Sides:
+def _sides(section: DrawnSection, bends: Numbers) -> _RangeColumns:
     """The columns that determine the ranges; numerical slopes that are undecided do not count."""
     judged: Numbers = [
         None if status == "undecided" else value
         for value, status in zip(section.column("numerical"), section.status, strict=False)
     ]
     slopes = [section.column("analytical"), judged, section.column("surrogate_numerical"), bends]
-    return Sides([section.column("forward"), section.column("surrogate")], slopes)
+    return _RangeColumns([section.column("forward"), section.column("surrogate")], slopes)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-DIAMOND, END, OUTLINE = 5.85, 3.5, 1.6
+DIAMOND_RADIUS, END_RADIUS, OUTLINE_WIDTH = 5.85, 3.5, 1.6
 Palette = Mapping[str, str]
-LIGHT: Palette = {
+LIGHT_PALETTE: Palette = {
     "paper": "#fefefd",
     "ink": "#1d1d1f",
     "muted": "#5d6066",
@@ -19,7 +19,7 @@ LIGHT: Palette = {
     "surrogate": "#009e73",
     "disagreement": "#d55e00",
 }
-DARK: Palette = {
+DARK_PALETTE: Palette = {
     "paper": "#16171a",
     "ink": "#ececea",
     "muted": "#a3a6ad",
@@ -34,11 +34,11 @@ DARK: Palette = {
 
 def palette(theme: str) -> Palette:
     """The palette of a theme; that of "auto" is the light one, to which a media query adds the dark one."""
-    return DARK if theme == "dark" else LIGHT
+    return DARK_PALETTE if theme == "dark" else LIGHT_PALETTE
 
 
-def switch() -> Markup:
+def dark_scheme_rules() -> Markup:
     """A style sheet that recolours what a ``Pen`` has drawn under ``prefers-color-scheme: dark``."""
     rule = Markup(".f-{0}{{fill:{1}}}.s-{0}{{stroke:{1}}}")
-    rules = Markup("").join(rule.format(name, colour) for name, colour in DARK.items())
+    rules = Markup("").join(rule.format(name, colour) for name, colour in DARK_PALETTE.items())
     return Markup("@media (prefers-color-scheme:dark){{{}}}").format(rules)

@@ -11,43 +11,43 @@ from collections.abc import Iterable, Iterator
 from markupsafe import Markup
 
 from ..protocol.frames import Frame
-from .axis_range import Span, spans
-from .elements import element, escaped
-from .paths import Grid, area, line, places
-from .scene import Axis, Scene, scene
-from .series import Section
+from .axis_range import AxisRange, axis_ranges
+from .drawn_section import DrawnSection
+from .scene import Axis, Scene, build_scene
+from .svg_elements import escape_xml, svg_element
+from .svg_paths import PathGrid, area_path, curve_path, mark_positions
 from .ticks import Tick
 from .traces import Layer
 
-GRID = Grid(8000, 4000)
-_DIAMOND, CIRCLE = "M5.85 0 0 5.85-5.85 0 0-5.85z", "M3.5 0a3.5 3.5 0 1 1 0-.01z"
-MARKS = {
+_GRID = PathGrid(8000, 4000)
+_DIAMOND, _CIRCLE = "M5.85 0 0 5.85-5.85 0 0-5.85z", "M3.5 0a3.5 3.5 0 1 1 0-.01z"
+_MARKS = {
     "kinks": ("diamond", _DIAMOND),
     "kink slopes": ("diamond", _DIAMOND),
-    "open ends": ("end", CIRCLE),
-    "closed ends": ("end closed", CIRCLE),
+    "open ends": ("end", _CIRCLE),
+    "closed ends": ("end closed", _CIRCLE),
 }
-CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
+_CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
 
 
-def still(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> Markup:
+def static_figure(answer: Frame, layout: str, held: tuple[AxisRange, AxisRange] | None = None) -> Markup:
     """The figure of ``answer``, for the element of class ``still``; ``held`` are the ranges of the y-axes, if given."""
-    drawn = scene(answer, layout, held)
-    gutter = element("svg", {"class": "gutter", "width": f"{drawn.left:g}rem", "height": "1"})
+    drawn = build_scene(answer, layout, held)
+    gutter = svg_element("svg", {"class": "gutter", "width": f"{drawn.left:g}rem", "height": "1"})
     panels = [_panel(drawn, up, name) for up, name in ((drawn.upper, "upper"), (drawn.lower, "lower")) if up]
     return Markup("").join([gutter, *panels, _below(drawn)])
 
 
-def shared(answers: Iterable[Frame], layout: str) -> tuple[Span, Span] | None:
+def common_axis_ranges(answers: Iterable[Frame], layout: str) -> tuple[AxisRange, AxisRange] | None:
     """Common ranges of the y-axes of several figures, None where nothing is drawn. As in js/pages/compare.js."""
-    found = [spans(Section.of_answer(answer), layout == "overlaid") for answer in answers if answer.columns]
+    found = [axis_ranges(DrawnSection.of_answer(answer), layout == "overlaid") for answer in answers if answer.columns]
     if not found:
         return None
     upper, lower = zip(*found, strict=True)
     return _around(upper), _around(lower)
 
 
-def _around(axes: tuple[Span, ...]) -> Span:
+def _around(axes: tuple[AxisRange, ...]) -> AxisRange:
     return min(low for low, _ in axes), max(high for _, high in axes)
 
 
@@ -57,16 +57,16 @@ def _panel(drawn: Scene, up: Axis, name: str) -> Markup:
     inside = [*_stripes(drawn), *_lines(drawn, up), *(_curve(drawn, up, layer) for layer in layers)]
     outside = [_text({"y": _percent(1 - up.share(tick.value))}, tick) for tick in up.ticks]
     outside += [mark for layer in layers for mark in _marks(drawn, up, layer)]
-    box = f"0 0 {GRID.width:g} {GRID.height:g}"
+    box = f"0 0 {_GRID.width:g} {_GRID.height:g}"
     cut = {"class": f"panel {name}", "viewBox": box, "preserveAspectRatio": "none"}
-    return element("svg", cut, *inside) + element("svg", {"class": f"labels {name}"}, *outside)
+    return svg_element("svg", cut, *inside) + svg_element("svg", {"class": f"labels {name}"}, *outside)
 
 
 def _stripes(drawn: Scene) -> Iterator[Markup]:
     for low, high in drawn.stripes:
-        left, right = (GRID.x(drawn.few.share(end)) for end in (low, high))
-        size = {"x": left, "width": right - left, "height": GRID.height}
-        yield element("rect", {"class": "stripe", "opacity": drawn.opacity, **size})
+        left, right = (_GRID.x(drawn.few.share(end)) for end in (low, high))
+        size = {"x": left, "width": right - left, "height": _GRID.height}
+        yield svg_element("rect", {"class": "stripe", "opacity": drawn.opacity, **size})
 
 
 def _lines(drawn: Scene, up: Axis) -> Iterator[Markup]:
@@ -79,27 +79,27 @@ def _lines(drawn: Scene, up: Axis) -> Iterator[Markup]:
 
 
 def _level(up: Axis, value: float) -> str:
-    return f"M0 {GRID.y(up.share(value)):g}H{GRID.width:g}" if up.inside(value) else ""
+    return f"M0 {_GRID.y(up.share(value)):g}H{_GRID.width:g}" if up.inside(value) else ""
 
 
 def _upright(across: Axis, value: float) -> str:
-    return f"M{GRID.x(across.share(value)):g} 0V{GRID.height:g}" if across.inside(value) else ""
+    return f"M{_GRID.x(across.share(value)):g} 0V{_GRID.height:g}" if across.inside(value) else ""
 
 
 def _curve(drawn: Scene, up: Axis, layer: Layer) -> Markup:
     if layer.shape == "area":
-        return _path("band", area(layer, drawn.few, up, GRID))
+        return _path("band", area_path(layer, drawn.few, up, _GRID))
     if layer.shape != "line":
         return Markup("")
-    return _path(f"line {CLASSES.get(layer.name, layer.name)}", line(layer, drawn.few, up, GRID))
+    return _path(f"line {_CLASSES.get(layer.name, layer.name)}", curve_path(layer, drawn.few, up, _GRID))
 
 
 def _marks(drawn: Scene, up: Axis, layer: Layer) -> Iterator[Markup]:
-    if layer.name not in MARKS:
+    if layer.name not in _MARKS:
         return
-    name, d = MARKS[layer.name]
-    for x, y in places(layer, drawn.few, up):
-        yield element("svg", {"x": _percent(x), "y": _percent(1 - y)}, _path(name, d))
+    name, d = _MARKS[layer.name]
+    for x, y in mark_positions(layer, drawn.few, up):
+        yield svg_element("svg", {"x": _percent(x), "y": _percent(1 - y)}, _path(name, d))
 
 
 def _below(drawn: Scene) -> Markup:
@@ -107,9 +107,9 @@ def _below(drawn: Scene) -> Markup:
     groups = []
     for name, across in _widths(drawn):
         labels = [_text({"x": _percent(across.share(tick.value))}, tick) for tick in across.ticks]
-        groups += [element("g", {"class": name}, *labels)] if name else labels
-    title = element("text", {"class": "title", "x": "50%"}, escaped(drawn.few.words))
-    return element("svg", {"class": "labels below"}, *groups, title)
+        groups += [svg_element("g", {"class": name}, *labels)] if name else labels
+    title = svg_element("text", {"class": "title", "x": "50%"}, escape_xml(drawn.few.words))
+    return svg_element("svg", {"class": "labels below"}, *groups, title)
 
 
 def _widths(drawn: Scene) -> list[tuple[str, Axis]]:
@@ -120,11 +120,11 @@ def _widths(drawn: Scene) -> list[tuple[str, Axis]]:
 
 
 def _path(name: str, d: str) -> Markup:
-    return element("path", {"class": name, "d": d}) if d else Markup("")
+    return svg_element("path", {"class": name, "d": d}) if d else Markup("")
 
 
 def _text(place: dict[str, str], tick: Tick) -> Markup:
-    return element("text", place, escaped(tick.text))
+    return svg_element("text", place, escape_xml(tick.text))
 
 
 def _percent(share: float) -> str:

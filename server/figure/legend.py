@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..documents.nouns import Nouns, nouns
-from .series import implied
+from .drawn_section import visible_implied
 
 _USUAL = frozenset({"forward", "analytical", "numerical"})
 
@@ -32,7 +32,7 @@ def legend(answer: dict[str, Any] | None, question: dict[str, Any]) -> Legend:
     if answer is None:
         return Legend(upper, lower, said)
     marks = [mark["kind"] for mark in answer["marks"]]
-    return Legend(upper, lower, said, _curves(answer, marks), bends(marks) or "kink", differing(word))
+    return Legend(upper, lower, said, _curves(answer, marks), bend_words(marks) or "kink", stripe_label(word))
 
 
 def axis_words(said: Nouns, wrt: str, word: str, overlaid: bool) -> tuple[str, str]:
@@ -42,13 +42,13 @@ def axis_words(said: Nouns, wrt: str, word: str, overlaid: bool) -> tuple[str, s
     return f"{said.of} and {swept}" if overlaid else said.of, swept
 
 
-def bends(marks: Iterable[str]) -> str:
+def bend_words(marks: Iterable[str]) -> str:
     """The kinds of ``marks`` at which the slope jumps, as words; empty where there is none."""
     there = set(marks)
     return ", ".join(kind for kind in ("kink", "cusp") if kind in there)
 
 
-def differing(word: str) -> str:
+def stripe_label(word: str) -> str:
     """The label of the stripes, where the slopes differ, by the ``word`` of the verdict."""
     return "differ" if word == "differs" else "differ by design"
 
@@ -57,7 +57,7 @@ def _curves(answer: dict[str, Any], marks: list[str]) -> frozenset[str]:
     columns = answer["columns"]
     there = {
         "forward": True,
-        "implied": implied(answer["verdict"]["word"], columns) is not None,
+        "implied": visible_implied(answer["verdict"]["word"], columns) is not None,
         "surrogate": columns["surrogate"] is not None,
         "analytical": columns["analytical"] is not None,
         "numerical": columns["numerical"] is not None,

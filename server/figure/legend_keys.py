@@ -7,34 +7,34 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from .elements import Pen
-from .font_metrics import width
-from .legend import bends, differing
+from .font_metrics import text_width
+from .legend import bend_words, stripe_label
 from .scene import Scene
-from .strokes import curve, mark
+from .strokes import draw_curve, draw_mark
+from .svg_elements import Pen
 
-_LINE, DOT, _GAP, _APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
+_LINE, _DOT, _GAP, _APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
 
-Draw = Callable[[Pen, float, float, float], Markup]
+_Draw = Callable[[Pen, float, float, float], Markup]
 
 
 @dataclass(frozen=True)
-class Sample:
+class LegendEntry:
     """A legend entry: its words and its key, which ``draw(pen, x, y, size)`` draws from x on, centred on y."""
 
     words: str
     length: float
-    draw: Draw
+    draw: _Draw
 
     def room(self, size: float) -> float:
         """Its width in a row."""
-        return (self.length + _GAP) * size + width(self.words, size)
+        return (self.length + _GAP) * size + text_width(self.words, size)
 
 
-def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Sample]]:
+def legend_entries(drawn: Scene, glossed: bool = True) -> tuple[list[LegendEntry], list[LegendEntry]]:
     """The entries for values, and those for slopes; ``glossed`` adds how the slopes were obtained."""
     names = {layer.name for layer in drawn.layers}
-    bent = bends(mark.kind for mark in drawn.section.marks)
+    bent = bend_words(mark.kind for mark in drawn.section.marks)
     said = drawn.section.nouns
     upper = [
         _line("forward", said.drawn),
@@ -51,14 +51,16 @@ def samples(drawn: Scene, glossed: bool = True) -> tuple[list[Sample], list[Samp
             else []
         ),
         *([_line("surrogate", "surrogate slope")] if "surrogate slope" in names else []),
-        *([_stripe(differing(drawn.section.word), drawn.opacity)] if drawn.stripes else []),
+        *([_stripe(stripe_label(drawn.section.word), drawn.opacity)] if drawn.stripes else []),
     ]
     return upper, lower
 
 
-def rows(found: list[Sample], first: float, room: float, size: float) -> list[list[tuple[float, Sample]]]:
+def legend_rows(
+    found: list[LegendEntry], first: float, room: float, size: float
+) -> list[list[tuple[float, LegendEntry]]]:
     """The entries in rows, each with its x; the first row is indented by ``first``. A row holds one at least."""
-    lines: list[list[tuple[float, Sample]]] = [[]]
+    lines: list[list[tuple[float, LegendEntry]]] = [[]]
     x = first
     for each in found:
         if x + each.room(size) > room and x > 0:
@@ -69,32 +71,34 @@ def rows(found: list[Sample], first: float, room: float, size: float) -> list[li
     return lines
 
 
-def _line(name: str, words: str) -> Sample:
+def _line(name: str, words: str) -> LegendEntry:
     def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
         inset = 0.2 * size if name == "numerical" else 0.0
         end = x + _LINE * size
-        return curve(pen, name, f"M{x + inset:.2f} {y:.2f}H{end - inset:.2f}", size / 13)
+        return draw_curve(pen, name, f"M{x + inset:.2f} {y:.2f}H{end - inset:.2f}", size / 13)
 
-    return Sample(words, _LINE, draw)
-
-
-def _mark(name: str, words: str) -> Sample:
-    return Sample(words, DOT, lambda pen, x, y, size: mark(pen, name, x + DOT * size / 2, y, 0.75 * size / 13))
+    return LegendEntry(words, _LINE, draw)
 
 
-def _jump() -> Sample:
+def _mark(name: str, words: str) -> LegendEntry:
+    return LegendEntry(
+        words, _DOT, lambda pen, x, y, size: draw_mark(pen, name, x + _DOT * size / 2, y, 0.75 * size / 13)
+    )
+
+
+def _jump() -> LegendEntry:
     def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
         d = f"M{x:.2f} {y:.2f}h{0.55 * size:.2f}m{0.6 * size:.2f} 0h{0.55 * size:.2f}"
         ends = (("closed ends", 0.55), ("open ends", 1.15))
-        dots = (mark(pen, name, x + at * size, y, 0.8 * size / 13) for name, at in ends)
-        return Markup("").join([curve(pen, "forward", d, size / 13), *dots])
+        dots = (draw_mark(pen, name, x + at * size, y, 0.8 * size / 13) for name, at in ends)
+        return Markup("").join([draw_curve(pen, "forward", d, size / 13), *dots])
 
-    return Sample("jump", _LINE, draw)
+    return LegendEntry("jump", _LINE, draw)
 
 
-def _stripe(words: str, opacity: float) -> Sample:
+def _stripe(words: str, opacity: float) -> LegendEntry:
     def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
         box = {"x": x, "y": y - 0.38 * size, "width": _LINE * 0.65 * size, "height": 0.76 * size}
         return pen.draw("rect", box | {"opacity": max(0.25, opacity)}, fill="disagreement")
 
-    return Sample(words, _LINE * 0.65, draw)
+    return LegendEntry(words, _LINE * 0.65, draw)

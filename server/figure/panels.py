@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from .elements import Pen
-from .font_metrics import width
-from .paths import Grid, area, line, places
+from .font_metrics import text_width
 from .scene import Axis, Scene
-from .strokes import band, curve, mark
-from .ticks import Tick, fitting, ticks
+from .strokes import draw_band, draw_curve, draw_mark
+from .svg_elements import Pen
+from .svg_paths import PathGrid, area_path, curve_path, mark_positions
+from .ticks import Tick, fitting_ticks, ticks
 from .traces import Layer
 
 _PIXELS = 15.0  # the font size of the page in pixels, for which the widths of strokes are given
 _BESIDE, _BELOW = 2.2, 7.5  # the least distance between labels, in font sizes: on the y-axis and on the x-axis
-_MOST, _MOST_ALONE, MOST_BELOW = 5, 8, 8
+_MOST, _MOST_ALONE, _MOST_BELOW = 5, 8, 8
 _LETTER = 0.8  # the width of a label in the font of the page, which ticks assume, relative to DejaVu Sans
 
 
@@ -39,7 +39,7 @@ class Panels:
         return self.tops[-1] + self.height
 
 
-def panels(
+def lay_out_panels(
     drawn: Scene, edges: tuple[float, float], tops: tuple[float, ...], height: float, unit: float, size: float
 ) -> Panels:
     """The panels between two edges, labels in ``size`` included."""
@@ -47,16 +47,16 @@ def panels(
     upper = replace(drawn.upper, ticks=ticks(drawn.upper.span, count))
     lower = drawn.lower and replace(drawn.lower, ticks=ticks(drawn.lower.span, count))
     beside = [tick.text for axis in (upper, lower) if axis for tick in axis.ticks]
-    left = edges[0] + max((width(text, size) for text in beside), default=0.0) + 0.55 * size
+    left = edges[0] + max((text_width(text, size) for text in beside), default=0.0) + 0.55 * size
     room = edges[1] - left
-    below = fitting(drawn.many.span, int(max(2, min(MOST_BELOW, room / (_BELOW * size)))), _LETTER * room / size)
-    last = max((width(tick.text, size) / 2 for tick in below if drawn.many.share(tick.value) > 0.95), default=0.0)
+    below = fitting_ticks(drawn.many.span, int(max(2, min(_MOST_BELOW, room / (_BELOW * size)))), _LETTER * room / size)
+    last = max((text_width(tick.text, size) / 2 for tick in below if drawn.many.share(tick.value) > 0.95), default=0.0)
     right = edges[1] - max(0.0, last - 0.8 * unit)  # the last label may reach that far beyond the edge
     scene = replace(drawn, upper=upper, lower=lower, many=replace(drawn.many, ticks=below))
     return Panels(scene, left, right, tops, height, size, unit / _PIXELS)
 
 
-def draw(pen: Pen, panels: Panels, name: bool) -> Iterator[Markup]:
+def draw_panels(pen: Pen, panels: Panels, name: bool) -> Iterator[Markup]:
     """Both panels, the labels below them, and the ``name`` of the x-axis."""
     axes = [axis for axis in (panels.scene.upper, panels.scene.lower) if axis]
     for up, top in zip(axes, panels.tops, strict=True):
@@ -74,20 +74,20 @@ def draw(pen: Pen, panels: Panels, name: bool) -> Iterator[Markup]:
 def _inside(pen: Pen, panels: Panels, up: Axis, top: float) -> Markup:
     """The contents of a panel that are clipped at its edges."""
     wide, high = panels.right - panels.left, panels.height
-    grid, across = Grid(wide, high, digits=2), panels.scene.many
+    grid, across = PathGrid(wide, high, digits=2), panels.scene.many
     box: dict[str, str | float] = {"x": panels.left, "y": top, "width": wide, "height": high, "overflow": "hidden"}
     shapes = [*_stripes(pen, panels.scene, grid), *_lines(pen, up, across, grid, panels.scale)]
     return pen.draw("svg", box, *shapes, *_curves(pen, panels, up, grid))
 
 
-def _stripes(pen: Pen, drawn: Scene, grid: Grid) -> Iterator[Markup]:
+def _stripes(pen: Pen, drawn: Scene, grid: PathGrid) -> Iterator[Markup]:
     for low, high in drawn.stripes:
         left, right = (grid.x(max(0.0, min(1.0, drawn.many.share(end)))) for end in (low, high))
         box = {"x": left, "width": right - left, "height": grid.height, "opacity": drawn.opacity}
         yield pen.draw("rect", box, fill="disagreement")
 
 
-def _lines(pen: Pen, up: Axis, across: Axis, grid: Grid, scale: float) -> Iterator[Markup]:
+def _lines(pen: Pen, up: Axis, across: Axis, grid: PathGrid, scale: float) -> Iterator[Markup]:
     """The lines of the grid, and those of 0."""
     level = [f"M0 {grid.y(share):g}H{grid.width:.2f}" for share in _shares(up, up.ticks)]
     upright = [f"M{grid.x(share):g} 0V{grid.height:.2f}" for share in _shares(across, across.ticks)]
@@ -98,27 +98,27 @@ def _lines(pen: Pen, up: Axis, across: Axis, grid: Grid, scale: float) -> Iterat
         yield pen.draw("path", shape, fill="none", stroke=colour) if lines else Markup("")
 
 
-def _curves(pen: Pen, panels: Panels, up: Axis, grid: Grid) -> Iterator[Markup]:
+def _curves(pen: Pen, panels: Panels, up: Axis, grid: PathGrid) -> Iterator[Markup]:
     drawn = panels.scene
     for layer in _of(drawn, up):
         if layer.shape == "area":
-            yield band(pen, area(layer, drawn.many, up, grid))
+            yield draw_band(pen, area_path(layer, drawn.many, up, grid))
         elif layer.shape == "line":
             thick = layer.name == "forward" and drawn.lower is None
-            d = line(layer, drawn.many, up, grid)
-            yield curve(pen, "overlaid forward" if thick else layer.name, d, panels.scale)
+            d = curve_path(layer, drawn.many, up, grid)
+            yield draw_curve(pen, "overlaid forward" if thick else layer.name, d, panels.scale)
 
 
 def _labels(pen: Pen, panels: Panels, up: Axis, top: float) -> Iterator[Markup]:
     """What is not clipped: the labels beside a panel, and its marks."""
     drawn, size = panels.scene, panels.size
-    grid = Grid(panels.right - panels.left, panels.height, panels.left, top, digits=2)
+    grid = PathGrid(panels.right - panels.left, panels.height, panels.left, top, digits=2)
     for tick in up.ticks:
         y = grid.y(up.share(tick.value)) + 0.36 * size
         yield pen.write(tick.text, panels.left - 0.55 * size, y, size, fill="muted", anchor="end")
     for layer in _of(drawn, up):
-        for x, y in places(layer, drawn.many, up) if layer.shape in ("diamonds", "ends") else ():
-            yield mark(pen, layer.name, grid.x(x), grid.y(y), panels.scale)
+        for x, y in mark_positions(layer, drawn.many, up) if layer.shape in ("diamonds", "ends") else ():
+            yield draw_mark(pen, layer.name, grid.x(x), grid.y(y), panels.scale)
 
 
 def _of(drawn: Scene, up: Axis) -> Iterator[Layer]:

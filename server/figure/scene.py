@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from math import ceil
 
 from ..protocol.frames import Frame
-from .axis_range import Span, spans
+from .axis_range import AxisRange, axis_ranges
+from .drawn_section import DrawnSection
 from .legend import axis_words
 from .poles import without_poles
-from .series import Section
-from .ticks import Tick, fitting, ticks, widest
+from .ticks import Tick, fitting_ticks, ticks, widest_label
 from .traces import Layer, layers
 
 _LABELS = {"stacked": 4, "overlaid": 7}
 _FEW, _MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
 _LEFT = 3.6  # the least room left of the panels, in rem
 _LEAST = 0.006  # the least width of a stripe, so that a single point that differs is visible
-EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
+_EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
 
 
 @dataclass(frozen=True)
 class Axis:
     """From ``span[0]`` to ``span[1]``, with labels."""
 
-    span: Span
+    span: AxisRange
     ticks: tuple[Tick, ...]
     words: str
 
@@ -35,7 +35,7 @@ class Axis:
 
     def inside(self, value: float) -> bool:
         """Is ``value`` between the ends, and not along an edge of the panel?"""
-        return EDGE < self.share(value) < 1 - EDGE
+        return _EDGE < self.share(value) < 1 - _EDGE
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Scene:
     """One figure. ``few`` and ``many`` are the x-axis below a narrow figure and a wide one; ``lower`` is None when
     overlaid; ``left`` is the room before the panels in rem; ``stripes`` are from where to where slopes differ."""
 
-    section: Section
+    section: DrawnSection
     few: Axis
     many: Axis
     upper: Axis
     lower: Axis | None
     left: float
-    stripes: tuple[Span, ...]
+    stripes: tuple[AxisRange, ...]
     opacity: float
     layers: tuple[Layer, ...]
 
@@ -58,31 +58,31 @@ class Scene:
         return self.lower if layer.lower and self.lower else self.upper
 
 
-def scene(answer: Frame, layout: str, held: tuple[Span, Span] | None = None) -> Scene:
+def build_scene(answer: Frame, layout: str, held: tuple[AxisRange, AxisRange] | None = None) -> Scene:
     """The figure of ``answer``, panels "stacked" or "overlaid"; ``held`` are y-axes that it shares with another."""
-    whole = Section.of_answer(answer)
+    whole = DrawnSection.of_answer(answer)
     section = without_poles(whole)
     overlaid = layout == "overlaid"
-    above, below = held or spans(whole, overlaid)
+    above, below = held or axis_ranges(whole, overlaid)
     words = axis_words(section.nouns, section.wrt, section.word, overlaid)
     upper = Axis(above, ticks(above, _LABELS[layout]), words[0])
     lower = Axis(below, ticks(below, _LABELS[layout]), words[1])
     across = (section.start, section.stop)
-    few, many = (Axis(across, fitting(across, *room), section.wrt) for room in (_FEW, _MANY))
+    few, many = (Axis(across, fitting_ticks(across, *room), section.wrt) for room in (_FEW, _MANY))
     return Scene(
         section=section,
         few=few,
         many=many,
         upper=upper,
         lower=None if overlaid else lower,
-        left=ceil(4 * max(_LEFT, 0.7 + widest(upper.ticks + lower.ticks))) / 4,
+        left=ceil(4 * max(_LEFT, 0.7 + widest_label(upper.ticks + lower.ticks))) / 4,
         stripes=tuple(_stripe(section, interval) for interval in section.intervals),
         opacity=0.15 if section.word == "differs" else 0.055,
         layers=tuple(layers(section)),
     )
 
 
-def _stripe(section: Section, interval: Span) -> Span:
+def _stripe(section: DrawnSection, interval: AxisRange) -> AxisRange:
     low, high = interval
     more = max(0.0, _LEAST * (section.stop - section.start) - (high - low)) / 2
     return low - more, high + more

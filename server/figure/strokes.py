@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from .colours import DIAMOND, END, OUTLINE
-from .elements import Pen
+from .colours import DIAMOND_RADIUS, END_RADIUS, OUTLINE_WIDTH
+from .svg_elements import Pen
 
-BEADS = (0.1, 9.0)
+_BEADS = (0.1, 9.0)
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Stroke:
 
 
 # As in js/figure/traces.js and static/css/figure.css.
-STROKES = {
+_STROKES = {
     "numerical": Stroke("numerical", 7, 0.75),
     "implied": Stroke("analytical", 1.2),
-    "surrogate": Stroke("surrogate", 5, dashes=BEADS),
-    "surrogate slope": Stroke("surrogate", 5, dashes=BEADS),
+    "surrogate": Stroke("surrogate", 5, dashes=_BEADS),
+    "surrogate slope": Stroke("surrogate", 5, dashes=_BEADS),
     "forward": Stroke("ink", 2),
     "overlaid forward": Stroke("ink", 3.5),
     "analytical": Stroke("analytical", 2),
@@ -35,9 +35,9 @@ STROKES = {
 }
 
 
-def curve(pen: Pen, name: str, d: str, scale: float) -> Markup:
+def draw_curve(pen: Pen, name: str, d: str, scale: float) -> Markup:
     """A curve by the name of its layer, nothing where its path is empty."""
-    stroke = STROKES[name]
+    stroke = _STROKES[name]
     shape: dict[str, str | float] = {"d": d, "stroke-width": stroke.width * scale}
     shape |= {"stroke-linecap": "round", "stroke-linejoin": "round"}
     if stroke.dashes:
@@ -47,17 +47,17 @@ def curve(pen: Pen, name: str, d: str, scale: float) -> Markup:
     return pen.draw("path", shape, fill="none", stroke=stroke.colour) if d else Markup("")
 
 
-def band(pen: Pen, d: str) -> Markup:
+def draw_band(pen: Pen, d: str) -> Markup:
     """The error band."""
     return pen.draw("path", {"opacity": 0.22, "d": d}, fill="numerical") if d else Markup("")
 
 
-def mark(pen: Pen, name: str, x: float, y: float, scale: float) -> Markup:
+def draw_mark(pen: Pen, name: str, x: float, y: float, scale: float) -> Markup:
     """A mark by the name of its layer."""
-    outline = OUTLINE * scale
+    outline = OUTLINE_WIDTH * scale
     if name in ("open ends", "closed ends"):
-        circle = {"cx": x, "cy": y, "r": END * scale, "stroke-width": outline}
+        circle = {"cx": x, "cy": y, "r": END_RADIUS * scale, "stroke-width": outline}
         return pen.draw("circle", circle, fill="ink" if name == "closed ends" else "paper", stroke="ink")
-    half = DIAMOND * scale
+    half = DIAMOND_RADIUS * scale
     d = f"M{x + half:.2f} {y:.2f}L{x:.2f} {y + half:.2f} {x - half:.2f} {y:.2f} {x:.2f} {y - half:.2f}z"
     return pen.draw("path", {"d": d, "stroke-width": outline}, fill="paper", stroke="ink")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from ..documents.typography import power, typographic
-from .axis_range import Span
+from ..documents.typography import power_of_ten, with_minus_sign
+from .axis_range import AxisRange
 
 _SMALL, _LARGE = 1e-3, 1e5  # beyond, the labels of an axis share a power of ten
 _NARROW = frozenset("-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -21,7 +21,7 @@ class Tick:
     text: str
 
 
-def ticks(span: Span, count: float) -> tuple[Tick, ...]:
+def ticks(span: AxisRange, count: float) -> tuple[Tick, ...]:
     """About ``count`` ticks within ``span``, at multiples of 1, 2 or 5 times a power of ten."""
     low, high = span
     rough = (high - low) / count
@@ -32,14 +32,14 @@ def ticks(span: Span, count: float) -> tuple[Tick, ...]:
     return tuple(map(Tick, values, _labels(values, step)))
 
 
-def fitting(span: Span, count: int, room: float) -> tuple[Tick, ...]:
+def fitting_ticks(span: AxisRange, count: int, room: float) -> tuple[Tick, ...]:
     """As many ticks as have labels that fit side by side into ``room`` rem, ``count`` at most."""
     found = ticks(span, count)
-    wide = widest(found) + 1
-    return fitting(span, count - 1, room) if count > 1 and wide * len(found) > room else found
+    wide = widest_label(found) + 1
+    return fitting_ticks(span, count - 1, room) if count > 1 and wide * len(found) > room else found
 
 
-def widest(labelled: tuple[Tick, ...]) -> float:
+def widest_label(labelled: tuple[Tick, ...]) -> float:
     """The width of the widest label, in rem."""
     return _LETTER * max((sum(0.7 if sign in _NARROW else 1 for sign in tick.text) for tick in labelled), default=0.0)
 
@@ -52,8 +52,8 @@ def _labels(values: list[float], step: float) -> list[str]:
     decimals = min(100, max(0, exponent - floor(log10(step) + 1e-9)))
 
     def scaled(value: float) -> str:
-        return typographic(f"{value / 10.0**exponent:.{decimals}f}")
+        return with_minus_sign(f"{value / 10.0**exponent:.{decimals}f}")
 
     if exponent == 0:
         return list(map(scaled, values))
-    return [f"{scaled(value)}·{power(exponent)}" if value else "0" for value in values]
+    return [f"{scaled(value)}·{power_of_ten(exponent)}" if value else "0" for value in values]

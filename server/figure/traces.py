@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .series import Mark, Numbers, Section, implied
+from .drawn_section import DrawnSection, Mark, Numbers, visible_implied
 
 
 def _band(xs: list[float], middle: Numbers, error: Numbers) -> tuple[Numbers, Numbers]:
@@ -39,17 +39,17 @@ class Layer:
     y: Numbers
 
 
-def layers(section: Section) -> list[Layer]:
+def layers(section: DrawnSection) -> list[Layer]:
     """The layers of a section from which ``without_poles`` has removed the poles."""
     return [*_curves(section), *_kinks([mark for mark in section.marks if mark.bent]), *_jumps(section.marks)]
 
 
-def _curves(section: Section) -> Iterator[Layer]:
+def _curves(section: DrawnSection) -> Iterator[Layer]:
     columns = section.columns
     xs: Numbers = list(section.x)
     yield Layer("error band", "area", True, *_band(section.x, section.column("numerical"), section.column("error")))
     yield Layer("numerical", "line", True, xs, section.column("numerical"))
-    suggested = implied(section.word, columns)
+    suggested = visible_implied(section.word, columns)
     if suggested:
         yield Layer("implied", "line", False, xs, suggested)
     if "surrogate" in columns:

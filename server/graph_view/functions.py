@@ -10,17 +10,17 @@ import torch
 from torch.autograd.function import BackwardCFunction
 
 from ..runtime.once_differentiable import declares_once
-from ..runtime.recorder import has_setup
-from .profiler import Applied, function_of
-from .trace import Traced
-from .values import Thing, cut, tensors_in, thing
+from ..runtime.recorder import has_setup_context
+from .profiler import RecordedCall, function_class
+from .trace import GraphTrace
+from .values import ValueSummary, one_line, tensors_in, value_summary
 
 # How many Functions are shown, and how many attributes of one ctx.
-MOST_FUNCTIONS, MOST_ATTRIBUTES = 6, 40
+_MOST_FUNCTIONS, _MOST_ATTRIBUTES = 6, 40
 
 
 @dataclass(frozen=True)
-class Argument:
+class TracedArgument:
     """One argument of forward. ``tracked`` is its value in ``needs_input_grad``.
 
     ``returned`` is what backward returned for it and ``delivered`` what the engine passed on; None where that is not
@@ -28,11 +28,11 @@ class Argument:
     """
 
     name: str
-    thing: Thing
+    thing: ValueSummary
     tracked: bool
     dirty: bool
-    returned: Thing | None
-    delivered: Thing | None
+    returned: ValueSummary | None
+    delivered: ValueSummary | None
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class _Output:
     """One output of forward. ``arrived`` is its ``grad_output`` if backward ran; ``silent``: it takes no gradient."""
 
     name: str
-    thing: Thing
+    thing: ValueSummary
     silent: bool
-    arrived: Thing | None
+    arrived: ValueSummary | None
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedTensor:
     """A tensor given to ``save_for_backward``; without a ``thing``, None was saved.
 
     ``name`` is that of the argument or output that it is, empty if it is neither; ``shares`` that of the one whose
@@ -54,7 +54,7 @@ class Saved:
     """
 
     name: str
-    thing: Thing | None
+    thing: ValueSummary | None
     shares: str
     used: bool | None
 
@@ -64,12 +64,12 @@ class _Attribute:
     """An attribute that forward set on ctx; ``role`` names the argument or output that it is, or contains."""
 
     name: str
-    thing: Thing
+    thing: ValueSummary
     role: str
 
 
 @dataclass(frozen=True)
-class Opened:
+class TracedFunction:
     """A Function in one call. ``ran``: its backward ran; ``count``: how many values that returned."""
 
     name: str
@@ -77,9 +77,9 @@ class Opened:
     new_style: bool
     once: bool
     materialize: bool
-    arguments: tuple[Argument, ...]
+    arguments: tuple[TracedArgument, ...]
     outputs: tuple[_Output, ...]
-    saved: tuple[Saved, ...]
+    saved: tuple[SavedTensor, ...]
     attributes: tuple[_Attribute, ...]
     ran: bool
     count: int | None
@@ -94,7 +94,7 @@ class _Called:
     by_storage: dict[int, str]
 
     @classmethod
-    def of(cls, record: Applied, outputs: tuple[_Output, ...]) -> _Called:
+    def of(cls, record: RecordedCall, outputs: tuple[_Output, ...]) -> _Called:
         named = [*zip(record.names, record.arguments, strict=False)]
         named += [(each.name, value) for each, value in zip(outputs, record.outputs, strict=True)]
         named.reverse()  # so that the first wins
@@ -110,7 +110,7 @@ class _Called:
         return self.by_storage.get(mine, "") if mine else ""
 
 
-def opened(call: Traced, tried: tuple[tuple[str, bool | None], ...]) -> tuple[Opened, ...]:
+def traced_functions(call: GraphTrace, tried: tuple[tuple[str, bool | None], ...]) -> tuple[TracedFunction, ...]:
     """The last Functions of the graph of a call, in call order; if the graph has none, the first that was called.
 
     ``tried`` are all saved tensors of the graph, nearest to the outputs first, and whether they are used.
@@ -123,17 +123,17 @@ def opened(call: Traced, tried: tuple[tuple[str, bool | None], ...]) -> tuple[Op
             count = sum(len(each.saved) for each in records if each.node is node)
             used[node], left = [each for _, each in left[:count]], left[count:]
     records = records or call.witness.calls[:1]
-    return tuple(_opened(call, each, used.get(each.node, [])) for each in records[-MOST_FUNCTIONS:])
+    return tuple(_opened(call, each, used.get(each.node, [])) for each in records[-_MOST_FUNCTIONS:])
 
 
-def _opened(call: Traced, record: Applied, used: list[bool | None]) -> Opened:
-    function = function_of(record.node)
+def _opened(call: GraphTrace, record: RecordedCall, used: list[bool | None]) -> TracedFunction:
+    function = function_class(record.node)
     outputs = tuple(_outputs(call, record))
     called = _Called.of(record, outputs)
-    return Opened(
-        name=cut(function.__name__),
-        node=cut(type(record.node).__name__),
-        new_style=has_setup(function),
+    return TracedFunction(
+        name=one_line(function.__name__),
+        node=one_line(type(record.node).__name__),
+        new_style=has_setup_context(function),
         once=declares_once(function),
         materialize=record.materialize,
         arguments=tuple(_arguments(call, record)),
@@ -146,14 +146,14 @@ def _opened(call: Traced, record: Applied, used: list[bool | None]) -> Opened:
     )
 
 
-def _arguments(call: Traced, record: Applied) -> Iterator[Argument]:
+def _arguments(call: GraphTrace, record: RecordedCall) -> Iterator[TracedArgument]:
     needed, dirty = list(record.node.needs_input_grad), {id(each) for each in record.dirty}
     # The node has an edge for every tensor argument, and for no other.
     delivered = iter(call.flowed.get(record.node, ()))
     for place, (name, value) in enumerate(zip(record.names, record.arguments, strict=False)):
-        yield Argument(
-            name=cut(name),
-            thing=thing(value),
+        yield TracedArgument(
+            name=one_line(name),
+            thing=value_summary(value),
             tracked=place < len(needed) and bool(needed[place]),
             dirty=id(value) in dirty,
             returned=record.returned[place] if record.returned and place < len(record.returned) else None,
@@ -161,16 +161,16 @@ def _arguments(call: Traced, record: Applied) -> Iterator[Argument]:
         )
 
 
-def _outputs(call: Traced, record: Applied) -> Iterator[_Output]:
+def _outputs(call: GraphTrace, record: RecordedCall) -> Iterator[_Output]:
     still = {id(each) for each in record.silent}
     for place, value in enumerate(record.outputs):
         silent = id(value) in still
         silent |= isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex())
         arrived = record.arrived[place] if record.arrived and place < len(record.arrived) else None
-        yield _Output(output_name(call, record, place), thing(value), silent, arrived)
+        yield _Output(_output_name(call, record, place), value_summary(value), silent, arrived)
 
 
-def output_name(call: Traced, record: Applied, place: int) -> str:
+def _output_name(call: GraphTrace, record: RecordedCall, place: int) -> str:
     """The name that the op gives to an output of one of its Functions, else a generic one."""
     for name, out in call.outputs.items():
         same = out is record.outputs[place]
@@ -179,20 +179,20 @@ def output_name(call: Traced, record: Applied, place: int) -> str:
     return f"output {place}" if len(record.outputs) > 1 else "output"
 
 
-def _saved(called: _Called, record: Applied, used: list[bool | None]) -> Iterator[Saved]:
+def _saved(called: _Called, record: RecordedCall, used: list[bool | None]) -> Iterator[SavedTensor]:
     for place, tensor in enumerate(record.saved):
         if tensor is None:
-            yield Saved("None", None, "", None)
+            yield SavedTensor("None", None, "", None)
             continue
         name, shares = called.identity(tensor), called.memory(tensor)
-        yield Saved(name, thing(tensor), shares, used[place] if place < len(used) else None)
+        yield SavedTensor(name, value_summary(tensor), shares, used[place] if place < len(used) else None)
 
 
-def _attributes(called: _Called, record: Applied) -> Iterator[_Attribute]:
-    for name, value in list(vars(record.node).items())[:MOST_ATTRIBUTES]:
+def _attributes(called: _Called, record: RecordedCall) -> Iterator[_Attribute]:
+    for name, value in list(vars(record.node).items())[:_MOST_ATTRIBUTES]:
         inside = [value] if isinstance(value, torch.Tensor) else tensors_in(value)
         roles = dict.fromkeys(filter(None, (called.identity(each) for each in inside)))
-        yield _Attribute(cut(str(name)), thing(value), cut(", ".join(roles)))
+        yield _Attribute(one_line(str(name)), value_summary(value), one_line(", ".join(roles)))
 
 
 def _storage(value: Any) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 Point = tuple[int, float]  # layer, and the row in it, 0 in the middle
-SWEEPS = 4
+_SWEEPS = 4
 
 
-def laid_out(
+def sugiyama_layout(
     count: int, edges: Sequence[tuple[int, int]], last: Sequence[int] = ()
 ) -> tuple[list[Point], list[list[Point]]]:
     """The position of each of ``count`` vertices, and for each edge the points at which it crosses the layers between.
@@ -58,7 +58,7 @@ def _rows(layer: Sequence[int], links: Sequence[tuple[int, int]]) -> list[float]
     for source, target in links:
         before[target].append(source)
         after[source].append(target)
-    for sweep in range(SWEEPS):
+    for sweep in range(_SWEEPS):
         neighbours = before if sweep % 2 == 0 else after
         for level in order if sweep % 2 == 0 else order[::-1]:
             level.sort(key=lambda i: (_mean(rows, neighbours[i], rows[i]), rows[i]))

@@ -9,20 +9,20 @@ from typing import Any, Literal
 import torch
 from torch.autograd.function import BackwardCFunction
 
-from .layered_layout import Point, laid_out
-from .profiler import Applied
-from .trace import Traced, is_leaf
-from .values import Thing, cut, dtype_name, shape_of, thing
+from .layered_layout import Point, sugiyama_layout
+from .profiler import RecordedCall
+from .trace import GraphTrace, is_accumulate_grad
+from .values import ValueSummary, dtype_name, one_line, shape_as_list, value_summary
 
 # How many constants of one Function are written out, and how many characters of each.
 _LINES, _LINE = 4, 28
 # How many edges of one node are drawn separately.
-EDGES = 24
-SUFFIX = re.compile(r"Backward\d*$")
+_EDGES = 24
+_SUFFIX = re.compile(r"Backward\d*$")
 
 _Kind = Literal["input", "constant", "function", "step", "output", "more"]
 # What flowed back along an edge: a gradient, None, or nothing, because backward did not reach it.
-Back = Literal["gradient", "none", "nothing"]
+_Back = Literal["gradient", "none", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class _Edge:
 
     source: int
     target: int
-    back: Back
+    back: _Back
     label: str
     path: tuple[Point, ...]
 
@@ -64,17 +64,17 @@ class _Sketch:
     """The vertices and edges before the layout."""
 
     vertices: list[tuple[_Kind, tuple[str, ...], str]] = field(default_factory=list)
-    edges: list[tuple[int, int, Back, str]] = field(default_factory=list)
+    edges: list[tuple[int, int, _Back, str]] = field(default_factory=list)
 
     def vertex(self, kind: _Kind, *lines: str, node: str = "") -> int:
-        self.vertices.append((kind, tuple(cut(line, _LINE) for line in lines), node))
+        self.vertices.append((kind, tuple(one_line(line, _LINE) for line in lines), node))
         return len(self.vertices) - 1
 
-    def edge(self, source: int, target: int, back: Back = "nothing", label: str = "") -> None:
+    def edge(self, source: int, target: int, back: _Back = "nothing", label: str = "") -> None:
         self.edges.append((source, target, back, label))
 
 
-def pictured(call: Traced) -> Picture:
+def draw_graph(call: GraphTrace) -> Picture:
     """Draw the graph of a traced call."""
     sketch = _Sketch()
     inputs = {name: sketch.vertex("input", *_titled(name, copy)) for name, copy in call.given.items()}
@@ -91,18 +91,18 @@ def pictured(call: Traced) -> Picture:
     return _placed(sketch, call.more)
 
 
-def _node(sketch: _Sketch, call: Traced, node: Any) -> int:
+def _node(sketch: _Sketch, call: GraphTrace, node: Any) -> int:
     name = type(node).__name__
     if not isinstance(node, BackwardCFunction):
-        return sketch.vertex("step", _forward_name(name), node=cut(name))
-    place = sketch.vertex("function", cut(type(node)._forward_cls.__name__), node=cut(name))  # type: ignore[attr-defined]
+        return sketch.vertex("step", _forward_name(name), node=one_line(name))
+    place = sketch.vertex("function", one_line(type(node)._forward_cls.__name__), node=one_line(name))  # type: ignore[attr-defined]
     record = call.witness.of(node)
     if record is not None:
         _constants(sketch, record, place)
     return place
 
 
-def _constants(sketch: _Sketch, record: Applied, place: int) -> None:
+def _constants(sketch: _Sketch, record: RecordedCall, place: int) -> None:
     """One vertex that lists the arguments that need no gradient."""
     needed = list(record.node.needs_input_grad)
     lines = [
@@ -116,22 +116,22 @@ def _constants(sketch: _Sketch, record: Applied, place: int) -> None:
         sketch.edge(sketch.vertex("constant", *shown), place)
 
 
-def _edges(sketch: _Sketch, call: Traced, node: Any, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
+def _edges(sketch: _Sketch, call: GraphTrace, node: Any, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
     """Add the edges of a node to its ``next_functions``; returns the inputs among those."""
     reached, flowed = set(), call.flowed.get(node)
-    rest: dict[tuple[str, str], list[tuple[Back, str]]] = {}
+    rest: dict[tuple[str, str], list[tuple[_Back, str]]] = {}
     drawn = 0
     for place, (before, _) in enumerate(node.next_functions):
         if before is None:
             continue
         came = flowed[place] if flowed is not None and place < len(flowed) else None
-        back: Back = "nothing" if flowed is None else "none" if came is None else "gradient"
+        back: _Back = "nothing" if flowed is None else "none" if came is None else "gradient"
         label = _short(came) if came is not None else ""
         known = before in call.gates or before in places
         drawn += known
-        if not known or drawn > EDGES:
-            what = "a leaf of its own" if is_leaf(before) else "more"
-            rest.setdefault((what, cut(type(before).__name__)), []).append((back, label))
+        if not known or drawn > _EDGES:
+            what = "a leaf of its own" if is_accumulate_grad(before) else "more"
+            rest.setdefault((what, one_line(type(before).__name__)), []).append((back, label))
         elif before in call.gates:
             reached.add(call.gates[before])
             sketch.edge(inputs[call.gates[before]], places[node], back, label)
@@ -141,7 +141,7 @@ def _edges(sketch: _Sketch, call: Traced, node: Any, places: dict[Any, int], inp
     return reached
 
 
-def _rest(sketch: _Sketch, rest: dict[tuple[str, str], list[tuple[Back, str]]], place: int) -> None:
+def _rest(sketch: _Sketch, rest: dict[tuple[str, str], list[tuple[_Back, str]]], place: int) -> None:
     """Edges to nodes that are not drawn: one vertex for each kind."""
     for (what, node), found in rest.items():
         several = {"more": f"{len(found)} more", "a leaf of its own": f"{len(found)} leaves"}[what]
@@ -150,14 +150,14 @@ def _rest(sketch: _Sketch, rest: dict[tuple[str, str], list[tuple[Back, str]]], 
         sketch.edge(vertex, place, back, label)
 
 
-def _outputs(sketch: _Sketch, call: Traced, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
+def _outputs(sketch: _Sketch, call: GraphTrace, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
     reached, unseen = set(), None
     for name, out in call.outputs.items():
         if not isinstance(out, torch.Tensor):
             continue
         place = sketch.vertex("output", *_titled(name, out))
         handed = call.handed is not None and name == call.section.of
-        back: Back = "gradient" if handed else "nothing"
+        back: _Back = "gradient" if handed else "nothing"
         label = _short(call.handed) if handed and call.handed is not None else ""
         if out.grad_fn in call.gates:
             reached.add(call.gates[out.grad_fn])
@@ -172,7 +172,7 @@ def _outputs(sketch: _Sketch, call: Traced, places: dict[Any, int], inputs: dict
     return reached
 
 
-def _silent_source(call: Traced, out: torch.Tensor, places: dict[Any, int]) -> int | None:
+def _silent_source(call: GraphTrace, out: torch.Tensor, places: dict[Any, int]) -> int | None:
     """The vertex of the Function that returned an output without a gradient."""
     for record in call.witness.calls:
         if any(each is out for each in record.outputs) and record.node in places:
@@ -180,8 +180,8 @@ def _silent_source(call: Traced, out: torch.Tensor, places: dict[Any, int]) -> i
     return None
 
 
-def _unseen(sketch: _Sketch, call: Traced, inputs: dict[str, int]) -> int:
-    place = sketch.vertex("function", cut(call.section.op.function.__name__))
+def _unseen(sketch: _Sketch, call: GraphTrace, inputs: dict[str, int]) -> int:
+    place = sketch.vertex("function", one_line(call.section.op.function.__name__))
     for source in inputs.values():
         sketch.edge(source, place)
     for record in call.witness.calls[:1]:
@@ -191,7 +191,7 @@ def _unseen(sketch: _Sketch, call: Traced, inputs: dict[str, int]) -> int:
 
 def _placed(sketch: _Sketch, more: bool) -> Picture:
     last = [i for i, (kind, *_) in enumerate(sketch.vertices) if kind == "output"]
-    points, paths = laid_out(len(sketch.vertices), [(a, b) for a, b, *_ in sketch.edges], last)
+    points, paths = sugiyama_layout(len(sketch.vertices), [(a, b) for a, b, *_ in sketch.edges], last)
     vertices = tuple(_Vertex(*each, *points[i]) for i, each in enumerate(sketch.vertices))
     edges = tuple(_Edge(*each, tuple(path)) for each, path in zip(sketch.edges, paths, strict=True))
     return Picture(vertices, edges, more)
@@ -199,24 +199,24 @@ def _placed(sketch: _Sketch, more: bool) -> Picture:
 
 def _titled(name: str, tensor: torch.Tensor) -> tuple[str, ...]:
     """The name, and on a second line the shape, if not of one element, and the dtype, if not floating point."""
-    shape = shape_of(tensor.shape) if tensor.numel() != 1 else ""
+    shape = shape_as_list(tensor.shape) if tensor.numel() != 1 else ""
     kind = "" if tensor.is_floating_point() else dtype_name(tensor)
     return (name, *filter(None, [" ".join(filter(None, (shape, kind)))]))
 
 
 def _constant(name: str, value: Any) -> str:
-    found = thing(value)
+    found = value_summary(value)
     if found.shape is not None and found.text.count(","):
-        return f"{name}: {shape_of(found.shape)}"
+        return f"{name}: {shape_as_list(found.shape)}"
     return f"{name} = {found.text}"
 
 
-def _short(gradient: Thing) -> str:
+def _short(gradient: ValueSummary) -> str:
     """The number, or the shape if there are several."""
     single = gradient.shape is not None and all(size == 1 for size in gradient.shape)
-    return gradient.text if single else shape_of(gradient.shape or ())
+    return gradient.text if single else shape_as_list(gradient.shape or ())
 
 
 def _forward_name(node: str) -> str:
     """The operation by the name of its node: ``MulBackward0`` is ``mul``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", SUFFIX.sub("", node)).lower() or node
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", _SUFFIX.sub("", node)).lower() or node

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction, FunctionCtx
 
-from ..runtime.recorder import has_setup
-from .values import Thing, thing
+from ..runtime.recorder import has_setup_context
+from .values import ValueSummary, value_summary
 
 _BACKWARD = tuple(
     getattr(BackwardCFunction, name).__code__ for name in ("apply", "apply_boxed") if hasattr(BackwardCFunction, name)
@@ -24,7 +24,7 @@ _INPUTS, _OUTPUT = 1, 2
 
 
 @dataclass
-class Applied:
+class RecordedCall:
     """One recorded call of a Function. ``node`` is its ctx, which is also the node of the graph.
 
     ``saved``, ``dirty`` and ``silent`` are what it gave to ``save_for_backward``, ``mark_dirty`` and
@@ -40,30 +40,30 @@ class Applied:
     dirty: tuple[torch.Tensor, ...] = ()
     silent: tuple[torch.Tensor, ...] = ()
     materialize: bool = True
-    arrived: tuple[Thing, ...] | None = None
-    returned: tuple[Thing, ...] | None = None
+    arrived: tuple[ValueSummary, ...] | None = None
+    returned: tuple[ValueSummary, ...] | None = None
     returned_list: bool = False
 
 
-def function_of(node: Any) -> type[Any]:
+def function_class(node: Any) -> type[Any]:
     """The Function class of a node."""
     found: type[Any] = type(node)._forward_cls
     return found
 
 
 @dataclass
-class Witness:
+class CallRecorder:
     """Context manager that records the calls of Functions with a profile hook.
 
     Entered for the first time it records every forward; entered again, the backward of those calls.
     """
 
-    calls: list[Applied] = field(default_factory=list)
+    calls: list[RecordedCall] = field(default_factory=list)
     complete: bool = False
-    _running: dict[FrameType, Applied] = field(default_factory=dict)
+    _running: dict[FrameType, RecordedCall] = field(default_factory=dict)
     _before: Any = None
 
-    def __enter__(self) -> Witness:
+    def __enter__(self) -> CallRecorder:
         self._before = sys.getprofile()
         sys.setprofile(self._hear)
         return self
@@ -73,7 +73,7 @@ class Witness:
         self._running.clear()
         self.complete = True
 
-    def of(self, node: Any) -> Applied | None:
+    def of(self, node: Any) -> RecordedCall | None:
         """The recorded call that created a node."""
         return next((each for each in self.calls if each.node is node), None)
 
@@ -89,7 +89,7 @@ class Witness:
             if call is not None:
                 given = frame.f_locals["args"]
                 given = given[0] if len(given) == 1 and isinstance(given[0], list) else given
-                call.arrived = tuple(map(thing, given))
+                call.arrived = tuple(map(value_summary, given))
                 self._running[frame] = call
         elif code is _MATERIALIZE:
             call = self.of(frame.f_locals["self"])
@@ -107,21 +107,23 @@ class Witness:
         if place is None or self.of(given[place]) is not None:
             return
         node = given[place]
-        if has_setup(function_of(node)):
+        if has_setup_context(function_class(node)):
             arguments = tuple(given[place + _INPUTS]) if len(given) > place + _INPUTS else ()
-            call = Applied(node, _named(function_of(node), len(arguments)), arguments)
+            call = RecordedCall(node, _named(function_class(node), len(arguments)), arguments)
             call.outputs = _flat(given[place + _OUTPUT]) if len(given) > place + _OUTPUT else ()
         else:
             more = _starred(frame, code)
             named = (*names[place + 1 :], *(f"argument {len(names) + i}" for i in range(len(more))))
-            call = Applied(node, named, (*given[place + 1 :], *more))
+            call = RecordedCall(node, named, (*given[place + 1 :], *more))
         self.calls.append(call)
         self._running[frame] = call
 
-    def _ends(self, code: CodeType, call: Applied, returned: Any) -> None:
+    def _ends(self, code: CodeType, call: RecordedCall, returned: Any) -> None:
         if code in _BACKWARD:
             call.returned_list = isinstance(returned, list)
-            call.returned = tuple(map(thing, returned)) if isinstance(returned, tuple) else (thing(returned),)
+            call.returned = (
+                tuple(map(value_summary, returned)) if isinstance(returned, tuple) else (value_summary(returned),)
+            )
             return
         call.outputs = call.outputs or _flat(returned)
         call.saved = tuple(getattr(call.node, "to_save", None) or ())

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from torch.autograd.function import BackwardCFunction
 
-from ..numerics.sentences.places import listed
-from .functions import Argument, Opened, Saved
-from .trace import MOST, Traced
-from .values import Thing, cut, dtype_name, shape_of
+from ..numerics.sentences.places import join_words
+from .functions import SavedTensor, TracedArgument, TracedFunction
+from .trace import MAX_NODES, GraphTrace
+from .values import ValueSummary, dtype_name, one_line, shape_as_list
 
 # How many names are written out, and how many characters of an exception message.
 _FEW, _LONGEST = 4, 200
 
 
-def sentence(call: Traced, functions: Sequence[Opened]) -> str:
+def graph_sentence(call: GraphTrace, functions: Sequence[TracedFunction]) -> str:
     """The description shown above the graph."""
     out, of = call.looked_at, call.section.of
     if not out.requires_grad:
@@ -31,18 +31,20 @@ def sentence(call: Traced, functions: Sequence[Opened]) -> str:
         if count > len(functions):
             parts.append(f"Of {count} Functions the last {len(functions)} are opened.")
     if call.failure is not None:
-        parts.append(f"backward raised {cut(call.failure.kind)}: {cut(call.failure.message, _LONGEST).rstrip('.')}.")
+        parts.append(
+            f"backward raised {one_line(call.failure.kind)}: {one_line(call.failure.message, _LONGEST).rstrip('.')}."
+        )
     if call.more:
-        parts.append(f"The graph has more than {MOST} nodes; drawn are those nearest to the outputs.")
+        parts.append(f"The graph has more than {MAX_NODES} nodes; drawn are those nearest to the outputs.")
     return " ".join(parts)
 
 
-def _main(call: Traced, functions: Sequence[Opened]) -> Opened:
+def _main(call: GraphTrace, functions: Sequence[TracedFunction]) -> TracedFunction:
     named = call.section.op.function.__name__
     return next((each for each in reversed(functions) if each.name == named), functions[-1])
 
 
-def _no_graph(call: Traced) -> str:
+def _no_graph(call: GraphTrace) -> str:
     out, of = call.looked_at, call.section.of
     said = f"There is no graph behind {of}, and backward is never called"
     if not (out.is_floating_point() or out.is_complex()):
@@ -52,7 +54,7 @@ def _no_graph(call: Traced) -> str:
     return f"{said}: nothing that autograd follows leads from an input to it."
 
 
-def _kept(main: Opened) -> str:
+def _kept(main: TracedFunction) -> str:
     kept = [each for each in main.saved if each.thing is not None]
     on_ctx = [each for each in main.attributes if "tensor" in each.thing.kind]
     said = [f"It has saved {_tensors(kept)}{_memory(kept)}"] if kept else []
@@ -62,23 +64,23 @@ def _kept(main: Opened) -> str:
     return f"{'; '.join(said)}{end}." if said else "It has saved no tensor."
 
 
-def _tensors(kept: Sequence[Saved]) -> str:
+def _tensors(kept: Sequence[SavedTensor]) -> str:
     size = sum(each.thing.size for each in kept if each.thing)
     return f"{_names(list(map(_called, kept)))} ({size} byte{'s' * (size != 1)})"
 
 
-def _called(one: Saved) -> str:
+def _called(one: SavedTensor) -> str:
     return one.name or (f"a view of {one.shares}" if one.shares else "a tensor of its own")
 
 
-def _memory(kept: Sequence[Saved]) -> str:
+def _memory(kept: Sequence[SavedTensor]) -> str:
     own = sum(each.thing.size for each in kept if each.thing and not each.shares)
     if not own:
         return ", sharing memory with the inputs and outputs, so at no cost"
     return f", {own} of them in memory of its own" if any(each.shares for each in kept) else ""
 
 
-def _passed(call: Traced, main: Opened) -> list[str]:
+def _passed(call: GraphTrace, main: TracedFunction) -> list[str]:
     if not main.ran or call.failure is not None:
         return [] if call.failure else ["backward did not come by."]
     arrived = [f"{_value(each.arrived)} for {each.name}" for each in main.outputs if each.arrived is not None]
@@ -94,21 +96,21 @@ def _passed(call: Traced, main: Opened) -> list[str]:
     return [f"backward {' and '.join(said)}{_nones(rest)}."] if said else []
 
 
-def _nones(rest: Sequence[Argument]) -> str:
+def _nones(rest: Sequence[TracedArgument]) -> str:
     """The arguments without a gradient for which backward returned None."""
     none = [each.name for each in rest if each.returned is not None and each.returned.kind == "None"]
     return f", None for {_names(none)}" if none else ""
 
 
-def _value(given: Thing | None) -> str:
+def _value(given: ValueSummary | None) -> str:
     if given is None or given.shape is None:
         return "None" if given is None or given.kind == "None" else f"a {given.kind}"
     single = all(size == 1 for size in given.shape)
-    return given.text if single else f"numbers of shape {shape_of(given.shape)}"
+    return given.text if single else f"numbers of shape {shape_as_list(given.shape)}"
 
 
 def _few(parts: Sequence[str]) -> str:
-    return listed([*parts[:_FEW], f"{len(parts) - _FEW} more"] if len(parts) > _FEW else parts)
+    return join_words([*parts[:_FEW], f"{len(parts) - _FEW} more"] if len(parts) > _FEW else parts)
 
 
 def _names(names: Sequence[str]) -> str:

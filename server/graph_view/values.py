@@ -9,19 +9,19 @@ from typing import Any
 
 import torch
 
-from ..numerics.formatting.numbers import number
+from ..numerics.formatting.numbers import format_number
 
 # Limits: characters of a text, elements of a tensor that are written out, elements of a list that are searched.
-LONGEST, ELEMENTS, LOOKED_AT = 80, 6, 1000
-CONTAINERS = (list, tuple, dict, set, str, bytes)
+MAX_CHARS, _ELEMENTS, _LOOKED_AT = 80, 6, 1000
+_CONTAINERS = (list, tuple, dict, set, str, bytes)
 
 _SHORT = Repr()
-_SHORT.maxstring = _SHORT.maxother = 2 * LONGEST
-_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 2 * ELEMENTS
+_SHORT.maxstring = _SHORT.maxother = 2 * MAX_CHARS
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 2 * _ELEMENTS
 
 
 @dataclass(frozen=True)
-class Thing:
+class ValueSummary:
     """Summary of a value.
 
     ``kind`` is ``tensor`` or the name of its type; ``text`` its first elements or its repr, at most 80 characters.
@@ -36,23 +36,23 @@ class Thing:
     size: int = 0
 
 
-def thing(value: Any) -> Thing:
+def value_summary(value: Any) -> ValueSummary:
     """Summarise a value as it is now; a repr that raises gives a text as well."""
     if not isinstance(value, torch.Tensor):
-        return Thing(_kind(value), _written(value))
+        return ValueSummary(_kind(value), _written(value))
     try:
         strides = tuple(value.stride())
     except (RuntimeError, NotImplementedError):  # a sparse tensor has none
         strides = None
     size = value.numel() * value.element_size()
-    return Thing("tensor", _elements(value), tuple(value.shape), dtype_name(value), strides, size)
+    return ValueSummary("tensor", _elements(value), tuple(value.shape), dtype_name(value), strides, size)
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
     """The tensors in a list, a tuple or a dictionary."""
     if isinstance(value, dict):
         value = list(value.values())
-    return [each for each in value[:LOOKED_AT] if isinstance(each, torch.Tensor)] if _plain(value) else []
+    return [each for each in value[:_LOOKED_AT] if isinstance(each, torch.Tensor)] if _plain(value) else []
 
 
 def _written(value: Any) -> str:
@@ -60,19 +60,19 @@ def _written(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, float):
         try:
             # Repr stops early: a long list need not be written out only to be shortened.
-            return cut(_SHORT.repr(value) if isinstance(value, CONTAINERS) else repr(value))
+            return one_line(_SHORT.repr(value) if isinstance(value, _CONTAINERS) else repr(value))
         except Exception as error:  # noqa: BLE001 the repr of a class of the user
-            return cut(f"its repr raises {type(error).__name__}")
-    return number(value)
+            return one_line(f"its repr raises {type(error).__name__}")
+    return format_number(value)
 
 
-def cut(text: str, most: int = LONGEST) -> str:
+def one_line(text: str, most: int = MAX_CHARS) -> str:
     """The text on one line, shortened with an ellipsis."""
     line = " ".join(text[: 2 * most].split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def shape_of(shape: Iterable[int]) -> str:
+def shape_as_list(shape: Iterable[int]) -> str:
     """A shape as torch prints it: ``[2, 3]``."""
     return f"[{', '.join(map(str, shape))}]"
 
@@ -90,15 +90,15 @@ def _kind(value: Any) -> str:
     if value is None:
         return "None"
     inside = len(tensors_in(value))
-    name = cut(type(value).__name__, LONGEST // 2)
+    name = one_line(type(value).__name__, MAX_CHARS // 2)
     return f"{name} with {inside} tensor{'s' * (inside > 1)}" if inside else name
 
 
 def _elements(tensor: torch.Tensor) -> str:
     """The first elements, with an ellipsis if there are more."""
     try:
-        some = tensor.detach().reshape(-1)[:ELEMENTS].tolist()
+        some = tensor.detach().reshape(-1)[:_ELEMENTS].tolist()
     except (RuntimeError, NotImplementedError) as error:  # it has no elements to show, as on the device meta
-        return cut(f"no values: {error}")
-    texts = [number(each) if isinstance(each, float) else _written(each) for each in some]
-    return cut(", ".join([*texts, "…"] if tensor.numel() > ELEMENTS else texts))
+        return one_line(f"no values: {error}")
+    texts = [format_number(each) if isinstance(each, float) else _written(each) for each in some]
+    return one_line(", ".join([*texts, "…"] if tensor.numel() > _ELEMENTS else texts))

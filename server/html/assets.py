@@ -13,19 +13,19 @@ from pathlib import Path
 from posixpath import dirname, join, normpath
 
 from ..paths import STATIC
-from .style_sheets import SHEETS, style_sheet
+from .style_sheets import STYLE_SHEETS, style_sheet
 
 # Static and dynamic imports of relative paths; a parenthesis before the name is that of a dynamic one.
-IMPORT = re.compile(r"""(\b(?:from|import)\s*)(\(?)(\s*["'])(\.{1,2}/[\w./-]+)(?=["'])""")
+_IMPORT = re.compile(r"""(\b(?:from|import)\s*)(\(?)(\s*["'])(\.{1,2}/[\w./-]+)(?=["'])""")
 
 
-def needed(assets: Assets, entry: str) -> list[str]:
+def imported_modules(assets: Assets, entry: str) -> list[str]:
     """The paths of all modules that ``entry`` imports, directly or not, without those imported dynamically."""
     found: list[str] = []
     wanted = [entry]
     while wanted:
         module = wanted.pop()
-        for _, later, _, name in IMPORT.findall(assets.read(module).decode()):
+        for _, later, _, name in _IMPORT.findall(assets.read(module).decode()):
             path = _resolved(module, name)
             if not later and path not in found:
                 found.append(path)
@@ -33,9 +33,9 @@ def needed(assets: Assets, entry: str) -> list[str]:
     return sorted(found)
 
 
-def bare(source: str, module: str) -> str:
+def with_bare_imports(source: str, module: str) -> str:
     """The source of a module with bare specifiers in its imports, ``js/x.js`` for ``../x.js``."""
-    return IMPORT.sub(lambda found: "".join(found.group(1, 2, 3)) + _resolved(module, found[4]), source)
+    return _IMPORT.sub(lambda found: "".join(found.group(1, 2, 3)) + _resolved(module, found[4]), source)
 
 
 def _resolved(module: str, name: str) -> str:
@@ -44,14 +44,16 @@ def _resolved(module: str, name: str) -> str:
 
 
 _OURS = Path(STATIC)
-THEIRS = {
+_PACKAGE_FILES = {
     "plotly.min.js": ("plotly", "package_data/plotly.min.js"),
     "swagger-ui-bundle.js": ("fastapi_swagger", "resources/swagger-ui-bundle.js"),
     "swagger-ui.css": ("fastapi_swagger", "resources/swagger-ui.css"),
 }
-LIGHT = Path(sys.prefix, "share", "gradloupe", "plotly")  # smaller bundles of plotly.js, where they are installed
-BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
-FULL = "plotly.min.js"
+PLOTLY_BUNDLES_FOLDER = Path(
+    sys.prefix, "share", "gradloupe", "plotly"
+)  # smaller bundles of plotly.js, where they are installed
+PLOTLY_BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
+_FULL_PLOTLY = "plotly.min.js"
 _MEDIA_TYPES = {  # not from `mimetypes`, whose answers depend on the system
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -75,17 +77,21 @@ class Assets:
 
     def __init__(self) -> None:
         files = {path.relative_to(_OURS).as_posix(): path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES}
-        files |= {name: _inside(*place) for name, place in THEIRS.items()}
-        files |= {name: LIGHT / name for name in BUNDLES.values() if (LIGHT / name).is_file()}
+        files |= {name: _inside(*place) for name, place in _PACKAGE_FILES.items()}
+        files |= {
+            name: PLOTLY_BUNDLES_FOLDER / name
+            for name in PLOTLY_BUNDLES.values()
+            if (PLOTLY_BUNDLES_FOLDER / name).is_file()
+        }
         digest = hashlib.blake2b(digest_size=6)
-        for page in SHEETS:
+        for page in STYLE_SHEETS:
             digest.update(style_sheet(page))
         for name, path in sorted(files.items()):
             with path.open("rb") as file:
                 digest.update(name.encode() + hashlib.file_digest(file, "blake2b").digest())
         self.digest = digest.hexdigest()
         self._assets = {name: _asset(path) for name, path in files.items()}
-        for page in SHEETS:
+        for page in STYLE_SHEETS:
             self._assets[f"pages/{page}.css"] = Asset(_MEDIA_TYPES[".css"], partial(style_sheet, page))
 
     def address(self, name: str) -> str:
@@ -108,7 +114,7 @@ class Assets:
 
     def plotly(self, kind: str) -> str:
         """The address of a plotly.js that draws "curves" or "maps": a partial bundle if installed, else all of it."""
-        return self.address(BUNDLES[kind] if BUNDLES[kind] in self._assets else FULL)
+        return self.address(PLOTLY_BUNDLES[kind] if PLOTLY_BUNDLES[kind] in self._assets else _FULL_PLOTLY)
 
 
 def _asset(path: Path) -> Asset:
@@ -124,4 +130,4 @@ def _inside(package: str, path: str) -> Path:
     return Path(spec.submodule_search_locations[0]) / path
 
 
-EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # plotly.js fills it through the CSSOM
+EMPTY_STYLE_HASH = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"  # plotly.js fills it through the CSSOM

@@ -9,16 +9,16 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-WORD = re.compile(r"[\w’-]+")
+_WORD = re.compile(r"[\w’-]+")
 
 
-def keywords(shown: str, *texts: str) -> str:
+def search_keywords(shown: str, *texts: str) -> str:
     """The search words of a card: those of ``texts`` that are not in ``shown``, in lower case, unique, sorted."""
     seen = shown.lower()
-    return " ".join(sorted({word for text in texts for word in WORD.findall(text.lower()) if word not in seen}))
+    return " ".join(sorted({word for text in texts for word in _WORD.findall(text.lower()) if word not in seen}))
 
 
-GROUPS = (
+GALLERY_GROUPS = (
     "A first look",
     "Clamps and ReLUs",
     "Straight-through and surrogates",
@@ -31,7 +31,7 @@ GROUPS = (
     "NumPy and other code autograd cannot see",
     "Specimens",
 )
-NOTES = {
+GROUP_NOTES = {
     "Specimens": "Broken on purpose, each in one way. Beside the verdict on its curves stands the check of the "
     "contract that finds it: some are wrong where no curve can show it."
 }
@@ -45,7 +45,7 @@ _FIRST = (
 
 
 @dataclass(frozen=True)
-class Stop:
+class TourStop:
     """One stop of the tour: an address, a title, and what to do there."""
 
     address: str
@@ -53,29 +53,31 @@ class Stop:
     said: str
 
 
-TOUR = (
-    Stop(
+TOUR_STOPS = (
+    TourStop(
         "/compare?left=clipped_relu&right=incorrect_clipped_relu",
         "A mask, and the mask forgotten",
         "Two Functions with one forward curve. Drag clip.",
     ),
-    Stop(
+    TourStop(
         "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works",
         "Is this clamp wrong?",
         "Flip the sign of grad_output, on both at once.",
     ),
-    Stop("/ops/round_straight_through", "Straight through the stairs", "A gradient where there is none."),
-    Stop("/ops/replace_grad", "The value of one, the gradient of another", "Sweep either of the two tensors."),
-    Stop("/ops/heaviside_sigmoid", "What stands in for a spike", "Drag alpha, and see how far gradient reaches."),
-    Stop("/ops/kill_head?view=jacobian", "A matrix, element by element", "Each output beside each input."),
-    Stop("/ops/abs_product?view=surface", "Two inputs, one surface", "And the field of what backward returns."),
-    Stop("/ops/image_alpha?of=alpha", "Two outputs, one backward", "Which of them the loss uses makes the difference."),
-    Stop(
+    TourStop("/ops/round_straight_through", "Straight through the stairs", "A gradient where there is none."),
+    TourStop("/ops/replace_grad", "The value of one, the gradient of another", "Sweep either of the two tensors."),
+    TourStop("/ops/heaviside_sigmoid", "What stands in for a spike", "Drag alpha, and see how far gradient reaches."),
+    TourStop("/ops/kill_head?view=jacobian", "A matrix, element by element", "Each output beside each input."),
+    TourStop("/ops/abs_product?view=surface", "Two inputs, one surface", "And the field of what backward returns."),
+    TourStop(
+        "/ops/image_alpha?of=alpha", "Two outputs, one backward", "Which of them the loss uses makes the difference."
+    ),
+    TourStop(
         "/compare?left=sinh&right=sinh_on_ctx&order=2",
         "The second derivative that is not there",
         "Alike at first, and then not.",
     ),
-    Stop(
+    TourStop(
         "/ops/gradient_changed_in_place?view=contract",
         "A bug that no error reports",
         "The contract, checked line by line.",
@@ -83,19 +85,24 @@ TOUR = (
 )
 
 
-def tour(ops: Mapping[str, Any]) -> tuple[Stop, ...]:
+def available_tour(ops: Mapping[str, Any]) -> tuple[TourStop, ...]:
     """The stops all of whose ops exist."""
-    return tuple(stop for stop in TOUR if all(name in ops for name in _names(stop)))
+    return tuple(stop for stop in TOUR_STOPS if all(name in ops for name in _names(stop)))
 
 
-def shelved(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+def cards_by_group(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
     """The cards by group; unknown groups, which are those of the visitor's own file, come first.
 
     The visitor's own are in the order of the file, the others by title.
     """
 
     def place(op: dict[str, Any]) -> tuple[int, str, int, str]:
-        return _place(GROUPS, op["group"]), op["group"], -_rank(op), "" if op.get("own") else op["title"].lower()
+        return (
+            _place(GALLERY_GROUPS, op["group"]),
+            op["group"],
+            -_rank(op),
+            "" if op.get("own") else op["title"].lower(),
+        )
 
     order = sorted(cards, key=place)
     return [(group, list(members)) for group, members in groupby(order, key=lambda op: str(op["group"]))]
@@ -110,7 +117,7 @@ def _place(order: tuple[str, ...], name: str) -> int:
     return order.index(name) if name in order else -1
 
 
-def _names(stop: Stop) -> Iterator[str]:
+def _names(stop: TourStop) -> Iterator[str]:
     """The ops that a stop shows."""
     place = urlsplit(stop.address)
     if place.path.startswith("/ops/"):

@@ -10,15 +10,15 @@ _LIGHT, _DARK = "default", "github-dark"  # styles of Pygments that pass the con
 
 
 @lru_cache(maxsize=256)
-def highlight(source: str, first: int = 1) -> Markup:
+def highlighted_source(source: str, first: int = 1) -> Markup:
     """``<pre class="source">``, each line in a ``<span>`` with the id ``L1``, ``L2`` and so on.
 
     ``first`` is the number of its first line in the file; the ids count from 1 all the same.
     """
-    numbers = [f' data-line="{first + i}"' if first > 1 else "" for i in range(len(painted(source)))]
+    numbers = [f' data-line="{first + i}"' if first > 1 else "" for i in range(len(highlighted_lines(source)))]
     lines = [
         f'<span class="line" id="L{i}"{number}>{line}</span>'
-        for i, (line, number) in enumerate(zip(painted(source), numbers, strict=True), 1)
+        for i, (line, number) in enumerate(zip(highlighted_lines(source), numbers, strict=True), 1)
     ]
     text = "\n".join(lines)
     begins = f' data-first="{first}"' if first > 1 else ""
@@ -26,7 +26,7 @@ def highlight(source: str, first: int = 1) -> Markup:
 
 
 @lru_cache(maxsize=256)
-def painted(source: str) -> tuple[str, ...]:
+def highlighted_lines(source: str) -> tuple[str, ...]:
     """The highlighted lines of a source as HTML."""
     from pygments import highlight as paint
     from pygments.formatters import HtmlFormatter
@@ -35,7 +35,7 @@ def painted(source: str) -> tuple[str, ...]:
     return tuple(paint(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n").split("\n"))
 
 
-def colours() -> bytes:
+def highlight_style_sheet() -> bytes:
     """The style sheet of highlighted source, light and dark."""
     return f"{_rules(_LIGHT)}\n@media (prefers-color-scheme: dark) {{\n{_rules(_DARK)}\n}}\n".encode()
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import orjson
 from markupsafe import Markup
 
-from .assets import EMPTY_STYLE, Assets, bare, needed
+from .assets import EMPTY_STYLE_HASH, Assets, imported_modules, with_bare_imports
 
-UNPACK = """async function unpacked(text) {
+_UNPACK = """async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const code = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const blob = new Blob([await new Response(code).arrayBuffer()], { type: "text/javascript" });
@@ -39,14 +39,14 @@ class Bundle:
     policy: str
 
 
-def bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle:
+def build_bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle:
     """The bundle of a module ``entry``, a script ``library`` and a style sheet ``style``, names of static files."""
     scripts = _map(assets, entry), _escaped(assets.read(library).decode()), f'import "{entry}";'
     sheet = assets.read(style).decode()
     policy = {
         "default-src": ["'none'"],
         "script-src": ["data:", *map(_hash, scripts)],
-        "style-src": [EMPTY_STYLE, _hash(sheet)],
+        "style-src": [EMPTY_STYLE_HASH, _hash(sheet)],
         "img-src": ["data:", "blob:"],
         "base-uri": ["'none'"],
         "form-action": ["'none'"],
@@ -56,12 +56,12 @@ def bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle:
     return Bundle(modules, plotly, start, Markup(sheet), said)  # noqa: S704 - our own files
 
 
-def smaller(whole: Bundle) -> Bundle:
+def with_gzipped_library(whole: Bundle) -> Bundle:
     """The bundle with its library gzipped, a third of the size, for documents that hold many such pages."""
     if not whole.library:
         return whole
     packed = b64encode(gzip.compress(str(whole.library).encode(), mtime=0)).decode()
-    script = f'{UNPACK}\nwindow.plotlyUnpacked = unpacked("{packed}");'
+    script = f'{_UNPACK}\nwindow.plotlyUnpacked = unpacked("{packed}");'
     policy = whole.policy.replace(_hash(str(whole.library)), f"blob: {_hash(script)}")
     return replace(whole, library=Markup(script), policy=policy)  # noqa: S704 - letters and digits
 
@@ -69,8 +69,8 @@ def smaller(whole: Bundle) -> Bundle:
 def _map(assets: Assets, entry: str) -> str:
     """The import map from bare specifiers to data URLs of ``entry`` and every module that it imports."""
     found = {}
-    for name in sorted({entry, *needed(assets, entry)}):
-        source = bare(assets.read(name).decode(), name)
+    for name in sorted({entry, *imported_modules(assets, entry)}):
+        source = with_bare_imports(assets.read(name).decode(), name)
         found[name] = f"data:text/javascript;base64,{b64encode(source.encode()).decode()}"
     return orjson.dumps({"imports": found}).decode()
 

@@ -9,34 +9,43 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..documents.compact import packed, script
-from ..documents.data_table import tabled
-from ..documents.nouns import retold
-from ..documents.out_of_view import beyond
-from ..documents.summary import coded, kinks, method, summary
-from ..documents.typography import prose as typeset
-from ..figure import PREVIEW, SIZE, still
+from ..documents.compact import compact_document, script_json
+from ..documents.data_table import data_table
+from ..documents.nouns import reworded_for_order
+from ..documents.out_of_view import range_out_of_view
+from ..documents.summary import code_markup, kink_table, method_paragraph, summary_sentences
+from ..documents.typography import typeset_sentence as typeset
+from ..figure import PREVIEW, SHEET_SIZE, static_figure
 from ..figure.legend import legend
 from ..figure.sparkline import sparkline
 from ..paths import TEMPLATES
 from ..supervisor.engine import Answer
-from ..url.address import Address, canonical, curves_only, defaults, extents, plain, ranged, texts
-from ..url.parse import HEIGHTS, VALUES, WIDTHS
-from .assets import Assets, needed
-from .declaration import declaration
-from .example_inputs import example_inputs
-from .gallery import NOTES, keywords, shelved, tour
-from .highlight import highlight
+from ..url.address import (
+    Address,
+    canonical_address,
+    curves_only,
+    default_query_values,
+    default_ranges,
+    query_values,
+    with_range,
+    without_display_options,
+)
+from ..url.parse import HEIGHT_BOUNDS, SLIDER_VALUE_BOUNDS, WIDTH_BOUNDS
+from .assets import Assets, imported_modules
+from .controls_digest import controls_digest
+from .example_inputs_code import example_inputs_code
+from .gallery import GROUP_NOTES, available_tour, cards_by_group, search_keywords
+from .highlight import highlighted_source
 from .inline_bundle import Bundle
 from .mathml import mathml
-from .prose import inline, prose
-from .social_tags import Social, of_section
+from .prose import inline_code, prose
+from .social_tags import SocialTags, section_tags
 
-STARTING = "torch is still loading. This takes a few seconds after a start."
+_STARTING = "torch is still loading. This takes a few seconds after a start."
 
 
 @dataclass(frozen=True)
-class View:
+class SectionPage:
     """The data of the page of a section.
 
     ``figure`` is the canonical address of its curves and ``base`` that of the site; ``answer`` is None while the curves
@@ -72,23 +81,23 @@ class Pages:
             "plotly": assets.plotly,
             "mathml": mathml,
             "prose": prose,
-            "inline": inline,
-            "highlight": highlight,
+            "inline": inline_code,
+            "highlight": highlighted_source,
             "sparkline": sparkline,
-            "keywords": keywords,
-            "tabled": tabled,
-            "beyond": beyond,
+            "keywords": search_keywords,
+            "tabled": data_table,
+            "beyond": range_out_of_view,
             "legend": legend,
-            "retold": retold,
-            "coded": coded,
-            "declaration": declaration,
+            "retold": reworded_for_order,
+            "coded": code_markup,
+            "declaration": controls_digest,
             "typeset": typeset,
-            "summary": summary,
-            "kinks": kinks,
-            "method": method,
-            "modules": lru_cache(partial(needed, assets)),
-            "bounds": {"width": WIDTHS, "height": HEIGHTS, "values": VALUES},
-            "sizes": {"svg": SIZE, "png": PREVIEW},
+            "summary": summary_sentences,
+            "kinks": kink_table,
+            "method": method_paragraph,
+            "modules": lru_cache(partial(imported_modules, assets)),
+            "bounds": {"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
+            "sizes": {"svg": SHEET_SIZE, "png": PREVIEW},
         }
 
     def gallery(
@@ -96,7 +105,7 @@ class Pages:
         ops: dict[str, dict[str, Any]],
         thumbnails: dict[str, Any],
         device: dict[str, Any],
-        social: Social,
+        social: SocialTags,
         trouble: dict[str, Any] | None = None,
         file: str = "",
         generation: int = 0,
@@ -109,17 +118,20 @@ class Pages:
         cards = [op | {"thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()]
         said = {"torch": device["torch"], "device": _name(device), "social": social, "trouble": trouble}
         said |= {"file": file, "generation": generation}
-        return self._render("pages/gallery.html", {"groups": shelved(cards), "notes": NOTES, "tour": tour(ops), **said})
+        return self._render(
+            "pages/gallery.html",
+            {"groups": cards_by_group(cards), "notes": GROUP_NOTES, "tour": available_tour(ops), **said},
+        )
 
-    def op(self, view: View) -> bytes:
+    def op(self, view: SectionPage) -> bytes:
         """The page of an op, its controls set as in the address, with its curves if they have been measured."""
         return self._render("pages/op.html", _context(view))
 
-    def embed(self, view: View) -> bytes:
+    def embed(self, view: SectionPage) -> bytes:
         """The figure of an op, to be embedded in a frame of another page."""
         return self._render("pages/embed.html", _context(replace(view, indexed=False), "/embed/{name}"))
 
-    def export(self, view: View, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
+    def export(self, view: SectionPage, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
         """The figure as a stand-alone file: its sliders by their ``axes``, and their ``answers`` as JSON."""
         context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
         return self._render("files/export.html", _context(view) | context)
@@ -132,7 +144,7 @@ class Pages:
         """The page on which two ops are chosen."""
         return self._render("pages/compare_choose.html", context)
 
-    def waiting(self, title: str, address_json: str, framed: bool = False, why: str = STARTING) -> bytes:
+    def waiting(self, title: str, address_json: str, framed: bool = False, why: str = _STARTING) -> bytes:
         """The placeholder until torch is loaded; ``address_json`` answers when it is. ``framed``: for an embed."""
         context = {"title": title, "address_json": address_json, "framed": framed, "why": why}
         return self._render("pages/waiting.html", context)
@@ -143,7 +155,7 @@ class Pages:
 
     def unsolved(self, told: dict[str, Any]) -> bytes:
         """A visitor's Function whose arguments could not be inferred: why, and how to declare them."""
-        examples = example_inputs(told["title"], told["recipe"], told["argument"])
+        examples = example_inputs_code(told["title"], told["recipe"], told["argument"])
         return self._render("pages/own_function.html", {"op": told, "examples": examples})
 
     def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
@@ -159,35 +171,37 @@ class Pages:
         return self._environment.get_template(template).render(context).encode("utf-8", "replace")
 
 
-def _context(view: View, place: str = "/ops/{name}") -> dict[str, Any]:
+def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
     op, address, answer = view.op, view.address, view.answer
     asked = address.question
-    document = None if answer is None else packed(answer, view.figure)
+    document = None if answer is None else compact_document(answer, view.figure)
     return {
         "op": op,
         "question": asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": address.layout},
-        "values": texts(address),
-        "defaults": defaults(op, asked.wrt),
-        "extents": extents(op),
-        "address": canonical(op, address),
-        "elsewhere": lambda span: canonical(op, ranged(address, span), place),
+        "values": query_values(address),
+        "defaults": default_query_values(op, asked.wrt),
+        "extents": default_ranges(op),
+        "address": canonical_address(op, address),
+        "elsewhere": lambda span: canonical_address(op, with_range(address, span), place),
         "figure": view.figure,
-        "usually_called": canonical(op, _called(address, op["usual_recipe"])),
+        "usually_called": canonical_address(op, _called(address, op["usual_recipe"])),
         "hide": address.hide,
         "beside": view.beside,
         "theme": address.theme,
         "device": view.device,
         "base": view.base,
-        "social": of_section(view.base, op, address, None if answer is None else answer.header, view.indexed),
+        "social": section_tags(view.base, op, address, None if answer is None else answer.header, view.indexed),
         "answer": document,
-        "packed": "" if document is None else script(document),
-        "still": "" if answer is None else still(answer, address.layout),
+        "packed": "" if document is None else script_json(document),
+        "still": "" if answer is None else static_figure(answer, address.layout),
     }
 
 
 def _called(address: Address, recipe: str) -> Address:
     """The address of the curves under another recipe, without display options."""
-    return replace(plain(curves_only(address)), question=replace(curves_only(address).question, recipe=recipe))
+    return replace(
+        without_display_options(curves_only(address)), question=replace(curves_only(address).question, recipe=recipe)
+    )
 
 
 def _name(device: dict[str, Any]) -> str:

@@ -10,10 +10,10 @@ from markupsafe import Markup, escape
 def prose(doc: str) -> Markup:
     """Paragraphs at blank lines, ``<code>`` for backticks; everything else is escaped."""
     paragraphs = [each for each in re.split(r"\n\s*\n", doc.strip()) if each]
-    return Markup("\n").join(Markup("<p>{}</p>").format(inline(each)) for each in paragraphs)
+    return Markup("\n").join(Markup("<p>{}</p>").format(inline_code(each)) for each in paragraphs)
 
 
-def inline(text: str) -> Markup:
+def inline_code(text: str) -> Markup:
     """One paragraph: ``<code>`` for backticks, everything else escaped."""
     pieces = re.split(r"`+([^`]+)`+", text)
     return Markup("").join(

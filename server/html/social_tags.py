@@ -8,16 +8,16 @@ from typing import Any
 from urllib.parse import quote
 
 from ..figure import PREVIEW
-from ..url.address import Address, canonical, plain
+from ..url.address import Address, canonical_address, without_display_options
 
-GALLERY = (
+_GALLERY_DESCRIPTION = (
     "A loupe for gradients: see what a custom torch.autograd.Function computes, and whether its backward tells the same"
     " story."
 )
 
 
 @dataclass(frozen=True)
-class Social:
+class SocialTags:
     """The canonical address, texts and picture of a page; ``oembed`` is empty where there is no figure."""
 
     url: str
@@ -29,14 +29,16 @@ class Social:
     size: tuple[int, int] = PREVIEW
 
 
-def of_section(base: str, op: dict[str, Any], address: Address, header: dict[str, Any] | None, indexed: bool) -> Social:
+def section_tags(
+    base: str, op: dict[str, Any], address: Address, header: dict[str, Any] | None, indexed: bool
+) -> SocialTags:
     """The tags of the page of a section or its embed; ``header`` is the answer's, None while it is being measured.
 
     Only the default section of an op is indexed: there is no end to the others.
     """
-    url = base + canonical(op, plain(address))
-    asked = quote(base + canonical(op, replace(address, sliders=())), safe="")
-    return Social(
+    url = base + canonical_address(op, without_display_options(address))
+    asked = quote(base + canonical_address(op, replace(address, sliders=())), safe="")
+    return SocialTags(
         url=url,
         title=op["title"],
         description=_said(op, header),
@@ -49,14 +51,14 @@ def of_section(base: str, op: dict[str, Any], address: Address, header: dict[str
     )
 
 
-def of_gallery(base: str, indexed: bool) -> Social:
+def gallery_tags(base: str, indexed: bool) -> SocialTags:
     """The tags of the gallery, which has no figure of its own."""
-    return Social(f"{base}/", "Gradloupe", GALLERY, _robots(indexed))
+    return SocialTags(f"{base}/", "Gradloupe", _GALLERY_DESCRIPTION, _robots(indexed))
 
 
 def _preview(base: str, op: dict[str, Any], address: Address) -> str:
     """The address of the picture for link previews."""
-    return base + canonical(op, plain(address), "/ops/{name}.png")
+    return base + canonical_address(op, without_display_options(address), "/ops/{name}.png")
 
 
 def _robots(indexed: bool) -> str:

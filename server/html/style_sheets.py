@@ -5,23 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..paths import STATIC
-from .highlight import colours
+from .highlight import highlight_style_sheet
 
-FOLDER = Path(STATIC, "css")
-COMMON = ("base", "contrast", "print")
-FIGURE = ("result", "figure", "controls")
+_FOLDER = Path(STATIC, "css")
+_COMMON = ("base", "contrast", "print")
+_FIGURE = ("result", "figure", "controls")
 # The files of each kind of page, in order: of two rules of equal specificity the later one holds.
-SHEETS = {
-    "page": COMMON,
-    "gallery": (*COMMON, "gallery"),
-    "op": (*COMMON, *FIGURE, "views/companion", "op", "highlight", "no_script"),
-    "embed": (*COMMON, *FIGURE, "embed", "highlight", "no_script"),
-    "compare": (*COMMON, *FIGURE, "compare", "highlight", "no_script"),
-    "compare_choose": (*COMMON, "compare"),
-    "own_file": (*COMMON, "op", "own"),
-    "own_function": (*COMMON, "result", "op", "own", "highlight", "no_script"),
-    "framed": (*COMMON, "embed"),
-    "export": ("base", "contrast", *FIGURE, "op", "highlight", "export", "print"),
+STYLE_SHEETS = {
+    "page": _COMMON,
+    "gallery": (*_COMMON, "gallery"),
+    "op": (*_COMMON, *_FIGURE, "views/companion", "op", "highlight", "no_script"),
+    "embed": (*_COMMON, *_FIGURE, "embed", "highlight", "no_script"),
+    "compare": (*_COMMON, *_FIGURE, "compare", "highlight", "no_script"),
+    "compare_choose": (*_COMMON, "compare"),
+    "own_file": (*_COMMON, "op", "own"),
+    "own_function": (*_COMMON, "result", "op", "own", "highlight", "no_script"),
+    "framed": (*_COMMON, "embed"),
+    "export": ("base", "contrast", *_FIGURE, "op", "highlight", "export", "print"),
     "report": ("base", "contrast", "result", "views/contract", "report", "highlight", "print"),
 }
 
@@ -29,5 +29,6 @@ SHEETS = {
 def style_sheet(page: str) -> bytes:
     """The style sheet of a kind of page."""
     return b"".join(
-        colours() if name == "highlight" else (FOLDER / f"{name}.css").read_bytes() for name in SHEETS[page]
+        highlight_style_sheet() if name == "highlight" else (_FOLDER / f"{name}.css").read_bytes()
+        for name in STYLE_SHEETS[page]
     )

@@ -11,12 +11,12 @@ from queue import Full, Queue
 from threading import Thread
 from typing import Any, TextIO
 
-WAITING = 10_000  # lines in the queue; more are dropped
+_MAX_WAITING = 10_000  # lines in the queue; more are dropped
 _END = ""
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """One request; ``route`` is the path template, empty where there is none."""
 
     method: str
@@ -27,17 +27,17 @@ class Entry:
     number: str
 
 
-class Log:
+class AccessLog:
     """Writes entries to ``out``, as JSON or as text, in a thread of its own, as the reader of a pipe may stall."""
 
     def __init__(self, form: str, out: TextIO) -> None:
         self._form = _json if form == "json" else _text
         self._out = out
-        self._lines: Queue[str] = Queue(WAITING)
+        self._lines: Queue[str] = Queue(_MAX_WAITING)
         self._writing = Thread(target=self._write, daemon=True)
         self._writing.start()
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: LogEntry) -> None:
         """Add a line, unless the queue is full."""
         with suppress(Full):
             self._lines.put_nowait(self._form(_now(), entry))
@@ -69,7 +69,7 @@ class _Lines(logging.Formatter):
         return json.dumps(line)
 
 
-def logging_of(form: str) -> dict[str, Any]:
+def logging_config(form: str) -> dict[str, Any]:
     """The configuration of ``logging`` (dictConfig), so that all lines have one format."""
     kind = {"()": _Lines} if form == "json" else {"format": "%(levelname)s: %(message)s"}
     return {
@@ -86,7 +86,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _json(now: str, entry: Entry) -> str:
+def _json(now: str, entry: LogEntry) -> str:
     line = {
         "time": now,
         "method": entry.method,
@@ -99,7 +99,7 @@ def _json(now: str, entry: Entry) -> str:
     return json.dumps(line)
 
 
-def _text(now: str, entry: Entry) -> str:
+def _text(now: str, entry: LogEntry) -> str:
     route = entry.route or "(no such address)"
     took = f"{entry.seconds * 1e3:.1f} ms"
     return f"{now} {entry.method} {route} {entry.status} {took} {entry.size} B {entry.number}"

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..config.settings import Settings
-from .problem_details import refuse
+from .problem_details import send_problem
 
-HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5})?)?", re.IGNORECASE)
-ONE_HOST = "A request names one host in its Host header, as in Host: localhost; this one does not."
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5})?)?", re.IGNORECASE)
+_ONE_HOST = "A request names one host in its Host header, as in Host: localhost; this one does not."
 _PATIENCE = 2.0  # seconds for the system to say the full name of this machine
 
 
@@ -29,7 +29,7 @@ class _Kind(Enum):
     NOTHING = 3
 
 
-class Hosts:
+class AllowedHosts:
     """Lets through requests to an IP address, to a name of this machine, or to one the operator has given."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -51,14 +51,14 @@ class Hosts:
         if kind is _Kind.OURS:
             await self.app(scope, receive, send)
         elif kind is _Kind.NOTHING:
-            await refuse(send, scope["path"], 400, ONE_HOST)
+            await send_problem(send, scope["path"], 400, _ONE_HOST)
         else:
             name = _name(hosts[0].decode("latin-1"))[:253]
             fix = f"whoever runs it can start it with --name {name}, or with GRADLOUPE_NAME={name} in the environment"
-            await refuse(send, scope["path"], 421, f"This server does not answer to the name {name}; {fix}.")
+            await send_problem(send, scope["path"], 421, f"This server does not answer to the name {name}; {fix}.")
 
     def _judged(self, host: bytes) -> _Kind:
-        found = HOST.fullmatch(host.decode("latin-1"))
+        found = _HOST.fullmatch(host.decode("latin-1"))
         if found is None or int(found["port"] or 0) > 65535:
             return _Kind.NOTHING
         name = _name(found["name"])

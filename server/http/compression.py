@@ -8,21 +8,23 @@ from functools import lru_cache
 
 CODINGS = ("br", "gzip")  # best first
 _LONGEST = 512  # characters of a header; longer ones are ignored
-WEIGHTED = re.compile(r"\s*([a-z*][a-z0-9-]*)\s*(?:;\s*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?", re.IGNORECASE)
-AT_ONCE = {"br": 5, "gzip": 4}  # levels while a client waits: 0.3 ms for a page
+_WEIGHTED_CODING = re.compile(
+    r"\s*([a-z*][a-z0-9-]*)\s*(?:;\s*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?", re.IGNORECASE
+)
+_AT_ONCE = {"br": 5, "gzip": 4}  # levels while a client waits: 0.3 ms for a page
 _ONCE = {"br": 9, "gzip": 9}  # levels for static files: 0.3 s for the largest; brotli's 11 would take 6 s
 _SMALL = 65_536  # bytes; up to that size brotli's 11 is fast enough
 BEST = 11
 
 
 @lru_cache(256)
-def preferred(accepted: str) -> str:
+def negotiate_coding(accepted: str) -> str:
     """The coding to use for this Accept-Encoding; empty for none."""
     if len(accepted) > _LONGEST:
         return ""
     weights: dict[str, float] = {}
     for each in accepted.split(","):
-        found = WEIGHTED.fullmatch(each)
+        found = _WEIGHTED_CODING.fullmatch(each)
         if found is not None:
             weights[found[1].lower()] = float(found[2] or 1)
     others = weights.get("*", 0.0)
@@ -31,12 +33,12 @@ def preferred(accepted: str) -> str:
     return best if weight > 0 and weight >= weights.get("identity", 0.0) else ""
 
 
-def written(body: bytes, coding: str) -> bytes:
+def compress(body: bytes, coding: str) -> bytes:
     """``body`` in a coding, compressed fast, while a client waits."""
-    return _written(body, coding, AT_ONCE[coding]) if coding else body
+    return _written(body, coding, _AT_ONCE[coding]) if coding else body
 
 
-def written_once(body: bytes, coding: str) -> bytes:
+def compress_well(body: bytes, coding: str) -> bytes:
     """``body`` in a coding, compressed well; slow, so to be called in a thread, for a file that is cached."""
     level = BEST if coding == "br" and len(body) <= _SMALL else _ONCE.get(coding, 0)
     return _written(body, coding, level) if coding else body

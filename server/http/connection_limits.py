@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Protocol
 
-GRACE = 1.0  # seconds in which a new connection is not closed for another
-OTHER_FILES = 128  # descriptors that are no connections
+_GRACE = 1.0  # seconds in which a new connection is not closed for another
+_OTHER_FILES = 128  # descriptors that are no connections
 _MOST = 1024
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConnectionLimits:
     """Limits for one client: seconds, bytes and numbers; ``requests_per_peer`` 0 means no limit.
 
     It may have as many event streams as requests, beside them. ``request`` is the time to send one, head and body;
@@ -29,7 +29,7 @@ class Limits:
     connections: int = _MOST
 
 
-class Visitor(Protocol):
+class Connection(Protocol):
     """One open connection."""
 
     peer: str
@@ -46,20 +46,20 @@ class Visitor(Protocol):
         """Close the connection."""
 
 
-class Visitors:
+class Connections:
     """All open connections, checked twice a second while there are any; one client has half of them at most."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self.busy: Counter[tuple[str, bool]] = Counter()  # requests being answered, by peer; True: event streams
-        self._here: dict[str, dict[Visitor, None]] = {}
+        self._here: dict[str, dict[Connection, None]] = {}
         self._room = min(limits.connections, _files())
         self.number = 0
         self.refused = 0
         self._interval = min(0.5, limits.request / 4, limits.stalled / 4)
         self._looking: asyncio.TimerHandle | None = None
 
-    def enter(self, visitor: Visitor) -> bool:
+    def enter(self, visitor: Connection) -> bool:
         """Whether there is room for this connection, if need be by closing an idle one."""
         same = self._here.get(visitor.peer, {})
         share = self._room // 2 if self.limits.requests_per_peer else self._room
@@ -76,7 +76,7 @@ class Visitors:
             self._look()
         return True
 
-    def leave(self, visitor: Visitor) -> None:
+    def leave(self, visitor: Connection) -> None:
         """Forget this connection, if it was admitted."""
         same = self._here.get(visitor.peer, {})
         if visitor in same:
@@ -85,11 +85,11 @@ class Visitors:
         if not same:
             self._here.pop(visitor.peer, None)
 
-    def _everybody(self) -> list[Visitor]:
+    def _everybody(self) -> list[Connection]:
         return [each for those in self._here.values() for each in those]
 
-    def _make_room(self, those: list[Visitor], now: float) -> bool:
-        idle = next((each for each in those if each.since < now - GRACE and each.idle), None)
+    def _make_room(self, those: list[Connection], now: float) -> bool:
+        idle = next((each for each in those if each.since < now - _GRACE and each.idle), None)
         if idle is not None:
             self.leave(idle)
             idle.leave()
@@ -105,10 +105,10 @@ class Visitors:
 def _files() -> int:
     """How many connections the limit of descriptors allows."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return _MOST if files == resource.RLIM_INFINITY else max(16, files - OTHER_FILES)
+    return _MOST if files == resource.RLIM_INFINITY else max(16, files - _OTHER_FILES)
 
 
-def peer_of(host: str) -> str:
+def client_of_address(host: str) -> str:
     """The client that an address stands for: in IPv6 its /64 network."""
     if ":" not in host:
         return host

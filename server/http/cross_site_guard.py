@@ -7,31 +7,31 @@ import secrets
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .problem_details import refuse
-from .security_headers import EVERYBODYS
+from .problem_details import send_problem
+from .security_headers import UNSPECIFIC_PATHS
 
-READING = ("GET", "HEAD")
+_SAFE_METHODS = ("GET", "HEAD")
 _OURS = (b"same-origin", b"none")  # Sec-Fetch-Site of our own pages, and of an address typed in
 PAGE = (b"document",)
 FRAMES = (b"document", b"iframe", b"frame")
 _PORTS = {"http": ":80", "https": ":443"}
-TOKEN = b"x-gradloupe-token"
+TOKEN_HEADER = b"x-gradloupe-token"
 
 _ELSEWHERE = (
     "A page of another site asks for this, and this server shows your own code to its own pages only; open its address"
     " in a tab, or start it with --frame-ancestors to let that site embed the figures."
 )
-NOT_OURS = (
+_NOT_OURS = (
     "What changes something here is asked for by our own pages only: by a browser with Sec-Fetch-Site: same-origin,"
     " by a program with the Origin of this server."
 )
-UNSIGNED = (
+_UNSIGNED = (
     "Whatever loads code needs the token of this server; open the address that gradloupe printed when it was started"
     " once more, with all that follows its #, or send the token as X-Gradloupe-Token."
 )
 
 
-class Guard:
+class CrossSiteGuard:
     """In front of the application of a server with user code.
 
     ``token`` authorises changes; ``framed`` says whether the operator lets other sites embed figures.
@@ -46,18 +46,20 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = "" if scope["type"] != "http" else self._refusal(scope)
         if refused:
-            await refuse(send, "", 403, refused)  # the path "" gets the headers that are not shared with other sites
+            await send_problem(
+                send, "", 403, refused
+            )  # the path "" gets the headers that are not shared with other sites
         else:
             await self.app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> str:
         """Why this request is refused; empty where it is not."""
-        if scope["method"] in READING:
-            return "" if EVERYBODYS.match(scope["path"]) or self._may_read(scope) else _ELSEWHERE
+        if scope["method"] in _SAFE_METHODS:
+            return "" if UNSPECIFIC_PATHS.match(scope["path"]) or self._may_read(scope) else _ELSEWHERE
         if not _by_ourselves(scope):
-            return NOT_OURS
-        signed = bool(self._token) and secrets.compare_digest(_said(scope, TOKEN), self._token)
-        return "" if signed else UNSIGNED
+            return _NOT_OURS
+        signed = bool(self._token) and secrets.compare_digest(_said(scope, TOKEN_HEADER), self._token)
+        return "" if signed else _UNSIGNED
 
     def _may_read(self, scope: Scope) -> bool:
         site, origin = _said(scope, b"sec-fetch-site"), _said(scope, b"origin")

@@ -8,20 +8,28 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from ..html.pages import Pages
-from ..protocol.errors import BadQuestion, EngineBroken, EngineBusy, NoOp, Unsolved
+from ..protocol.errors import BadQuestion, EngineBroken, EngineBusy, UnknownOp, Unsolved
 from ..url.numbers import BadQuery
-from ..url.parse import LongQuery
-from .problem_details import problem
-from .responses import passing
-from .security_headers import DATA, of
+from ..url.parse import QueryTooLong
+from .problem_details import problem_json
+from .responses import uncached_reply
+from .security_headers import DATA_SUFFIXES, headers_for
 
-STATUS = {LongQuery: 414, BadQuery: 422, BadQuestion: 422, Unsolved: 422, NoOp: 404, EngineBusy: 503, EngineBroken: 503}
-RETRY_AFTER = 1  # seconds
+_STATUS = {
+    QueryTooLong: 414,
+    BadQuery: 422,
+    BadQuestion: 422,
+    Unsolved: 422,
+    UnknownOp: 404,
+    EngineBusy: 503,
+    EngineBroken: 503,
+}
+_RETRY_AFTER = 1  # seconds
 _BUSY = "More questions are waiting than can be answered soon; ask again in a second."
 FAULT = "A fault of Gradloupe itself, not of the Function or the address; the log of the server has the details."
 
 
-class Problems:
+class ErrorHandlers:
     """Turns exceptions into responses; an unexpected one is a 500, and is logged."""
 
     def __init__(self, pages: Pages) -> None:
@@ -29,13 +37,13 @@ class Problems:
 
     def install(self, app: FastAPI) -> None:
         """Handle the exceptions of this app."""
-        for kind in STATUS:
+        for kind in _STATUS:
             app.add_exception_handler(kind, self._expected)
         app.add_exception_handler(HTTPException, self._refused)
         app.add_exception_handler(Exception, self._fault)
 
     async def _expected(self, request: Request, problem: Exception) -> Response:
-        return self._response(request, STATUS[type(problem)], str(problem) or _BUSY)
+        return self._response(request, _STATUS[type(problem)], str(problem) or _BUSY)
 
     async def _refused(self, request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
@@ -51,22 +59,24 @@ class Problems:
 
     async def _fault(self, request: Request, problem: Exception) -> Response:
         response = self._response(request, 500, FAULT)
-        response.headers.update(of(request.scope["path"]))  # Starlette sends this one from outside the middleware
+        response.headers.update(
+            headers_for(request.scope["path"])
+        )  # Starlette sends this one from outside the middleware
         return response
 
     def _response(self, request: Request, status: int, detail: str) -> Response:
         title = HTTPStatus(status).phrase
-        retry_after = RETRY_AFTER if status == 503 else 0
+        retry_after = _RETRY_AFTER if status == 503 else 0
         if _is_for_people(request):
             op = request.path_params.get("name") if status == 422 else None
             page = self._pages.error(status, title, detail, op, request.url.path.strip("/").partition("/")[0])
-            return passing(request, page, "text/html", status, retry_after)
-        return passing(request, problem(status, detail), "application/problem+json", status, retry_after)
+            return uncached_reply(request, page, "text/html", status, retry_after)
+        return uncached_reply(request, problem_json(status, detail), "application/problem+json", status, retry_after)
 
 
 def _is_for_people(request: Request) -> bool:
     path: str = request.scope["path"]
-    if path.endswith(DATA) or path.startswith("/static/") or path in ("/healthz", "/metrics"):
+    if path.endswith(DATA_SUFFIXES) or path.startswith("/static/") or path in ("/healthz", "/metrics"):
         return False
     return (
         path in ("/", "/docs", "/compare")

@@ -10,20 +10,20 @@ from time import perf_counter
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .access_log import Entry, Log
+from .access_log import AccessLog, LogEntry
 from .metrics import Metrics
-from .problem_details import refuse
+from .problem_details import send_problem
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 _LEFT = 499  # nginx's status for a client that disconnects before the answer
-ENDING = "This server is ending, and its time to finish is over; ask again in a second, when there is another."
-NUMBER = re.compile(rb"[0-9a-f]{8,32}")  # an X-Request-ID that is accepted
+_ENDING = "This server is ending, and its time to finish is over; ask again in a second, when there is another."
+REQUEST_ID = re.compile(rb"[0-9a-f]{8,32}")  # an X-Request-ID that is accepted
 
 
-class Watch:
+class Instrumentation:
     """In front of all other middleware but the security headers."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, log: Log | None) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, log: AccessLog | None) -> None:
         self.app = app
         self._metrics = metrics
         self._log = log
@@ -50,7 +50,7 @@ class Watch:
         except asyncio.CancelledError:
             if status != _LEFT:
                 raise
-            await refuse(send_watched, scope["path"], 503, ENDING, retry_after="1")
+            await send_problem(send_watched, scope["path"], 503, _ENDING, retry_after="1")
         except Exception:
             status = 500
             raise
@@ -60,7 +60,7 @@ class Watch:
             size = 0 if method == "HEAD" else size
             self._metrics.count(route, status, seconds, size)
             if self._log is not None:
-                self._log.write(Entry(_known(method), route, status, seconds, size, number))
+                self._log.write(LogEntry(_known(method), route, status, seconds, size, number))
 
 
 def _known(method: str) -> str:
@@ -70,6 +70,6 @@ def _known(method: str) -> str:
 def _number(scope: Scope) -> str:
     """The proxy's X-Request-ID, or a new one."""
     for name, value in scope["headers"]:
-        if name == b"x-request-id" and NUMBER.fullmatch(value):
+        if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
             return str(value, "ascii")
     return secrets.token_hex(8)

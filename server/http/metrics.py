@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cache.answer_cache import Answers
-from ..reload.composite_engine import Door
-from .connection_limits import Visitors
-from .responses import Bodies
+from ..cache.answer_cache import AnswerCache
+from ..reload.composite_engine import AnyEngine
+from .connection_limits import Connections
+from .responses import ResponseCache
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -62,10 +62,10 @@ class Collector:
     """Collects all metrics when Prometheus scrapes them."""
 
     metrics: Metrics
-    engine: Door
-    answers: Answers
-    bodies: Bodies
-    visitors: Visitors | None
+    engine: AnyEngine
+    answers: AnswerCache
+    bodies: ResponseCache
+    visitors: Connections | None
 
     def collect(self) -> Iterator[Metric]:
         """Every metric family."""
@@ -125,7 +125,7 @@ class Collector:
         yield resident
 
 
-def exposed(collector: Collector) -> tuple[bytes, str]:
+def prometheus_text(collector: Collector) -> tuple[bytes, str]:
     """The metrics as text, and its media type."""
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 

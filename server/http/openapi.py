@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..protocol.question import COUNT, VIEWS
-from ..url.address import LAYOUTS, PARTS, THEMES
+from ..protocol.question import DEFAULT_COUNT, VIEW_NAMES
+from ..url.address import HIDEABLE_PARTS, LAYOUTS, THEMES
 from ..url.numbers import LARGEST
-from ..url.parse import COUNTS, DTYPES, HEIGHTS, ORDERS, STEPS, WIDTHS
+from ..url.parse import COUNT_BOUNDS, HEIGHT_BOUNDS, LARGEST_OF_DTYPE, ORDERS, STEPS_BOUNDS, WIDTH_BOUNDS
 
-ABOUT = """\
+API_DESCRIPTION = """\
 One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
 with `.csv` its table, with `.svg` and `.png` its picture, with `.html` one file that works offline; `/embed/{name}` is
 for the frame of another page. All state is in the query. Beside the names below, every **parameter** of the op
@@ -49,25 +49,31 @@ _PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "of": ({"type": "string"}, "the output element looked at: `y`, `y[0,1]`"),
     "start": (_or_empty(FINITE), "the first x; by default the domain of what is swept"),
     "stop": (_or_empty(FINITE), "the last x; above `start`"),
-    "count": ({"type": "integer", "minimum": COUNTS[0], "maximum": COUNTS[1], "default": COUNT}, "how many x"),
+    "count": (
+        {"type": "integer", "minimum": COUNT_BOUNDS[0], "maximum": COUNT_BOUNDS[1], "default": DEFAULT_COUNT},
+        "how many x",
+    ),
     "grad_output": ({**FINITE, "default": 1}, "the cotangent that backward is given"),
     "order": (
         {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
         "`2` looks at what backward returns in the place of forward, and at the second derivative",
     ),
-    "dtype": ({"type": "string", "enum": list(DTYPES), "default": "float64"}, "what the Function computes in"),
+    "dtype": (
+        {"type": "string", "enum": list(LARGEST_OF_DTYPE), "default": "float64"},
+        "what the Function computes in",
+    ),
     "device": ({"type": "string", "default": "auto"}, "`auto`, or one of this machine: `cpu`, `cuda`, `mps`"),
     "step": (_or_empty(_POSITIVE), "the widest difference; chosen from the range by default"),
     "atol": (_or_empty(NOT_NEGATIVE), "absolute tolerance; chosen from the dtype by default"),
     "rtol": (_or_empty(NOT_NEGATIVE), "relative tolerance; chosen from the dtype by default"),
     "layout": ({"type": "string", "enum": list(LAYOUTS), "default": LAYOUTS[0]}, "how the page lays out its panels"),
     "theme": ({"type": "string", "enum": list(THEMES), "default": THEMES[0]}, "`auto` follows the system"),
-    "hide": ({"type": "string"}, f"what is left out, separated by commas: {', '.join(PARTS)}"),
-    "width": (_or_empty(_pixels(WIDTHS)), "of a picture, in pixels"),
-    "height": (_or_empty(_pixels(HEIGHTS)), "of a picture or an embed, in pixels"),
+    "hide": ({"type": "string"}, f"what is left out, separated by commas: {', '.join(HIDEABLE_PARTS)}"),
+    "width": (_or_empty(_pixels(WIDTH_BOUNDS)), "of a picture, in pixels"),
+    "height": (_or_empty(_pixels(HEIGHT_BOUNDS)), "of a picture or an embed, in pixels"),
     "recipe": ({"type": "string"}, "how a Function of your own is called, as in `x: float64[7]; k = 2`"),
     "sliders": ({"type": "string"}, "what stays live in the `.html` file, with how many values: `min:9,grad_output:3`"),
-    "view": ({"type": "string", "enum": list(VIEWS), "default": VIEWS[0]}, "which of the documents"),
+    "view": ({"type": "string", "enum": list(VIEW_NAMES), "default": VIEW_NAMES[0]}, "which of the documents"),
     "wrt2": ({"type": "string"}, "what the view `surface` sweeps beside `wrt`; the next element by default"),
     "start2": (_or_empty(FINITE), "the first value of `wrt2`; by default its domain"),
     "stop2": (_or_empty(FINITE), "the last value of `wrt2`; above `start2`"),
@@ -82,7 +88,7 @@ _PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "lr": (_or_empty(_POSITIVE), "the learning rate of the view `descent`; chosen from the slopes by default"),
     "steps": (
-        _or_empty({"type": "integer", "minimum": STEPS[0], "maximum": STEPS[1]}),
+        _or_empty({"type": "integer", "minimum": STEPS_BOUNDS[0], "maximum": STEPS_BOUNDS[1]}),
         "how many steps the view `descent` takes",
     ),
     "goal": (
@@ -90,11 +96,11 @@ _PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
         "what the output is to reach in the view `descent`: one number, or one for each element",
     ),
 }
-QUERY = [
+QUERY_PARAMETERS = [
     {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
     for name, (schema, text) in _PARAMETERS.items()
 ]
-NAME = {
+NAME_PARAMETER = {
     "name": "name",
     "in": "path",
     "required": True,
@@ -102,7 +108,7 @@ NAME = {
     "description": "the op, as in the address of its page",
     "examples": {"clamp": {"value": "clamp_with_grad"}},
 }
-WAIT = {
+WAIT_PARAMETER = {
     "name": "wait",
     "in": "query",
     "required": False,
@@ -118,11 +124,11 @@ _SAID = {
 }
 
 
-def documents(*names: str) -> dict[str, Any]:
+def json_responses(*names: str) -> dict[str, Any]:
     """A 200 response with JSON of this schema, or of one of these by its ``view``."""
     schema: dict[str, Any] = _shape(names[0])
     if len(names) > 1:
-        mapping = {view: _shape(name)["$ref"] for view, name in zip(VIEWS, names, strict=True)}
+        mapping = {view: _shape(name)["$ref"] for view, name in zip(VIEW_NAMES, names, strict=True)}
         schema = {
             "oneOf": [_shape(name) for name in names],
             "discriminator": {"propertyName": "view", "mapping": mapping},
@@ -130,24 +136,26 @@ def documents(*names: str) -> dict[str, Any]:
     return {"description": "Measured.", "content": {"application/json": {"schema": schema}}}
 
 
-def pictures(media_type: str) -> dict[str, Any]:
+def image_response(media_type: str) -> dict[str, Any]:
     """A 200 response with a picture."""
     return {"description": "Drawn.", "content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Error responses with these statuses, each ``application/problem+json``."""
     content = {"application/problem+json": {"schema": _shape("Problem")}}
     return {status: {"description": _SAID[status], "content": content} for status in statuses}
 
 
-def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def page_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Error responses with these statuses, each an HTML page or ``application/problem+json``."""
     page = {"text/html": {"schema": {"type": "string"}}}
-    return {status: {**said, "content": page | said["content"]} for status, said in problems(*statuses).items()}
+    return {
+        status: {**said, "content": page | said["content"]} for status, said in problem_responses(*statuses).items()
+    }
 
 
-def shapes() -> dict[str, Any]:
+def response_schemas() -> dict[str, Any]:
     """The JSON schemas that the responses refer to, by name."""
     from pydantic import TypeAdapter  # imported late: it takes longer than the first page
 
@@ -168,11 +176,11 @@ def shapes() -> dict[str, Any]:
             ref_template=template, mode="serialization", schema_generator=ComponentNames
         )
         named = schema.pop("$defs", {}) | {component_name(shape): schema}
-        found = merged(found, {name: each | {"title": name} for name, each in named.items()})
+        found = merge_schemas(found, {name: each | {"title": name} for name, each in named.items()})
     return found
 
 
-def merged(found: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+def merge_schemas(found: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """The union of schemas by name; raises ``ValueError`` where two different ones have the same name."""
     clash = sorted(name for name in found.keys() & more.keys() if found[name] != more[name])
     if clash:

@@ -7,20 +7,20 @@ from http import HTTPStatus
 
 from starlette.types import Send
 
-from .security_headers import of
+from .security_headers import headers_for
 
 
-def problem(status: int, detail: str) -> bytes:
+def problem_json(status: int, detail: str) -> bytes:
     """Problem details as JSON."""
     title = HTTPStatus(status).phrase
     return json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail}).encode()
 
 
-async def refuse(send: Send, path: str, status: int, detail: str, **more: str) -> None:
+async def send_problem(send: Send, path: str, status: int, detail: str, **more: str) -> None:
     """Send a problem as the response at ``path``, with ``more`` headers: ``retry_after="1"``."""
-    body = problem(status, detail)
+    body = problem_json(status, detail)
     headers = {
-        **of(path),
+        **headers_for(path),
         "content-type": "application/problem+json",
         "content-length": str(len(body)),
         "cache-control": "no-store",

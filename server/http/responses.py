@@ -8,29 +8,29 @@ from dataclasses import dataclass
 
 from fastapi import Request, Response
 
-from .compression import preferred, written
+from .compression import compress, negotiate_coding
 
 _SHARE = 1 / 8  # of the cache, for one body at most
 
 
 @dataclass(frozen=True)
-class Body:
+class EncodedBody:
     """The bytes of a response, and their content coding; empty for none."""
 
     data: bytes
     coding: str
 
 
-class Bodies:
+class ResponseCache:
     """LRU cache of encoded bodies, by mark (what the ETag is made of) and requested coding, in ``room`` bytes."""
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self._kept: OrderedDict[tuple[str, str], Body] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], EncodedBody] = OrderedDict()
         self.size = 0
         self.hits = 0
 
-    def find(self, mark: str, coding: str) -> Body | None:
+    def find(self, mark: str, coding: str) -> EncodedBody | None:
         """The body cached under this mark for a client that asks for this coding."""
         found = self._kept.get((mark, coding))
         if found is not None:
@@ -38,7 +38,7 @@ class Bodies:
             self.hits += 1
         return found
 
-    def keep(self, mark: str, coding: str, body: Body) -> None:
+    def keep(self, mark: str, coding: str, body: EncodedBody) -> None:
         """Cache a body, unless it is too large a part of the cache; the oldest ones make room."""
         if len(body.data) > self._room * _SHARE:
             return
@@ -56,8 +56,8 @@ _SHARED = "public, max-age=0, s-maxage=60"
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
 _LARGE = 131_072  # bytes; larger bodies take over 5 ms to compress, so that is done in a thread
-WORTH_COMPRESSING = 1024  # bytes; below, the headers outweigh the gain
-COMPRESSED = ("image/png",)  # formats that are compressed already
+_WORTH_COMPRESSING = 1024  # bytes; below, the headers outweigh the gain
+_COMPRESSED = ("image/png",)  # formats that are compressed already
 
 
 def not_modified(request: Request, mark: str, cache: str = _SHARED) -> Response | None:
@@ -69,57 +69,57 @@ def not_modified(request: Request, mark: str, cache: str = _SHARED) -> Response 
     return Response(status_code=304, headers=_headers(ours, cache))
 
 
-def kept(request: Request, mark: str, media_type: str, cache: str = _SHARED) -> Response | None:
+def cached_reply(request: Request, mark: str, media_type: str, cache: str = _SHARED) -> Response | None:
     """What is known without computing anything: the 304, or the body cached under ``mark``; else None."""
     known = not_modified(request, mark, cache)
     if known is not None:
         return known
-    found = _bodies(request).find(mark, coding(request))
+    found = _bodies(request).find(mark, client_coding(request))
     return None if found is None else _response(found, media_type, 200, _headers(etag(request, mark), cache))
 
 
 def reply(request: Request, body: bytes, media_type: str, mark: str, cache: str = _SHARED) -> Response:
     """``body``, cached here and by clients under ``mark``; or the 304."""
-    known = kept(request, mark, media_type, cache)
+    known = cached_reply(request, mark, media_type, cache)
     if known is not None:
         return known
-    return _keep(request, _written(body, media_type, coding(request)), media_type, mark, cache)
+    return _keep(request, _written(body, media_type, client_coding(request)), media_type, mark, cache)
 
 
 async def reply_large(request: Request, body: bytes, media_type: str, mark: str, cache: str = _SHARED) -> Response:
     """The same, compressed in a thread if it is large."""
     if len(body) < _LARGE:
         return reply(request, body, media_type, mark, cache)
-    sent = await asyncio.to_thread(_written, body, media_type, coding(request))
+    sent = await asyncio.to_thread(_written, body, media_type, client_coding(request))
     return not_modified(request, mark, cache) or _keep(request, sent, media_type, mark, cache)
 
 
-def passing(request: Request, body: bytes, media_type: str, status: int = 200, retry_after: int = 0) -> Response:
+def uncached_reply(request: Request, body: bytes, media_type: str, status: int = 200, retry_after: int = 0) -> Response:
     """``body``, not to be cached; ``retry_after`` is in seconds."""
     headers = {"Cache-Control": NO_STORE, "Vary": "Accept-Encoding"}
     if retry_after:
         headers["Retry-After"] = str(retry_after)
-    return _response(_written(body, media_type, coding(request)), media_type, status, headers)
+    return _response(_written(body, media_type, client_coding(request)), media_type, status, headers)
 
 
-def coding(request: Request) -> str:
+def client_coding(request: Request) -> str:
     """The content coding to use for this client; empty for none."""
-    return preferred(request.headers.get("accept-encoding", ""))
+    return negotiate_coding(request.headers.get("accept-encoding", ""))
 
 
 def etag(request: Request, mark: str) -> str:
     """The ETag of ``mark``: a strong one, so it differs by content coding."""
-    wanted = coding(request)
+    wanted = client_coding(request)
     return f'"{mark}-{wanted}"' if wanted else f'"{mark}"'
 
 
-def _bodies(request: Request) -> Bodies:
-    bodies: Bodies = request.app.state.bodies
+def _bodies(request: Request) -> ResponseCache:
+    bodies: ResponseCache = request.app.state.bodies
     return bodies
 
 
-def _keep(request: Request, sent: Body, media_type: str, mark: str, cache: str) -> Response:
-    _bodies(request).keep(mark, coding(request), sent)
+def _keep(request: Request, sent: EncodedBody, media_type: str, mark: str, cache: str) -> Response:
+    _bodies(request).keep(mark, client_coding(request), sent)
     return _response(sent, media_type, 200, _headers(etag(request, mark), cache))
 
 
@@ -127,13 +127,13 @@ def _headers(tag: str, cache: str) -> dict[str, str]:
     return {"ETag": tag, "Cache-Control": cache, "Vary": "Accept-Encoding"}
 
 
-def _written(body: bytes, media_type: str, wanted: str) -> Body:
-    if not wanted or len(body) < WORTH_COMPRESSING or media_type in COMPRESSED:
-        return Body(body, "")
-    return Body(written(body, wanted), wanted)
+def _written(body: bytes, media_type: str, wanted: str) -> EncodedBody:
+    if not wanted or len(body) < _WORTH_COMPRESSING or media_type in _COMPRESSED:
+        return EncodedBody(body, "")
+    return EncodedBody(compress(body, wanted), wanted)
 
 
-def _response(body: Body, media_type: str, status: int, headers: dict[str, str]) -> Response:
+def _response(body: EncodedBody, media_type: str, status: int, headers: dict[str, str]) -> Response:
     if body.coding:
         headers = headers | {"Content-Encoding": body.coding}
     return Response(body.data, status, headers, media_type)

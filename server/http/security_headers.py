@@ -7,13 +7,13 @@ import re
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..html.assets import EMPTY_STYLE
+from ..html.assets import EMPTY_STYLE_HASH
 
 SOURCES = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        f"style-src 'self' {EMPTY_STYLE}",
+        f"style-src 'self' {EMPTY_STYLE_HASH}",
         "img-src 'self' data: blob:",
         "font-src 'self'",
         "connect-src 'self'",
@@ -22,7 +22,7 @@ SOURCES = "; ".join(
     )
 )
 # An SVG has its own styles for light and dark; nothing in it runs or is fetched.
-PICTURE = "default-src 'none'; style-src 'unsafe-inline'"
+_PICTURE = "default-src 'none'; style-src 'unsafe-inline'"
 HEADERS = {
     "content-security-policy": f"{SOURCES}; frame-src 'self'; frame-ancestors 'self'",
     "cross-origin-opener-policy": "same-origin",
@@ -32,14 +32,14 @@ HEADERS = {
     "x-content-type-options": "nosniff",
 }
 # For other sites: what they may embed (CORP), and what they may read (CORS): numbers and pictures, no page.
-FRAMED = {"cross-origin-resource-policy": "cross-origin"}
-SHARED = FRAMED | {
+_FRAMED = {"cross-origin-resource-policy": "cross-origin"}
+SHARED = _FRAMED | {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "retry-after",  # read by a figure in a sandboxed frame, too
 }
-DATA = (".json", ".csv", ".svg", ".png", ".py")
-EVERYBODYS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server
-AT_HOME = ("'self'", "'none'")  # values of --frame-ancestors that exclude other sites
+DATA_SUFFIXES = (".json", ".csv", ".svg", ".png", ".py")
+UNSPECIFIC_PATHS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server
+OWN_SITE_ANCESTORS = ("'self'", "'none'")  # values of --frame-ancestors that exclude other sites
 
 
 class SecurityHeaders:
@@ -53,9 +53,9 @@ class SecurityHeaders:
         self._own = own
         # `*` excludes pages opened from a file; without the directive they may embed figures, too.
         framed = "" if frame_ancestors == "*" else f"; frame-ancestors {frame_ancestors}"
-        self._picture = PICTURE + framed
-        at_home = own and frame_ancestors in AT_HOME
-        self._figure = HEADERS | ({} if at_home else FRAMED) | {"content-security-policy": SOURCES + framed}
+        self._picture = _PICTURE + framed
+        at_home = own and frame_ancestors in OWN_SITE_ANCESTORS
+        self._figure = HEADERS | ({} if at_home else _FRAMED) | {"content-security-policy": SOURCES + framed}
         if not at_home:
             del self._figure["cross-origin-opener-policy"]
 
@@ -85,10 +85,10 @@ class SecurityHeaders:
     def _added(self, path: str) -> dict[str, str]:
         if path.startswith("/embed/"):
             return self._figure
-        return HEADERS if self._own and not EVERYBODYS.match(path) else of(path)
+        return HEADERS if self._own and not UNSPECIFIC_PATHS.match(path) else headers_for(path)
 
 
-def of(path: str) -> dict[str, str]:
+def headers_for(path: str) -> dict[str, str]:
     """The headers for responses at this path, unless it is a figure to embed."""
-    data = path.startswith("/ops/") and path.endswith(DATA) and not path.endswith(".size.json")
+    data = path.startswith("/ops/") and path.endswith(DATA_SUFFIXES) and not path.endswith(".size.json")
     return HEADERS | SHARED if data or path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js") else HEADERS

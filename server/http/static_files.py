@@ -7,8 +7,8 @@ import asyncio
 from fastapi import Request, Response
 
 from ..html.assets import Asset, Assets
-from .compression import written_once
-from .responses import IMMUTABLE, NO_STORE, coding, etag, not_modified
+from .compression import compress_well
+from .responses import IMMUTABLE, NO_STORE, client_coding, etag, not_modified
 
 
 class StaticFiles:
@@ -29,7 +29,7 @@ class StaticFiles:
         known = not_modified(request, digest, IMMUTABLE)
         if known is not None:
             return known
-        wanted = coding(request)
+        wanted = client_coding(request)
         if (name, wanted) not in self._written:
             self._written[name, wanted] = asyncio.create_task(asyncio.to_thread(_encoded, asset, wanted))
         try:
@@ -47,4 +47,4 @@ def _encoded(asset: Asset, wanted: str) -> bytes:
     """The bytes of a file in a content coding."""
     if wanted == "br" and asset.ready is not None:
         return asset.ready.read_bytes()
-    return written_once(asset.read(), wanted)
+    return compress_well(asset.read(), wanted)

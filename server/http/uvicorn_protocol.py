@@ -9,8 +9,8 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from .connection_limits import Visitors, peer_of
-from .problem_details import refuse
+from .connection_limits import Connections, client_of_address
+from .problem_details import send_problem
 
 STREAM = "/events"  # the event stream of an open page
 STREAMS = "{} open pages of this address follow the files already; close some, and the others follow by themselves."
@@ -19,14 +19,14 @@ _SOME = 262_144  # bytes; a client that reads fewer in its time has stalled
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
-class Patient(asyncio.Protocol):
+class LimitedProtocol(asyncio.Protocol):
     """Mixin in front of uvicorn's HTTP/1.1 protocols: one connection, with limits."""
 
     app: Any
     transport: asyncio.Transport
     cycle: Any  # uvicorn's RequestResponseCycle of the last request
 
-    def __init__(self, visitors: Visitors, *arguments: Any, **options: Any) -> None:
+    def __init__(self, visitors: Connections, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.app, self._app = self._answer, self.app
         self._visitors, self._limits = visitors, visitors.limits
@@ -42,7 +42,7 @@ class Patient(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         address = transport.get_extra_info("peername")
-        self.peer = peer_of(address[0]) if isinstance(address, tuple) else "here"
+        self.peer = client_of_address(address[0]) if isinstance(address, tuple) else "here"
         if not self._visitors.enter(self):
             self.transport.abort()
 
@@ -97,13 +97,15 @@ class Patient(asyncio.Protocol):
         head = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
         if head + len(scope["raw_path"]) + len(scope["query_string"]) > self._limits.head:
             detail = f"The head of a request may have {self._limits.head} bytes; this one has more, so leave some out."
-            await refuse(send, scope["path"], 431, detail, connection="close")
+            await send_problem(send, scope["path"], 431, detail, connection="close")
             return
         streams = scope["path"] == STREAM  # counted apart, as they would use up the limit
         busy, most, kind = self._visitors.busy, self._limits.requests_per_peer, (self.peer, streams)
         if most and busy[kind] >= most:
             self._visitors.refused += 1
-            await refuse(send, scope["path"], 503, (STREAMS if streams else UNDER_WAY).format(most), retry_after="1")
+            await send_problem(
+                send, scope["path"], 503, (STREAMS if streams else UNDER_WAY).format(most), retry_after="1"
+            )
             return
         busy[kind] += 1
         try:
@@ -115,6 +117,6 @@ class Patient(asyncio.Protocol):
                 del busy[kind]
 
 
-def patient(visitors: Visitors, protocol: type[asyncio.Protocol] = AutoHTTPProtocol) -> Any:
+def limited_protocol(visitors: Connections, protocol: type[asyncio.Protocol] = AutoHTTPProtocol) -> Any:
     """A value for uvicorn's option ``http``: a protocol whose connections are registered in ``visitors``."""
-    return partial(type("PatientProtocol", (Patient, protocol), {}), visitors)
+    return partial(type("PatientProtocol", (LimitedProtocol, protocol), {}), visitors)

@@ -9,19 +9,19 @@ from typing import Any
 from ..runtime import timing
 from .recipe.recipe import NotInferred, Recipe, TensorArgument
 from .search.failure import not_inferred
-from .search.queue import Step
-from .search.search import Search
-from .search.trial import untouched
-from .source.collect import gathered
+from .search.queue import RecipeStep
+from .search.search import RecipeSearch
+from .search.trial import state_restored
+from .source.collect import collect_evidence
 from .source.signature import signature_of
 
-__all__ = ["Guess", "NotInferred", "infer"]
+__all__ = ["InferredRecipe", "NotInferred", "infer"]
 
 _BUDGET = 4.0
 
 
 @dataclass(frozen=True)
-class Guess:
+class InferredRecipe:
     """A recipe that works, the reason for each argument, the number of trials ``tried``, and the ``seconds`` it took.
 
     ``trouble`` is the error with which torch rejects the gradients of ``backward`` for any recipe, or which
@@ -35,7 +35,7 @@ class Guess:
     trouble: str = ""
 
 
-def infer(function: Callable[..., Any], budget: float = _BUDGET) -> Guess:
+def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredRecipe:
     """A recipe that ``function``, a Function class or a plain function of tensors, can be called with.
 
     Forward has to return finite floating numbers that require grad, and backward a gradient for them (or gradients
@@ -44,17 +44,17 @@ def infer(function: Callable[..., Any], budget: float = _BUDGET) -> Guess:
     the random state are restored. Raises ``NotInferred``, whatever the Function raises.
     """
     begun = timing.now()
-    with untouched():
+    with state_restored():
         signature = signature_of(function)
-        search = Search(signature, gathered(signature), budget)
+        search = RecipeSearch(signature, collect_evidence(signature), budget)
         search.run()
         if search.found is None and search.refused is None:
             raise not_inferred(function, search)
     step, trouble = (search.found[0], "") if search.found else (search.refused[0], search.refused[1].message)  # type: ignore[index]
-    return Guess(step.recipe, tuple(_because(step, search)), search.trials, timing.now() - begun, trouble)
+    return InferredRecipe(step.recipe, tuple(_because(step, search)), search.trials, timing.now() - begun, trouble)
 
 
-def _because(step: Step, search: Search) -> list[tuple[str, str]]:
+def _because(step: RecipeStep, search: RecipeSearch) -> list[tuple[str, str]]:
     told = []
     for each in step.recipe.arguments:
         reason = step.because.get(each.name, "") or "its name"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..report.result import Checked
-from .isolation import untouched
+from ..report.result import CheckResult
+from .isolation import process_restored
 
 __all__ = ["check", "look"]
 
@@ -22,7 +22,7 @@ def check(
     of: str = "",
     example_inputs: Any = None,
     **parameters: Any,
-) -> Checked:
+) -> CheckResult:
     """What Gradloupe finds of a Function: the verdict on its curves, and the contract X-ray. Raises nothing.
 
     ``function`` is a ``torch.autograd.Function``, a plain function of tensors, or an ``Op``. It is called as the
@@ -34,11 +34,11 @@ def check(
     It runs in this process, whose random numbers, default dtype, threads and modes are afterwards what they were.
     Whatever goes wrong is a word of the result (``unsolved``, ``failed``) and a sentence.
     """
-    with untouched():
-        from .run import verdict
-        from .subject import Wanted
+    with process_restored():
+        from .run import run_check
+        from .subject import CheckArguments
 
-        return verdict(function, Wanted(recipe, x, wrt, of, example_inputs, parameters)).checked
+        return run_check(function, CheckArguments(recipe, x, wrt, of, example_inputs, parameters)).checked
 
 
 def look(
@@ -58,8 +58,8 @@ def look(
     have room in about 2 MB. ``height`` is in pixels. All else is as in ``check``; a Function that cannot be called is
     shown as what was found of it.
     """
-    with untouched():
-        from .figure import figure
-        from .subject import Wanted
+    with process_restored():
+        from .figure import notebook_figure
+        from .subject import CheckArguments
 
-        return figure(function, Wanted(recipe, x, wrt, of, example_inputs, parameters), height)
+        return notebook_figure(function, CheckArguments(recipe, x, wrt, of, example_inputs, parameters), height)

@@ -12,22 +12,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..documents.compact import packed
+from ..documents.compact import compact_document
 from ..html.assets import Assets
-from ..html.inline_bundle import Bundle, smaller
-from ..html.pages import Pages, View
+from ..html.inline_bundle import Bundle, with_gzipped_library
+from ..html.pages import Pages, SectionPage
 from ..protocol.frames import Frame
-from ..report.atomic_write import write
-from ..report.report_data import Found
-from ..report.result import FAULTY, Checked
-from ..standalone.page import parts, single
-from ..standalone.sliders import Axis, at, axes, number, sections
-from ..standalone.string_pool import Pool
-from ..standalone.string_pool import parts as parts_of
-from ..url.address import Address, canonical
-from ..worker.answer import device
-from .run import called, examined
-from .subject import Subject, Wanted
+from ..report.atomic_write import atomic_write
+from ..report.report_data import ExaminedFunction
+from ..report.result import FAILING_WORDS, CheckResult
+from ..standalone.export_page import export_bundle, export_page
+from ..standalone.sliders import SliderAxis, address_at, section_addresses, section_count, slider_axes
+from ..standalone.string_pool import StringPool
+from ..standalone.string_pool import document_parts as parts_of
+from ..url.address import Address, canonical_address
+from ..worker.answer import device_summary
+from .run import examine_subject, subject_or_error
+from .subject import CheckArguments, Subject
 
 _HEIGHT = 800  # pixels
 _HIDDEN = ("source", "reading")  # parts of the page that are hidden in a cell
@@ -35,8 +35,8 @@ _ROOM = 1_000_000  # bytes of answers; the page itself is as large again, with t
 _PATIENCE = 6.0  # seconds for computing all answers of the sliders
 _COUNTS = (9, 7, 5, 3)  # values of a slider, tried in this order until size and time suffice
 _MOST = 3  # sliders
-GRAD_OUTPUT = 3
-FRAME = Markup(
+_GRAD_OUTPUT = 3
+_FRAME = Markup(
     '<iframe srcdoc="{}" title="{}" width="100%" height="{}" sandbox="allow-scripts" loading="lazy"'
     ' style="border:0;display:block"></iframe>'
 )
@@ -46,7 +46,7 @@ FRAME = Markup(
 class _Look:
     """A figure to show: ``checked`` is the result, ``page`` its HTML, empty where nothing could be drawn."""
 
-    checked: Checked
+    checked: CheckResult
     page: bytes = b""
     height: int = _HEIGHT
 
@@ -57,7 +57,7 @@ class _Look:
         if not self.page:
             return self.checked._repr_html_()
         title = f"{self.checked.name}, a live figure"
-        return str(FRAME.format(self.page.decode(), title, self.height))
+        return str(_FRAME.format(self.page.decode(), title, self.height))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
@@ -69,26 +69,26 @@ class _Look:
         """
         if not self.page:
             raise ValueError(f"There is no figure to save. {self.checked.sentence}")
-        write(Path(path), self.page)
+        atomic_write(Path(path), self.page)
         return Path(path)
 
 
-def figure(function: Any, wanted: Wanted, height: int | None) -> _Look:
+def notebook_figure(function: Any, wanted: CheckArguments, height: int | None) -> _Look:
     """What ``gradloupe.look`` returns; raises nothing that a Function raises."""
-    there = called(function, wanted)
-    if isinstance(there, Found):
+    there = subject_or_error(function, wanted)
+    if isinstance(there, ExaminedFunction):
         return _Look(there.checked)
-    found = examined(there)
+    found = examine_subject(there)
     if found.curves is None or not found.curves.columns:
         return _Look(found.checked)
     page = _page(there, there.wanted.address(there.told), found.curves, _beside(found.checked))
     return _Look(found.checked, page, height or _HEIGHT)
 
 
-def _beside(checked: Checked) -> str:
+def _beside(checked: CheckResult) -> str:
     """The sentence on a fault of the Function that the drawn section does not show; "" if there is none."""
     drawn, worst = checked.sweeps[0], checked.swept
-    if drawn.word in FAULTY or not (checked.accused or worst is not drawn):
+    if drawn.word in FAILING_WORDS or not (checked.accused or worst is not drawn):
         return ""
     return f"That is of {drawn.of} by {drawn.wrt} alone. {checked.sentence}"
 
@@ -96,40 +96,40 @@ def _beside(checked: Checked) -> str:
 def _page(there: Subject, address: Address, curves: Frame, beside: str) -> bytes:
     """The page, with as many answers as size and time allow, and a sentence ``beside`` the verdict."""
     began, op = time.monotonic(), there.told
-    present = at(address, {})
+    present = address_at(address, {})
     each = sum(map(len, parts_of(_document(there, present)).values()))
     seconds = time.monotonic() - began
     most = min(_ROOM // each, int(_PATIENCE / seconds))
     address, grid = next(_grids(op, address, most))
-    pool = Pool()
-    for section in sections(address, grid):
+    pool = StringPool()
+    for section in section_addresses(address, grid):
         pool.add(_document(there, section))
     shown = replace(address, hide=_HIDDEN)
-    view = View(op, device(), shown, canonical(op, present), curves, "", beside=beside)
+    view = SectionPage(op, device_summary(), shown, canonical_address(op, present), curves, "", beside=beside)
     pages, bundle = _kept()
-    return single(pages, view, grid, pool, bundle)
+    return export_page(pages, view, grid, pool, bundle)
 
 
-def _grids(op: dict[str, Any], address: Address, most: int) -> Iterator[tuple[Address, tuple[Axis, ...]]]:
+def _grids(op: dict[str, Any], address: Address, most: int) -> Iterator[tuple[Address, tuple[SliderAxis, ...]]]:
     """Choices of sliders and their axes that make at most so many sections, the richest first; no sliders at last."""
     kinds = {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
     for controls in range(min(_MOST, len(kinds)), -1, -1):
         for count in _COUNTS:
             numeric = ("float", "int")
             chosen = tuple((name, count if kinds[name] in numeric else 0) for name in list(kinds)[:controls])
-            sliding = replace(address, sliders=(*chosen, ("grad_output", GRAD_OUTPUT)))
+            sliding = replace(address, sliders=(*chosen, ("grad_output", _GRAD_OUTPUT)))
             if math.prod(max(2, values) for _, values in sliding.sliders) <= most:
-                grid = axes(op, sliding)
-                if number(grid) <= most:
+                grid = slider_axes(op, sliding)
+                if section_count(grid) <= most:
                     yield sliding, grid
     yield replace(address, sliders=()), ()
 
 
 def _document(there: Subject, section: Address) -> dict[str, Any]:
-    return packed(there.frame(section.question), canonical(there.told, section))
+    return compact_document(there.frame(section.question), canonical_address(there.told, section))
 
 
 @cache
 def _kept() -> tuple[Pages, Bundle]:
     assets = Assets()
-    return Pages(assets), smaller(parts(assets))
+    return Pages(assets), with_gzipped_library(export_bundle(assets))

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..runtime.isolation import unchanged
-from ..runtime.rng import undisturbed
+from ..runtime.isolation import preserve_torch_settings
+from ..runtime.rng import preserve_rng
 
 _CUDA: Any = torch.cuda  # partly untyped
 
 
 @contextmanager
-def untouched() -> Iterator[None]:
+def process_restored() -> Iterator[None]:
     """Restore random state, default dtype, threads, modes of torch, ``sys.path`` and the working directory at the end.
 
     Inside, torch computes in one thread: for tensors of this size more threads are many times slower.
@@ -26,7 +26,7 @@ def untouched() -> Iterator[None]:
     path, folder = list(sys.path), _folder()
     cuda = _CUDA.get_rng_state_all() if _CUDA.is_initialized() else []
     errors = np.geterr()
-    with unchanged(), undisturbed():
+    with preserve_torch_settings(), preserve_rng():
         torch.set_num_threads(1)
         try:
             yield

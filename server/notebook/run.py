@@ -7,43 +7,43 @@ from typing import Any, TypeVar
 
 from ..inference.recipe.recipe import BadRecipe, NotInferred
 from ..protocol.errors import BadQuestion
-from ..report.examine import asked
-from ..report.report_data import Found
-from ..report.summarize import uncalled
-from .subject import Subject, Wanted, name_of, subject
+from ..report.examine import examine_function
+from ..report.report_data import ExaminedFunction
+from ..report.summarize import summarize_uncalled
+from .subject import CheckArguments, Subject, function_name, make_subject
 
 _T = TypeVar("_T")
 _SAY = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'
 
 
-def verdict(function: Any, wanted: Wanted) -> Found:
+def run_check(function: Any, wanted: CheckArguments) -> ExaminedFunction:
     """The result of the check; raises nothing but ``KeyboardInterrupt``."""
-    found = called(function, wanted)
-    return found if isinstance(found, Found) else examined(found)
+    found = subject_or_error(function, wanted)
+    return found if isinstance(found, ExaminedFunction) else examine_subject(found)
 
 
-def called(function: Any, wanted: Wanted) -> Subject | Found:
+def subject_or_error(function: Any, wanted: CheckArguments) -> Subject | ExaminedFunction:
     """The subject of the check; or a result that says why the Function cannot be called."""
-    told = {"name": name_of(function)}
+    told = {"name": function_name(function)}
     try:
-        return subject(function, wanted)
+        return make_subject(function, wanted)
     except NotInferred as problem:
         told |= {"recipe": problem.recipe}
         sentence = f"{problem.sentence} {_SAY}" if problem.sayable else problem.sentence
-        return Found(uncalled(told, sentence), told | {"tried": list(problem.tried)})
+        return ExaminedFunction(summarize_uncalled(told, sentence), told | {"tried": list(problem.tried)})
     except (BadRecipe, BadQuestion) as problem:
-        return Found(uncalled(told | {"recipe": wanted.recipe}, str(problem)), told)
+        return ExaminedFunction(summarize_uncalled(told | {"recipe": wanted.recipe}, str(problem)), told)
     except (Exception, SystemExit) as problem:  # noqa: BLE001 a Function may raise anything, and so may its description
-        return Found(uncalled(told, _said(problem), "failed"), told)
+        return ExaminedFunction(summarize_uncalled(told, _said(problem), "failed"), told)
 
 
-def examined(there: Subject) -> Found:
+def examine_subject(there: Subject) -> ExaminedFunction:
     """The sweeps and the contract X-ray of a subject."""
     told, wanted = there.told, there.wanted
     try:
-        return _now(asked(there, told["name"], chosen=wanted.address if wanted.somewhere else None))
+        return _now(examine_function(there, told["name"], chosen=wanted.address if wanted.somewhere else None))
     except (Exception, SystemExit) as problem:  # noqa: BLE001 in this process there is no supervisor to report it
-        return Found(uncalled(told, _said(problem), "failed"), told)
+        return ExaminedFunction(summarize_uncalled(told, _said(problem), "failed"), told)
 
 
 def _said(problem: BaseException) -> str:

@@ -12,33 +12,33 @@ from urllib.parse import urlencode
 import torch
 
 from ...ops import Op
-from ..catalogue.op_description import described
-from ..catalogue.output_shapes import shapes
+from ..catalogue.op_description import describe_op
+from ..catalogue.output_shapes import measured_shapes
 from ..inference.construction.op import op_of
-from ..inference.construction.output_names import free
+from ..inference.construction.output_names import free_names
 from ..inference.infer import infer
-from ..inference.recipe.grammar import parse
+from ..inference.recipe.grammar import parse_recipe
 from ..inference.recipe.recipe import BadRecipe, Recipe
 from ..inference.source.signature import signature_of
 from ..protocol.errors import BadQuestion
 from ..protocol.frames import Frame
 from ..protocol.question import Question
-from ..url.address import Address, default, spelled
-from ..url.numbers import BadQuery, write
-from ..url.parse import read
-from ..user_code.definition_lines import File
-from ..user_code.discover import declaration_of, is_function
-from ..user_code.example_inputs import override
-from ..user_code.scalar_inputs import with_numbers
-from ..worker.answer import answer, device
-from .keyword_values import check_names, settled
+from ..url.address import Address, default_address, value_text
+from ..url.numbers import BadQuery, write_number
+from ..url.parse import read_address
+from ..user_code.definition_lines import SourceFile
+from ..user_code.discover import declaration_of, is_user_function
+from ..user_code.example_inputs import override_for
+from ..user_code.scalar_inputs import with_scalar_inputs
+from ..worker.answer import answer_question, device_summary
+from .keyword_values import check_names, recipe_with_values
 
-GROUP = "here"
+_GROUP = "here"
 _TENSORS = (torch.Tensor, list, tuple)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CheckArguments:
     """The arguments of ``check``: how the Function is called, and which section is asked for."""
 
     recipe: str = ""
@@ -53,16 +53,16 @@ class Wanted:
         """Whether a section is asked for explicitly."""
         return bool(self.x is not None or self.wrt or self.of or self.parameters)
 
-    def without(self, names: Collection[str]) -> Wanted:
+    def without(self, names: Collection[str]) -> CheckArguments:
         """The same without some parameters."""
         return replace(self, parameters={name: one for name, one in self.parameters.items() if name not in names})
 
     def address(self, op: dict[str, Any]) -> Address:
         """The address of the section of a described op; raises ``BadQuestion``."""
         if not self.somewhere:
-            return default(op)
+            return default_address(op)
         try:
-            return read(op, device(), urlencode(self._said()))
+            return read_address(op, device_summary(), urlencode(self._said()))
         except BadQuery as problem:
             raise BadQuestion(str(problem)) from None
 
@@ -82,7 +82,7 @@ class Subject:
 
     op_: Op
     told: dict[str, Any]
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: CheckArguments = field(default_factory=CheckArguments)
 
     async def stub(self, name: str) -> dict[str, Any]:
         """What is known of it."""
@@ -98,46 +98,46 @@ class Subject:
 
     def frame(self, question: Question) -> Frame:
         """The same without a coroutine; raises ``BadQuestion``."""
-        header, columns = answer(question, self.op_)
+        header, columns = answer_question(question, self.op_)
         return Frame(header, {name: column.data for name, column in columns.items()})
 
 
-def name_of(function: Any) -> str:
+def function_name(function: Any) -> str:
     """The name of a Function, op or callable object."""
     named = function.name or function.function.__qualname__ if isinstance(function, Op) else function
     return named if isinstance(named, str) else str(getattr(named, "__qualname__", type(named).__name__))
 
 
-def subject(function: Any, wanted: Wanted) -> Subject:
+def make_subject(function: Any, wanted: CheckArguments) -> Subject:
     """The op of a Function, called with the values given for its arguments, and its description.
 
     Raises ``NotInferred``, ``BadRecipe``, ``BadQuestion``, and whatever the Function may raise.
     """
-    if is_function(function) and not wanted.recipe and wanted.example_inputs is None:
+    if is_user_function(function) and not wanted.recipe and wanted.example_inputs is None:
         declared = declaration_of(function)
         function = declared[1] if declared else function
-    name = name_of(function)
+    name = function_name(function)
     recipe: Recipe | None
     assumed: tuple[tuple[str, str], ...] = ()
     if isinstance(function, Op):
         if wanted.recipe or wanted.example_inputs is not None:
             raise BadRecipe("An Op declares itself how it is called; change its inputs, or give its Function instead.")
-        op, recipe = with_numbers(replace(function, name=name)), None
+        op, recipe = with_scalar_inputs(replace(function, name=name)), None
         check_names(name, wanted.parameters, [each.name for each in op.inputs] + [one.name for one in op.parameters])
     else:
         recipe, given, assumed = _recipe(function, wanted)
         arguments = signature_of(function).arguments
-        recipe, used = settled(recipe, wanted.parameters, arguments)
+        recipe, used = recipe_with_values(recipe, wanted.parameters, arguments)
         wanted = wanted.without(used)
         named = [each.name for each in recipe.arguments] + [each.name for each in arguments if not each.star]
-        there = free(dict.fromkeys(named))
+        there = free_names(dict.fromkeys(named))
         check_names(name, wanted.parameters, list(there.values()))
         assumed = tuple(each for each in assumed if there.get(each[0], "") not in used)
-        op = op_of(function, recipe, name, name.rpartition(".")[2], GROUP, given)
+        op = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, given)
     file, first, source = _written(op)
     vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
     text = recipe.text() if recipe else ""
-    told = described(op, shapes(op)) | {
+    told = describe_op(op, measured_shapes(op)) | {
         "own": recipe is not None,
         "declared": recipe is None,
         "recipe": text,
@@ -146,18 +146,20 @@ def subject(function: Any, wanted: Wanted) -> Subject:
         "source": source,
         "first_line": first or 1,
         "file": file,
-        "group": GROUP,
+        "group": _GROUP,
     }
     return Subject(op, told, wanted)
 
 
-def _recipe(function: Any, wanted: Wanted) -> tuple[Recipe, dict[str, torch.Tensor], tuple[tuple[str, str], ...]]:
+def _recipe(
+    function: Any, wanted: CheckArguments
+) -> tuple[Recipe, dict[str, torch.Tensor], tuple[tuple[str, str], ...]]:
     """The recipe that is given, declared or inferred, tensors to use as they are, and reasons for an inferred one."""
     names = signature_of(function).names
     if wanted.recipe:
-        return parse(wanted.recipe, names), {}, ()
+        return parse_recipe(wanted.recipe, names), {}, ()
     examples = {} if wanted.example_inputs is None else {"example_inputs": wanted.example_inputs}
-    declared = override(function, names, examples, alone=True)
+    declared = override_for(function, names, examples, alone=True)
     if declared is not None:
         return declared.recipe, declared.given, ()
     guess = infer(function)
@@ -173,7 +175,7 @@ def _written(op: Op) -> tuple[str, int, str]:
     if code is None:
         return "", 0, ""
     try:
-        written = File(code.co_filename)
+        written = SourceFile(code.co_filename)
         lines = written.place(function)
     except (SyntaxError, ValueError):  # a cell with IPython magic is no Python
         return "", 0, ""
@@ -185,7 +187,7 @@ def _text(name: str, value: Any) -> str:
     """A value as the query of a URL has it; raises ``BadQuestion``."""
     if isinstance(value, _TENSORS) or hasattr(value, "tolist"):
         flat = torch.as_tensor(value).detach().reshape(-1).tolist()
-        return ",".join(write(float(each)) for each in flat)
+        return ",".join(write_number(float(each)) for each in flat)
     if isinstance(value, bool | int | float | str):
-        return spelled(value)
+        return value_text(value)
     raise BadQuestion(f"{name}={value!r} cannot be asked for; give a number, a word, or the numbers of a tensor.")

@@ -8,7 +8,7 @@ import torch
 
 # The units in the last place that a correct backward may lose, of its own slope and of the largest visible one, by the
 # size of the dtype in bytes: a long dtype can spare more of them.
-PLACES = {8: 4096.0, 4: 1024.0, 2: 8.0}
+TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Tolerance:
     rtol: float
 
 
-def chosen(in_sight: float, dtype: torch.dtype) -> Tolerance:
+def tolerance_for(in_sight: float, dtype: torch.dtype) -> Tolerance:
     """The default tolerance of a dtype; ``in_sight``, the largest visible ``grad_input``, sets the scale of atol."""
-    precision = PLACES[dtype.itemsize] * torch.finfo(dtype).eps
+    precision = TOLERANCE_ULPS[dtype.itemsize] * torch.finfo(dtype).eps
     least = max(precision * in_sight, torch.finfo(dtype).tiny)
     return Tolerance(atol=min(least, torch.finfo(torch.float64).max), rtol=precision)

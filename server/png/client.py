@@ -8,12 +8,12 @@ from contextlib import suppress
 
 from ..paths import PACKAGE
 from ..protocol.errors import EngineBusy, EngineFault
-from ..protocol.python_command import python
-from .process import PREFIX
+from ..protocol.python_command import python_command
+from .process import LENGTH_PREFIX
 
-QUEUE = 8  # pictures in the queue at most; the largest take a second each
+LONGEST_QUEUE = 8  # pictures in the queue at most; the largest take a second each
 _DEADLINE = 10.0  # seconds for one picture
-TRIES = 2
+_TRIES = 2
 
 
 class Rasterizer:
@@ -38,7 +38,7 @@ class Rasterizer:
         return await asyncio.shield(self._coming[svg])
 
     async def _queued(self, svg: str) -> bytes:
-        if self._waiting >= QUEUE:
+        if self._waiting >= LONGEST_QUEUE:
             raise EngineBusy
         self._waiting += 1
         try:
@@ -58,7 +58,7 @@ class Rasterizer:
             await child.wait()
 
     async def _drawn(self, svg: bytes) -> bytes:
-        for _ in range(TRIES):
+        for _ in range(_TRIES):
             try:
                 async with asyncio.timeout(self.deadline):
                     drawn = await self._exchange(svg)
@@ -69,7 +69,7 @@ class Rasterizer:
             if drawn:
                 return drawn
             raise EngineFault("a picture could not be drawn")
-        raise EngineFault(f"the process that draws pictures ended {TRIES} times")
+        raise EngineFault(f"the process that draws pictures ended {_TRIES} times")
 
     async def _exchange(self, svg: bytes) -> bytes:
         if self._child is None or self._child.returncode is not None:
@@ -78,9 +78,9 @@ class Rasterizer:
         assert incoming is not None
         assert outgoing is not None
         try:
-            outgoing.write(PREFIX.pack(len(svg)) + svg)
+            outgoing.write(LENGTH_PREFIX.pack(len(svg)) + svg)
             await outgoing.drain()
-            (length,) = PREFIX.unpack(await incoming.readexactly(PREFIX.size))
+            (length,) = LENGTH_PREFIX.unpack(await incoming.readexactly(LENGTH_PREFIX.size))
             return await incoming.readexactly(length)
         except BaseException:  # a late reply must not be taken for that of the next picture
             await self.close()
@@ -89,7 +89,7 @@ class Rasterizer:
 
 async def _start() -> Process:
     # In a session of its own, so that Ctrl-C in the terminal reaches only the server.
-    command = [*python(), "-m", f"{PACKAGE}.server.png.process"]
+    command = [*python_command(), "-m", f"{PACKAGE}.server.png.process"]
     try:
         return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, start_new_session=True)
     except OSError as problem:

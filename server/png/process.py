@@ -14,25 +14,25 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-PREFIX = struct.Struct("!I")  # how many bytes follow
+LENGTH_PREFIX = struct.Struct("!I")  # how many bytes follow
 _LONGEST = 15  # seconds for a picture, after which the process ends itself, should its parent be gone
-NICENESS = 5
-FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")
+_NICENESS = 5
+_FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")
 
 
 def main() -> None:
     """Answer each SVG with a PNG; with an empty one where it could not be drawn."""
-    os.nice(NICENESS)  # a lower priority than that of the server
+    os.nice(_NICENESS)  # a lower priority than that of the server
     with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb", 0) as outgoing:
         os.dup2(2, 1)
         for svg in _received(sys.stdin.buffer):
             signal.alarm(_LONGEST)
             drawn = _drawn(svg)
             signal.alarm(0)
-            _send(outgoing, PREFIX.pack(len(drawn)) + drawn)
+            _send(outgoing, LENGTH_PREFIX.pack(len(drawn)) + drawn)
 
 
-def pixels(svg: str) -> bytes:
+def render_png(svg: str) -> bytes:
     """The PNG of a picture, the same on every machine."""
     from resvg_py import svg_to_bytes  # takes as long to load as a page to be served
 
@@ -40,7 +40,7 @@ def pixels(svg: str) -> bytes:
         svg_to_bytes(
             svg_string=svg,
             skip_system_fonts=True,
-            font_files=[*fonts()],
+            font_files=[*face_files()],
             font_family="DejaVu Sans",
             sans_serif_family="DejaVu Sans",
             monospace_family="DejaVu Sans Mono",
@@ -49,19 +49,19 @@ def pixels(svg: str) -> bytes:
 
 
 @cache
-def fonts() -> tuple[str, ...]:
+def face_files() -> tuple[str, ...]:
     """The files of the faces; raises ``FileNotFoundError`` where matplotlib, which brings them, is not installed."""
     found = find_spec("matplotlib")
     folders = found.submodule_search_locations if found else None
     if not folders:
         raise FileNotFoundError("matplotlib, whose fonts the pictures are set in, is not installed")
-    return tuple(str(Path(folders[0], "mpl-data", "fonts", "ttf", face)) for face in FACES)
+    return tuple(str(Path(folders[0], "mpl-data", "fonts", "ttf", face)) for face in _FACES)
 
 
 def _received(incoming: IO[bytes]) -> Iterator[bytes]:
     """The pictures on ``incoming``, until it is closed; an incomplete one is dropped."""
-    while len(prefix := incoming.read(PREFIX.size)) == PREFIX.size:
-        (length,) = PREFIX.unpack(prefix)
+    while len(prefix := incoming.read(LENGTH_PREFIX.size)) == LENGTH_PREFIX.size:
+        (length,) = LENGTH_PREFIX.unpack(prefix)
         if len(svg := incoming.read(length)) < length:
             return
         yield svg
@@ -69,7 +69,7 @@ def _received(incoming: IO[bytes]) -> Iterator[bytes]:
 
 def _drawn(svg: bytes) -> bytes:
     try:
-        return pixels(svg.decode())
+        return render_png(svg.decode())
     except Exception:  # noqa: BLE001 - a bad picture must not end the process
         traceback.print_exc()
         return b""

@@ -54,13 +54,13 @@ _BLANK: dict[str, dict[str, Any]] = {
 }
 
 
-def blank(sentence: str, failure: dict[str, Any] | None, view: str = "curves") -> dict[str, Any]:
+def empty_answer(sentence: str, failure: dict[str, Any] | None, view: str = "curves") -> dict[str, Any]:
     """The members of a view without any results: the sentence why, the failure; curves get the verdict ``failed``."""
     said = {"verdict": _VERDICT | {"sentence": sentence}} if view == "curves" else {"sentence": sentence}
     return _BLANK[view] | said | {"failure": failure}
 
 
-def header(
+def common_header(
     question: Question, title: str, claim: str, device: dict[str, Any], notes: list[str] | None = None
 ) -> dict[str, Any]:
     """The question as plain data, with title and claim of the op; ``device`` has kind and name of the one used."""

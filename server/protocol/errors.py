@@ -9,7 +9,7 @@ class BadQuestion(Exception):
     """A question that the op or this machine does not allow; the message says why, and what is possible."""
 
 
-class NoOp(Exception):
+class UnknownOp(Exception):
     """There is no op of that name."""
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-PREFIX = struct.Struct("!II")
-LIMIT = 8 * 2**20
+FRAME_PREFIX = struct.Struct("!II")
+_MAX_FRAME_BYTES = 8 * 2**20
 _FORMATS = ("d", "B")  # float64 and uint8, as `memoryview` and `array` name them
 
 
@@ -34,16 +34,16 @@ def pack(frame: Frame) -> bytes:
     layout = [[name, view.format, view.nbytes] for name, view in views.items()]
     header = json.dumps([frame.header, layout], ensure_ascii=False).encode("utf-8", "replace")  # half a surrogate pair
     payload = b"".join(view.tobytes() for view in views.values())
-    prefix = PREFIX.pack(len(header), len(payload))
-    lengths(prefix)
+    prefix = FRAME_PREFIX.pack(len(header), len(payload))
+    parse_prefix(prefix)
     return prefix + header + payload
 
 
-def lengths(prefix: bytes) -> tuple[int, int]:
+def parse_prefix(prefix: bytes) -> tuple[int, int]:
     """Parse the prefix: bytes of header and of columns that follow; raises ``BadFrame`` above 8 MiB."""
-    header, payload = PREFIX.unpack(prefix)
-    if header + payload > LIMIT:
-        raise BadFrame(f"a frame of {header + payload} bytes is above the limit of {LIMIT}")
+    header, payload = FRAME_PREFIX.unpack(prefix)
+    if header + payload > _MAX_FRAME_BYTES:
+        raise BadFrame(f"a frame of {header + payload} bytes is above the limit of {_MAX_FRAME_BYTES}")
     return header, payload
 
 

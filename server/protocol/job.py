@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-BUSY = 2.0  # a question may take this many times its deadline while other processes use the CPU
+BUSY_FACTOR = 2.0  # a question may take this many times its deadline while other processes use the CPU
 
 
 @dataclass(frozen=True)
-class Work:
+class Job:
     """The job of one worker.
 
     ``targets`` are as on the command line (``my_ops.py``, ``package.module:Name``); without any it serves the gallery.
@@ -25,6 +25,6 @@ class Work:
     again: int = 0
 
     @classmethod
-    def told(cls, plain: dict[str, Any]) -> Work:
+    def told(cls, plain: dict[str, Any]) -> Job:
         """The job from its plain JSON data."""
         return cls(**{**plain, "targets": tuple(plain["targets"])})

@@ -10,7 +10,7 @@ _AROUND = 3  # lines of an excerpt before and after the culprit
 Excerpt = list[list[Any]]
 
 
-def trouble(
+def load_error(
     sentence: str,
     kind: str = "",
     file: str = "",
@@ -29,6 +29,6 @@ def trouble(
     }
 
 
-def around(lines: Iterable[tuple[int, str]], line: int) -> Excerpt:
+def excerpt_around(lines: Iterable[tuple[int, str]], line: int) -> Excerpt:
     """The excerpt around a line."""
     return [[number, text] for number, text in lines if abs(number - line) <= _AROUND]

@@ -10,7 +10,7 @@ from ..paths import ROOT
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def python() -> list[str]:
+def python_command() -> list[str]:
     """The Python command that can run this package with ``-m``, and imports nothing from the working directory."""
     # `-m` puts the working directory in front of the path, where a stranger's `torch.py` may lie.
     found_here = os.path.dirname(ROOT) == os.getcwd()

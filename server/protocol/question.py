@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
-def named(tensor: str, shape: Iterable[int], places: Iterable[float]) -> list[str]:
+def element_names(tensor: str, shape: Iterable[int], places: Iterable[float]) -> list[str]:
     """Element names (``x[1,2]``) of flat indices, in row-major order; the name alone for a single number."""
     sizes = list(shape)
     if math.prod(sizes) == 1:
@@ -23,8 +23,20 @@ def _index(place: int, sizes: list[int]) -> list[int]:
     return index[::-1]
 
 
-VIEWS = ("curves", "area", "map", "precision", "wide", "step", "jacobian", "surface", "contract", "node", "descent")
-Value = float | int | bool | str
+VIEW_NAMES = (
+    "curves",
+    "area",
+    "map",
+    "precision",
+    "wide",
+    "step",
+    "jacobian",
+    "surface",
+    "contract",
+    "node",
+    "descent",
+)
+ParameterValue = float | int | bool | str
 
 
 @dataclass(frozen=True)
@@ -64,10 +76,10 @@ class Question:
     step: float | None = None
     atol: float | None = None
     rtol: float | None = None
-    parameters: dict[str, Value] = field(default_factory=dict)
+    parameters: dict[str, ParameterValue] = field(default_factory=dict)
     inputs: dict[str, tuple[float, ...]] = field(default_factory=dict)
     order: int = 1
-    view: str = VIEWS[0]
+    view: str = VIEW_NAMES[0]
     at: float | None = None
     compile: bool = False
     lr: float | None = None
@@ -84,4 +96,4 @@ class Question:
         return self.start + (self.stop - self.start) / 2 if self.at is None else self.at
 
 
-COUNT = 401
+DEFAULT_COUNT = 401

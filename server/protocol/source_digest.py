@@ -14,7 +14,7 @@ from ..paths import ROOT, source_files
 
 
 @cache
-def build() -> str:
+def source_digest() -> str:
     """Text that differs when a file of ops/ or server/ does, or the release of torch or numpy; computed once."""
     digest = hashlib.blake2b(f"{torch.__version__} {np.__version__}".encode(), digest_size=12)
     for path in source_files():

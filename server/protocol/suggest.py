@@ -8,7 +8,7 @@ from difflib import get_close_matches
 _READ = 80  # characters compared
 
 
-def meant(word: str, words: Iterable[str], alike: float = 0.6) -> str:
+def closest_match(word: str, words: Iterable[str], alike: float = 0.6) -> str:
     """The one of ``words`` most similar to ``word``, ignoring case; "" where none is similar by ``alike``."""
     plain = {each.lower(): each for each in words}
     close = get_close_matches(word.lower()[:_READ], plain, 1, alike)

@@ -8,24 +8,24 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ..protocol.errors import NoOp
-from ..protocol.job import Work
+from ..protocol.errors import UnknownOp
+from ..protocol.job import Job
 from ..protocol.question import Question
 from ..supervisor.engine import Answer, Catalogue, Engine
-from ..supervisor.supervisor import PAUSE
+from ..supervisor.supervisor import RESTART_PAUSE
 from ..supervisor.worker_process import WorkerProcess
-from .reloader import Loads
+from .reloader import Reloader
 
 _LOG = logging.getLogger("gradloupe")
 
 
-class Library:
+class CompositeEngine:
     """Has the methods of ``Engine``, and passes each call on to the engine that has the op.
 
     The gallery is loaded once the user's own Functions are, or as soon as a page needs it.
     """
 
-    def __init__(self, own: Loads, gallery: Work) -> None:
+    def __init__(self, own: Reloader, gallery: Job) -> None:
         self.own = own
         self._work = gallery
         self._gallery: Engine | None = None
@@ -150,7 +150,7 @@ class Library:
         gallery = await self._opened()
         if name in await gallery.catalogue():
             return gallery
-        raise NoOp(name)
+        raise UnknownOp(name)
 
     async def _in_gallery(self, name: str) -> bool:
         here = self._gallery
@@ -168,7 +168,7 @@ class Library:
             try:
                 self._gallery = Engine(WorkerProcess(self._work))
             except OSError:  # out of processes or descriptors: retried
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RESTART_PAUSE)
         await self._gallery.connect()
         self._there.set()
 
@@ -183,4 +183,4 @@ def _done(task: asyncio.Task[None]) -> None:
         _LOG.error("the gallery is not loaded", exc_info=task.exception())
 
 
-Door = Engine | Library
+AnyEngine = Engine | CompositeEngine

@@ -8,7 +8,7 @@ from contextlib import suppress
 from ..supervisor.engine import Engine
 
 
-class Retired:
+class DrainingEngines:
     """Closes engines as soon as they have no question left."""
 
     def __init__(self) -> None:

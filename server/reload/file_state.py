@@ -9,32 +9,32 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
 
-Stamp = dict[Path, str]
+FileStates = dict[Path, str]
 
-GONE = ""
-UNREADABLE = "unreadable"
-EMPTY = hashlib.blake2b(digest_size=12).hexdigest()
+MISSING_FILE = ""
+_UNREADABLE = "unreadable"
+EMPTY_DIGEST = hashlib.blake2b(digest_size=12).hexdigest()
 
 
-def stamp(files: Iterable[Path], wide: bool) -> Stamp:
+def file_digests(files: Iterable[Path], wide: bool) -> FileStates:
     """The digest of each file, ``MISSING_FILE`` if none; if ``wide``, the stat data of the modules beside them, too."""
     files = set(files)
     others = dict(_beside(files)) if wide else {}
     return others | {path: _digest(path) for path in files}
 
 
-def looks(files: Iterable[Path], wide: bool) -> Stamp:
+def file_stats(files: Iterable[Path], wide: bool) -> FileStates:
     """Size, time and inode of each file: a quick test of whether anything may have changed."""
     files = set(files)
     return (dict(_beside(files)) if wide else {}) | {path: _look(path) for path in files}
 
 
-def empty(digest: str) -> bool:
+def is_empty_digest(digest: str) -> bool:
     """Whether that is the digest of an empty file."""
-    return digest == EMPTY
+    return digest == EMPTY_DIGEST
 
 
-def young(path: Path, since: float) -> bool:
+def written_since(path: Path, since: float) -> bool:
     """Whether the file was written after that time, in seconds since 1970."""
     with suppress(OSError):
         return path.stat().st_mtime > since
@@ -44,12 +44,12 @@ def young(path: Path, since: float) -> bool:
 def _digest(path: Path) -> str:
     try:
         if not S_ISREG(path.stat().st_mode):  # reading a pipe would never end
-            return UNREADABLE
+            return _UNREADABLE
         return hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
     except (FileNotFoundError, NotADirectoryError):
-        return GONE
+        return MISSING_FILE
     except OSError:
-        return UNREADABLE
+        return _UNREADABLE
 
 
 def _beside(files: set[Path]) -> Iterator[tuple[Path, str]]:
@@ -67,5 +67,5 @@ def _look(path: Path) -> str:
     try:
         told = path.stat()
     except OSError:
-        return GONE
+        return MISSING_FILE
     return f"{told.st_mtime_ns} {told.st_size} {told.st_ino}"

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from watchfiles import awatch
 
-from .file_state import GONE, Stamp, empty, looks, stamp
+from .file_state import MISSING_FILE, FileStates, file_digests, file_stats, is_empty_digest
 
 _STEP = 20  # ms between two polls of the events of the system
-TICK = 1.0  # seconds between two polls of the files: on network file systems there are no events
-POLL = 0.3  # the same where nothing can be watched
-SETTLED = 0.015  # seconds without a change before the contents count as saved
-HOLLOW = 0.15  # the same for an empty file: most are about to be written
-AWAY = 0.5  # the same for a missing file
+CHECK_INTERVAL = 1.0  # seconds between two polls of the files: on network file systems there are no events
+_POLL_INTERVAL = 0.3  # the same where nothing can be watched
+_SETTLE_TIME = 0.015  # seconds without a change before the contents count as saved
+_SETTLE_TIME_EMPTY = 0.15  # the same for an empty file: most are about to be written
+_SETTLE_TIME_MISSING = 0.5  # the same for a missing file
 
 
-class Watcher:
+class FileWatcher:
     """Watches ``files`` and, if wide, every module in their folders.
 
     ``stirs`` counts the events that were reported or found by polling.
@@ -30,7 +30,7 @@ class Watcher:
     def __init__(self, files: Iterable[Path]) -> None:
         self.files = frozenset(files)
         self._wide = False
-        self._known = stamp(self.files, self._wide)
+        self._known = file_digests(self.files, self._wide)
         self._stirred, self._anew = asyncio.Event(), asyncio.Event()
         self._blind = False
         self.stirs = 0
@@ -39,7 +39,7 @@ class Watcher:
         """Watch these from now on; the present content of new ones counts as known."""
         before = self._folders()
         self.files, self._wide = frozenset(files), wide
-        now = stamp(self.files, wide)
+        now = file_digests(self.files, wide)
         self._known = now | {path: self._known[path] for path in now.keys() & self._known.keys()}
         if self._folders() != before:
             self._anew.set()
@@ -51,14 +51,14 @@ class Watcher:
     async def saves(self) -> AsyncGenerator[list[Path], None]:
         """Yields, whenever contents have changed and settled, the files that are missing."""
         async with self._watching():
-            seen = await asyncio.to_thread(looks, self.files, self._wide)
+            seen = await asyncio.to_thread(file_stats, self.files, self._wide)
             while True:
                 gone = await self._settled()
                 if gone is not None:
                     yield gone
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._stirred.wait(), POLL if self._blind else TICK)
-                now = await asyncio.to_thread(looks, self.files, self._wide)
+                    await asyncio.wait_for(self._stirred.wait(), _POLL_INTERVAL if self._blind else CHECK_INTERVAL)
+                now = await asyncio.to_thread(file_stats, self.files, self._wide)
                 if now != seen and not self._stirred.is_set():  # no event for that change: the folder was replaced
                     self._anew.set()
                     self.stirs += 1
@@ -70,21 +70,27 @@ class Watcher:
         loop = asyncio.get_running_loop()
         now, since = await self._stamp(), loop.time()
         while now != self._known:
-            await asyncio.sleep(SETTLED)
+            await asyncio.sleep(_SETTLE_TIME)
             then, now = now, await self._stamp()
             if then != now:
                 since = loop.time()
                 continue
             changed = {path for path in now if now[path] != self._known.get(path)}
-            gone = [path for path in changed if now[path] == GONE]
-            patience = AWAY if gone else HOLLOW if any(empty(now[path]) for path in changed) else 0.0
+            gone = [path for path in changed if now[path] == MISSING_FILE]
+            patience = (
+                _SETTLE_TIME_MISSING
+                if gone
+                else _SETTLE_TIME_EMPTY
+                if any(is_empty_digest(now[path]) for path in changed)
+                else 0.0
+            )
             if loop.time() - since >= patience:
                 self._known = now
                 return sorted(gone)
         return None
 
-    async def _stamp(self) -> Stamp:
-        return await asyncio.to_thread(stamp, self.files, self._wide)
+    async def _stamp(self) -> FileStates:
+        return await asyncio.to_thread(file_digests, self.files, self._wide)
 
     def _folders(self) -> set[Path]:
         """The folders of the files, and of the targets of symbolic links."""

@@ -7,29 +7,29 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..config.target import BadTarget, target_of
-from ..protocol.load_error import trouble
+from ..config.target import BadTarget, parse_target
+from ..protocol.load_error import load_error
 
 
-def files_of(targets: Iterable[str]) -> frozenset[Path]:
+def target_files(targets: Iterable[str]) -> frozenset[Path]:
     """The files among the targets of a command line."""
     found = set()
     for target in targets:
         with suppress(BadTarget):  # reported when it is loaded
-            found.add(target_of(target).path)
+            found.add(parse_target(target).path)
     return frozenset(Path(path) for path in found if path)
 
 
-def absence(files: Sequence[Path], shown: bool) -> dict[str, Any]:
+def missing_files_error(files: Sequence[Path], shown: bool) -> dict[str, Any]:
     """The load error for deleted files; ``shown`` says whether there are curves from before."""
     names = ", ".join(path.name for path in files)
     many = len(files) > 1
     put = f"put {'them' if many else 'it'} back"
     stay = f"the last curves stay, {put}" if shown else put
     sentence = f"{names} {'were' if many else 'was'} deleted or moved; {stay}."
-    return trouble(sentence, "FileNotFoundError", files[0].name)
+    return load_error(sentence, "FileNotFoundError", files[0].name)
 
 
-def unstarted(problem: OSError) -> dict[str, Any]:
+def spawn_error(problem: OSError) -> dict[str, Any]:
     """The load error where the system starts no process."""
-    return trouble(f"No process can be started to load what was saved ({problem}); save again.", "OSError")
+    return load_error(f"No process can be started to load what was saved ({problem}); save again.", "OSError")

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ..protocol.errors import EngineBroken, EngineBusy
-from ..protocol.job import Work
+from ..protocol.job import Job
 from ..supervisor.engine import Engine
-from ..supervisor.supervisor import Account
+from ..supervisor.supervisor import EngineCounters
 from ..supervisor.worker_process import WorkerProcess
-from .draining import Retired
-from .file_state import young
-from .file_watcher import Watcher
-from .missing_files import absence, files_of, unstarted
+from .draining import DrainingEngines
+from .file_state import written_since
+from .file_watcher import FileWatcher
+from .missing_files import missing_files_error, spawn_error, target_files
 
 _LOG = logging.getLogger("gradloupe")
 _HELD = 0.4  # seconds before a load error is shown: the save may be incomplete
@@ -28,19 +28,19 @@ _SLOW = 0.4  # seconds after which a load is shown as slow
 _COARSE = 0.05  # seconds by which the time stamps of a file system may be behind
 
 
-class Loads:
+class Reloader:
     """Loads the targets of ``work``, one worker for each load. Raises ``OSError`` where no process can be started.
 
     ``engine`` is that of the last good load, or the newest where there is none; ``trouble`` is the error of the newest
     load, and ``generation`` the number of finished loads.
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Job) -> None:
         self._work = work
-        self._own = files_of(work.targets)
-        self._watcher = Watcher(self._own)
+        self._own = target_files(work.targets)
+        self._watcher = FileWatcher(self._own)
         self._began = time.time()
-        self._account = Account(late=self._late)
+        self._account = EngineCounters(late=self._late)
         self._lately: set[Path] = set()  # files that only a call has imported
         self.engine = Engine(WorkerProcess(work), self._account)
         self.trouble: dict[str, Any] | None = None
@@ -49,7 +49,7 @@ class Loads:
         self._loading = False
         self._digests: dict[str, str] = {}
         self._newest: Engine | None = self.engine  # of the load under way
-        self._retired = Retired()
+        self._retired = DrainingEngines()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = False
         self._told = 0  # how often the state has changed
@@ -113,7 +113,7 @@ class Loads:
                 missing = [path for path in gone if path in self._own]
                 if missing:
                     self._dismiss()
-                    self.trouble = absence(missing, self._good)
+                    self.trouble = missing_files_error(missing, self._good)
                     await self._finish()
                 else:
                     await self._begin()
@@ -127,7 +127,7 @@ class Loads:
         try:
             engine = Engine(WorkerProcess(self._work), self._account)
         except OSError as problem:
-            self.trouble = unstarted(problem)
+            self.trouble = spawn_error(problem)
             await self._finish()
             return
         await engine.connect()
@@ -175,7 +175,7 @@ class Loads:
     def _watch(self, engine: Engine, began: float) -> bool:
         """Watch the files of this load; whether one that was not watched has been saved since it began."""
         files = _paths(engine.files)
-        fresh = any(young(path, began - _COARSE) for path in files - self._watcher.files)
+        fresh = any(written_since(path, began - _COARSE) for path in files - self._watcher.files)
         kept = self._watcher.files if engine.broken else self._own | self._lately
         self._watcher.follow(files | kept, wide=bool(engine.broken))
         return fresh
@@ -183,7 +183,7 @@ class Loads:
     def _late(self, files: list[str], since: float) -> None:
         """Watch what a call has imported, too; not what was written meanwhile, as that may be its own output."""
         found = _paths(files) - self._watcher.files
-        fresh = {path for path in found if path.exists() and not young(path, since - _COARSE)}
+        fresh = {path for path in found if path.exists() and not written_since(path, since - _COARSE)}
         self._lately = {path for path in self._lately if path.exists()} | fresh
         if fresh:
             self._watcher.add(fresh)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write(path: Path, content: bytes) -> None:
+def atomic_write(path: Path, content: bytes) -> None:
     """Write or replace a file; raises ``OSError``, and then leaves the old file as it was."""
     path = path.resolve()
     if path.is_dir():

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 
 from ..protocol.errors import BadQuestion, EngineFault, Unsolved
 from ..protocol.frames import Frame
-from ..protocol.question import Element, Question, named
-from ..url.address import Address, default
-from ..url.elements import element, shapes, sweepable
-from .report_data import Found
-from .summarize import checked, uncalled
+from ..protocol.question import Element, Question, element_names
+from ..url.address import Address, default_address
+from ..url.swept_elements import read_element, shapes_by_name, sweepable_shapes
+from .report_data import ExaminedFunction
+from .summarize import summarize, summarize_uncalled
 
 # Further inputs that are swept, however long that takes: no verdict depends on the clock.
-OTHERS = 7
+MAX_OTHER_INPUTS = 7
 _SAY = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
 _HELD = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
 
@@ -38,12 +38,12 @@ class _Door(Protocol):
         ...
 
 
-async def asked(
+async def examine_function(
     engine: _Door,
     name: str,
     allowed: Collection[str] = (),
     chosen: Callable[[dict[str, Any]], Address] | None = None,
-) -> Found:
+) -> ExaminedFunction:
     """Examine the op of that name; whatever goes wrong with it is a result. Raises ``EngineBroken``.
 
     ``allowed`` are the ids of checks that may fail. ``chosen`` makes the address of the only section to look at from
@@ -54,34 +54,36 @@ async def asked(
         op = stub | await engine.op(name)
     except Unsolved as unsolved:
         told = stub | unsolved.told
-        return Found(uncalled(told, f"{told['sentence']} {_SAY}" if told.get("sayable") else told["sentence"]), told)
+        return ExaminedFunction(
+            summarize_uncalled(told, f"{told['sentence']} {_SAY}" if told.get("sayable") else told["sentence"]), told
+        )
     except (BadQuestion, EngineFault) as problem:
-        return Found(uncalled(stub, str(problem)), stub)
+        return ExaminedFunction(summarize_uncalled(stub, str(problem)), stub)
     try:
-        address = chosen(op) if chosen else default(op)
+        address = chosen(op) if chosen else default_address(op)
     except BadQuestion as problem:
-        return Found(uncalled(op, str(problem)), op)
+        return ExaminedFunction(summarize_uncalled(op, str(problem)), op)
     try:
         return await _looked_at(engine, op, address, allowed, chosen is None)
     except (BadQuestion, EngineFault) as problem:
-        return Found(uncalled(op, str(problem), "failed"), op)
+        return ExaminedFunction(summarize_uncalled(op, str(problem), "failed"), op)
 
 
 async def _looked_at(
     engine: _Door, op: dict[str, Any], address: Address, allowed: Collection[str], others: bool
-) -> Found:
+) -> ExaminedFunction:
     usual = address.question
     curves = await engine.answer(usual)
     headers, names = [curves.header], list[str]()
     if _lost(curves):  # it would crash again
-        return Found(checked(op, headers, None, allowed), op, curves)
+        return ExaminedFunction(summarize(op, headers, None, allowed), op, curves)
     contract = await engine.answer(replace(usual, view="contract"))
     if others and not curves.header["failure"]:
         names = _others(op, usual, contract.header)
-        async for other in _by(engine, op, () if _lost(contract) else names[:OTHERS]):
+        async for other in _by(engine, op, () if _lost(contract) else names[:MAX_OTHER_INPUTS]):
             headers.append(other.header)
     left_out = names[len(headers) - 1 :]
-    return Found(checked(op, headers, contract.header, allowed, left_out), op, curves, contract.header)
+    return ExaminedFunction(summarize(op, headers, contract.header, allowed, left_out), op, curves, contract.header)
 
 
 def _others(op: dict[str, Any], usual: Question, contract: Mapping[str, Any]) -> list[str]:
@@ -95,16 +97,16 @@ def _others(op: dict[str, Any], usual: Question, contract: Mapping[str, Any]) ->
 async def _by(engine: _Door, op: dict[str, Any], names: Sequence[str]) -> AsyncIterator[Frame]:
     """The curves by these inputs, each of the output that it changes most; stops when the worker crashes."""
     for name in names:
-        question = default(op, _first(op, name)).question
+        question = default_address(op, _first(op, name)).question
         pair = _most(await engine.answer(replace(question, view="jacobian")), op)
-        answer = await engine.answer(replace(default(op, pair[0]).question, of=pair[1]) if pair else question)
+        answer = await engine.answer(replace(default_address(op, pair[0]).question, of=pair[1]) if pair else question)
         yield answer
         if _lost(answer):
             return
 
 
 def _first(op: dict[str, Any], name: str) -> Element:
-    shape = sweepable(op)[name]
+    shape = sweepable_shapes(op)[name]
     return Element(name, (0,) * len(shape))
 
 
@@ -115,9 +117,9 @@ def _most(jacobian: Frame, op: dict[str, Any]) -> tuple[Element, Element] | None
     if header["failure"] or not known:
         return None
     row = max(known, key=lambda each: (each[0], -each[1]))[1]
-    (of,) = named(header["rows"]["name"], header["rows"]["shape"], [columns["row"][row]])
-    (wrt,) = named(header["across"]["name"], header["across"]["shape"], [columns["column"][row]])
-    return element("wrt", wrt, sweepable(op)), element("of", of, shapes(op["outputs"]))
+    (of,) = element_names(header["rows"]["name"], header["rows"]["shape"], [columns["row"][row]])
+    (wrt,) = element_names(header["across"]["name"], header["across"]["shape"], [columns["column"][row]])
+    return read_element("wrt", wrt, sweepable_shapes(op)), read_element("of", of, shapes_by_name(op["outputs"]))
 
 
 def _lost(answer: Frame) -> bool:

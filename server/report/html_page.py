@@ -13,17 +13,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ... import __version__
-from ..documents.summary import coded
-from ..documents.typography import number, powers
-from ..documents.typography import prose as typeset
-from ..figure import svg
-from ..html.highlight import painted
+from ..documents.summary import code_markup
+from ..documents.typography import typeset_number, typeset_powers
+from ..documents.typography import typeset_sentence as typeset
+from ..figure import figure_svg
+from ..html.highlight import highlighted_lines
 from ..html.prose import prose
 from ..html.style_sheets import style_sheet
 from ..paths import TEMPLATES
-from ..url.address import default
-from .report_data import Found, Report
-from .result import Checked, Finding
+from ..url.address import default_address
+from .report_data import ExaminedFunction, Report
+from .result import CheckResult, XrayFinding
 
 _WIDE, _NARROW = (920, 620), (280, 380)  # pixels of the pictures
 _HIDDEN = ("title", "verdict")  # parts of a picture that the page has as text
@@ -34,7 +34,7 @@ _NAMED = {"lost": "failed", "unsolved": "undecided"}  # words that share the mar
 class Card:
     """One Function on the page: pictures as data URLs, and the source lines that findings point to."""
 
-    found: Found
+    found: ExaminedFunction
     place: str
     pictures: tuple[str, str] | None
     lines: tuple[Markup, ...]
@@ -42,17 +42,17 @@ class Card:
     first: int
 
     @property
-    def checked(self) -> Checked:
+    def checked(self) -> CheckResult:
         """Its result."""
         return self.found.checked
 
     @property
-    def grave(self) -> list[Finding]:
+    def grave(self) -> list[XrayFinding]:
         """Its errors and warnings."""
         return [each for each in self.checked.findings if each.level in ("error", "warning")]
 
     @property
-    def notes(self) -> list[Finding]:
+    def notes(self) -> list[XrayFinding]:
         """Its findings of the level ``note``."""
         return [each for each in self.checked.findings if each.level == "note"]
 
@@ -62,7 +62,7 @@ class Card:
         return sum(each.level == "fine" for each in self.checked.findings)
 
 
-def page(report: Report) -> bytes:
+def html_report(report: Report) -> bytes:
     """The HTML of a report."""
     cards = [_card(each, place) for place, each in enumerate(report.found, 1)]
     count = Counter(each.checked.word for each in report.found)
@@ -85,31 +85,31 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, auto_reload=False
     )
     environment.globals |= {
-        "coded": coded,
+        "coded": code_markup,
         "prose": prose,
-        "typeset": lambda text: powers(typeset(text)),
-        "number": number,
+        "typeset": lambda text: typeset_powers(typeset(text)),
+        "number": typeset_number,
         "mark": _mark,
     }
     return environment
 
 
-def _card(found: Found, place: int) -> Card:
+def _card(found: ExaminedFunction, place: int) -> Card:
     op, checked = found.op, found.checked
     source = op.get("source", "")
     warned = {each.line: "pointed" for each in checked.findings if each.line and each.level == "warning"}
     marked = warned | {fault.line: "failed" for fault in checked.faults if fault.line}
-    lines = tuple(Markup(line) for line in painted(source)) if source else ()  # noqa: S704 - pygments has escaped it
+    lines = tuple(Markup(line) for line in highlighted_lines(source)) if source else ()  # noqa: S704 - pygments has escaped it
     return Card(found, f"f{place}", _pictures(found), lines, marked, int(op.get("first_line") or 1))
 
 
-def _pictures(found: Found) -> tuple[str, str] | None:
+def _pictures(found: ExaminedFunction) -> tuple[str, str] | None:
     """The picture for wide windows and for narrow ones, None where nothing could be drawn."""
     if found.curves is None or not found.curves.columns:
         return None
-    address = replace(default(found.op), hide=_HIDDEN)
+    address = replace(default_address(found.op), hide=_HIDDEN)
     wide, narrow = (
-        svg(found.curves, replace(address, width=width, height=height)) for width, height in (_WIDE, _NARROW)
+        figure_svg(found.curves, replace(address, width=width, height=height)) for width, height in (_WIDE, _NARROW)
     )
     return _data(wide), _data(narrow)
 

@@ -13,13 +13,13 @@ from typing import Any
 import orjson
 
 from ... import __version__
-from .report_data import Found, Report
-from .result import Checked
+from .report_data import ExaminedFunction, Report
+from .result import CheckResult
 
-SCHEMA = 1
+_SCHEMA = 1
 
 
-def document(report: Report) -> bytes:
+def json_report(report: Report) -> bytes:
     """The JSON text of a report.
 
     ``schema``, ``ok``, ``exit_code``, ``targets``, ``versions`` (gradloupe, python, torch), ``device``, ``seconds``;
@@ -29,7 +29,7 @@ def document(report: Report) -> bytes:
     ``tried`` where it could not be called.
     """
     told = {
-        "schema": SCHEMA,
+        "schema": _SCHEMA,
         "ok": report.code == 0,
         "exit_code": report.code,
         "targets": list(report.targets),
@@ -44,7 +44,7 @@ def document(report: Report) -> bytes:
     return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _function(found: Found) -> dict[str, Any]:
+def _function(found: ExaminedFunction) -> dict[str, Any]:
     checked, contract = found.checked, found.contract
     told = asdict(checked)
     return {
@@ -60,5 +60,5 @@ def _function(found: Found) -> dict[str, Any]:
     }
 
 
-def _fault(checked: Checked, fault: Any) -> dict[str, Any]:
+def _fault(checked: CheckResult, fault: Any) -> dict[str, Any]:
     return {**asdict(fault), "file": checked.file}

@@ -10,14 +10,14 @@ from xml.etree.ElementTree import Element, SubElement
 
 from ... import __version__
 from .report_data import Report
-from .result import Checked, Finding
+from .result import CheckResult, XrayFinding
 
 # Characters that XML 1.0 forbids.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _GRADIENT = "gradient"
 
 
-def junit(report: Report) -> bytes:
+def junit_report(report: Report) -> bytes:
     """The XML of a report; a load error is the error of a case of its own."""
     root = Element("testsuites", name="gradloupe")
     for target, found in groupby(report.found, lambda each: each.checked.target):
@@ -48,7 +48,7 @@ def _suite(root: Element, target: str, report: Report) -> Element:
     return suite
 
 
-def _cases(suite: Element, found: Checked) -> None:
+def _cases(suite: Element, found: CheckResult) -> None:
     faults = found.faults
     ids = dict.fromkeys(each.id for each in found.findings)
     for id_ in (_GRADIENT, *ids):
@@ -68,7 +68,7 @@ def _cases(suite: Element, found: Checked) -> None:
             _remark(case, found, [each for each in found.findings if each.id == id_])
 
 
-def _told(case: Element, found: Checked) -> None:
+def _told(case: Element, found: CheckResult) -> None:
     """How it was called and what was found, as the output of a case."""
     said = [f"{found.word}: {found.sentence}", f"called as {found.recipe}" * bool(found.recipe)]
     said += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in found.sweeps]
@@ -77,7 +77,7 @@ def _told(case: Element, found: Checked) -> None:
     SubElement(case, "system-out").text = _clean("\n".join(filter(None, said)))
 
 
-def _remark(case: Element, found: Checked, rows: list[Finding]) -> None:
+def _remark(case: Element, found: CheckResult, rows: list[XrayFinding]) -> None:
     """Findings that are no failure, as the output of a case; a check that could not be made is skipped."""
     said = [f"{each.level}{', allowed' * found.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
     if rows[0].id == "NOT-LOOKED-AT":

@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .runner import Tell
+from .runner import ProgressCallback
 
 # Outside a terminal: lines only for more Functions than this, and so many seconds apart.
 _FEW, _EVERY = 20, 5.0
 
 
 @dataclass
-class Far:
+class ReportTotal:
     """The total number of Functions, once it is known."""
 
     total: int = 0
 
 
 @contextmanager
-def progress(far: Far, every: float = _EVERY) -> Iterator[Tell]:
+def report_progress(far: ReportTotal, every: float = _EVERY) -> Iterator[ProgressCallback]:
     """A callback for the number of Functions done, their total, and the name of the next; shown on standard error."""
     error = Console(stderr=True)
     if not error.is_terminal:
@@ -42,7 +42,7 @@ def progress(far: Far, every: float = _EVERY) -> Iterator[Tell]:
         yield tell
 
 
-def _lines(far: Far, every: float) -> Tell:
+def _lines(far: ReportTotal, every: float) -> ProgressCallback:
     said = time.monotonic()
 
     def tell(number: int, total: int, name: str) -> None:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..protocol.frames import Frame
-from .result import Checked
+from .result import CheckResult
 
 
 @dataclass(frozen=True)
-class Found:
+class ExaminedFunction:
     """One Function: its result and description, and the answers for its curves and its contract X-ray.
 
     Where no call was found, ``op`` is what is known without calling it; ``curves`` and ``contract`` are None then.
     """
 
-    checked: Checked
+    checked: CheckResult
     op: dict[str, Any]
     curves: Frame | None = None
     contract: dict[str, Any] | None = None
@@ -32,7 +32,7 @@ class Report:
     """
 
     targets: tuple[str, ...]
-    found: tuple[Found, ...] = ()
+    found: tuple[ExaminedFunction, ...] = ()
     troubles: tuple[dict[str, Any], ...] = ()
     torch: str = ""
     device: str = ""
@@ -41,7 +41,7 @@ class Report:
     notes: tuple[str, ...] = ()
 
     @property
-    def faulty(self) -> tuple[Found, ...]:
+    def faulty(self) -> tuple[ExaminedFunction, ...]:
         """The Functions that make the check fail."""
         return tuple(each for each in self.found if not each.checked.ok)
 

@@ -9,22 +9,22 @@ from textwrap import wrap
 
 from markupsafe import Markup
 
-from ..documents.summary import coded
-from ..documents.typography import number, prose
+from ..documents.summary import code_markup
+from ..documents.typography import typeset_number, typeset_sentence
 
 _LEVELS = ("error", "warning", "note", "fine")
 # Words of a verdict that make a check fail; "matches here", "undecided" and "no gradient" do not.
-FAULTY = ("differs", "failed", "lost", "unsolved")
+FAILING_WORDS = ("differs", "failed", "lost", "unsolved")
 # Errors of the X-ray that it waives itself where an Op declares a surrogate.
-DIFFERING = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
-VERDICT = "gradient"  # the id of the verdict, among those of the X-ray
+DIFFERENCE_IDS = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
+VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
 # Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
-WRONG = ("GRADIENT", "SWAPPED", "GRAD-NONE")
+WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE")
 OVERRULED = ("matches", "matches here", "matches its surrogate", "undecided")
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstPoint:
     """The point where analytical and numerical derivative differ most, and the error bound of the latter."""
 
     x: float
@@ -34,7 +34,7 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweptSection:
     """The verdict on one section: the derivative of the element ``of`` by ``wrt`` between ``start`` and ``stop``.
 
     ``word`` is that of the page, or ``lost`` where the worker crashed; ``line`` is one of the file, or None.
@@ -49,14 +49,14 @@ class Swept:
     sentence: str
     explanation: str = ""
     intervals: tuple[tuple[float, float], ...] = ()
-    worst: Worst | None = None
+    worst: WorstPoint | None = None
     line: int | None = None
     fault: bool = False
     beyond: str = ""
 
 
 @dataclass(frozen=True)
-class Finding:
+class XrayFinding:
     """One row of the contract X-ray; only the ``level`` ``error`` is a failure. ``line`` is one of the file.
 
     ``element`` is the part of the inputs it was seen in, like ``weight[0,1]``, empty where that is no one element.
@@ -79,7 +79,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Fault:
+class CheckFailure:
     """A failure of a check: ``gradient`` or the id of a finding, a sentence, and the line of the file."""
 
     id: str
@@ -88,7 +88,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """The result of one Function, also of one that could not be called.
 
     ``word``, ``sentence``, ``worst`` and ``intervals`` are those of the gravest of ``sweeps``, of which the first is
@@ -106,8 +106,8 @@ class Checked:
     word: str
     sentence: str
     recipe: str = ""
-    sweeps: tuple[Swept, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    sweeps: tuple[SweptSection, ...] = ()
+    findings: tuple[XrayFinding, ...] = ()
     assumed: tuple[tuple[str, str], ...] = ()
     target: str = ""
     file: str = ""
@@ -119,25 +119,25 @@ class Checked:
     unswept: tuple[str, ...] = ()
 
     @property
-    def accused(self) -> Finding | None:
+    def accused(self) -> XrayFinding | None:
         """The finding of the X-ray that decides the word; None where the sweeps do."""
-        return accusing(self.sweeps, self.findings, self.claim)
+        return deciding_finding(self.sweeps, self.findings, self.claim)
 
     @property
     def left_out(self) -> str:
         """A sentence on the inputs that were not swept, empty if all were."""
         if not self.unswept:
             return ""
-        looked = any(each.id == WRONG[0] for each in self.findings)
+        looked = any(each.id == WRONG_GRADIENT_IDS[0] for each in self.findings)
         return f"{', '.join(self.unswept)}{'; the X-ray looked at them.' if looked else '.'}"
 
     @property
-    def swept(self) -> Swept | None:
+    def swept(self) -> SweptSection | None:
         """The section that the verdict is about."""
-        return gravest(self.sweeps)
+        return gravest_sweep(self.sweeps)
 
     @property
-    def worst(self) -> Worst | None:
+    def worst(self) -> WorstPoint | None:
         """The point with the largest difference; None where there is none."""
         return self.swept.worst if self.swept else None
 
@@ -157,7 +157,7 @@ class Checked:
         return tuple(each for each in self.beyond if each not in self.sentence)
 
     @property
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[CheckFailure, ...]:
         """The failures, that of the verdict first."""
         return tuple(self._faults())
 
@@ -166,21 +166,21 @@ class Checked:
         """Whether there are no failures."""
         return not self.faults
 
-    def _faults(self) -> Iterator[Fault]:
+    def _faults(self) -> Iterator[CheckFailure]:
         if self.claim == "broken":
             return
         if not self.sweeps:
-            yield Fault(VERDICT, self.sentence, self.line or None)
+            yield CheckFailure(VERDICT_ID, self.sentence, self.line or None)
         for each in self.sweeps:
             if each.fault and not (self.allowed and each.word == "differs"):
-                yield Fault(VERDICT, " ".join(filter(None, (each.sentence, each.explanation))), each.line)
+                yield CheckFailure(VERDICT_ID, " ".join(filter(None, (each.sentence, each.explanation))), each.line)
         if (accused := self.accused) and not (self.allowed or self.forgives(accused)):
-            yield Fault(VERDICT, f"{self.sentence} {accused.advice}".rstrip(), accused.line)
+            yield CheckFailure(VERDICT_ID, f"{self.sentence} {accused.advice}".rstrip(), accused.line)
         for finding in self.findings:
             if finding.level == "error" and not self.forgives(finding):
-                yield Fault(finding.id, f"{finding.title}: {finding.said}", finding.line)
+                yield CheckFailure(finding.id, f"{finding.title}: {finding.said}", finding.line)
 
-    def forgives(self, finding: Finding) -> bool:
+    def forgives(self, finding: XrayFinding) -> bool:
         """Whether a finding is no failure because it is allowed."""
         return finding.id in self.forgiven
 
@@ -192,23 +192,25 @@ class Checked:
         return "\n".join(_lines(self))
 
     def _repr_html_(self) -> str:
-        return card(self)
+        return result_html(self)
 
 
-def gravest(sweeps: Sequence[Swept]) -> Swept | None:
+def gravest_sweep(sweeps: Sequence[SweptSection]) -> SweptSection | None:
     """The first section that makes a check fail, else the first one."""
     return next((each for each in sweeps if each.fault), sweeps[0] if sweeps else None)
 
 
-def accusing(sweeps: Sequence[Swept], findings: Sequence[Finding], claim: str) -> Finding | None:
+def deciding_finding(sweeps: Sequence[SweptSection], findings: Sequence[XrayFinding], claim: str) -> XrayFinding | None:
     """The finding of a wrong gradient where no section shows one; None for an op that declares itself broken."""
-    told = gravest(sweeps)
+    told = gravest_sweep(sweeps)
     if claim == "broken" or told is None or told.word not in OVERRULED:
         return None
-    return next((each for id_ in WRONG for each in findings if (each.id, each.level) == (id_, "error")), None)
+    return next(
+        (each for id_ in WRONG_GRADIENT_IDS for each in findings if (each.id, each.level) == (id_, "error")), None
+    )
 
 
-def counted(findings: Sequence[Finding]) -> str:
+def count_findings(findings: Sequence[XrayFinding]) -> str:
     """The number of findings of each level but ``fine``, like ``1 error, 2 notes``."""
     count = Counter(each.level for each in findings)
     told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in _LEVELS[:-1] if count[level]]
@@ -218,34 +220,36 @@ def counted(findings: Sequence[Finding]) -> str:
 _WIDE = 96  # columns
 
 
-def _lines(found: Checked) -> Iterator[str]:
+def _lines(found: CheckResult) -> Iterator[str]:
     """The result as text: word, sentences, call, sweeps, findings."""
     yield f"{found.name}: {', but '.join([found.word, *_beside(found)])}"
-    yield from _said("", prose(found.sentence))
+    yield from _said("", typeset_sentence(found.sentence))
     if found.swept and found.swept.explanation:
-        yield from _said("", prose(found.swept.explanation))
+        yield from _said("", typeset_sentence(found.swept.explanation))
     for sentence in found.elsewhere:
-        yield from _said("", prose(sentence))
+        yield from _said("", typeset_sentence(sentence))
     if found.recipe:
         yield from _said("called as", found.recipe)
     for each in found.sweeps:
         beside = "" if each.word == found.word else f": {each.word}"
-        yield from _said("swept", prose(f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}{beside}"))
+        yield from _said(
+            "swept", typeset_sentence(f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}{beside}")
+        )
     if found.left_out:
         yield from _said("not swept", found.left_out)
     if found.file:
         yield from _said("written in", found.place(found.line))
     if found.findings:
-        yield from _said("X-ray", counted(found.findings) or f"{len(found.findings)} checks found right")
+        yield from _said("X-ray", count_findings(found.findings) or f"{len(found.findings)} checks found right")
     for finding in found.findings:
         if finding.level in _LEVELS[:2]:
-            yield from _said(finding.level, prose(f"{finding.id}: {finding.said}"), 4)
+            yield from _said(finding.level, typeset_sentence(f"{finding.id}: {finding.said}"), 4)
 
 
-def _beside(found: Checked) -> list[str]:
+def _beside(found: CheckResult) -> list[str]:
     """Failed checks beside a verdict that is none, or the reason why a failed verdict is none."""
     ids = dict.fromkeys(each.id for each in found.faults if each.id != "gradient")
-    if found.word in FAULTY:
+    if found.word in FAILING_WORDS:
         return [] if not found.ok else ["a specimen"] if found.claim == "broken" else ["allowed"]
     return [", ".join(ids)] if ids else []
 
@@ -260,31 +264,31 @@ _ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td styl
 _CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
 
 
-def card(found: Checked) -> str:
+def result_html(found: CheckResult) -> str:
     """The result as HTML for notebooks: word, sentences, call, sweeps, findings."""
     colour = RIGHT_COLOUR if found.ok else WRONG_COLOUR
     head = Markup('<p style="margin:.2em 0"><b>{}</b>: <b style="color:{}">{}</b>. {}</p>').format(
-        found.name, colour, found.word, coded(found.sentence)
+        found.name, colour, found.word, code_markup(found.sentence)
     )
     rows = Markup("").join(_ROW.format(_CELL, label, said) for label, said in _rows(found))
     table = Markup('<table style="margin:.4em 0;border:0">{}</table>').format(rows) if rows else Markup("")
     return str(Markup('<div class="gradloupe">{}{}</div>').format(head, table))
 
 
-def _rows(found: Checked) -> Iterator[tuple[str, Markup]]:
+def _rows(found: CheckResult) -> Iterator[tuple[str, Markup]]:
     for sentence in found.elsewhere:
-        yield "out of sight", coded(sentence)
+        yield "out of sight", code_markup(sentence)
     if found.recipe:
         yield "called as", Markup("<code>{}</code>").format(found.recipe)
     for each in found.sweeps:
-        word = f": {each.word}" if each.word != found.word and each.word in FAULTY else ""
+        word = f": {each.word}" if each.word != found.word and each.word in FAILING_WORDS else ""
         said = Markup("<code>{}</code> by <code>{}</code> from {} to {}{}")
-        yield "swept", said.format(each.of, each.wrt, number(each.start), number(each.stop), word)
+        yield "swept", said.format(each.of, each.wrt, typeset_number(each.start), typeset_number(each.stop), word)
     if found.left_out:
-        yield "not swept", coded(found.left_out)
+        yield "not swept", code_markup(found.left_out)
     for finding in found.findings:
         if finding.level in _LEVELS[:2]:
-            yield finding.level, Markup("<code>{}</code> {}").format(finding.id, coded(finding.said))
+            yield finding.level, Markup("<code>{}</code> {}").format(finding.id, code_markup(finding.said))
     if found.findings:
-        rest = counted(found.findings) or f"{len(found.findings)} checks found right"
+        rest = count_findings(found.findings) or f"{len(found.findings)} checks found right"
         yield "X-ray", Markup("{}").format(rest)

@@ -12,23 +12,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..protocol.errors import EngineBroken
-from ..protocol.job import Work
-from ..protocol.load_error import trouble
+from ..protocol.job import Job
+from ..protocol.load_error import load_error
 from ..supervisor.engine import Engine
 from ..supervisor.worker_process import WorkerProcess
-from .allowlist import NothingToAllow, allowances, check_ids
-from .examine import asked
-from .report_data import Found, Report
+from .allowlist import UnknownAllowance, check_ids, parse_allowlist
+from .examine import examine_function
+from .report_data import ExaminedFunction, Report
 
 
-async def each_of(
-    process: WorkerProcess, allowed: Collection[str], tell: Tell, drawn: bool, found: dict[int, Found]
+async def examine_targets(
+    process: WorkerProcess,
+    allowed: Collection[str],
+    tell: ProgressCallback,
+    drawn: bool,
+    found: dict[int, ExaminedFunction],
 ) -> Report:
     """The report on all targets; if they do not load together, on those that load, with the load errors of the rest.
 
     Raises ``UnknownAllowance``.
     """
-    together = await examined(process, allowed, tell, drawn, found)
+    together = await examine_all(process, allowed, tell, drawn, found)
     work = process.work
     if not together.troubles or together.found or len(work.targets) == 1:
         return together
@@ -40,23 +44,23 @@ async def each_of(
     if not good:
         return replace(together, troubles=troubles)
     try:
-        rest = await examined(WorkerProcess(replace(work, targets=good)), allowed, tell, drawn, found)
-    except (NothingToAllow, OSError):  # an allowed name may be in a target that cannot be loaded
+        rest = await examine_all(WorkerProcess(replace(work, targets=good)), allowed, tell, drawn, found)
+    except (UnknownAllowance, OSError):  # an allowed name may be in a target that cannot be loaded
         return replace(together, troubles=troubles)
     return replace(rest, targets=work.targets, troubles=(*troubles, *rest.troubles))
 
 
-async def _why(work: Work) -> dict[str, Any] | None:
+async def _why(work: Job) -> dict[str, Any] | None:
     """The load error of a target, None if it can be loaded."""
     try:
         engine = Engine.spawn(work)
     except OSError as refused:
-        return trouble(f"No worker process can be started: {refused}.")
+        return load_error(f"No worker process can be started: {refused}.")
     await engine.connect()
     try:
         await engine.catalogue()
     except EngineBroken as broken:
-        return engine.trouble or trouble(str(broken))
+        return engine.trouble or load_error(str(broken))
     finally:
         await engine.close()
     return None
@@ -64,15 +68,15 @@ async def _why(work: Work) -> dict[str, Any] | None:
 
 # Functions for each worker, the most workers, and the free bytes that each must have.
 _SHARE, _MOST, _ROOM = 8, 4, 2**30
-Tell = Callable[[int, int, str], None]
+ProgressCallback = Callable[[int, int, str], None]
 
 
-async def examined(
+async def examine_all(
     process: WorkerProcess,
     allowed: Collection[str],
-    tell: Tell,
+    tell: ProgressCallback,
     drawn: bool = True,
-    found: dict[int, Found] | None = None,
+    found: dict[int, ExaminedFunction] | None = None,
 ) -> Report:
     """The report on the Functions that ``process`` imports; ``tell`` gets the number done, their total, the next name.
 
@@ -84,29 +88,29 @@ async def examined(
     await engine.connect()
     try:
         names = list(await engine.catalogue())
-        queue = Queue(deque(enumerate(names)), allowances(allowed, names), tell, drawn, found)
-        await _by_all(engine, queue, helpers(len(names)))
+        queue = ExaminationQueue(deque(enumerate(names)), parse_allowlist(allowed, names), tell, drawn, found)
+        await _by_all(engine, queue, helper_count(len(names)))
         device = await engine.device()
         seconds = time.monotonic() - began
         kind = next(each["name"] for each in device["devices"] if each["kind"] == device["auto"])
         notes = tuple(engine.notes)
         return Report(targets, in_order(found), (), device["torch"], kind, seconds, notes=notes)
     except EngineBroken as broken:
-        why = engine.trouble or trouble(str(broken))
+        why = engine.trouble or load_error(str(broken))
         return Report(targets, in_order(found), (why,), seconds=time.monotonic() - began)
     finally:
         await engine.close()
 
 
 @dataclass
-class Queue:
+class ExaminationQueue:
     """The Functions still to be examined, each with its index, and the results of the others."""
 
     waiting: deque[tuple[int, str]]
     allowed: Mapping[str, frozenset[str]]
-    tell: Tell
+    tell: ProgressCallback
     drawn: bool
-    found: dict[int, Found]
+    found: dict[int, ExaminedFunction]
 
     async def serve(self, engine: Engine) -> None:
         """Examine one after the other until none is left; raises ``EngineBroken`` and ``UnknownAllowance``."""
@@ -114,7 +118,7 @@ class Queue:
             number, name = self.waiting.popleft()
             self.tell(len(self.found), len(self.allowed), name)
             try:
-                found = await asked(engine, name, self.allowed[name])
+                found = await examine_function(engine, name, self.allowed[name])
             except BaseException:
                 self.waiting.appendleft((number, name))
                 raise
@@ -122,7 +126,7 @@ class Queue:
             self.found[number] = found if self.drawn else replace(found, curves=None)
 
 
-async def _by_all(engine: Engine, queue: Queue, more: int) -> None:
+async def _by_all(engine: Engine, queue: ExaminationQueue, more: int) -> None:
     """Have an engine and ``more`` like it examine the queue."""
     catalogue = await engine.catalogue()
     tasks = [asyncio.create_task(_helped(engine.work, catalogue, queue)) for _ in range(more)]
@@ -136,7 +140,7 @@ async def _by_all(engine: Engine, queue: Queue, more: int) -> None:
     await queue.serve(engine)  # Functions that a failed helper has put back
 
 
-async def _helped(work: Work, catalogue: dict[str, Any], queue: Queue) -> None:
+async def _helped(work: Job, catalogue: dict[str, Any], queue: ExaminationQueue) -> None:
     """Examine with a further worker, unless that fails or has loaded something else: the file may have changed."""
     with suppress(OSError, EngineBroken):
         engine = Engine.spawn(work)
@@ -148,12 +152,12 @@ async def _helped(work: Work, catalogue: dict[str, Any], queue: Queue) -> None:
             await engine.close()
 
 
-def in_order(found: Mapping[int, Found]) -> tuple[Found, ...]:
+def in_order(found: Mapping[int, ExaminedFunction]) -> tuple[ExaminedFunction, ...]:
     """The results in the order of the files."""
     return tuple(found[number] for number in sorted(found))
 
 
-def helpers(count: int) -> int:
+def helper_count(count: int) -> int:
     """How many workers to use for ``count`` Functions, beside the first."""
     if count <= _SHARE:
         return 0

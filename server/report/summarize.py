@@ -6,48 +6,57 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..protocol.source_lines import source_lines
-from .result import FAULTY, VERDICT, Checked, Finding, Swept, Worst, accusing, gravest
+from .result import (
+    FAILING_WORDS,
+    VERDICT_ID,
+    CheckResult,
+    SweptSection,
+    WorstPoint,
+    XrayFinding,
+    deciding_finding,
+    gravest_sweep,
+)
 
 
-def checked(
+def summarize(
     op: Mapping[str, Any],
     curves: Sequence[Mapping[str, Any]],
     contract: Mapping[str, Any] | None,
     allowed: Collection[str] = (),
     unswept: Sequence[str] = (),
-) -> Checked:
+) -> CheckResult:
     """The result from the headers of ``curves``, those of the default section first, and of the ``contract``.
 
     ``allowed`` are the ids that are no failure: ``gradient``, and checks of the X-ray. ``unswept`` are the inputs that
     were not swept though they have a gradient.
     """
     sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
-    told = gravest(sweeps)
+    told = gravest_sweep(sweeps)
     assert told is not None
     findings = tuple(_finding(op, each) for each in contract["checks"]) if contract else ()
-    accused = accusing(sweeps, findings, op["claim"])
+    accused = deciding_finding(sweeps, findings, op["claim"])
     word, sentence = ("differs", _accusation(accused)) if accused else (told.word, told.sentence)
     assumed = tuple((name, because) for name, because in op["assumed"])
     recipe = op["recipe"] or op["usual_recipe"]
-    forgiven = tuple(sorted({*allowed} - {VERDICT}))
+    forgiven = tuple(sorted({*allowed} - {VERDICT_ID}))
     place = (op["group"], op["file"], op["first_line"], op["claim"], op["declared"])
     said = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
-    return Checked(*said, *place, VERDICT in allowed, forgiven, tuple(unswept))
+    return CheckResult(*said, *place, VERDICT_ID in allowed, forgiven, tuple(unswept))
 
 
-def uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> Checked:
+def summarize_uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> CheckResult:
     """The result of a Function that could not be called; ``told`` is what is known without calling it."""
     known = {name: told.get(name, "") for name in ("name", "group", "file")}
     recipe = "" if word == "unsolved" else told.get("recipe", "")  # else its recipe is only a suggestion
     line = int(told.get("line") or told.get("first_line") or 0)
-    return Checked(known["name"], word, sentence, recipe, (), (), (), known["group"], known["file"], line)
+    return CheckResult(known["name"], word, sentence, recipe, (), (), (), known["group"], known["file"], line)
 
 
-def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swept:
+def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> SweptSection:
     verdict, failure = header["verdict"], header["failure"]
     word = "lost" if failure and failure["phase"] == "worker" else verdict["word"]
     explanation, worst, wide = verdict["explanation"], verdict["worst"], header.get("wide")
-    return Swept(
+    return SweptSection(
         wrt=header["wrt"],
         of=header["of"],
         start=header["start"],
@@ -56,22 +65,22 @@ def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swe
         sentence=failure["sentence"] if failure else verdict["sentence"],
         explanation=explanation["sentence"] if explanation else "",
         intervals=tuple((low, high) for low, high in verdict["intervals"]),
-        worst=Worst(**worst) if worst else None,
+        worst=WorstPoint(**worst) if worst else None,
         line=_line(op, failure["line"] if failure else _backward(op["source"])),
-        fault=word in FAULTY and not (number and word == "differs" and op["claim"] == "surrogate"),
+        fault=word in FAILING_WORDS and not (number and word == "differs" and op["claim"] == "surrogate"),
         beyond=wide["sentence"] if wide else "",
     )
 
 
-def _accusation(finding: Finding) -> str:
+def _accusation(finding: XrayFinding) -> str:
     name = finding.element.partition("[")[0]
     where = f" in {name}" if name else ""
     return f"backward differs from the derivative of forward{where}: {finding.seen[:1].lower()}{finding.seen[1:]}"
 
 
-def _finding(op: Mapping[str, Any], row: Mapping[str, Any]) -> Finding:
+def _finding(op: Mapping[str, Any], row: Mapping[str, Any]) -> XrayFinding:
     told = {name: row[name] for name in ("id", "family", "level", "title", "seen", "torch", "advice", "element")}
-    return Finding(**told, line=_line(op, row["line"]))
+    return XrayFinding(**told, line=_line(op, row["line"]))
 
 
 def _backward(source: str) -> int | None:

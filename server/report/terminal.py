@@ -15,19 +15,19 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from ..documents.typography import apart, number, powers, prose
+from ..documents.typography import number_apart_from, typeset_number, typeset_powers, typeset_sentence
 from .report_data import Report
-from .result import FAULTY, VERDICT, Checked, Fault, Finding, counted
+from .result import FAILING_WORDS, VERDICT_ID, CheckFailure, CheckResult, XrayFinding, count_findings
 
 _NARROWEST, _WIDEST = 100, 160  # columns outside of a terminal; the upper bound is for the table
 COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
 COLOURS |= {"unsolved": "red", "error": "red", "warning": "yellow", "note": "dim"}
 _OPEN = ("undecided", "no gradient", "unsupported")  # words that are neither right nor a failure
-HINT = (
+_HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
     "op = Op(..., surrogate=...), or pass --allow NAME."
 )
-FORGIVE = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
+_FORGIVE = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
 
 
 def console(stream: IO[str]) -> Console:
@@ -39,7 +39,7 @@ def console(stream: IO[str]) -> Console:
     return Console(file=stream, highlight=False, width=wide, no_color=True, force_terminal=False, legacy_windows=False)
 
 
-def write(report: Report, out: Console) -> None:
+def print_report(report: Report, out: Console) -> None:
     """Write the report; outside a terminal without spaces at the ends of lines."""
     if out.is_terminal:
         _write(report, out)
@@ -86,18 +86,18 @@ def _table(report: Report, framed: bool) -> Table:
     return table
 
 
-def _called(found: Checked) -> str:
+def _called(found: CheckResult) -> str:
     return escape(found.recipe) or ("as declared" if found.declared else "")
 
 
-def _verdict(found: Checked) -> Text:
+def _verdict(found: CheckResult) -> Text:
     said = Text(found.word, COLOURS.get(found.word, ""))
-    if found.word in FAULTY and found.ok:
+    if found.word in FAILING_WORDS and found.ok:
         said.append(", a specimen" if found.claim == "broken" else ", allowed", "dim")
     return said
 
 
-def _where(found: Checked) -> str:
+def _where(found: CheckResult) -> str:
     swept = found.swept
     if found.accused:
         return f"{found.accused.element or 'gradients'}, by the X-ray"
@@ -106,27 +106,30 @@ def _where(found: Checked) -> str:
     worst = swept.worst if swept.word == "differs" else None
     if worst is None:
         return f"{swept.of} by {swept.wrt}"
-    at = f"{swept.wrt} = {number(worst.x)}"
-    backward, slope = apart(worst.analytical, worst.numerical), apart(worst.numerical, worst.analytical)
+    at = f"{swept.wrt} = {typeset_number(worst.x)}"
+    backward, slope = (
+        number_apart_from(worst.analytical, worst.numerical),
+        number_apart_from(worst.numerical, worst.analytical),
+    )
     return f"{at}: backward {backward}, slope {slope}"
 
 
-def _xray(found: Checked) -> Text:
+def _xray(found: CheckResult) -> Text:
     grave = [each for each in found.findings if each.level in ("error", "warning")]
     said = Text("\n").join(_id(found, each) for each in grave)
-    return said if grave else Text(counted(found.findings) or "-" * (not found.findings), COLOURS["note"])
+    return said if grave else Text(count_findings(found.findings) or "-" * (not found.findings), COLOURS["note"])
 
 
-def _id(found: Checked, finding: Finding) -> Text:
+def _id(found: CheckResult, finding: XrayFinding) -> Text:
     said = Text(finding.id, COLOURS[finding.level])
     return said.append(", allowed", "dim") if finding.level == "error" and found.forgives(finding) else said
 
 
-def _below(found: Checked) -> list[RenderableType]:
+def _below(found: CheckResult) -> list[RenderableType]:
     """The sentences on one Function, each under its id; failures with their file and line."""
     said: list[RenderableType] = []
     for fault in _once(found):
-        colour = "red" if fault.id != VERDICT else COLOURS.get(found.word, "")
+        colour = "red" if fault.id != VERDICT_ID else COLOURS.get(found.word, "")
         said.append(_paragraph(fault.id, fault.sentence, colour))
         if found.file:
             said.append(Padding(Text(found.place(fault.line), "dim"), (0, 0, 0, 2)))
@@ -140,7 +143,7 @@ def _below(found: Checked) -> list[RenderableType]:
     return said
 
 
-def _once(found: Checked) -> list[Fault]:
+def _once(found: CheckResult) -> list[CheckFailure]:
     """The failures without those of the X-ray that the verdict repeats: GRADIENT, and the deciding finding."""
     told = {"GRADIENT", found.accused.id if found.accused else ""} if _is_of_verdict(found) else set[str]()
     return [each for each in found.faults if each.id not in told]
@@ -162,23 +165,23 @@ def _summary(report: Report) -> Text:
     said.append(" ".join([*told, *open_]), "bold red" if wrong or open_ else "bold green")
     said.append(f" torch {report.torch}, {report.seconds:.1f} s." * bool(report.torch), "dim")
     if any(_may_be_meant(each.checked) for each in report.faulty):
-        said.append(f"\n{HINT}")
+        said.append(f"\n{_HINT}")
     alone = next((each.checked for each in report.faulty if _is_of_checks(each.checked)), None)
     if alone:
-        said.append(f"\n{FORGIVE.format(alone.name, alone.faults[0].id)}")
+        said.append(f"\n{_FORGIVE.format(alone.name, alone.faults[0].id)}")
     return said
 
 
-def _may_be_meant(found: Checked) -> bool:
+def _may_be_meant(found: CheckResult) -> bool:
     return found.word == "differs" and not found.declared
 
 
-def _is_of_checks(found: Checked) -> bool:
+def _is_of_checks(found: CheckResult) -> bool:
     return not _is_of_verdict(found)
 
 
-def _is_of_verdict(found: Checked) -> bool:
-    return any(each.id == VERDICT for each in found.faults)
+def _is_of_verdict(found: CheckResult) -> bool:
+    return any(each.id == VERDICT_ID for each in found.faults)
 
 
 def _trouble(trouble: dict[str, Any], framed: bool) -> RenderableType:
@@ -196,4 +199,4 @@ def _excerpt(line: int, text: str, culprit: bool) -> Text:
 
 
 def _sentence(text: str) -> str:
-    return powers(prose(text)).replace("\N{NO-BREAK SPACE}", " ")
+    return typeset_powers(typeset_sentence(text)).replace("\N{NO-BREAK SPACE}", " ")

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from ..cache.answer_cache import present
-from ..compare.chooser import choice
-from ..compare.page import Both, page
-from ..compare.pair_query import SIDES, Words, named, read_pair, split
-from ..http.responses import kept, passing, reply, reply_large
+from ..cache.answer_cache import current_digest
+from ..compare.chooser import chooser_context
+from ..compare.page import ComparedPair, pair_context
+from ..compare.pair_query import SIDES, QueryWords, named_ops, read_pair, split_query
+from ..http.responses import cached_reply, reply, reply_large, uncached_reply
 from ..protocol.fingerprint import fingerprint
 from ..url.numbers import BadQuery
 from .context import Site
@@ -24,18 +24,18 @@ router = APIRouter()
 
 
 @router.get("/compare", include_in_schema=False)
-async def compare(request: Request) -> Response:
+async def compare_page(request: Request) -> Response:
     """Two ops side by side, or the choice of them; while torch is loading, a page that says so."""
     site = Site.serving(request)
     if site.engine.starting:
-        return passing(request, site.pages.waiting("Compare", "/healthz?wait=1"), "text/html")
+        return uncached_reply(request, site.pages.waiting("Compare", "/healthz?wait=1"), "text/html")
     ops, given, base = await site.engine.catalogue(), _given(request), site.base(request)
     if not all(given.get(side) for side in SIDES):
-        body = site.pages.choice(choice(ops, given, base))
+        body = site.pages.choice(chooser_context(ops, given, base))
         return reply(request, body, "text/html", fingerprint(body))
     both, device = await _asked(site, given), await site.engine.device()
     mark = _mark(site, both, device, f"page {base} {site.assets.digest}")
-    known = kept(request, mark, "text/html")
+    known = cached_reply(request, mark, "text/html")
     if known is not None:
         return known
     left, right = await asyncio.gather(
@@ -46,17 +46,21 @@ async def compare(request: Request) -> Response:
     )
     if left is not None and right is not None:
         both = replace(both, answers=(left, right))
-    body = site.pages.pair(page(both, device, base))
-    return reply(request, body, "text/html", mark) if await _lasts(site, both) else passing(request, body, "text/html")
+    body = site.pages.pair(pair_context(both, device, base))
+    return (
+        reply(request, body, "text/html", mark)
+        if await _lasts(site, both)
+        else uncached_reply(request, body, "text/html")
+    )
 
 
 @router.get("/compare.json", include_in_schema=False)
-async def numbers(request: Request) -> Response:
+async def compare_json(request: Request) -> Response:
     """What the page of a pair shows, for its own script: both answers, and what differs."""
     site = Site.serving(request)
     both, device = await _asked(site, _given(request)), await site.engine.device()
     mark = _mark(site, both, device, "json")
-    known = kept(request, mark, "application/json")
+    known = cached_reply(request, mark, "application/json")
     if known is not None:
         return known
     left, right = await asyncio.gather(
@@ -69,31 +73,31 @@ async def numbers(request: Request) -> Response:
     body = orjson.dumps(both.document())
     if await _lasts(site, both):
         return await reply_large(request, body, "application/json", mark)
-    return passing(request, body, "application/json")
+    return uncached_reply(request, body, "application/json")
 
 
-def _given(request: Request) -> Words:
+def _given(request: Request) -> QueryWords:
     query: bytes = request.scope["query_string"]
-    return split(query.decode("latin-1"))
+    return split_query(query.decode("latin-1"))
 
 
-async def _asked(site: Site, given: Words) -> Both:
+async def _asked(site: Site, given: QueryWords) -> ComparedPair:
     ops, device = await site.engine.catalogue(), await site.engine.device()
-    chosen = {side: await site.op(op["name"]) for side, op in named(ops, given).items()}
+    chosen = {side: await site.op(op["name"]) for side, op in named_ops(ops, given).items()}
     for side in SIDES:
         if side not in chosen:
             raise BadQuery(f"{side} is missing; name an op there, such as {side}={next(iter(ops))}.")
     left, right = chosen["left"], chosen["right"]
-    return Both((left, right), read_pair(left, right, device, given), None)
+    return ComparedPair((left, right), read_pair(left, right, device, given), None)
 
 
-async def _lasts(site: Site, both: Both) -> bool:
+async def _lasts(site: Site, both: ComparedPair) -> bool:
     """Whether this may be cached: both answers are there, none failed, and no other code was loaded meanwhile."""
     if both.answers is None or any(answer.header["failure"] for answer in both.answers):
         return False
-    return all([await present(site.engine, op["name"]) == op["digest"] for op in both.ops])
+    return all([await current_digest(site.engine, op["name"]) == op["digest"] for op in both.ops])
 
 
-def _mark(site: Site, both: Both, device: dict[str, Any], kind: str) -> str:
+def _mark(site: Site, both: ComparedPair, device: dict[str, Any], kind: str) -> str:
     digests = (op["digest"] for op in both.ops)
     return fingerprint(site.build, *digests, both.address, repr(device), f"compare {kind}")

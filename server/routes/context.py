@@ -10,49 +10,49 @@ from typing import Any
 from fastapi import HTTPException, Request
 
 from ... import __version__
-from ..cache.answer_cache import Answers
-from ..cache.thumbnails import OWN, Thumbnails
+from ..cache.answer_cache import AnswerCache
+from ..cache.thumbnails import OWN_TIMEOUT, ThumbnailCache
 from ..config.settings import Settings
 from ..html.assets import Assets
 from ..html.pages import Pages
-from ..http.security_headers import AT_HOME
+from ..http.security_headers import OWN_SITE_ANCESTORS
 from ..paths import SERVER, TEMPLATES
 from ..png.client import Rasterizer
-from ..protocol.errors import NoOp
+from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint
-from ..protocol.suggest import meant
-from ..reload.composite_engine import Door
-from ..standalone.export import Exports
-from ..url.numbers import shown
+from ..protocol.suggest import closest_match
+from ..reload.composite_engine import AnyEngine
+from ..standalone.export import ExportWriter
+from ..url.numbers import printable_excerpt
 
 
 @dataclass(frozen=True)
 class Site:
     """The state of one running server."""
 
-    engine: Door
-    answers: Answers
-    exports: Exports
+    engine: AnyEngine
+    answers: AnswerCache
+    exports: ExportWriter
     assets: Assets
     pages: Pages
-    thumbnails: Thumbnails
-    own_thumbnails: Thumbnails
+    thumbnails: ThumbnailCache
+    own_thumbnails: ThumbnailCache
     rasterizer: Rasterizer
     build: str
     settings: Settings
 
     @classmethod
-    def of(cls, engine: Door, settings: Settings) -> Site:
+    def of(cls, engine: AnyEngine, settings: Settings) -> Site:
         """The state for this engine."""
         assets = Assets()
         files = (*Path(SERVER).rglob("*.py"), *Path(TEMPLATES).rglob("*.html"))
         sources = [path.read_bytes() for path in sorted(files)]
         build = fingerprint(__version__, *sources)
-        answers = Answers(engine)
+        answers = AnswerCache(engine)
         own = bool(settings.targets)
-        pages = Pages(assets, own, not own or settings.frame_ancestors not in AT_HOME)
-        exports = Exports(answers, pages, assets)
-        drawers = Thumbnails(engine), Thumbnails(engine, altogether=OWN)
+        pages = Pages(assets, own, not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS)
+        exports = ExportWriter(answers, pages, assets)
+        drawers = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
         return cls(engine, answers, exports, assets, pages, *drawers, Rasterizer(), build, settings)
 
     def base(self, request: Request) -> str:
@@ -63,7 +63,7 @@ class Site:
         """The description of an op; an unknown name is a 404. Raises what ``Engine.op`` raises."""
         try:
             return await self.engine.op(name, recipe)
-        except NoOp:
+        except UnknownOp:
             raise HTTPException(404, _missing(name, await self.engine.catalogue())) from None
 
     @classmethod
@@ -78,7 +78,7 @@ def _missing(name: str, ops: Collection[str]) -> str:
     stem, _, ending = name.rpartition(".")
     if stem in ops:
         allowed = ".json, .csv, .svg, .png, .html and .py"
-        return f"There is no format {shown(ending)!r}; allowed are {allowed} after /ops/{stem}."
-    close = meant(name, ops)
+        return f"There is no format {printable_excerpt(ending)!r}; allowed are {allowed} after /ops/{stem}."
+    close = closest_match(name, ops)
     hint = f"did you mean {close}? The gallery at / shows them all." if close else "the gallery at / shows them all."
-    return f"There is no op {shown(name)!r}; {hint}"
+    return f"There is no op {printable_excerpt(name)!r}; {hint}"

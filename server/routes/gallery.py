@@ -7,14 +7,14 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from ..cache.thumbnails import MEASURING
-from ..html.social_tags import of_gallery
-from ..http.responses import passing, reply
+from ..html.social_tags import gallery_tags
+from ..http.responses import reply, uncached_reply
 from ..protocol.fingerprint import fingerprint
-from ..protocol.load_error import trouble as trouble_of
-from ..reload.composite_engine import Door, Library
+from ..protocol.load_error import load_error as trouble_of
+from ..reload.composite_engine import AnyEngine, CompositeEngine
 from .context import Site
 
-WAIT = "wait=1"  # the query that is answered once the gallery can be shown
+WAIT_QUERY = "wait=1"  # the query that is answered once the gallery can be shown
 IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."
 
 router = APIRouter()
@@ -24,39 +24,39 @@ router = APIRouter()
 async def gallery(request: Request) -> Response:
     """All ops, those that take long without curves; while torch is loading, a page that says so."""
     site = Site.serving(request)
-    if request.url.query == WAIT:
+    if request.url.query == WAIT_QUERY:
         await _loaded(site.engine)
-        return passing(request, b"{}", "application/json")
+        return uncached_reply(request, b"{}", "application/json")
     if not _known(site.engine):
-        return passing(request, site.pages.waiting("The gallery", f"/?{WAIT}"), "text/html")
+        return uncached_reply(request, site.pages.waiting("The gallery", f"/?{WAIT_QUERY}"), "text/html")
     file = ", ".join(site.settings.targets)
     trouble, generation = _of_own(site.engine, file)  # read first: a page with an older generation reloads itself
     ops, device = await site.engine.catalogue(), await site.engine.device()
-    social = of_gallery(site.base(request), site.settings.public)
+    social = gallery_tags(site.base(request), site.settings.public)
     mine, theirs = ({name: op for name, op in ops.items() if op["own"] is own} for own in (True, False))
     drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
     body = site.pages.gallery(ops, drawn, device, social, trouble, file, generation)
     if trouble or any(each["word"] == MEASURING for each in drawn.values()):
-        return passing(request, body, "text/html")
+        return uncached_reply(request, body, "text/html")
     return reply(request, body, "text/html", fingerprint(body))
 
 
-def _known(door: Door) -> bool:
+def _known(door: AnyEngine) -> bool:
     """Whether the gallery can be shown; with user code, this has it loaded."""
-    if not isinstance(door, Library):
+    if not isinstance(door, CompositeEngine):
         return not door.starting
     door.want_gallery()
     return door.shows_gallery or not door.starting
 
 
-async def _loaded(door: Door) -> None:
+async def _loaded(door: AnyEngine) -> None:
     """Return when the gallery can be shown."""
-    await (door.wait_gallery() if isinstance(door, Library) else door.wait_ready())
+    await (door.wait_gallery() if isinstance(door, CompositeEngine) else door.wait_ready())
 
 
-def _of_own(door: Door, file: str) -> tuple[dict[str, Any] | None, int]:
+def _of_own(door: AnyEngine, file: str) -> tuple[dict[str, Any] | None, int]:
     """The load error of the user's own Functions, and the generation it belongs to."""
-    if not isinstance(door, Library):
+    if not isinstance(door, CompositeEngine):
         return None, 0
     if door.starting:
         return trouble_of(IMPORTING.format(file)), 0

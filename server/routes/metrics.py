@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from ..http.metrics import Collector, exposed
+from ..http.metrics import Collector, prometheus_text
 from .context import Site
 
 STRANGER = "The metrics of a public server are for its own network; ask from there, and not through a proxy."
@@ -23,7 +23,7 @@ async def metrics(request: Request) -> Response:
         raise HTTPException(403, STRANGER)
     collector: Collector = request.app.state.collector
     await asyncio.to_thread(__import__, "prometheus_client")  # 40 ms, once
-    body, media_type = exposed(collector)
+    body, media_type = prometheus_text(collector)
     return Response(body, headers={"Cache-Control": "no-store"}, media_type=media_type)
 
 

@@ -14,13 +14,13 @@ from xml.etree import ElementTree
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..figure import PREVIEW
-from ..http.openapi import problems
+from ..http.openapi import problem_responses
 from ..http.responses import reply
-from ..protocol.errors import NoOp
+from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint
-from ..url.address import Address, canonical, curves_only, plain
-from ..url.numbers import BadQuery, shown
-from ..url.parse import HEIGHTS, WIDTHS, read, recipe_in
+from ..url.address import Address, canonical_address, curves_only, without_display_options
+from ..url.numbers import BadQuery, printable_excerpt
+from ..url.parse import HEIGHT_BOUNDS, WIDTH_BOUNDS, read_address, read_recipe
 from .context import Site
 
 _MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
@@ -33,15 +33,18 @@ _HIGH = 470
 _PARTS = {"title": 21, "verdict": 100, "controls": 100}
 _PARAMETERS = 70  # added where an op has parameters
 
-ASKED: dict[str, tuple[dict[str, Any], str]] = {
+OEMBED_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "url": ({"type": "string"}, "the address of a figure on this site: `/ops/{name}?…` or `/embed/{name}?…`, whole"),
-    "maxwidth": ({"type": "integer", "minimum": 1}, f"no wider than this, in pixels; but {WIDTHS[0]} at least"),
-    "maxheight": ({"type": "integer", "minimum": 1}, f"no higher than this, in pixels; but {HEIGHTS[0]} at least"),
+    "maxwidth": ({"type": "integer", "minimum": 1}, f"no wider than this, in pixels; but {WIDTH_BOUNDS[0]} at least"),
+    "maxheight": (
+        {"type": "integer", "minimum": 1},
+        f"no higher than this, in pixels; but {HEIGHT_BOUNDS[0]} at least",
+    ),
     "format": ({"type": "string", "enum": list(_MEDIA_TYPES), "default": "json"}, "the notation of the answer"),
 }
 _QUERY = [
     {"name": name, "in": "query", "required": name == "url", "schema": schema, "description": text}
-    for name, (schema, text) in ASKED.items()
+    for name, (schema, text) in OEMBED_PARAMETERS.items()
 ]
 ANSWERS = {
     "description": "How to embed the figure.",
@@ -65,43 +68,49 @@ class _Wanted:
     "/oembed",
     tags=["sharing"],
     summary="How to embed a figure",
-    responses={200: ANSWERS, **problems(404, 414, 422, 501, 503)},
+    responses={200: ANSWERS, **problem_responses(404, 414, 422, 501, 503)},
     response_class=Response,
     openapi_extra={"parameters": _QUERY},
 )
 async def oembed(request: Request) -> Response:
     """The frame to put into a page for the address of a figure, as oEmbed has it: `rich`, version 1.0."""
     site = Site.serving(request)
-    wanted = wanted_by(request.scope["query_string"].decode("latin-1"))
+    wanted = parse_oembed_query(request.scope["query_string"].decode("latin-1"))
     base = site.base(request)
     name, query = _place(wanted.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
     try:
-        op = await site.engine.op(name, recipe_in(query))
-    except NoOp:
-        raise HTTPException(404, f"There is no op {shown(name)!r}; the gallery at {base}/ shows them all.") from None
-    told = rich(base, op, curves_only(read(op, await site.engine.device(), query)), wanted)
+        op = await site.engine.op(name, read_recipe(query))
+    except UnknownOp:
+        raise HTTPException(
+            404, f"There is no op {printable_excerpt(name)!r}; the gallery at {base}/ shows them all."
+        ) from None
+    told = rich_response(base, op, curves_only(read_address(op, await site.engine.device(), query)), wanted)
     body = xml(told) if wanted.format == "xml" else json.dumps(told, ensure_ascii=False).encode()
     return reply(request, body, _MEDIA_TYPES[wanted.format], fingerprint(body))
 
 
-def wanted_by(query: str) -> _Wanted:
+def parse_oembed_query(query: str) -> _Wanted:
     """Parse the query, whatever else is in it; raises ``BadQuery``, or 501 for an unknown format."""
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
-        if name in ASKED and name in given:
+        if name in OEMBED_PARAMETERS and name in given:
             raise BadQuery(f"{name} is given twice; give it once.")
         given[name] = text
     if not given.get("url"):
         raise BadQuery("url is missing; give the address of a figure, as in /oembed?url=https%3A%2F%2F…%2Fops%2Fexp.")
     form = given.get("format") or "json"
     if form not in _MEDIA_TYPES:
-        raise HTTPException(501, f"There is no oEmbed in the format {shown(form)!r}; allowed are json and xml.")
-    return _Wanted(given["url"], _bound(given, "maxwidth", WIDTHS), _bound(given, "maxheight", HEIGHTS), form)
+        raise HTTPException(
+            501, f"There is no oEmbed in the format {printable_excerpt(form)!r}; allowed are json and xml."
+        )
+    return _Wanted(
+        given["url"], _bound(given, "maxwidth", WIDTH_BOUNDS), _bound(given, "maxheight", HEIGHT_BOUNDS), form
+    )
 
 
 def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
     """The name of the op and the query in an address of ours; raises 404 for any other."""
-    culprit = f"url={shown(url)}"
+    culprit = f"url={printable_excerpt(url)}"
     try:
         parts = urlsplit(url)
         host = _host(parts)
@@ -117,15 +126,18 @@ def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
     return found[1], parts.query
 
 
-def rich(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
+def rich_response(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
     """The answer of type ``rich``; its ``html`` is an iframe with only attributes that WordPress keeps."""
-    widest = max(wanted.maxwidth or WIDTHS[1], WIDTHS[0])
+    widest = max(wanted.maxwidth or WIDTH_BOUNDS[1], WIDTH_BOUNDS[0])
     width = min(address.width or (widest if wanted.maxwidth else _WIDTH), widest)
-    room, own = max(wanted.maxheight or HEIGHTS[1], HEIGHTS[0]), address.height or natural(op, address)
+    room, own = (
+        max(wanted.maxheight or HEIGHT_BOUNDS[1], HEIGHT_BOUNDS[0]),
+        address.height or natural_height(op, address),
+    )
     height = min(room, own)
     fitted = height if address.height or own > room else None  # a figure with a height fits itself into it
     shown_as = replace(address, width=None, height=fitted, sliders=())
-    frame = base + canonical(op, shown_as, "/embed/{name}")
+    frame = base + canonical_address(op, shown_as, "/embed/{name}")
     html = (
         f'<iframe src="{escape(frame)}" title="{escape(op["title"])}" width="{width}" height="{height}"'
         ' frameborder="0" marginwidth="0" marginheight="0"></iframe>'
@@ -147,19 +159,23 @@ def rich(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> di
 def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
     """The preview picture within the bounds of the consumer; nothing where these are too small."""
     room = wanted.maxwidth or PREVIEW[0], wanted.maxheight or PREVIEW[1]
-    if room[0] < WIDTHS[0] or room[1] < HEIGHTS[0]:
+    if room[0] < WIDTH_BOUNDS[0] or room[1] < HEIGHT_BOUNDS[0]:
         return {}
     scale = min(1.0, room[0] / PREVIEW[0], room[1] / PREVIEW[1])
-    width, height = max(int(PREVIEW[0] * scale), WIDTHS[0]), max(int(PREVIEW[1] * scale), HEIGHTS[0])
-    pictured = plain(address) if (width, height) == PREVIEW else replace(plain(address), width=width, height=height)
+    width, height = max(int(PREVIEW[0] * scale), WIDTH_BOUNDS[0]), max(int(PREVIEW[1] * scale), HEIGHT_BOUNDS[0])
+    pictured = (
+        without_display_options(address)
+        if (width, height) == PREVIEW
+        else replace(without_display_options(address), width=width, height=height)
+    )
     return {
-        "thumbnail_url": base + canonical(op, pictured, "/ops/{name}.png"),
+        "thumbnail_url": base + canonical_address(op, pictured, "/ops/{name}.png"),
         "thumbnail_width": width,
         "thumbnail_height": height,
     }
 
 
-def natural(op: dict[str, Any], address: Address) -> int:
+def natural_height(op: dict[str, Any], address: Address) -> int:
     """The approximate height of a figure with the parts that it shows, in pixels."""
     controlled = op["parameters"] and "controls" not in address.hide
     parts = sum(height for part, height in _PARTS.items() if part not in address.hide)
@@ -180,7 +196,7 @@ def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | N
     if not text:
         return None
     if re.fullmatch(r"[0-9]+", text, re.ASCII) is None:
-        raise BadQuery(f"{name}={shown(text)} is not a whole number of pixels.")
+        raise BadQuery(f"{name}={printable_excerpt(text)} is not a whole number of pixels.")
     if len(text.lstrip("0")) > 9 or int(text) > bounds[1]:
         return bounds[1]
     if int(text) == 0:

@@ -7,12 +7,12 @@ from urllib.parse import quote
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
-from ..http.responses import NO_STORE, passing
+from ..http.responses import NO_STORE, uncached_reply
 from ..protocol.errors import EngineBusy
-from ..reload.composite_engine import Library
-from ..reload.reloader import Loads
+from ..reload.composite_engine import CompositeEngine
+from ..reload.reloader import Reloader
 from .context import Site
-from .gallery import WAIT
+from .gallery import WAIT_QUERY
 
 _NONE = (
     "This server shows the gallery alone, which is at /; started as gradloupe my_ops.py it shows the Functions of"
@@ -26,10 +26,10 @@ router = APIRouter()
 async def own(request: Request) -> Response:
     """The way to the first Function; a page that waits while the file is imported, or says why it cannot be."""
     site = Site.serving(request)
-    if not isinstance(site.engine, Library):
+    if not isinstance(site.engine, CompositeEngine):
         raise HTTPException(404, _NONE)
     loads = site.engine.own
-    if request.url.query == WAIT:
+    if request.url.query == WAIT_QUERY:
         await _loaded(loads)
     state, file = loads.state(), ", ".join(site.settings.targets)
     if state["first"] is not None:
@@ -37,11 +37,11 @@ async def own(request: Request) -> Response:
     if state["trouble"] is None:
         limit = f"{site.settings.loading:g} s"
         why = f"{file} is being imported, once torch is loaded; that may take {limit} at most, see --loading."
-        return passing(request, site.pages.waiting("Your Functions", f"/own?{WAIT}", why=why), "text/html")
-    return passing(request, site.pages.trouble(state["trouble"], file, state["generation"]), "text/html")
+        return uncached_reply(request, site.pages.waiting("Your Functions", f"/own?{WAIT_QUERY}", why=why), "text/html")
+    return uncached_reply(request, site.pages.trouble(state["trouble"], file, state["generation"]), "text/html")
 
 
-async def _loaded(loads: Loads) -> None:
+async def _loaded(loads: Reloader) -> None:
     """Return when the first load is finished; raises ``EngineBusy`` where the server ends before that."""
     async for state in loads.changes():
         if state["generation"]:

@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from ..http.openapi import WAIT, documents, problems
-from ..http.responses import passing, reply
+from ..http.openapi import WAIT_PARAMETER, json_responses, problem_responses
+from ..http.responses import reply, uncached_reply
 from ..http.static_files import StaticFiles
 from ..protocol.fingerprint import fingerprint
 from ..url.numbers import BadQuery
@@ -30,9 +30,9 @@ async def docs(request: Request) -> Response:
     "/healthz",
     tags=["health"],
     summary="Whether torch is loaded",
-    responses={200: documents("Health"), **problems(422, 503)},
+    responses={200: json_responses("Health"), **problem_responses(422, 503)},
     response_class=Response,
-    openapi_extra={"parameters": [WAIT]},
+    openapi_extra={"parameters": [WAIT_PARAMETER]},
 )
 async def healthz(request: Request) -> Response:
     """`starting`, then `ready`; 503 with a sentence when the ops cannot be loaded."""
@@ -43,18 +43,18 @@ async def healthz(request: Request) -> Response:
     if engine.broken or given == [("wait", "1")]:
         await engine.wait_ready()
     status = "ready" if engine.ready else "starting"
-    return passing(request, json.dumps({"status": status}).encode(), "application/json")
+    return uncached_reply(request, json.dumps({"status": status}).encode(), "application/json")
 
 
 @router.get("/grad-loupe.js", include_in_schema=False)
-async def element(request: Request) -> Response:
+async def element_module(request: Request) -> Response:
     """The module that makes `<grad-loupe>` work on other sites; its address never changes, so it is asked for again."""
     assets = Site.serving(request).assets
     return reply(request, assets.read(_ELEMENT), assets.media_type(_ELEMENT), assets.digest)
 
 
 @router.get("/static/{digest}/{path:path}", include_in_schema=False)
-async def static(request: Request) -> Response:
+async def static_file(request: Request) -> Response:
     """A static file; its address changes with its content, so it is kept for ever."""
     path = request.path_params
     files: StaticFiles = request.app.state.static_files

@@ -14,7 +14,7 @@ from ...ops import Op
 
 
 @dataclass(frozen=True)
-class Taken:
+class PassedArgument:
     """An argument taken from the op's own arguments, at position ``place``.
 
     With ``scalar`` the tensor is reshaped to zero dimensions; with ``dtype`` it is cast.
@@ -33,7 +33,7 @@ class Taken:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class ConstantArgument:
     """A constant argument, passed as a copy because a Function may write into it.
 
     A tensor moves to the device of the op's first argument, and takes its dtype too if it ``follows``.
@@ -47,52 +47,52 @@ class Held:
         if isinstance(self.value, torch.Tensor):
             like: torch.Tensor = given[0]
             return self.value.to(like.device, like.dtype if self.follows else self.value.dtype, copy=True)
-        return fresh(self.value)
+        return copy_if_mutable(self.value)
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class BoundFunction:
     """The callable of an ``Op``: ``function`` with each of its arguments, in the order of ``forward``."""
 
     function: Callable[..., Any]
-    arguments: tuple[Taken | Held, ...]
+    arguments: tuple[PassedArgument | ConstantArgument, ...]
 
     def __call__(self, *given: Any) -> Any:
         """Call the Function with the inputs and parameters of an op, in the order declared."""
-        return flattened(applied(self.function)(*(each.of(given) for each in self.arguments)))
+        return as_tensor_or_tuple(callable_of(self.function)(*(each.of(given) for each in self.arguments)))
 
 
-def shape_of(op: Op, name: str) -> tuple[int, ...]:
+def input_shape(op: Op, name: str) -> tuple[int, ...]:
     """The shape of one copy of an input: a single number has shape (1,), or () where the Function wants a scalar."""
     place, each = next((place, each) for place, each in enumerate(op.inputs) if each.name == name)
-    taken = op.call.arguments if isinstance(op.call, Bound) else ()
-    without = any(isinstance(one, Taken) and one.place == place and one.scalar for one in taken)
+    taken = op.call.arguments if isinstance(op.call, BoundFunction) else ()
+    without = any(isinstance(one, PassedArgument) and one.place == place and one.scalar for one in taken)
     return each.shape or (() if without else (1,))
 
 
-def applied(function: Callable[..., Any]) -> Callable[..., Any]:
+def callable_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """The callable behind a Function (its ``apply``) or a plain function of tensors (itself)."""
     is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
     return function.apply if is_class else function  # type: ignore[attr-defined]
 
 
-def flattened(returned: Any) -> Any:
+def as_tensor_or_tuple(returned: Any) -> Any:
     """A call's result as a tensor or tuple: lists and dicts, which a plain function may return, become tuples."""
     if isinstance(returned, dict):
         return tuple(returned.values())
     return tuple(returned) if isinstance(returned, list) else returned
 
 
-def flat(returned: Any) -> tuple[Any, ...]:
+def result_tuple(returned: Any) -> tuple[Any, ...]:
     """A call's result as a tuple, of one element for a single value."""
     return tuple(returned) if isinstance(returned, tuple | list) else (returned,)
 
 
 def tensors_of(returned: Any) -> list[torch.Tensor]:
     """The tensors in a call's result, which may hold None or numbers too."""
-    return [each for each in flat(returned) if isinstance(each, torch.Tensor)]
+    return [each for each in result_tuple(returned) if isinstance(each, torch.Tensor)]
 
 
-def fresh(value: Any) -> Any:
+def copy_if_mutable(value: Any) -> Any:
     """A shallow copy of a mutable value, and any other value as it is."""
     return copy.copy(value) if isinstance(value, list | dict | SimpleNamespace) else value

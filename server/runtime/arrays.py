@@ -13,7 +13,7 @@ Forward = Callable[[Array], Array]
 EPSILON = 2.0**-53
 
 
-def largest(values: Array, share: float = 1.0) -> float:
+def largest_magnitude(values: Array, share: float = 1.0) -> float:
     """The largest finite magnitude, or the ``share`` quantile of the finite magnitudes where ``share`` < 1."""
     magnitude = np.abs(values)
     magnitude = magnitude[np.isfinite(magnitude)]

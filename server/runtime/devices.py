@@ -8,7 +8,12 @@ from functools import cache
 
 import torch
 
-DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+TORCH_DTYPES = {
+    "float64": torch.float64,
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
 
 
 @dataclass(frozen=True)
@@ -25,10 +30,10 @@ def devices() -> tuple[Device, ...]:
     """The available devices, the one that ``auto`` selects first: CUDA, else MPS, else the CPU."""
     found = []
     if torch.cuda.is_available():
-        found.append(Device("cuda", torch.cuda.get_device_name(), tuple(DTYPES)))
+        found.append(Device("cuda", torch.cuda.get_device_name(), tuple(TORCH_DTYPES)))
     if torch.backends.mps.is_available():
-        found.append(Device("mps", "Apple GPU (Metal)", tuple(name for name in DTYPES if name != "float64")))
-    return (*found, Device("cpu", _processor(), tuple(DTYPES)))
+        found.append(Device("mps", "Apple GPU (Metal)", tuple(name for name in TORCH_DTYPES if name != "float64")))
+    return (*found, Device("cpu", _processor(), tuple(TORCH_DTYPES)))
 
 
 def _processor() -> str:

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from ...ops import Op
 
 Phase = Literal["forward", "backward", "surrogate", "double backward"]
-MESSAGE_LIMIT = 2000
+_MESSAGE_LIMIT = 2000
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
-NOT_HELD = "NotHeld"  # the device lacks the dtype, or the dtype cannot represent the numbers
+NOT_REPRESENTABLE = "NotHeld"  # the device lacks the dtype, or the dtype cannot represent the numbers
 # Kinds of failure that no Function raised: its result was rejected, or it was never called.
-REFUSED = ("WrongShape", "NoGradient", NOT_HELD)
+REJECTED_KINDS = ("WrongShape", "NoGradient", NOT_REPRESENTABLE)
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,15 @@ class Failure:
 
     def __post_init__(self, elsewhere: str) -> None:
         place = f" ({elsewhere})" if elsewhere else ""
-        said = self.message if self.kind in REFUSED else f"{self.phase} raised {self.kind}: {self.message}{place}"
+        said = (
+            self.message if self.kind in REJECTED_KINDS else f"{self.phase} raised {self.kind}: {self.message}{place}"
+        )
         object.__setattr__(self, "sentence", said)
 
     @property
     def brief(self) -> str:
         """A few words for the same, without a full stop."""
-        return self.first.rstrip(".") if self.kind in REFUSED else f"{self.phase} raised {self.kind}"
+        return self.first.rstrip(".") if self.kind in REJECTED_KINDS else f"{self.phase} raised {self.kind}"
 
     @property
     def first(self) -> str:
@@ -62,7 +64,7 @@ def failure_of(error: Exception, op: Op, phase: Phase) -> FunctionFailed:
     return FunctionFailed(Failure(phase, type(error).__name__, _message(error), *_place(error, op)))
 
 
-def returned(y: Any, outputs: int) -> str:
+def describe_result(y: Any, outputs: int) -> str:
     """Words for a call's result that is not the declared tensor: "None", "a list", "2 outputs"."""
     if outputs != 1:
         return f"{outputs} outputs"
@@ -74,7 +76,7 @@ def returned(y: Any, outputs: int) -> str:
 
 def _message(error: Exception) -> str:
     try:
-        return str(error)[:MESSAGE_LIMIT].strip() or "no message"
+        return str(error)[:_MESSAGE_LIMIT].strip() or "no message"
     except Exception:  # noqa: BLE001 an exception may be a Function's own
         return "no message"
 
@@ -104,7 +106,7 @@ def _is_beside(file: Path, folder: Path) -> bool:
 _LONGEST = 300
 
 
-def said(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """The kind of an exception and the first line of its message, without a full stop."""
     try:
         lines = str(error)[: 4 * _LONGEST].strip().splitlines()

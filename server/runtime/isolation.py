@@ -12,7 +12,7 @@ import torch
 
 
 @contextmanager
-def unchanged() -> Iterator[None]:
+def preserve_torch_settings() -> Iterator[None]:
     """Restore torch's default dtype, threads, grad mode, anomaly detection and deterministic algorithms on exit."""
     dtype, threads, grad = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
     anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
@@ -45,7 +45,7 @@ class _Sink(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def silenced() -> Iterator[None]:
+def discard_output() -> Iterator[None]:
     """Discard all output to ``sys.stdout``, ``sys.stderr`` and their buffers."""
     with (
         io.TextIOWrapper(io.BufferedWriter(_Sink()), "utf-8", "replace") as sink,

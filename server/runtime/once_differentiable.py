@@ -18,7 +18,7 @@ def declares_once(function: type[torch.autograd.Function]) -> bool:
     return any(_decorated(getattr(function, name, None)) for name in ("backward", "vjp"))
 
 
-def refuses(gradient: torch.Tensor) -> bool:
+def refuses_differentiation(gradient: torch.Tensor) -> bool:
     """Whether the graph of ``gradient`` contains the decorator's error node, so that it cannot be differentiated."""
     left, seen = [gradient.grad_fn], set[Any]()
     while left and len(seen) < _MOST:

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from .arrays import Array
 from .failure import FunctionFailed, failure_of
-from .rejected_points import NOTHING, spared
-from .section import Index, Section, at_once
-from .vjp import Handed, cotangent, delivered, dense
+from .rejected_points import MISSING_VALUE, skip_rejected
+from .section import Index, Section, batch_size
+from .vjp import CotangentRoot, dense, leaf_gradients, make_cotangent
 
 # A tensor with more elements than this is large.
 _LARGE = 1024
 
 
 @dataclass(frozen=True)
-class Field:
+class GradientField:
     """The gradient field of a plane: the output element and its two ``grad_input``, one of each per point.
 
     ``first`` and ``second`` are None for a parameter, or where the output carries no gradient. ``none`` says for each
@@ -70,23 +70,25 @@ class Plane:
             return _numpy(self.along.element(self._called(self._arguments(s[part], t[part]), copies), copies))
 
         with torch.no_grad():
-            return np.concatenate(spared(ask, self._chunks(s.size), NOTHING))
+            return np.concatenate(skip_rejected(ask, self._chunks(s.size), MISSING_VALUE))
 
-    def backward(self, s: Array, t: Array, grad_output: float) -> Field:
+    def backward(self, s: Array, t: Array, grad_output: float) -> GradientField:
         """The output element and both ``grad_input`` at every point (s, t). Raises ``FunctionFailed``."""
         if not self.stacked:
             return self._backward_by_lines(s, t, grad_output)
 
-        def ask(part: slice) -> Field:
+        def ask(part: slice) -> GradientField:
             leaves, out = self._tracked(s[part], t[part])
             values = _numpy(self.along.element(out, part.stop - part.start))
             if not out.requires_grad:
-                return Field(values, None, None)
+                return GradientField(values, None, None)
             found = list(self._pulled(leaves, out, grad_output, values.size))
             first, second = (np.zeros(values.size) if each is None else each for each in found)
-            return Field(values, first, second, (found[0] is None, found[1] is None))
+            return GradientField(values, first, second, (found[0] is None, found[1] is None))
 
-        return _joined(spared(ask, self._chunks(s.size), Field(NOTHING, NOTHING, NOTHING)))
+        return _joined(
+            skip_rejected(ask, self._chunks(s.size), GradientField(MISSING_VALUE, MISSING_VALUE, MISSING_VALUE))
+        )
 
     def _tracked(self, s: Array, t: Array) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
         """The swept tensors as leaves, and the output; an in-place Function is given clones of the leaves."""
@@ -106,10 +108,10 @@ class Plane:
         self, leaves: dict[str, torch.Tensor], out: torch.Tensor, grad_output: float, copies: int
     ) -> Iterator[Array | None]:
         """The gradients of the two elements, None where backward returned None."""
-        hand = cotangent(out.detach(), grad_output, copies, self.along.of_index, dense)
+        hand = make_cotangent(out.detach(), grad_output, copies, self.along.of_index, dense)
         try:
-            root: torch.Tensor = Handed.apply(out, hand)  # type: ignore[no-untyped-call]
-            found = dict(zip(leaves, delivered(root, leaves.values()), strict=True))
+            root: torch.Tensor = CotangentRoot.apply(out, hand)  # type: ignore[no-untyped-call]
+            found = dict(zip(leaves, leaf_gradients(root, leaves.values()), strict=True))
         except Exception as error:
             raise failure_of(error, self.along.op, "backward") from error
         for name, place in self._places:
@@ -159,7 +161,7 @@ class Plane:
         return next(each.shape for each in self.along.op.inputs if each.name == name) or (1,)
 
     def _chunks(self, count: int) -> Iterator[slice]:
-        size = at_once(max(math.prod(self._shape(name)) for name in self.stacked))
+        size = batch_size(max(math.prod(self._shape(name)) for name in self.stacked))
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
     def output_size(self, s: Array, t: Array) -> int:
@@ -167,7 +169,7 @@ class Plane:
         with torch.no_grad():
             return self._called(self._arguments(s, t), s.size).numel()
 
-    def _backward_by_lines(self, s: Array, t: Array, grad_output: float) -> Field:
+    def _backward_by_lines(self, s: Array, t: Array, grad_output: float) -> GradientField:
         values, none = np.empty(s.size), [False, False]
         gradients: list[Array | None] = [None, None]
         lines = ((self.along, self.across, s, t), (self.across, self.along, t, s))
@@ -182,7 +184,7 @@ class Plane:
                     cast(Array, gradients[row])[at] = returned.grad_input
         if self.along.sweeps_parameter and self.across.sweeps_parameter:
             values = self.forward(s, t)
-        return Field(values, gradients[0], gradients[1], (none[0], none[1]))
+        return GradientField(values, gradients[0], gradients[1], (none[0], none[1]))
 
     def _by_lines(self, s: Array, t: Array, ask: Callable[[Section, Array], Array]) -> Array:
         """``ask`` for every line: along the first axis, unless only lines across it can be batched."""
@@ -195,16 +197,18 @@ class Plane:
         return found
 
 
-def _joined(parts: list[Field]) -> Field:
+def _joined(parts: list[GradientField]) -> GradientField:
     values = np.concatenate([each.values for each in parts])
-    carried = [each for each in parts if each.first is not None and each.values is not NOTHING]
+    carried = [each for each in parts if each.first is not None and each.values is not MISSING_VALUE]
     if not carried:
-        return Field(values, None, None)
+        return GradientField(values, None, None)
     first, second = (
         np.concatenate([np.zeros(each.values.size) if each.both[row] is None else each.both[row] for each in parts])
         for row in range(2)
     )
-    return Field(values, first, second, (any(each.none[0] for each in parts), any(each.none[1] for each in parts)))
+    return GradientField(
+        values, first, second, (any(each.none[0] for each in parts), any(each.none[1] for each in parts))
+    )
 
 
 def _groups(values: Array) -> Iterator[tuple[float, NDArray[np.intp]]]:

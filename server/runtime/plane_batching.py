@@ -8,14 +8,14 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Array, largest
-from .batching import COPIES, GOLDEN, LAST_PLACES, arranged, witnesses_of
+from .arrays import Array, largest_magnitude
+from .batching import BATCH_TOLERANCE, EQUAL_COPIES, GOLDEN_RATIO, batched_section, witness_indices
 from .failure import FunctionFailed
 from .plane import Plane
 from .section import Section
 
 
-def plane_of(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:
+def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:
     """The plane of two sections, with as many inputs ``stacked`` as the Function supports at the points ``x`` × ``y``.
 
     In a shuffled batch of all points the witnesses must give the results that they give alone. Tried are all inputs
@@ -25,17 +25,17 @@ def plane_of(along: Section, across: Section, x: Array, y: Array, grad_output: f
     alone = Plane(replace(along, stacked=()), replace(across, stacked=()))
     if not (along.sweeps_parameter or across.sweeps_parameter):
         s, t = (each.ravel() for each in np.meshgrid(x, y))
-        order = np.argsort(np.arange(s.size) * GOLDEN % 1)
+        order = np.argsort(np.arange(s.size) * GOLDEN_RATIO % 1)
         s, t = s[order], t[order]
         every, swept = (name for name, _ in along.inputs), dict.fromkeys((along.wrt, across.wrt))
         for above, names in product((False, True), dict.fromkeys((tuple(every), tuple(swept)))):
             together = replace(alone, stacked=names, above=above)
             if _bears(together, alone, s, t, grad_output):
                 return together
-    return Plane(arranged(along, x, grad_output), arranged(across, y, grad_output))
+    return Plane(batched_section(along, x, grad_output), batched_section(across, y, grad_output))
 
 
-def structure(plane: Plane) -> str:
+def plane_structure(plane: Plane) -> str:
     """How the points of the plane are evaluated: ``together``, ``line by line`` or ``one by one``."""
     if plane.stacked:
         return "together"
@@ -44,19 +44,19 @@ def structure(plane: Plane) -> str:
 
 
 def _bears(together: Plane, alone: Plane, s: Array, t: Array, grad_output: float) -> bool:
-    witnesses = witnesses_of(alone.along, s.size)
+    witnesses = witness_indices(alone.along, s.size)
     try:
         wanted = _said(alone, s[witnesses], t[witnesses], grad_output)
         size = witnesses.size * alone.along.output_size(s[witnesses[:1]])
         # An outer product of all copies contains the right elements too, but has more elements in total.
         if together.output_size(s[witnesses], t[witnesses]) != size:
             return False
-        same = together.forward(np.full(COPIES, s[0]), np.full(COPIES, t[0]))
+        same = together.forward(np.full(EQUAL_COPIES, s[0]), np.full(EQUAL_COPIES, t[0]))
         found = _said(together, s, t, grad_output)
     except FunctionFailed:
         return False
     section = together.along
-    return _agree(section, same, np.full(COPIES, same[0]), slice(None)) and all(
+    return _agree(section, same, np.full(EQUAL_COPIES, same[0]), slice(None)) and all(
         _agree(section, a, b, witnesses) for a, b in zip(found, wanted, strict=True)
     )
 
@@ -65,8 +65,8 @@ def _agree(section: Section, found: Array | None, wanted: Array | None, at: NDAr
     """Equal but for the last places of the dtype, in which vectorised and scalar code may differ."""
     if found is None or wanted is None:
         return found is wanted
-    tolerance = LAST_PLACES[section.dtype.itemsize]
-    return np.allclose(found[at], wanted, rtol=tolerance, atol=tolerance * largest(wanted), equal_nan=True)
+    tolerance = BATCH_TOLERANCE[section.dtype.itemsize]
+    return np.allclose(found[at], wanted, rtol=tolerance, atol=tolerance * largest_magnitude(wanted), equal_nan=True)
 
 
 def _said(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[Array | None, ...]:

@@ -15,13 +15,15 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from .arguments import Bound, flat
+from .arguments import BoundFunction, result_tuple
 
 # The depth of the call graph to which references to a Function are replaced.
-MOST_NESTED = 4
+_MOST_NESTED = 4
 
 
-def rebound(function: Callable[..., Any], old: Any, new: Any, deep: int = MOST_NESTED) -> Callable[..., Any]:
+def replace_references(
+    function: Callable[..., Any], old: Any, new: Any, deep: int = _MOST_NESTED
+) -> Callable[..., Any]:
     """A copy of ``function`` in which it, and the functions it calls, refer to ``new`` instead of ``old``.
 
     No existing object is modified. A function without a reference to ``old`` is returned as it is.
@@ -37,7 +39,7 @@ def _instead(value: Any, old: Any, new: Any, deep: int) -> Any:
     if isinstance(value, functools.partial):
         inside = _instead(value.func, old, new, deep)
         return None if inside is None else functools.partial(inside, *value.args, **value.keywords)
-    if isinstance(value, Bound):
+    if isinstance(value, BoundFunction):
         inside = _instead(value.function, old, new, deep)
         return None if inside is None else replace(value, function=inside)
     # The apply of a Function is a method in Python up to torch 2.14, and a built-in one since.
@@ -83,7 +85,7 @@ def _cell(cell: CellType, old: Any, new: Any, deep: int) -> CellType | None:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptTensor:
     """A tensor that forward saved for backward, or stored on ctx as attribute ``name``; ``size`` is in bytes.
 
     ``what`` is ``input``, ``output`` or ``intermediate``; ``called`` is its name in that role.
@@ -98,7 +100,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Forward:
+class ForwardCall:
     """The record of one call of forward; tensors are named after forward's own parameters.
 
     ``kind`` is the type of the result, ``written`` the arguments modified in place, ``returned_inputs`` those returned
@@ -114,14 +116,14 @@ class Forward:
     returned_inputs: tuple[str, ...]
     needed: tuple[bool, ...] = ()
     dirty: tuple[str, ...] = ()
-    saved: tuple[Kept | None, ...] = ()
-    attributes: tuple[Kept, ...] = ()
+    saved: tuple[KeptTensor | None, ...] = ()
+    attributes: tuple[KeptTensor, ...] = ()
     names: tuple[str, ...] = ()
     nondifferentiable: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
-class Backward:
+class BackwardCall:
     """The record of one call of backward."""
 
     grad_outputs: tuple[torch.Tensor | None, ...]
@@ -138,26 +140,26 @@ class Backward:
 
 
 @dataclass
-class Record:
+class CallRecord:
     """All recorded calls, in order."""
 
     parameters: tuple[str, ...]
-    forwards: list[Forward] = field(default_factory=list)
-    backwards: list[Backward] = field(default_factory=list)
+    forwards: list[ForwardCall] = field(default_factory=list)
+    backwards: list[BackwardCall] = field(default_factory=list)
 
     def name(self, place: int) -> str:
         """The name of forward's parameter at this position."""
         return self.parameters[place] if place < len(self.parameters) else f"argument {place}"
 
 
-Function = type[torch.autograd.Function]
+FunctionClass = type[torch.autograd.Function]
 # The depth of nested containers to which tensors are searched for.
 _DEEPEST = 4
 
 
-def instrumented(function: Function) -> tuple[Function, Record]:
+def instrument(function: FunctionClass) -> tuple[FunctionClass, CallRecord]:
     """A subclass of ``function`` that behaves like it, and its record. The class itself is not touched."""
-    record = Record(parameters(function))
+    record = CallRecord(parameters(function))
     name = "vjp" if function.vjp is not _SingleLevelFunction.vjp else "backward"
     body: dict[str, Any] = {
         name: staticmethod(_watched_backward(function, getattr(function, name), record)),
@@ -166,27 +168,27 @@ def instrumented(function: Function) -> tuple[Function, Record]:
         "__doc__": function.__doc__,
         "__qualname__": function.__qualname__,
     }
-    if has_setup(function):
+    if has_setup_context(function):
         body["setup_context"] = staticmethod(_watched_setup(function, record))
     return type(function.__name__, (function,), body), record
 
 
-def has_setup(function: Function) -> bool:
+def has_setup_context(function: FunctionClass) -> bool:
     """Whether the Function defines ``setup_context``, so that forward has no ctx."""
     return function.setup_context is not _SingleLevelFunction.setup_context
 
 
-def parameters(function: Function) -> tuple[str, ...]:
+def parameters(function: FunctionClass) -> tuple[str, ...]:
     """The names of forward's positional parameters, without ctx and ``*args``."""
     try:
         given = list(inspect.signature(function.forward).parameters.values())
     except (TypeError, ValueError):
         return ()
-    given = given if has_setup(function) else given[1:]
+    given = given if has_setup_context(function) else given[1:]
     return tuple(each.name for each in given if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD))
 
 
-def _watched_backward(function: Function, own: Any, record: Record) -> Any:
+def _watched_backward(function: FunctionClass, own: Any, record: CallRecord) -> Any:
     @functools.wraps(own)
     def backward(ctx: Any, *given: Any) -> Any:
         boxed = getattr(function, "boxed_grads_call", False) and len(given) == 1 and isinstance(given[0], list)
@@ -197,17 +199,17 @@ def _watched_backward(function: Function, own: Any, record: Record) -> Any:
         written = tuple(
             place
             for place, (each, copy, version) in enumerate(zip(handed, copies, versions, strict=True))
-            if copy is not None and (each._version != version or not same(each.detach(), copy))
+            if copy is not None and (each._version != version or not same_elements(each.detach(), copy))
         )
         seen = tuple(returned) if isinstance(returned, tuple) else returned
-        record.backwards.append(Backward(handed, copies, written, seen, tuple(ctx.needs_input_grad)))
+        record.backwards.append(BackwardCall(handed, copies, written, seen, tuple(ctx.needs_input_grad)))
         return returned
 
     return backward
 
 
-def _watched_forward(function: Function, record: Record) -> Any:
-    own, setup = function.forward, has_setup(function)
+def _watched_forward(function: FunctionClass, record: CallRecord) -> Any:
+    own, setup = function.forward, has_setup_context(function)
 
     @functools.wraps(own)
     def forward(*given: Any, **named: Any) -> Any:
@@ -226,7 +228,7 @@ def _watched_forward(function: Function, record: Record) -> Any:
     return forward
 
 
-def _watched_setup(function: Function, record: Record) -> Any:
+def _watched_setup(function: FunctionClass, record: CallRecord) -> Any:
     own = function.setup_context
 
     @functools.wraps(own)
@@ -238,17 +240,17 @@ def _watched_setup(function: Function, record: Record) -> Any:
     return setup_context
 
 
-def _noted(record: Record, arguments: tuple[Any, ...], returned: Any, written: tuple[str, ...]) -> Forward:
-    outputs = flat(returned)
+def _noted(record: CallRecord, arguments: tuple[Any, ...], returned: Any, written: tuple[str, ...]) -> ForwardCall:
+    outputs = result_tuple(returned)
     same = [
         record.name(place)
         for place, each in enumerate(arguments)
         if isinstance(each, torch.Tensor) and any(each is out for out in outputs)
     ]
-    return Forward(arguments, outputs, type(returned).__name__, written, tuple(same))
+    return ForwardCall(arguments, outputs, type(returned).__name__, written, tuple(same))
 
 
-def _kept(note: Forward, record: Record, ctx: Any) -> Forward:
+def _kept(note: ForwardCall, record: CallRecord, ctx: Any) -> ForwardCall:
     """The record of forward, completed with the contents of ctx."""
 
     def what(tensor: torch.Tensor) -> tuple[str, str]:
@@ -260,10 +262,10 @@ def _kept(note: Forward, record: Record, ctx: Any) -> Forward:
                 return "output", f"output {place}" if len(note.outputs) > 1 else "the output"
         return "intermediate", "an intermediate result"
 
-    def kept(name: str, tensor: torch.Tensor) -> Kept:
+    def kept(name: str, tensor: torch.Tensor) -> KeptTensor:
         kind, called = what(tensor)
         size = tensor.element_size() * tensor.numel()
-        return Kept(name or called, kind, called, tuple(tensor.shape), dtype_of(tensor), size)
+        return KeptTensor(name or called, kind, called, tuple(tensor.shape), short_dtype(tensor), size)
 
     attributes = {name: value for name, value in vars(ctx).items() if not name.startswith("__")}
     nondifferentiable = getattr(ctx, "non_differentiable", None) or ()
@@ -296,11 +298,11 @@ def _tensors(value: Any, deep: int = _DEEPEST) -> list[torch.Tensor]:
     return [tensor for each in _sequence(value) for tensor in _tensors(each, deep - 1)] if deep else []
 
 
-def dtype_of(tensor: torch.Tensor) -> str:
+def short_dtype(tensor: torch.Tensor) -> str:
     """The dtype's name without the module: ``float32``."""
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def same(a: torch.Tensor, b: torch.Tensor) -> bool:
+def same_elements(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two tensors have the same shape and elements, NaN equal to NaN."""
     return a.shape == b.shape and (torch.equal(a, b) or bool(((a == b) | (a.isnan() & b.isnan())).all()))

@@ -8,31 +8,35 @@ from typing import TypeVar
 import numpy as np
 
 from .arrays import Array
-from .failure import REFUSED, FunctionFailed
+from .failure import REJECTED_KINDS, FunctionFailed
 
 _T = TypeVar("_T")
 
 # At most this many points may be rejected, and at most one in this many.
-_MOST, OF = 8, 8
+_MOST, _OF = 8, 8
 # The value at a rejected point.
-NOTHING = np.array([np.nan])
+MISSING_VALUE = np.array([np.nan])
 
 
-def spared(ask: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
+def skip_rejected(ask: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
     """``ask`` for every chunk of points, in order, with ``blank`` for each single point at which forward raises.
 
     A failing chunk is bisected down to the point. Raises ``FunctionFailed`` where more than a few points fail, where
     only the whole chunk fails and no single point does, and where the failure is not an exception of forward.
     """
     chunks = list(chunks)
-    left = min(_MOST, sum(each.stop - each.start for each in chunks) // OF)
+    left = min(_MOST, sum(each.stop - each.start for each in chunks) // _OF)
 
     def parts(part: slice) -> Iterator[_T]:
         nonlocal left
         try:
             found = ask(part)
         except FunctionFailed as error:
-            if not left or error.failure.phase in ("backward", "double backward") or error.failure.kind in REFUSED:
+            if (
+                not left
+                or error.failure.phase in ("backward", "double backward")
+                or error.failure.kind in REJECTED_KINDS
+            ):
                 raise
             if part.stop - part.start == 1:
                 left -= 1
@@ -49,7 +53,7 @@ def spared(ask: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> li
     return [found for chunk in chunks for found in parts(chunk)]
 
 
-def refused(forward: Callable[[Array], Array], x: Array, values: Array) -> tuple[tuple[float, str], ...]:
+def find_rejected(forward: Callable[[Array], Array], x: Array, values: Array) -> tuple[tuple[float, str], ...]:
     """The points among ``x`` without a value at which ``forward`` raises, each with the failure in a few words."""
     found, lost = [], np.flatnonzero(np.isnan(values))
     for row in lost if lost.size <= _MOST else []:

@@ -18,7 +18,7 @@ SEED = 1234
 
 
 @dataclass(frozen=True)
-class Randomness:
+class GeneratorStates:
     """The states of the three generators, and which bit generator NumPy uses."""
 
     torch: torch.Tensor
@@ -27,14 +27,14 @@ class Randomness:
     generator: Any
 
     @classmethod
-    def now(cls) -> Randomness:
+    def now(cls) -> GeneratorStates:
         """The current states."""
         generator = _NUMPY.get_bit_generator()
         return cls(torch.get_rng_state(), np.random.get_state(legacy=False), random.getstate(), generator)
 
     def changed(self) -> tuple[str, ...]:
         """The generators that have been drawn from since: ``torch``, ``NumPy``, ``Python``."""
-        now = Randomness.now()
+        now = GeneratorStates.now()
         moved = {
             "torch": not torch.equal(self.torch, now.torch),
             "NumPy": not _same(self.numpy, now.numpy),
@@ -52,16 +52,16 @@ class Randomness:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def preserve_rng() -> Iterator[None]:
     """Restore the states of all generators on exit."""
-    before = Randomness.now()
+    before = GeneratorStates.now()
     try:
         yield
     finally:
         before.restore()
 
 
-def reseed(seed: int) -> None:
+def seed_all_generators(seed: int) -> None:
     """Seed all three generators, whichever bit generator NumPy uses."""
     torch.default_generator.manual_seed(seed)
     random.seed(seed)

@@ -13,14 +13,14 @@ import torch
 
 from ...ops import Op
 from .arrays import Array
-from .failure import Failure, FunctionFailed, Phase, failure_of, returned
-from .rejected_points import NOTHING, spared
-from .rng import SEED, reseed
-from .vjp import Handed, Layout, cotangent, delivered, dense
+from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
+from .rejected_points import MISSING_VALUE, skip_rejected
+from .rng import SEED, seed_all_generators
+from .vjp import CotangentRoot, Layout, dense, leaf_gradients, make_cotangent
 
 
 @dataclass(frozen=True)
-class Returned:
+class BackwardResult:
     """The result of a section's backward: the output element and its ``grad_input`` at every point.
 
     ``grad_input`` is None for a parameter, or where the output carries no gradient. ``none`` says that
@@ -32,12 +32,12 @@ class Returned:
     none: bool
 
 
-def joined(parts: Sequence[Returned]) -> Returned:
+def _joined(parts: Sequence[BackwardResult]) -> BackwardResult:
     """Results for consecutive parts of the points as one; NaN where only some parts carry a gradient."""
     if len(parts) == 1:
         return parts[0]
     gradients = [np.full(each.values.size, np.nan) if each.grad_input is None else each.grad_input for each in parts]
-    return Returned(
+    return BackwardResult(
         np.concatenate([each.values for each in parts]),
         np.concatenate(gradients) if any(each.grad_input is not None for each in parts) else None,
         any(each.none for each in parts),
@@ -48,7 +48,7 @@ Index = tuple[int, ...]
 # Limits of one batch: beyond some megabytes bigger batches are slower, and a Function that compares each element with
 # every other costs the square of their number.
 _BATCH_ELEMENTS = 1 << 20
-BATCH_TENSORS, BATCH_NUMBERS = 1 << 10, 1 << 13
+_BATCH_TENSORS, _BATCH_NUMBERS = 1 << 10, 1 << 13
 
 
 @dataclass(frozen=True)
@@ -101,31 +101,31 @@ class Section:
     def forward(self, t: Array) -> Array:
         """The output element at every ``t`` (1-D), NaN at a few rejected points. Raises ``FunctionFailed``."""
         with torch.no_grad():
-            parts = spared(lambda part: _numpy(self._run(t[part])), self._chunks(len(t)), NOTHING)
+            parts = skip_rejected(lambda part: _numpy(self._run(t[part])), self._chunks(len(t)), MISSING_VALUE)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Returned:
+    def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
         """The output element and its ``grad_input`` for ``grad_output``, at every ``t`` (1-D), as float64.
 
         ``grad_output`` is one number, or one for every ``t``; all other output elements get 0. ``layout`` decides
         the memory layout of that tensor. Raises ``FunctionFailed``.
         """
         if self.sweeps_parameter:
-            return Returned(self.forward(t), None, False)
-        hand = partial(cotangent, index=self.of_index, layout=layout)
+            return BackwardResult(self.forward(t), None, False)
+        hand = partial(make_cotangent, index=self.of_index, layout=layout)
 
-        def ask(part: slice) -> Returned:
+        def ask(part: slice) -> BackwardResult:
             leaf, out = self._tracked(t[part])
             values = _numpy(self.element(out, len(t[part])))
             if not out.requires_grad:
-                return Returned(values, None, False)
+                return BackwardResult(values, None, False)
             given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
             gradient = self._pulled(leaf, out, partial(hand, grad_output=given, copies=values.size))
             if gradient is None:
-                return Returned(values, np.zeros(values.size), True)
-            return Returned(values, self._of_wrt(gradient), False)
+                return BackwardResult(values, np.zeros(values.size), True)
+            return BackwardResult(values, self._of_wrt(gradient), False)
 
-        return joined(spared(ask, self._chunks(len(t)), Returned(NOTHING, None, False)))
+        return _joined(skip_rejected(ask, self._chunks(len(t)), BackwardResult(MISSING_VALUE, None, False)))
 
     def vjp(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> Array | None:
         """The vector-Jacobian product in one call: all of ``grad_input``, flat.
@@ -145,8 +145,8 @@ class Section:
         self, leaf: torch.Tensor, out: torch.Tensor, grad_output: Callable[[torch.Tensor], torch.Tensor]
     ) -> torch.Tensor | None:
         try:
-            root: torch.Tensor = Handed.apply(out, grad_output(out.detach()))  # type: ignore[no-untyped-call]
-            return delivered(root, (leaf,))[0]
+            root: torch.Tensor = CotangentRoot.apply(out, grad_output(out.detach()))  # type: ignore[no-untyped-call]
+            return leaf_gradients(root, (leaf,))[0]
         except FunctionFailed:
             raise
         except Exception as error:
@@ -177,7 +177,7 @@ class Section:
     def _called(self, t: Array, swept: torch.Tensor | None) -> Any:
         arguments = list(self._arguments(t, swept))
         if self.one_draw:
-            reseed(SEED)
+            seed_all_generators(SEED)
         try:
             return self.call(*arguments)
         except FunctionFailed:
@@ -207,7 +207,7 @@ class Section:
         outputs = y if isinstance(y, tuple) else (y,)
         position = self.op.outputs.index(self.of)
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
-            found = returned(y, len(outputs))
+            found = describe_result(y, len(outputs))
             raise self._wrong(f"{self._phase} returned {found} where a tensor {self.of!r} was declared.")
         return outputs[position]
 
@@ -257,13 +257,13 @@ class Section:
         return next(each.shape for each in self.op.inputs if each.name == name) or (1,)
 
     def _chunks(self, count: int) -> Iterator[slice]:
-        size = at_once(self.copy_size) if self.stacked else 1
+        size = batch_size(self.copy_size) if self.stacked else 1
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
-def at_once(size: int) -> int:
+def batch_size(size: int) -> int:
     """The batch size for copies of ``size`` elements each."""
-    return max(1, min(_BATCH_ELEMENTS // size, BATCH_TENSORS if size > 1 else BATCH_NUMBERS))
+    return max(1, min(_BATCH_ELEMENTS // size, _BATCH_TENSORS if size > 1 else _BATCH_NUMBERS))
 
 
 def _of_every(index: Index) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .arrays import Array
 from .failure import Failure, FunctionFailed, Phase, failure_of
 from .section import Section
-from .vjp import Handed, delivered
+from .vjp import CotangentRoot, leaf_gradients
 
 Indices = NDArray[np.intp]
 _Shape = tuple[int, ...]
@@ -24,7 +24,7 @@ BATCH_ELEMENTS = 1 << 18
 
 
 @dataclass(frozen=True)
-class Rows:
+class JacobianRows:
     """Rows of the analytical Jacobian: ``grad_input`` for some outputs (outputs × elements of ``wrt``).
 
     ``gradients`` is None for a parameter, and for an output that carries no gradient. ``none`` says that backward
@@ -36,7 +36,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Copies:
+class InputCopies:
     """The Function of a section, as a map from all elements of ``wrt`` to all elements of the output ``of``.
 
     Everything else is held. ``stacked`` names the inputs that are batched, along the first dimension or, if ``above``,
@@ -61,7 +61,7 @@ class Copies:
     @cached_property
     def output(self) -> torch.Tensor:
         """The output of one copy alone. Raises ``FunctionFailed`` where forward fails."""
-        alone = Copies(self.section) if self.stacked else self
+        alone = InputCopies(self.section) if self.stacked else self
         with torch.no_grad():
             return self.section.output(alone._called(self.here[None], alone._swept(self.here[None])))
 
@@ -92,7 +92,7 @@ class Copies:
         except FunctionFailed:
             if len(points) == 1:
                 return np.full((1, self.size), np.nan)[:, self._seen]
-        alone = Copies(self.section, only=self.only)
+        alone = InputCopies(self.section, only=self.only)
         return np.concatenate([alone.willing(each[None]) for each in points])
 
     def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
@@ -108,7 +108,7 @@ class Copies:
             parts.append(self.willing(points)[:, outputs])
         return np.concatenate(parts)
 
-    def rows(self, which: Indices, grad_output: float) -> Rows:
+    def rows(self, which: Indices, grad_output: float) -> JacobianRows:
         """``grad_input`` for ``grad_output`` at each of these outputs alone, in as few calls as possible.
 
         Raises ``FunctionFailed``.
@@ -122,7 +122,7 @@ class Copies:
             if pulled.gradients is None or some.size == which.size:
                 return pulled
             parts.append(pulled)
-        return Rows(np.concatenate([each.gradients for each in parts]), any(each.none for each in parts))
+        return JacobianRows(np.concatenate([each.gradients for each in parts]), any(each.none for each in parts))
 
     def repeated(self, copies: int) -> Array:
         """The held value of ``wrt``, repeated (copies × elements)."""
@@ -130,26 +130,26 @@ class Copies:
         points[:] = self.here
         return points
 
-    def pulled(self, points: Array, grad_output: Array) -> Rows:
+    def pulled(self, points: Array, grad_output: Array) -> JacobianRows:
         """``grad_input`` at every row of ``points`` for the same row of ``grad_output``, in one call."""
         if self.section.sweeps_parameter:
-            return Rows(None, False)
+            return JacobianRows(None, False)
         leaf = self._swept(points).requires_grad_()
         # An in-place Function cannot take a leaf.
         out = self.section.output(self._called(points, leaf.clone() if self._writes else leaf))
         if not out.requires_grad:
-            return Rows(None, False)
+            return JacobianRows(None, False)
         if out.numel() != grad_output.size:
             raise self.wrong(f"returned {self.section.of!r} in several shapes")
         given = torch.from_numpy(grad_output).to(out.device, out.dtype).reshape(out.shape)
         try:
-            root: torch.Tensor = Handed.apply(out, given)  # type: ignore[no-untyped-call]
-            gradient = delivered(root, (leaf,))[0]
+            root: torch.Tensor = CotangentRoot.apply(out, given)  # type: ignore[no-untyped-call]
+            gradient = leaf_gradients(root, (leaf,))[0]
         except Exception as error:
             raise failure_of(error, self.section.op, "backward") from error
         if gradient is None:
-            return Rows(np.zeros(points.shape), True)
-        return Rows(_numpy(gradient).reshape(points.shape), False)
+            return JacobianRows(np.zeros(points.shape), True)
+        return JacobianRows(_numpy(gradient).reshape(points.shape), False)
 
     def _chunks(self, points: Array) -> Iterator[Array]:
         size = self._at_once if self.stacked else 1
@@ -194,7 +194,7 @@ class Copies:
     @cached_property
     def _writes(self) -> bool:
         """Whether forward modifies its input in place."""
-        alone, points = Copies(self.section), self.repeated(1)
+        alone, points = InputCopies(self.section), self.repeated(1)
         with torch.no_grad():
             alone._called(points, alone._tensor(points))
         return not np.array_equal(points[0], self.here, equal_nan=True)

@@ -11,7 +11,7 @@ from types import FrameType
 from . import timing
 
 # Seconds: the shortest alarm, and the interval at which it repeats where a Function has swallowed the first.
-SOON, _AGAIN = 1e-3, 0.1
+_SOON, _AGAIN = 1e-3, 0.1
 
 
 class TookTooLong(BaseException):
@@ -31,7 +31,7 @@ class _Calls:
     began = 0.0
 
 
-def begun() -> None:
+def note_call_start() -> None:
     """Note that a call of a Function starts now."""
     _Calls.began = timing.now()
 
@@ -45,7 +45,7 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Raise ``TookTooLong`` in the Python code that runs inside after this many seconds, repeatedly.
 
     An alarm that was set before still goes off on time. Outside the main thread there is no limit. An import is
@@ -61,12 +61,12 @@ def within(seconds: float) -> Iterator[None]:
             return
         now = timing.now()
         if now - started < seconds:
-            signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, SOON), _AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, _SOON), _AGAIN)
         elif not _importing(frame):
             raise TookTooLong(f"it was not back after {seconds:.2g} s", now - max(_Calls.began, started))
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON), _AGAIN)
+    left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), _AGAIN)
     try:
         yield
     finally:
@@ -74,4 +74,4 @@ def within(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (timing.now() - started), SOON), again)
+            signal.setitimer(signal.ITIMER_REAL, max(left - (timing.now() - started), _SOON), again)

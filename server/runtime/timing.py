@@ -21,7 +21,7 @@ def now() -> float:
     return time.monotonic() - 1e-9 * waited
 
 
-def taken(call: Callable[[], object]) -> float:
+def time_short_call(call: Callable[[], object]) -> float:
     """The seconds that a short call takes; raises what it raises.
 
     If the thread was preempted, and never gave up the processor itself, only its CPU time counts.
@@ -33,7 +33,7 @@ def taken(call: Callable[[], object]) -> float:
     return time.thread_time() - computed if forced > before_forced and willing == before_willing else seconds
 
 
-def passed(call: Callable[[], object]) -> float:
+def time_by_clock(call: Callable[[], object]) -> float:
     """The seconds that a call takes by the clock ``now``; raises what it raises.
 
     Costs more, but is more reliable: waiting for a processor after a sleep does not count as sleep.
@@ -62,10 +62,10 @@ def _waited() -> int:
 
 # On a busy machine several calls are timed: the usual number, and the most where none of them was quick enough, within
 # a limit of CPU seconds and one of elapsed seconds.
-LAPS, _MORE, _PATIENCE, _MOST = 5, 60, 0.1, 1.0
+_LAPS, _MORE, _PATIENCE, _MOST = 5, 60, 0.1, 1.0
 
 
-def quickest(call: Callable[[], object], enough: float) -> float:
+def minimum_time(call: Callable[[], object], enough: float) -> float:
     """The seconds that a call takes, the minimum of several; raises what it raises.
 
     Other processes on the same processor evict its caches and slow a call down. More calls are therefore timed before
@@ -73,15 +73,15 @@ def quickest(call: Callable[[], object], enough: float) -> float:
     """
     laps: list[float] = []
     started = thread_time()
-    while len(laps) < LAPS or (len(laps) < _MORE and min(laps) > enough):
-        laps.append(taken(call) if len(laps) < LAPS else passed(call))
+    while len(laps) < _LAPS or (len(laps) < _MORE and min(laps) > enough):
+        laps.append(time_short_call(call) if len(laps) < _LAPS else time_by_clock(call))
         if thread_time() - started >= _PATIENCE or sum(laps) >= _MOST:
             break
     return min(laps)
 
 
 @dataclass
-class Clock:
+class Deadline:
     """A deadline at ``until``; ``took`` holds the seconds of the last calls, from which the next are predicted."""
 
     until: float = field(default_factory=lambda: now() + 10)

@@ -13,10 +13,10 @@ from .arrays import Array
 
 Layout = Callable[[torch.Tensor], torch.Tensor]
 # Fills the memory between and behind the cotangent's elements: a backward that ignores strides returns this multiple.
-ASTRAY = -3.0
+_ASTRAY = -3.0
 
 
-class Handed(torch.autograd.Function):
+class CotangentRoot(torch.autograd.Function):
     """A graph root whose backward passes one tensor on as the ``grad_output``, with its memory layout preserved.
 
     ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first.
@@ -32,7 +32,7 @@ class Handed(torch.autograd.Function):
         return ctx.grad_output, None
 
 
-def cotangent(
+def make_cotangent(
     out: torch.Tensor, grad_output: float | Array, copies: int, index: tuple[int, ...], layout: Layout
 ) -> torch.Tensor:
     """The cotangent of ``out``: at ``index`` one number, or one for each of the stacked ``copies``; 0 elsewhere."""
@@ -49,7 +49,7 @@ def cotangent(
     return layout(whole)
 
 
-def delivered(
+def leaf_gradients(
     root: torch.Tensor, leaves: Iterable[torch.Tensor], retain_graph: bool = False, create_graph: bool = False
 ) -> list[torch.Tensor | None]:
     """The gradient of each leaf by ``torch.autograd.grad``: None if there is none, sparse ones made dense.
@@ -67,14 +67,14 @@ def dense(grad_output: torch.Tensor) -> torch.Tensor:
 
 def expanded(grad_output: torch.Tensor) -> torch.Tensor:
     """Stride 0 over the first of its (equal) numbers: the layout behind ``y.sum()``."""
-    memory = ASTRAY * grad_output.reshape(-1)
+    memory = _ASTRAY * grad_output.reshape(-1)
     memory[0] = grad_output.reshape(-1)[0]
     return memory.as_strided(grad_output.shape, (0,) * grad_output.dim())
 
 
 def strided(grad_output: torch.Tensor) -> torch.Tensor:
     """Stride 2: every other number in memory, the layout behind a slice or a column."""
-    return torch.stack((grad_output, ASTRAY * grad_output), -1)[..., 0]
+    return torch.stack((grad_output, _ASTRAY * grad_output), -1)[..., 0]
 
 
 def transposed(grad_output: torch.Tensor) -> torch.Tensor:
@@ -83,7 +83,7 @@ def transposed(grad_output: torch.Tensor) -> torch.Tensor:
 
 
 @dataclass(frozen=True)
-class Watched:
+class MonitoredLayout:
     """The contiguous layout, with a copy of each cotangent kept to detect whether backward has modified it.
 
     ``between`` is called after forward and before backward.
@@ -116,7 +116,7 @@ def _numbers(tensors: list[torch.Tensor]) -> Array:
     return torch.cat([each.reshape(-1) for each in tensors]).to("cpu", torch.float64).numpy()
 
 
-class Root(torch.autograd.Function):
+class CotangentsRoot(torch.autograd.Function):
     """A graph root for several outputs, whose backward passes on a tuple of cotangents, None included.
 
     ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first, and turns None into zeros.

@@ -8,37 +8,37 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..cache.answer_cache import Answers, Gone
-from ..documents.compact import packed
+from ..cache.answer_cache import AnswerCache, IsDisconnected
+from ..documents.compact import compact_document
 from ..html.assets import Assets
 from ..html.inline_bundle import Bundle
-from ..html.pages import Pages, View
+from ..html.pages import Pages, SectionPage
 from ..protocol.errors import EngineBusy
 from ..supervisor.engine import Answer
-from ..url.address import Address, canonical
+from ..url.address import Address, canonical_address
 from ..url.numbers import BadQuery
-from .page import parts, single
-from .sliders import Axis, at, axes, number, sample, sections
-from .string_pool import Pool, expected
+from .export_page import export_bundle, export_page
+from .sliders import SliderAxis, address_at, sample_addresses, section_addresses, section_count, slider_axes
+from .string_pool import StringPool, expected_size
 
 _LARGEST = 32 * 2**20  # bytes of answers in one file
 _SECONDS = 60.0  # for all sections of one file, or for those from which its size is estimated
 _PAUSE = 0.1  # seconds before a retry when the engine is busy
-TOGETHER = 2  # files that are written at the same time
-WEIGHED = 4  # files whose size is estimated at the same time
-SAMPLES = 64  # sections from which the size of a file is estimated
+CONCURRENT_FILES = 2  # files that are written at the same time
+CONCURRENT_ESTIMATES = 4  # files whose size is estimated at the same time
+_SAMPLES = 64  # sections from which the size of a file is estimated
 
 
-class Exports:
+class ExportWriter:
     """Writes the files, and estimates their sizes beforehand."""
 
-    def __init__(self, answers: Answers, pages: Pages, assets: Assets, seconds: float = _SECONDS) -> None:
+    def __init__(self, answers: AnswerCache, pages: Pages, assets: Assets, seconds: float = _SECONDS) -> None:
         self._answers, self._pages, self._assets = answers, pages, assets
         self._bundle: Bundle | None = None
-        self._made, self._weighed = _Places(TOGETHER, seconds), _Places(WEIGHED, seconds)
+        self._made, self._weighed = _Places(CONCURRENT_FILES, seconds), _Places(CONCURRENT_ESTIMATES, seconds)
 
     async def size(
-        self, op: dict[str, Any], device: dict[str, Any], address: Address, gone: Gone
+        self, op: dict[str, Any], device: dict[str, Any], address: Address, gone: IsDisconnected
     ) -> tuple[dict[str, int], bool]:
         """The number of ``sections`` and the estimated ``bytes`` of the file, and whether that may be cached.
 
@@ -46,44 +46,46 @@ class Exports:
         sizes are asked for at once, and what ``Answers.of`` raises.
         """
         async with self._weighed.one(address):
-            asker, grid = _Asker(self._answers, op, device, gone), axes(op, address)
+            asker, grid = _Asker(self._answers, op, device, gone), slider_axes(op, address)
             data = await _expected(asker, address, grid)
-            present = at(address, {})
-            view = View(op, device, address, canonical(op, present), await asker.answer(present), "")
+            present = address_at(address, {})
+            view = SectionPage(op, device, address, canonical_address(op, present), await asker.answer(present), "")
             bare, fixed = await asyncio.to_thread(self._weigh, view, grid)
-            return {"sections": number(grid), "bytes": bare + fixed + data}, not asker.failed
+            return {"sections": section_count(grid), "bytes": bare + fixed + data}, not asker.failed
 
     async def file(
-        self, op: dict[str, Any], device: dict[str, Any], address: Address, base: str, gone: Gone
+        self, op: dict[str, Any], device: dict[str, Any], address: Address, base: str, gone: IsDisconnected
     ) -> tuple[bytes, bool]:
         """The file with all its sections, and whether it may be cached, which is where no Function failed.
 
         Raises what ``size`` raises. Questions are asked one by one, so that another request waits for one at most.
         """
         async with self._made.one(address):
-            asker, grid, pool = _Asker(self._answers, op, device, gone), axes(op, address), Pool()
+            asker, grid, pool = _Asker(self._answers, op, device, gone), slider_axes(op, address), StringPool()
             await _expected(asker, address, grid)
-            for section in sections(address, grid):
+            for section in section_addresses(address, grid):
                 pool.add(await asker.document(section))
                 _check_size(pool.size)
-            present = at(address, {})
-            view = View(op, device, address, canonical(op, present), await asker.answer(present), base)
+            present = address_at(address, {})
+            view = SectionPage(op, device, address, canonical_address(op, present), await asker.answer(present), base)
             return await asyncio.to_thread(self._write, view, grid, pool), not asker.failed
 
     def _whole(self) -> Bundle:
         if self._bundle is None:
-            self._bundle = parts(self._assets)
+            self._bundle = export_bundle(self._assets)
         return self._bundle
 
-    def _weigh(self, view: View, grid: tuple[Axis, ...]) -> tuple[int, int]:
+    def _weigh(self, view: SectionPage, grid: tuple[SliderAxis, ...]) -> tuple[int, int]:
         """The bytes of the page without its answers: its own, and those of the bundle that all pages share."""
         whole = {each.name: getattr(self._whole(), each.name) for each in fields(Bundle)}
         bare = Bundle(**{name: type(text)() for name, text in whole.items()})
         fixed = sum(len(text.encode()) for text in whole.values())
-        return len(self._write(view, grid, Pool(), bare)), fixed
+        return len(self._write(view, grid, StringPool(), bare)), fixed
 
-    def _write(self, view: View, grid: tuple[Axis, ...], pool: Pool, bare: Bundle | None = None) -> bytes:
-        return single(self._pages, view, grid, pool, bare or self._whole())
+    def _write(
+        self, view: SectionPage, grid: tuple[SliderAxis, ...], pool: StringPool, bare: Bundle | None = None
+    ) -> bytes:
+        return export_page(self._pages, view, grid, pool, bare or self._whole())
 
 
 @dataclass
@@ -116,10 +118,10 @@ class _Places:
 class _Asker:
     """Asks the engine for sections, retrying while it is busy; ``failed`` is set once a Function has failed."""
 
-    answers: Answers
+    answers: AnswerCache
     op: dict[str, Any]
     device: dict[str, Any]
-    gone: Gone
+    gone: IsDisconnected
     failed: bool = False
 
     async def answer(self, section: Address) -> Answer:
@@ -134,13 +136,15 @@ class _Asker:
     async def document(self, section: Address) -> dict[str, Any]:
         answer = await self.answer(section)
         self.failed |= answer.header["failure"] is not None
-        return packed(answer, canonical(self.op, section))
+        return compact_document(answer, canonical_address(self.op, section))
 
 
-async def _expected(asker: _Asker, address: Address, grid: tuple[Axis, ...]) -> int:
+async def _expected(asker: _Asker, address: Address, grid: tuple[SliderAxis, ...]) -> int:
     """The estimated bytes of all answers; raises ``BadQuery`` where they are too many."""
-    found = {places: await asker.document(section) for places, section in sample(address, grid, SAMPLES).items()}
-    data = await asyncio.to_thread(expected, [len(axis.values) for axis in grid], found)
+    found = {
+        places: await asker.document(section) for places, section in sample_addresses(address, grid, _SAMPLES).items()
+    }
+    data = await asyncio.to_thread(expected_size, [len(axis.values) for axis in grid], found)
     _check_size(data)
     return data
 

@@ -8,69 +8,71 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from ..protocol.question import Question, Value
-from ..url.address import Address, curves_only, extents, plain
+from ..protocol.question import ParameterValue, Question
+from ..url.address import Address, curves_only, default_ranges, without_display_options
 from ..url.numbers import BadQuery
 
 _GRAD_OUTPUTS = (-3.0, 3.0)
 _FINEST = 500  # the resolution to which values of a slider are rounded, as parts of the extent
 _MOST = 400  # sections in one file
-EACH = 6
+_EACH = 6
 
 
 @dataclass(frozen=True)
-class Axis:
+class SliderAxis:
     """A control and its values in the order of the slider; ``at`` is the index of the present one."""
 
     name: str
     kind: str
-    values: tuple[Value, ...]
+    values: tuple[ParameterValue, ...]
     at: int
 
 
-def axes(op: dict[str, Any], address: Address) -> tuple[Axis, ...]:
+def slider_axes(op: dict[str, Any], address: Address) -> tuple[SliderAxis, ...]:
     """The axis of each slider of ``address``; raises ``BadQuery`` where it is swept, or sections are too many."""
     found = tuple(_axis(op, address.question, name, count) for name, count in address.sliders)
-    if number(found) > _MOST:
+    if section_count(found) > _MOST:
         factors = " × ".join(f"{len(axis.values)} of {axis.name}" for axis in found)
-        raise BadQuery(f"sliders: {factors} make {number(found)} sections; at most {_MOST} are allowed, so give fewer.")
+        raise BadQuery(
+            f"sliders: {factors} make {section_count(found)} sections; at most {_MOST} are allowed, so give fewer."
+        )
     return found
 
 
-def number(axes: tuple[Axis, ...]) -> int:
+def section_count(axes: tuple[SliderAxis, ...]) -> int:
     """The number of sections on the grid of these axes."""
     return math.prod(len(axis.values) for axis in axes)
 
 
-def sections(address: Address, axes: tuple[Axis, ...]) -> Iterator[Address]:
+def section_addresses(address: Address, axes: tuple[SliderAxis, ...]) -> Iterator[Address]:
     """The address of every section, without display options; the last axis varies fastest."""
     for values in product(*(axis.values for axis in axes)):
-        yield at(address, {axis.name: value for axis, value in zip(axes, values, strict=True)})
+        yield address_at(address, {axis.name: value for axis, value in zip(axes, values, strict=True)})
 
 
-def sample(address: Address, axes: tuple[Axis, ...], most: int) -> dict[tuple[int, ...], Address]:
+def sample_addresses(address: Address, axes: tuple[SliderAxis, ...], most: int) -> dict[tuple[int, ...], Address]:
     """About ``most`` sections at most, on a coarser grid of two to six evenly spaced positions on every axis."""
-    each = min(EACH, max(2, int(most ** (1 / max(1, len(axes))) + 1e-9)))
+    each = min(_EACH, max(2, int(most ** (1 / max(1, len(axes))) + 1e-9)))
     chosen = [sorted({round(i / (each - 1) * (len(axis.values) - 1)) for i in range(each)}) for axis in axes]
     return {
-        places: at(address, {axis.name: axis.values[place] for axis, place in zip(axes, places, strict=True)})
+        places: address_at(address, {axis.name: axis.values[place] for axis, place in zip(axes, places, strict=True)})
         for places in product(*chosen)
     }
 
 
-def at(address: Address, values: dict[str, Value]) -> Address:
+def address_at(address: Address, values: dict[str, ParameterValue]) -> Address:
     """The address of the curves with the sliders at ``values``, without display options."""
     moved: dict[str, Any] = {"parameters": address.question.parameters | _but_grad_output(values)}
     if "grad_output" in values:
         moved["grad_output"] = values["grad_output"]
-    return plain(curves_only(replace(address, question=replace(address.question, **moved))))
+    return without_display_options(curves_only(replace(address, question=replace(address.question, **moved))))
 
 
-def _but_grad_output(values: dict[str, Value]) -> dict[str, Value]:
+def _but_grad_output(values: dict[str, ParameterValue]) -> dict[str, ParameterValue]:
     return {name: value for name, value in values.items() if name != "grad_output"}
 
 
-def _axis(op: dict[str, Any], asked: Question, name: str, count: int) -> Axis:
+def _axis(op: dict[str, Any], asked: Question, name: str, count: int) -> SliderAxis:
     if name == asked.wrt.name:
         raise BadQuery(f"sliders: the curves are drawn along {name}, so it cannot be a slider too; leave it out.")
     if name == "grad_output":
@@ -78,24 +80,24 @@ def _axis(op: dict[str, Any], asked: Question, name: str, count: int) -> Axis:
     parameter = next(each for each in op["parameters"] if each["name"] == name)
     present, kind = asked.parameters[name], parameter["kind"]
     if kind in ("float", "int"):
-        return _numeric(name, kind, extents(op)[name], float(present), count)
+        return _numeric(name, kind, default_ranges(op)[name], float(present), count)
     values = (False, True) if kind == "switch" else tuple(parameter["choices"])
-    return Axis(name, kind, values, values.index(present))
+    return SliderAxis(name, kind, values, values.index(present))
 
 
-def _numeric(name: str, kind: str, extent: tuple[float, float], present: float, count: int) -> Axis:
+def _numeric(name: str, kind: str, extent: tuple[float, float], present: float, count: int) -> SliderAxis:
     """``count`` evenly spaced values, fewer if there are not so many; the present one replaces its neighbour."""
     low, high = extent
     inner = [low + i / (count - 1) * (high - low) for i in range(1, count - 1)] if low < high else []
     even = [low, *(_tidy(value, high - low) for value in inner), high]
     if kind == "int":
         whole = _including(sorted({*map(round, even)}), round(present))
-        return Axis(name, kind, tuple(whole), whole.index(round(present)))
+        return SliderAxis(name, kind, tuple(whole), whole.index(round(present)))
     values = _including(sorted({*even}), present + 0.0)
-    return Axis(name, kind, tuple(values), values.index(present))
+    return SliderAxis(name, kind, tuple(values), values.index(present))
 
 
-def _signed(axis: Axis, count: int) -> Axis:
+def _signed(axis: SliderAxis, count: int) -> SliderAxis:
     """The axis with the negative of the present value included, to show whether backward is odd in grad_output."""
     present = float(axis.values[axis.at])
     others = [float(value) for value in axis.values if value != present]
@@ -103,7 +105,7 @@ def _signed(axis: Axis, count: int) -> Axis:
         others = sorted(others, key=lambda value: abs(value + present))[1 if len(others) == count - 1 else 2 :]
         others.append(-present)
     values = tuple(sorted([*others, present]))
-    return Axis(axis.name, axis.kind, values, values.index(present))
+    return SliderAxis(axis.name, axis.kind, values, values.index(present))
 
 
 def _including(values: list[Any], present: float) -> list[Any]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
-REFERENCE = 4  # approximate bytes of an index into the pool and its comma
+_REFERENCE = 4  # approximate bytes of an index into the pool and its comma
 
-Texts = dict[str, str]
+_Texts = dict[str, str]
 
 
-class Pool:
+class StringPool:
     """JSON texts, each stored once, and for every document the indices of its parts."""
 
     def __init__(self) -> None:
@@ -25,13 +25,13 @@ class Pool:
     def add(self, document: dict[str, Any]) -> None:
         """Add a document; each of its columns is a part of its own."""
         found: dict[int, int] = {}
-        for part, text in parts(document).items():
+        for part, text in document_parts(document).items():
             if text not in self._places:
                 self._places[text] = len(self._places)
                 self.size += len(text) + 1
             found[self._parts.setdefault(part, len(self._parts))] = self._places[text]
         self._documents.append(found)
-        self.size += REFERENCE * len(found)
+        self.size += _REFERENCE * len(found)
 
     def json(self) -> str:
         """The names of the ``parts``, the ``pool``, and the indices of each document, -1 for a part that it lacks."""
@@ -41,23 +41,23 @@ class Pool:
         return f'"parts":{names},"pool":[{pool}],"documents":{orjson.dumps(documents).decode()}'
 
 
-def parts(document: dict[str, Any]) -> Texts:
+def document_parts(document: dict[str, Any]) -> _Texts:
     """The JSON text of each part of a document by name; columns have the prefix ``columns.``."""
     columns = {f"columns.{name}": column for name, column in document["columns"].items()}
     apart = {name: part for name, part in document.items() if name != "columns"} | columns
     return {name: orjson.dumps(part).decode() for name, part in apart.items()}
 
 
-def expected(counts: Sequence[int], samples: Mapping[tuple[int, ...], dict[str, Any]]) -> int:
+def expected_size(counts: Sequence[int], samples: Mapping[tuple[int, ...], dict[str, Any]]) -> int:
     """The estimated size of the pool of all documents.
 
     ``counts`` are the numbers of values of the axes, ``samples`` the documents of a coarser grid by their indices on
     the axes. The number of different texts of a part is extrapolated along every axis by its growth within the samples.
     """
-    texts = {places: parts(document) for places, document in samples.items()}
+    texts = {places: document_parts(document) for places, document in samples.items()}
     names = next(iter(texts.values()))
     alike = {tuple((places, each.get(name, "")) for places, each in texts.items()) for name in names}
-    size = REFERENCE * math.prod(counts) * len(names)
+    size = _REFERENCE * math.prod(counts) * len(names)
     for kind in alike:
         lengths = [len(text) for text in {text for _, text in kind}]
         size += round(_different(counts, dict(kind)) * (1 + sum(lengths) / len(lengths)))

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from ..protocol.frames import PREFIX, BadFrame, Frame, lengths, pack, unpack
-from ..protocol.job import BUSY
-from ..protocol.stack_dump import Fault
-from .crash_report import COPIES, Limit, Lost
-from .memory import takes_more
+from ..protocol.frames import FRAME_PREFIX, BadFrame, Frame, pack, parse_prefix, unpack
+from ..protocol.job import BUSY_FACTOR
+from ..protocol.stack_dump import StackFrame
+from .crash_report import FORK_LIMIT, ExceededLimit, WorkerLost
+from .memory import exceeds_memory
 from .worker_process import WorkerProcess
 
 
-class Channel(asyncio.Protocol):
+class FrameProtocol(asyncio.Protocol):
     """Calls ``hear`` with every frame. ``closed`` is done when the peer is gone, or has sent what is no frame."""
 
     def __init__(self, hear: Callable[[Frame], None]) -> None:
@@ -24,12 +24,12 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._bytes += data
-        while len(self._bytes) >= PREFIX.size:
-            header, payload = lengths(bytes(self._bytes[: PREFIX.size]))
-            middle, end = PREFIX.size + header, PREFIX.size + header + payload
+        while len(self._bytes) >= FRAME_PREFIX.size:
+            header, payload = parse_prefix(bytes(self._bytes[: FRAME_PREFIX.size]))
+            middle, end = FRAME_PREFIX.size + header, FRAME_PREFIX.size + header + payload
             if len(self._bytes) < end:
                 return
-            frame = unpack(bytes(self._bytes[PREFIX.size : middle]), bytes(self._bytes[middle:end]))
+            frame = unpack(bytes(self._bytes[FRAME_PREFIX.size : middle]), bytes(self._bytes[middle:end]))
             del self._bytes[:end]
             self._hear(frame)
 
@@ -38,12 +38,12 @@ class Channel(asyncio.Protocol):
             self.closed.set_result(None)
 
 
-PULSE = 0.1  # seconds between two checks of the memory of a busy worker
+_MEMORY_CHECK_INTERVAL = 0.1  # seconds between two checks of the memory of a busy worker
 _PATIENCE, _LOOK = 2.0, 0.02  # seconds for a worker to dump its stack, and between two checks
-UNBORN = 120.0  # seconds for `import torch` on a cold disk
+_FORK_TIMEOUT = 120.0  # seconds for `import torch` on a cold disk
 
 
-class Life:
+class WorkerConnection:
     """The connection to one process; only one question may be under way at a time."""
 
     def __init__(self, process: WorkerProcess) -> None:
@@ -69,11 +69,11 @@ class Life:
         """Connect, and return the greeting; raises ``WorkerLost``."""
         reply = self._expect()
         self._transport, channel = await asyncio.get_running_loop().create_unix_connection(
-            lambda: Channel(self._hear), sock=self._process.channel
+            lambda: FrameProtocol(self._hear), sock=self._process.channel
         )
         self.ended = asyncio.create_task(self._end(self._transport, channel))
         loading = self._process.work.loading
-        await self._born({reply, self.ended}, max(loading, UNBORN))
+        await self._born({reply, self.ended}, max(loading, _FORK_TIMEOUT))
         left = loading if self.pid else 0.0
         hello = (await self._within(left, f"time of {loading:g} s to load (--loading)", reply)).header
         self.greeted = "broken" not in hello
@@ -114,7 +114,7 @@ class Life:
         assert self.ended is not None
         either: set[asyncio.Future[Any]] = {reply, self.ended}
         try:
-            limit = await self._met(either, Limit("Timeout", called), seconds)
+            limit = await self._met(either, ExceededLimit("Timeout", called), seconds)
             if limit is not None:
                 await self._locate(either)
         finally:
@@ -124,29 +124,29 @@ class Life:
         if reply.done():
             return reply.result()
         if self.ended.done():
-            limit = COPIES if self._process.copied else limit
-            raise Lost(self.ended.result(), limit, self._process.faults())
-        raise Lost("signal 9, SIGKILL", limit, self._process.faults())
+            limit = FORK_LIMIT if self._process.copied else limit
+            raise WorkerLost(self.ended.result(), limit, self._process.faults())
+        raise WorkerLost("signal 9, SIGKILL", limit, self._process.faults())
 
-    async def _met(self, either: set[asyncio.Future[Any]], time: Limit, seconds: float) -> Limit | None:
+    async def _met(self, either: set[asyncio.Future[Any]], time: ExceededLimit, seconds: float) -> ExceededLimit | None:
         """The limit, of time or of memory, that is exceeded before any of ``either`` is done; else None.
 
         Time that the worker spends waiting for a CPU extends its deadline, up to ``BUSY_FACTOR`` times.
         """
         now, most = asyncio.get_running_loop().time, self._process.work.memory
         began, before = now(), self._process.waited()
-        while (left := began + min(seconds + self._process.waited() - before, BUSY * seconds) - now()) > 0:
-            pulse = min(left, PULSE) if most else left
+        while (left := began + min(seconds + self._process.waited() - before, BUSY_FACTOR * seconds) - now()) > 0:
+            pulse = min(left, _MEMORY_CHECK_INTERVAL) if most else left
             done, _ = await asyncio.wait(either, timeout=pulse, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return None
             if most and await self._takes_more(most, either, left):
-                return Limit("Memory", f"memory limit of {most} MiB (--memory)")
+                return ExceededLimit("Memory", f"memory limit of {most} MiB (--memory)")
         return None if any(each.done() for each in either) else time
 
     async def _takes_more(self, most: int, either: set[asyncio.Future[Any]], seconds: float) -> bool:
         """Whether it is known to exceed ``most`` MiB, before any of ``either`` is done or the time is over."""
-        look = asyncio.create_task(asyncio.to_thread(takes_more, self._process.pid, most))
+        look = asyncio.create_task(asyncio.to_thread(exceeds_memory, self._process.pid, most))
         # That is measured for every descendant, which takes seconds where there are thousands.
         await asyncio.wait({look, *either}, timeout=max(seconds, 0.0), return_when=asyncio.FIRST_COMPLETED)
         return look.done() and look.result()
@@ -154,7 +154,7 @@ class Life:
     async def _locate(self, either: set[asyncio.Future[Any]]) -> None:
         """Have the worker dump its stack, and wait for that."""
         self._process.locate()
-        before: tuple[Fault, ...] = ()
+        before: tuple[StackFrame, ...] = ()
         now = asyncio.get_running_loop().time
         until = now() + _PATIENCE
         while now() < until:
@@ -164,7 +164,7 @@ class Life:
                 return
             before = found
 
-    async def _end(self, transport: asyncio.Transport, channel: Channel) -> str:
+    async def _end(self, transport: asyncio.Transport, channel: FrameProtocol) -> str:
         await channel.closed
         transport.close()
         return await asyncio.to_thread(self._process.reap)

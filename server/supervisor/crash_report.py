@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from ..protocol.answer_header import blank, header
+from ..protocol.answer_header import common_header, empty_answer
 from ..protocol.frames import Frame
-from ..protocol.job import Work
-from ..protocol.load_error import Excerpt, around, trouble
+from ..protocol.job import Job
+from ..protocol.load_error import Excerpt, excerpt_around, load_error
 from ..protocol.question import Question
 from ..protocol.source_lines import source_lines
-from ..protocol.stack_dump import MOST_COPIES, Fault, last_line
+from ..protocol.stack_dump import MAX_FORKS, StackFrame, innermost_user_frame
 
 _MOST_COLUMNS = 200
 _ADVICE = {
@@ -23,19 +23,19 @@ _ADVICE = {
 }
 
 
-def unloaded(lost: Lost, work: Work) -> dict[str, Any]:
+def startup_crash(lost: WorkerLost, work: Job) -> dict[str, Any]:
     """The greeting of a worker that died before sending one: the sentence ``broken``, the load error ``trouble``."""
-    last = last_line(lost.calls)
+    last = innermost_user_frame(lost.calls)
     if work.targets:
         advice = _ADVICE.get("exit" if lost.kind.startswith("exit code") else lost.kind, "")
         sentence = f"The process that imported {', '.join(work.targets)} {lost}{lost.place()}{advice}."
     else:
         sentence = f"The worker process {lost} while it loaded the ops{lost.place()}; see the log."
     file, line = (Path(last.file).name, last.line) if last else ("", None)
-    return {"broken": sentence, "trouble": trouble(sentence, lost.kind, file, line, _excerpt(last))}
+    return {"broken": sentence, "trouble": load_error(sentence, lost.kind, file, line, _excerpt(last))}
 
 
-def _excerpt(last: Fault | None) -> Excerpt:
+def _excerpt(last: StackFrame | None) -> Excerpt:
     """The lines around the last frame, as they are in the file now."""
     if last is None:
         return []
@@ -43,7 +43,9 @@ def _excerpt(last: Fault | None) -> Excerpt:
         text = Path(last.file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    return around(((number, line[:_MOST_COLUMNS]) for number, line in enumerate(source_lines(text), 1)), last.line)
+    return excerpt_around(
+        ((number, line[:_MOST_COLUMNS]) for number, line in enumerate(source_lines(text), 1)), last.line
+    )
 
 
 _SIGNALS = {
@@ -59,7 +61,7 @@ _SIGNALS = {
 
 
 @dataclass(frozen=True)
-class Limit:
+class ExceededLimit:
     """A limit that a worker has exceeded: ``kind`` is Timeout, Memory or Processes, ``name`` says which and how much.
 
     ``advice`` goes on after the line that was running.
@@ -70,24 +72,24 @@ class Limit:
     advice: str = ""
 
 
-UNSAID = " (by a library, or because files were closed or written to that the Function had not opened)"
-COPIES = Limit(
+_UNSAID = " (by a library, or because files were closed or written to that the Function had not opened)"
+FORK_LIMIT = ExceededLimit(
     "Processes",
-    f"limit of {MOST_COPIES} processes started by os.fork",
+    f"limit of {MAX_FORKS} processes started by os.fork",
     ", which is to wait for what it starts, or to start nothing",
 )
 
 
-class Lost(Exception):
+class WorkerLost(Exception):
     """The worker ended before it answered, by itself or killed at a limit.
 
     ``ended`` is the exit status from ``WorkerProcess.reap``, ``calls`` is the stack, innermost first. The message goes
     on after "The worker process".
     """
 
-    def __init__(self, ended: str, limit: Limit | None = None, calls: Sequence[Fault] = ()) -> None:
+    def __init__(self, ended: str, limit: ExceededLimit | None = None, calls: Sequence[StackFrame] = ()) -> None:
         self.kind = limit.kind if limit else ended.rpartition(", ")[2]
-        super().__init__(f"was ended at the {limit.name}" if limit else how(ended, located=bool(calls)))
+        super().__init__(f"was ended at the {limit.name}" if limit else _describe_exit(ended, located=bool(calls)))
         self.ended, self.limit, self.calls = ended, limit, tuple(calls)
 
     @property
@@ -97,29 +99,29 @@ class Lost(Exception):
 
     def place(self, file: str = "") -> str:
         """The line that was running, in ``file`` if the stack has one there, as the end of a sentence."""
-        last = last_line(self.calls, file)
+        last = innermost_user_frame(self.calls, file)
         advice = self.limit.advice if self.limit else ""
         return f"; last line: {last}{advice}" if last else ""
 
 
-def how(ended: str, located: bool) -> str:
+def _describe_exit(ended: str, located: bool) -> str:
     """An exit status from ``WorkerProcess.reap``, in words that go on after "The worker process".
 
     ``located`` says whether the stack is known: it is wherever Python ends the process itself.
     """
     kind = ended.rpartition(", ")[2]
     if kind.startswith("exit code "):
-        return f"called exit with code {kind.removeprefix('exit code ')}" if located else f"ended with {kind}{UNSAID}"
+        return f"called exit with code {kind.removeprefix('exit code ')}" if located else f"ended with {kind}{_UNSAID}"
     return _SIGNALS.get(kind, f"was ended by a signal ({kind})")
 
 
-def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[str, Any]) -> Frame:
+def crash_answer(lost: WorkerLost, question: Question, op: dict[str, Any], device: dict[str, Any]) -> Frame:
     """The answer to a question that the worker did not survive: exit status and last line, no columns."""
     place = lost.place(op["file"])
     sentence = f"The worker process {lost} while it computed {question.op}{place}; a new one is starting."
     kinds = {each["kind"]: each["name"] for each in device["devices"]}
     place = device["auto"] if question.device == "auto" else question.device
-    shared = header(question, op["title"], op["claim"], {"kind": place, "name": kinds[place]})
+    shared = common_header(question, op["title"], op["claim"], {"kind": place, "name": kinds[place]})
     failure = {
         "phase": "worker",
         "kind": lost.kind,
@@ -127,30 +129,30 @@ def explained(lost: Lost, question: Question, op: dict[str, Any], device: dict[s
         "line": _line(lost, op),
         "sentence": sentence,
     }
-    return Frame(shared | blank(sentence, failure, question.view))
+    return Frame(shared | empty_answer(sentence, failure, question.view))
 
 
-def _line(lost: Lost, op: dict[str, Any]) -> int | None:
+def _line(lost: WorkerLost, op: dict[str, Any]) -> int | None:
     """The last line within the source shown of the op, counted from 1."""
     first, number = op["first_line"], op["source"].count("\n")
     shown = (call for call in lost.calls if call.lies_in(op["file"]) and first <= call.line < first + number)
     return next((call.line - first + 1 for call in shown), None)
 
 
-def unsolved(lost: Lost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
+def inference_crash(lost: WorkerLost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
     """The data of ``Unsolved`` where the worker ended during inference; which argument is at fault is not known."""
     called = f"was called as {recipe}" if recipe else "was tried with one set of arguments after the other"
     place = lost.place(stub["file"])
     sentence = f"The worker process {lost} while {stub['title']} {called}{place}; a new one is starting."
     found = {"sentence": sentence, "argument": "", "recipe": recipe, "tried": [], "parameters": []}
-    last = last_line(lost.calls, stub["file"])
+    last = innermost_user_frame(lost.calls, stub["file"])
     file, line = (PurePath(last.file).name, last.line) if last else ("", None)
-    return stub | found | {"trouble": trouble(sentence, lost.kind, file, line, _excerpt_of_source(last, stub))}
+    return stub | found | {"trouble": load_error(sentence, lost.kind, file, line, _excerpt_of_source(last, stub))}
 
 
-def _excerpt_of_source(last: Fault | None, stub: dict[str, Any]) -> Excerpt:
+def _excerpt_of_source(last: StackFrame | None, stub: dict[str, Any]) -> Excerpt:
     """The lines around the last frame, where it is in the source of the Function."""
     lines = list(enumerate(source_lines(stub["source"]), stub["first_line"]))
     if last is None or not last.lies_in(stub["file"]) or last.line not in dict(lines):
         return []
-    return around(lines, last.line)
+    return excerpt_around(lines, last.line)

@@ -9,16 +9,16 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
-from ..protocol.errors import OUTCOMES, BadQuestion, EngineBusy, NoOp, Unsolved
+from ..protocol.errors import OUTCOMES, BadQuestion, EngineBusy, UnknownOp, Unsolved
 from ..protocol.frames import Frame
-from ..protocol.job import Work
-from ..protocol.load_error import trouble
+from ..protocol.job import Job
+from ..protocol.load_error import load_error
 from ..protocol.question import Question
-from .crash_report import Lost, explained, unsolved
-from .supervisor import Account, Succession
+from .crash_report import WorkerLost, crash_answer, inference_crash
+from .supervisor import EngineCounters, Supervisor
 from .worker_process import WorkerProcess
 
-QUEUE = 64
+QUEUE_SIZE = 64
 _AGAIN = 60.0  # seconds until inference that has crashed its worker is tried again
 _REMEMBERED = 512  # cached descriptions of user Functions, one a recipe
 
@@ -29,8 +29,8 @@ Catalogue = dict[str, dict[str, Any]]
 class Engine:
     """Asks one worker process at a time. All of it runs in the event loop that called ``connect``."""
 
-    def __init__(self, process: WorkerProcess, account: Account | None = None) -> None:
-        self._workers = Succession(process, account or Account())
+    def __init__(self, process: WorkerProcess, account: EngineCounters | None = None) -> None:
+        self._workers = Supervisor(process, account or EngineCounters())
         self.outcomes = self._workers.account.outcomes
         self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
         self._before: dict[tuple[str, str], str] = {}
@@ -39,9 +39,9 @@ class Engine:
         self._turn = asyncio.Lock()
 
     @classmethod
-    def spawn(cls, work: Work | None = None) -> Engine:
+    def spawn(cls, work: Job | None = None) -> Engine:
         """Start the worker, by default that of the gallery; it loads torch while the caller goes on."""
-        return cls(WorkerProcess(work or Work()))
+        return cls(WorkerProcess(work or Job()))
 
     async def connect(self) -> None:
         """Connect to the worker, and supervise it from now on."""
@@ -55,7 +55,7 @@ class Engine:
         await self._workers.close()
 
     @property
-    def work(self) -> Work:
+    def work(self) -> Job:
         """The job of its workers."""
         return self._workers.work
 
@@ -94,7 +94,7 @@ class Engine:
         """The load error of the user's file; None while nothing is broken."""
         if not self.broken:
             return None
-        return trouble(self.broken) | self._workers.greeting.get("trouble", {}) | {"sentence": self.broken}
+        return load_error(self.broken) | self._workers.greeting.get("trouble", {}) | {"sentence": self.broken}
 
     @property
     def files(self) -> list[str]:
@@ -171,7 +171,7 @@ class Engine:
         """What is known of an op without calling it; raises ``UnknownOp``."""
         known = (await self.catalogue()).get(name)
         if known is None:
-            raise NoOp(name)
+            raise UnknownOp(name)
         return known
 
     async def device(self) -> dict[str, Any]:
@@ -199,15 +199,15 @@ class Engine:
         try:
             before = self._before.get((question.op, question.recipe), "")
             return await self._asked({"question": asdict(question) | ({"before": before} if before else {})}, gone)
-        except Lost as lost:
-            return explained(lost, question, await self.stub(question.op), await self.device())
+        except WorkerLost as lost:
+            return crash_answer(lost, question, await self.stub(question.op), await self.device())
 
     async def _told(self, what: str, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
         before = self._before.get((stub["name"], recipe), "")
         try:
             return (await self._asked({what: {"op": stub["name"], "recipe": recipe, "before": before}}, None)).header
-        except Lost as lost:
-            return {"unsolved": unsolved(lost, stub, recipe), "lost": True}
+        except WorkerLost as lost:
+            return {"unsolved": inference_crash(lost, stub, recipe), "lost": True}
 
     async def _asked(self, asked: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
         """The reply of the worker; raises ``WorkerLost`` where it did not survive the question."""
@@ -218,7 +218,7 @@ class Engine:
                     raise EngineBusy
                 try:
                     frame = await self._workers.ask(asked)
-                except Lost as lost:
+                except WorkerLost as lost:
                     if lost.ours:
                         raise
                     # Questions are idempotent, and something else may have killed the worker: ask once more.
@@ -229,7 +229,7 @@ class Engine:
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
-        if self._waiting >= QUEUE:
+        if self._waiting >= QUEUE_SIZE:
             raise EngineBusy
         self._waiting += 1
         self._idle.clear()

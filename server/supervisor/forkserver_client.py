@@ -17,17 +17,17 @@ from queue import SimpleQueue
 from typing import Any
 
 from ..paths import PACKAGE, source_files
-from ..protocol.job import Work
-from ..protocol.python_command import ONE_THREAD, python
+from ..protocol.job import Job
+from ..protocol.python_command import ONE_THREAD, python_command
 
-KILLED = -int(signal.SIGKILL)
+_KILLED = -int(signal.SIGKILL)
 _LONGEST = 4096  # bytes of a message from the fork server
 
 
-class Birth:
+class ForkedWorker:
     """A worker requested from the fork server. ``pid`` is 0 until it is forked and after it has ended."""
 
-    def __init__(self, nursery: Nursery, ended: Callable[[], None]) -> None:
+    def __init__(self, nursery: ForkServerClient, ended: Callable[[], None]) -> None:
         self.pid, self.number = 0, 0
         self.code: int | None = None
         self._nursery, self._ended = nursery, ended
@@ -38,7 +38,7 @@ class Birth:
             if self.code is None:
                 self.signal(signal.SIGKILL)
                 if not self.pid:
-                    self.end(KILLED)
+                    self.end(_KILLED)
         self._nursery.look_round()
 
     def signal(self, sign: signal.Signals) -> None:
@@ -66,15 +66,15 @@ class Birth:
         self._ended()
 
 
-class Nursery:
+class ForkServerClient:
     """One fork server, started in the background; raises ``OSError`` where it cannot be."""
 
     def __init__(self) -> None:
         self.stamp = _stamp()
         self.change = threading.Condition(threading.RLock())
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._expected: deque[Birth] = deque()
-        self._living: dict[int, Birth] = {}
+        self._expected: deque[ForkedWorker] = deque()
+        self._living: dict[int, ForkedWorker] = {}
         self._proven = False  # whether it has forked at least once, or was killed by us before
         self._left = False  # whether it gets no more requests
         self.ended = False
@@ -91,11 +91,11 @@ class Nursery:
         """Whether it died by itself before it forked anything."""
         return self.ended and not self._proven
 
-    def ask(self, work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birth:
+    def ask(self, work: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
         """Request a worker on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
         surroundings = {"cwd": _here(), "environment": os.environ | ONE_THREAD}
         request = json.dumps({"work": asdict(work), **surroundings}).encode()
-        birth = Birth(self, ended)
+        birth = ForkedWorker(self, ended)
         with self.change:
             if self.ended:
                 raise ConnectionResetError("the process that workers are copies of has just ended")
@@ -137,7 +137,7 @@ class Nursery:
         try:
             with theirs:
                 self._zygote = subprocess.Popen(  # noqa: S603
-                    [*python(), "-m", f"{PACKAGE}.server.worker.forkserver", str(theirs.fileno())],
+                    [*python_command(), "-m", f"{PACKAGE}.server.worker.forkserver", str(theirs.fileno())],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -182,10 +182,10 @@ class Nursery:
 
 
 _turn = threading.Lock()
-_nurseries: list[Nursery] = []  # the present one, or none
+_nurseries: list[ForkServerClient] = []  # the present one, or none
 
 
-def ask(work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birth:
+def fork_worker(work: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
     """Have a worker forked; starts the fork server if need be, and replaces it when our code has changed.
 
     Raises ``OSError`` where that cannot be, and once after a fork server that died before it forked anything.
@@ -197,14 +197,14 @@ def ask(work: Work, channel: int, notes: int, ended: Callable[[], None]) -> Birt
         if now is None or now.ended or now.stamp != _stamp():
             if now is not None:
                 now.leave()
-            now = Nursery()
+            now = ForkServerClient()
         _nurseries.append(now)
         return now.ask(work, channel, notes, ended)
 
 
 def _stamp() -> int:
     """A number that differs when a file of ops/ or server/ does, or Python's own settings in the environment."""
-    told = [python(), sorted(each for each in os.environ.items() if each[0].startswith("PYTHON"))]
+    told = [python_command(), sorted(each for each in os.environ.items() if each[0].startswith("PYTHON"))]
     files = []
     for file in source_files():
         with suppress(OSError):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 MIB = 2**20
 
 
-def takes_more(pid: int, most: int) -> bool:
+def exceeds_memory(pid: int, most: int) -> bool:
     """Whether a process and its descendants exceed ``most`` MiB of resident memory.
 
     Shared pages count once (PSS), where the system reports that.

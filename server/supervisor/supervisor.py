@@ -12,13 +12,13 @@ from typing import Any
 
 from ..protocol.errors import EngineBroken, EngineFault
 from ..protocol.frames import Frame
-from ..protocol.job import Work
-from .connection import Life
-from .crash_report import Lost, unloaded
+from ..protocol.job import Job
+from .connection import WorkerConnection
+from .crash_report import WorkerLost, startup_crash
 from .worker_process import WorkerProcess
 
-STARTS = 3  # workers in a row that may die while they load
-PAUSE = 1.0  # seconds before a restart, where a worker could not be started or died unasked
+MAX_FAILED_STARTS = 3  # workers in a row that may die while they load
+RESTART_PAUSE = 1.0  # seconds before a restart, where a worker could not be started or died unasked
 _FALLS = 3  # workers in a row that died before any question
 CLOSED = "The worker that was asked has made room for a newer one, or the server is ending; ask again."
 
@@ -28,7 +28,7 @@ def _to_nobody(files: list[str], since: float) -> None:
 
 
 @dataclass
-class Account:
+class EngineCounters:
     """Counters that outlive a worker, shared by engines one after the other; they never go back.
 
     ``outcomes`` of the questions, ``restarts`` of workers. ``late`` is called with the paths of user files that a
@@ -40,23 +40,23 @@ class Account:
     late: Callable[[list[str], float], None] = _to_nobody
 
 
-class Succession:
+class Supervisor:
     """The present worker, restarted when it exits.
 
     ``hello`` is the last greeting of a worker that could load its ops, ``greeting`` the last one; ``broken`` is the
     sentence that says why nothing can be answered.
     """
 
-    def __init__(self, process: WorkerProcess, account: Account) -> None:
-        self.work: Work = process.work
-        self.life = Life(process)
+    def __init__(self, process: WorkerProcess, account: EngineCounters) -> None:
+        self.work: Job = process.work
+        self.life = WorkerConnection(process)
         self.hello: dict[str, Any] = {}
         self.greeting: dict[str, Any] = {}
         self.broken = ""
         self.account = account
         self._change = asyncio.Condition()  # notified when `life` or `broken` changes
 
-    async def listening(self) -> Life:
+    async def listening(self) -> WorkerConnection:
         """The connection, as soon as the worker is ready; raises ``EngineBroken`` when none will be."""
         async with self._change:
             await self._change.wait_for(lambda: self.life.listens or self.broken)
@@ -82,10 +82,10 @@ class Succession:
                 lost = await self._attend(self.life)
                 falls = 0 if self.life.asked else falls + 1
                 starts = 0 if self.life.greeted else starts + 1
-                if starts == STARTS or (starts and self._is_to_blame(lost)):
+                if starts == MAX_FAILED_STARTS or (starts and self._is_to_blame(lost)):
                     self.broken = self.broken or self._unloaded(lost)
                 if not self.broken:
-                    await asyncio.sleep(PAUSE if falls >= _FALLS else 0.0)
+                    await asyncio.sleep(RESTART_PAUSE if falls >= _FALLS else 0.0)
                     await self._replace()
         except Exception as problem:
             logging.getLogger("uvicorn.error").exception("no worker is attended to any more")
@@ -100,12 +100,12 @@ class Succession:
         self.broken = self.broken or CLOSED
         await self._tell()
 
-    async def _attend(self, life: Life) -> Lost:
+    async def _attend(self, life: WorkerConnection) -> WorkerLost:
         """Do the handshake, wait for the end of the worker, and return how it ended."""
-        loss: Lost | None = None
+        loss: WorkerLost | None = None
         try:
             hello = await life.begin()
-        except Lost as lost:
+        except WorkerLost as lost:
             loss = lost
             if lost.ours:
                 self.broken = self._unloaded(lost)
@@ -117,18 +117,18 @@ class Succession:
             await self._tell()
         assert life.ended is not None
         ended = await asyncio.shield(life.ended)  # the process is reaped even if this task is cancelled
-        return loss or Lost(ended)
+        return loss or WorkerLost(ended)
 
     async def _replace(self) -> None:
         """Start the next worker; retried every second where the system refuses."""
         while True:
             try:
-                self.life = Life(WorkerProcess(self.work))
+                self.life = WorkerConnection(WorkerProcess(self.work))
                 self.account.restarts += 1
             except OSError as problem:
                 self.broken = f"No worker process can be started ({problem}); that is tried again every second."
                 await self._tell()
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RESTART_PAUSE)
             else:
                 self.broken = ""
                 return
@@ -137,11 +137,11 @@ class Succession:
         async with self._change:
             self._change.notify_all()
 
-    def _is_to_blame(self, lost: Lost) -> bool:
+    def _is_to_blame(self, lost: WorkerLost) -> bool:
         """Whether the user's file has ended the worker while it was loaded, and would do so again."""
         return bool(self.work.targets and self.life.pid and lost.kind != "SIGKILL")
 
-    def _unloaded(self, lost: Lost) -> str:
-        self.greeting = unloaded(lost, self.work)
+    def _unloaded(self, lost: WorkerLost) -> str:
+        self.greeting = startup_crash(lost, self.work)
         broken: str = self.greeting["broken"]
         return broken

@@ -14,15 +14,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..paths import PACKAGE
-from ..protocol.job import Work
-from ..protocol.python_command import ONE_THREAD, python
-from ..protocol.stack_dump import TOO_MANY, Fault, faults
+from ..protocol.job import Job
+from ..protocol.python_command import ONE_THREAD, python_command
+from ..protocol.stack_dump import TOO_MANY_FORKS, StackFrame, parse_stack_dump
 from . import forkserver_client
 
-FORKS = sys.platform == "linux"  # elsewhere torch's libraries do not survive a fork
+CAN_FORK = sys.platform == "linux"  # elsewhere torch's libraries do not survive a fork
 _WHERE = signal.SIGUSR2  # makes a worker dump its stack
 _LONGEST = 2**20  # bytes read of its stack dump
-UNTOLD = 10.0  # seconds to wait for the fork server to report the end of a killed worker
+EXIT_REPORT_TIMEOUT = 10.0  # seconds to wait for the fork server to report the end of a killed worker
 
 
 class WorkerProcess:
@@ -32,7 +32,7 @@ class WorkerProcess:
     where no process can be started.
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Job) -> None:
         self.work = work
         self._notes = _nameless_file()
         self.channel, theirs = socket.socketpair()
@@ -68,21 +68,21 @@ class WorkerProcess:
         """Have it dump its stack, which ``faults`` reads soon after."""
         self._child.signal(_WHERE)
 
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[StackFrame, ...]:
         """The stack when it ended or was located, innermost frame first; empty if there is no dump."""
-        return faults(self._noted())
+        return parse_stack_dump(self._noted())
 
     @property
     def copied(self) -> bool:
         """Whether it has ended itself at the limit of ``os.fork``."""
-        return TOO_MANY in self._noted()
+        return TOO_MANY_FORKS in self._noted()
 
     def reap(self) -> str:
         """Wait for the end, kill what is still running once the channel is closed, and return the exit status."""
         code = self._child.wait(1)
         if code is None:
             self.kill()
-            code = self._child.wait(UNTOLD)
+            code = self._child.wait(EXIT_REPORT_TIMEOUT)
         if code is None:
             self._child.give_up()
             code = self._child.wait()
@@ -117,9 +117,16 @@ class WorkerProcess:
 class _Spawned:
     """A worker started as a subprocess of its own, which imports torch itself; with the methods of ``ForkedWorker``."""
 
-    def __init__(self, work: Work, channel: int, notes: int) -> None:
+    def __init__(self, work: Job, channel: int, notes: int) -> None:
         self._child = subprocess.Popen(  # noqa: S603
-            [*python(), "-m", f"{PACKAGE}.server.worker.main", str(channel), str(notes), json.dumps(asdict(work))],
+            [
+                *python_command(),
+                "-m",
+                f"{PACKAGE}.server.worker.main",
+                str(channel),
+                str(notes),
+                json.dumps(asdict(work)),
+            ],
             pass_fds=[channel, notes],
             stdin=subprocess.DEVNULL,
             env=os.environ | ONE_THREAD,
@@ -144,11 +151,13 @@ class _Spawned:
         return self._child.returncode
 
 
-def _started(work: Work, channel: int, notes: int, hang_up: Callable[[], None]) -> forkserver_client.Birth | _Spawned:
+def _started(
+    work: Job, channel: int, notes: int, hang_up: Callable[[], None]
+) -> forkserver_client.ForkedWorker | _Spawned:
     _stay()
-    if FORKS:
+    if CAN_FORK:
         with suppress(OSError):
-            return forkserver_client.ask(work, channel, notes, hang_up)
+            return forkserver_client.fork_worker(work, channel, notes, hang_up)
     return _Spawned(work, channel, notes)
 
 

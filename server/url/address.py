@@ -8,13 +8,13 @@ from math import prod
 from typing import Any
 from urllib.parse import quote
 
-from ..protocol.question import COUNT, VIEWS, Element, Question, Value
-from .numbers import write
+from ..protocol.question import DEFAULT_COUNT, VIEW_NAMES, Element, ParameterValue, Question
+from .numbers import write_number
 
 LAYOUTS = ("stacked", "overlaid")
 THEMES = ("auto", "light", "dark")
-PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
-UNBOUNDED = 3  # a parameter without a bound is swept this far to either side of its default
+HIDEABLE_PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
+_UNBOUNDED = 3  # a parameter without a bound is swept this far to either side of its default
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def curves_only(address: Address) -> Address:
         address,
         question=replace(
             address.question,
-            view=VIEWS[0],
+            view=VIEW_NAMES[0],
             at=None,
             compile=False,
             lr=None,
@@ -54,23 +54,23 @@ def curves_only(address: Address) -> Address:
     )
 
 
-def plain(address: Address) -> Address:
+def without_display_options(address: Address) -> Address:
     """The address without its display options: theme, hidden parts, size of a picture, sliders."""
     return replace(address, theme=THEMES[0], hide=(), width=None, height=None, sliders=())
 
 
-def ranged(address: Address, span: tuple[float, float]) -> Address:
+def with_range(address: Address, span: tuple[float, float]) -> Address:
     """The address with another range of x."""
     return replace(address, question=replace(address.question, start=span[0], stop=span[1]))
 
 
-def bounds(parameter: dict[str, Any]) -> tuple[float, float]:
+def value_bounds(parameter: dict[str, Any]) -> tuple[float, float]:
     """The least and the greatest value of a numeric parameter; infinite where it has no bound."""
     low, high = parameter["minimum"], parameter["maximum"]
     return (float("-inf") if low is None else low, float("inf") if high is None else high)
 
 
-def extents(op: dict[str, Any]) -> dict[str, tuple[float, float]]:
+def default_ranges(op: dict[str, Any]) -> dict[str, tuple[float, float]]:
     """The default range of everything numeric, by name: an input's domain, a parameter's bounds."""
     domains = {each["name"]: (each["domain"][0], each["domain"][1]) for each in op["inputs"]}
     return domains | {each["name"]: _around(each) for each in op["parameters"] if each["kind"] in ("float", "int")}
@@ -78,13 +78,13 @@ def extents(op: dict[str, Any]) -> dict[str, tuple[float, float]]:
 
 def _around(parameter: dict[str, Any]) -> tuple[float, float]:
     low, middle, high = parameter["minimum"], parameter["default"], parameter["maximum"]
-    return (middle - UNBOUNDED if low is None else low, middle + UNBOUNDED if high is None else high)
+    return (middle - _UNBOUNDED if low is None else low, middle + _UNBOUNDED if high is None else high)
 
 
-def default(op: dict[str, Any], wrt: Element | None = None) -> Address:
+def default_address(op: dict[str, Any], wrt: Element | None = None) -> Address:
     """The address of an op without a query, or with nothing but ``wrt`` in it."""
     wrt = wrt or Element(op["wrt"]["name"], tuple(op["wrt"]["index"]))
-    start, stop = extents(op)[wrt.name]
+    start, stop = default_ranges(op)[wrt.name]
     return Address(
         Question(
             op=op["name"],
@@ -92,7 +92,7 @@ def default(op: dict[str, Any], wrt: Element | None = None) -> Address:
             of=Element(op["of"]["name"], tuple(op["of"]["index"])),
             start=start,
             stop=stop,
-            count=COUNT,
+            count=DEFAULT_COUNT,
             parameters={each["name"]: each["default"] for each in op["parameters"]},
             inputs={each["name"]: tuple(map(float, each["values"])) for each in op["inputs"]},
             dtype=op["dtype"],
@@ -101,7 +101,7 @@ def default(op: dict[str, Any], wrt: Element | None = None) -> Address:
     )
 
 
-def beside(op: dict[str, Any], wrt: Element) -> Element | None:
+def default_wrt2(op: dict[str, Any], wrt: Element) -> Element | None:
     """The default of ``wrt2``: what a surface sweeps beside ``wrt``; None where there is no other number to sweep.
 
     The same element of the next input, where the outputs are as large as both; else the next element of its tensor,
@@ -131,23 +131,23 @@ def _next(index: tuple[int, ...], shape: list[int]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def texts(address: Address) -> dict[str, str]:
+def query_values(address: Address) -> dict[str, str]:
     """Every query parameter as text, by name; empty where the numerics choose the value."""
     asked = address.question
     numbers = {"step": asked.step, "atol": asked.atol, "rtol": asked.rtol}
     return {
-        **{name: spelled(value) for name, value in asked.parameters.items()},
-        **{name: ",".join(map(write, values)) for name, values in asked.inputs.items()},
+        **{name: value_text(value) for name, value in asked.parameters.items()},
+        **{name: ",".join(map(write_number, values)) for name, values in asked.inputs.items()},
         "wrt": str(asked.wrt),
         "of": str(asked.of),
-        "start": write(asked.start),
-        "stop": write(asked.stop),
-        "count": write(asked.count),
-        "grad_output": write(asked.grad_output),
+        "start": write_number(asked.start),
+        "stop": write_number(asked.stop),
+        "count": write_number(asked.count),
+        "grad_output": write_number(asked.grad_output),
         "order": str(asked.order),
         "dtype": asked.dtype,
         "device": asked.device,
-        **{name: "" if value is None else write(value) for name, value in numbers.items()},
+        **{name: "" if value is None else write_number(value) for name, value in numbers.items()},
         "layout": address.layout,
         "theme": address.theme,
         "hide": ",".join(address.hide),
@@ -155,27 +155,27 @@ def texts(address: Address) -> dict[str, str]:
         "height": _size(address.height),
         "sliders": ",".join(f"{name}:{values}" if values else name for name, values in address.sliders),
         "view": asked.view,
-        "at": "" if asked.at is None else write(asked.at),
-        "compile": spelled(asked.compile),
-        "lr": "" if asked.lr is None else write(asked.lr),
-        "steps": "" if asked.steps is None else write(asked.steps),
-        "goal": "" if asked.goal is None else ",".join(map(write, asked.goal)),
+        "at": "" if asked.at is None else write_number(asked.at),
+        "compile": value_text(asked.compile),
+        "lr": "" if asked.lr is None else write_number(asked.lr),
+        "steps": "" if asked.steps is None else write_number(asked.steps),
+        "goal": "" if asked.goal is None else ",".join(map(write_number, asked.goal)),
         "wrt2": "" if asked.wrt2 is None else str(asked.wrt2),
-        "start2": "" if asked.start2 is None else write(asked.start2),
-        "stop2": "" if asked.stop2 is None else write(asked.stop2),
+        "start2": "" if asked.start2 is None else write_number(asked.start2),
+        "stop2": "" if asked.stop2 is None else write_number(asked.stop2),
         "recipe": asked.recipe,
     }
 
 
-def defaults(op: dict[str, Any], wrt: Element) -> dict[str, str]:
+def default_query_values(op: dict[str, Any], wrt: Element) -> dict[str, str]:
     """The defaults of all query parameters as text, in order; ``start`` and ``stop`` are those of ``wrt``."""
-    return texts(default(op, wrt)) | {"wrt": texts(default(op))["wrt"]}
+    return query_values(default_address(op, wrt)) | {"wrt": query_values(default_address(op))["wrt"]}
 
 
-def canonical(op: dict[str, Any], address: Address, place: str = "/ops/{name}") -> str:
+def canonical_address(op: dict[str, Any], address: Address, place: str = "/ops/{name}") -> str:
     """The canonical path and query: declared order, defaults left out; ``place`` is the template of the path."""
-    usual = defaults(op, address.question.wrt) | _defaults_beside(op, address.question)
-    differing = [(name, text) for name, text in texts(address).items() if text != usual[name]]
+    usual = default_query_values(op, address.question.wrt) | _defaults_beside(op, address.question)
+    differing = [(name, text) for name, text in query_values(address).items() if text != usual[name]]
     query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in differing)
     return place.format(name=op["name"]) + (f"?{query}" if query else "")
 
@@ -184,15 +184,15 @@ def _defaults_beside(op: dict[str, Any], asked: Question) -> dict[str, str]:
     """The defaults of a surface's second element and its range."""
     if asked.wrt2 is None:
         return {}
-    low, high = extents(op)[asked.wrt2.name]
-    return {"wrt2": str(beside(op, asked.wrt)), "start2": write(low), "stop2": write(high)}
+    low, high = default_ranges(op)[asked.wrt2.name]
+    return {"wrt2": str(default_wrt2(op, asked.wrt)), "start2": write_number(low), "stop2": write_number(high)}
 
 
 def _size(pixels: int | None) -> str:
     return "" if pixels is None else str(pixels)
 
 
-def spelled(value: Value, number: Callable[[float], str] = write) -> str:
+def value_text(value: ParameterValue, number: Callable[[float], str] = write_number) -> str:
     """The value of a parameter as text; ``number`` formats numbers."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 LARGEST = 1e300  # differences of numbers up to here stay finite
 
@@ -14,7 +14,7 @@ class BadQuery(Exception):
     """An invalid query; the message is one sentence that names the culprit and what is allowed."""
 
 
-def shown(text: str) -> str:
+def printable_excerpt(text: str) -> str:
     """Untrusted text made safe to quote in a message: unprintable characters replaced, cut after 40."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return text if len(text) <= 40 else f"{text[:40]}…"
@@ -22,12 +22,12 @@ def shown(text: str) -> str:
 
 def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> float:
     """The finite number in ``text``, within the bounds; raises ``BadQuery``."""
-    culprit, text = f"{name}={shown(text)}", _plain(text)
+    culprit, text = f"{name}={printable_excerpt(text)}", _plain(text)
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
         raise BadQuery(f"{culprit} is not finite; give a number {_between(minimum, maximum)}.")
-    if not DECIMAL.fullmatch(text):
+    if not _DECIMAL.fullmatch(text):
         meant = text.replace(",", ".", 1)
-        hint = f"with a point, {meant}" if DECIMAL.fullmatch(meant) else "in plain digits, such as -1.5 or 2e-3"
+        hint = f"with a point, {meant}" if _DECIMAL.fullmatch(meant) else "in plain digits, such as -1.5 or 2e-3"
         raise BadQuery(f"{culprit} is not a number; write it {hint}.")
     value = float(text)
     if not minimum <= value <= maximum:
@@ -37,7 +37,7 @@ def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float =
 
 def read_int(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> int:
     """The whole number in ``text``, within the bounds; raises ``BadQuery``."""
-    culprit, text = f"{name}={shown(text)}", _plain(text)
+    culprit, text = f"{name}={printable_excerpt(text)}", _plain(text)
     if not _WHOLE.fullmatch(text):
         raise BadQuery(f"{culprit} is not a whole number; give one {_between(minimum, maximum)}, in plain digits.")
     if not minimum <= float(text) <= maximum:
@@ -51,13 +51,13 @@ def _between(minimum: float, maximum: float) -> str:
     """The bounds in words."""
     low, high = minimum > -LARGEST, maximum < LARGEST
     if low and high:
-        return f"from {write(minimum)} to {write(maximum)}"
+        return f"from {write_number(minimum)} to {write_number(maximum)}"
     if low:
-        return f"of at least {write(minimum)}"
-    return f"of at most {write(maximum)}" if high else f"of at most {write(LARGEST)} in size"
+        return f"of at least {write_number(minimum)}"
+    return f"of at most {write_number(maximum)}" if high else f"of at most {write_number(LARGEST)} in size"
 
 
-def write(value: float) -> str:
+def write_number(value: float) -> str:
     """The shortest text that ``float`` reads back as the same bits: ``1``, ``-0.5``, ``1e-7``."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)

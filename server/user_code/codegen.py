@@ -7,10 +7,10 @@ from pprint import pformat
 
 from ...ops import Input, Op, Parameter
 from ..inference.recipe.recipe import Recipe
-from ..runtime.arguments import Bound, applied
+from ..runtime.arguments import BoundFunction, callable_of
 from . import to_source
-from .gradcheck_inputs import Concrete, concrete, word_of
-from .to_source import NotSpelled
+from .gradcheck_inputs import GradcheckInputs, default_verdict, gradcheck_inputs_of
+from .to_source import NoSource
 
 _WIDE = 110
 # Optional fields of a declaration, in the order in which they are written where they differ from their default.
@@ -18,7 +18,7 @@ _TOLD = ("surrogate_formula", "broken", "check", "wrt", "of", "dtype", "referenc
 _SAID = {"surrogate": "that_of_its_surrogate", "broken": "wrong"}
 
 
-def block(op: Op, recipe: Recipe, import_line: str = "") -> str:
+def declaration_source(op: Op, recipe: Recipe, import_line: str = "") -> str:
     """The source of an ``op_clamp = Op(...)`` to paste behind a Function; executed, it makes an op equal to this one.
 
     Each has a name of its own, so that many fit in one file. ``import_line`` is put above it where the Function is in
@@ -32,7 +32,7 @@ def block(op: Op, recipe: Recipe, import_line: str = "") -> str:
     return "\n".join((*imports, "", *(("", call, "") if call else ()), declared))
 
 
-def pytest_of(op: Op, recipe: Recipe | None = None, import_line: str = "") -> str:
+def pytest_source(op: Op, recipe: Recipe | None = None, import_line: str = "") -> str:
     """The source of a pytest file for an op, complete: one test with Gradloupe, one with ``gradcheck``.
 
     Without a recipe ``import_line`` imports the declaration, as ``op``; with one, the Function that the recipe calls.
@@ -43,7 +43,7 @@ def pytest_of(op: Op, recipe: Recipe | None = None, import_line: str = "") -> st
     tests = [_first_test(op, recipe, subject)]
     try:
         tests.append(_second_test(op, recipe, subject))
-    except NotSpelled as missing:
+    except NoSource as missing:
         tests.append(f"# gradcheck is not asked here: what {missing} is cannot be written down.")
     body = "\n\n\n".join(tests)
     imports = ["import types", ""] * ("types.SimpleNamespace" in body)
@@ -57,28 +57,28 @@ def pytest_of(op: Op, recipe: Recipe | None = None, import_line: str = "") -> st
 
 def _first_test(op: Op, recipe: Recipe | None, subject: str) -> str:
     """The source of the test with ``gradloupe.check``."""
-    asked = f", {to_source.quoted(recipe.text())}" if recipe and not _missing(recipe) else ""
+    asked = f", {to_source.string_source(recipe.text())}" if recipe and not _missing(recipe) else ""
     begin = f"def test_backward_is_{_SAID.get(op.claim, 'the_derivative_of_forward')}():\n    found = gradloupe.check("
     one = f"{begin}{subject}{asked})"
     if max(map(len, one.splitlines())) > _WIDE:
         one = f"{begin}\n        {subject},\n        {asked[2:]},\n    )"
     if op.check:
         return f'{one}\n    assert "{op.check}" in [each.id for each in found.findings if each.level != "fine"]'
-    word = "matches" if op.claim == "exact" else word_of(op)
+    word = "matches" if op.claim == "exact" else default_verdict(op)
     return f'{one}\n    assert found.word == "{word}", found.sentence'
 
 
 def _second_test(op: Op, recipe: Recipe | None, subject: str) -> str:
     """The source of the test with ``gradcheck``, at literal inputs. Raises ``NotSpelled``."""
-    numbers = concrete(op)
+    numbers = gradcheck_inputs_of(op)
     given = [each.name for each in op.inputs]
     lines = [f"{name} = {_leaf(op, name, numbers, place)}" for place, name in enumerate(given)]
     own = [f"{name}.clone()" if numbers.in_place else name for name in given]
-    own += [to_source.number(each.default) for each in op.parameters]
+    own += [to_source.number_source(each.default) for each in op.parameters]
     if recipe:
-        arguments = to_source.plan(op.call, len(own))
-        lines += [f"{name} = {text}" for name, text in to_source.held(recipe, arguments).items()]
-        called = ", ".join(to_source.passed(recipe, arguments, own, scalars=False))
+        arguments = to_source.argument_plan(op.call, len(own))
+        lines += [f"{name} = {text}" for name, text in to_source.constant_tensor_sources(recipe, arguments).items()]
+        called = ", ".join(to_source.argument_sources(recipe, arguments, own, scalars=False))
     else:
         called = ", ".join(own)
     apply = ".apply" if recipe and _is_class(op) else ""
@@ -89,7 +89,7 @@ def _second_test(op: Op, recipe: Recipe | None, subject: str) -> str:
     return f"def test_gradcheck_{says}():\n    {inside}"
 
 
-def _asked(op: Op, numbers: Concrete, names: str, function: str) -> list[str]:
+def _asked(op: Op, numbers: GradcheckInputs, names: str, function: str) -> list[str]:
     """The lines that call ``gradcheck`` and assert its result."""
     comma = "" if "," in names else ","
     words = ["fast_mode=True"] * numbers.fast
@@ -104,10 +104,10 @@ def _asked(op: Op, numbers: Concrete, names: str, function: str) -> list[str]:
     return [*lines, f"assert {'not ' * (says == 'fails')}{asked}"]
 
 
-def _leaf(op: Op, name: str, numbers: Concrete, seed: int) -> str:
+def _leaf(op: Op, name: str, numbers: GradcheckInputs, seed: int) -> str:
     tensor = numbers.tensors[name]
-    tracked = ("requires_grad=True",) if tensor.numel() <= to_source.LONG else ()
-    text = to_source.tensor(tensor, f"dtype={tensor.dtype}", *tracked, seed=seed)
+    tracked = ("requires_grad=True",) if tensor.numel() <= to_source.LONGEST_LITERAL else ()
+    text = to_source.tensor_source(tensor, f"dtype={tensor.dtype}", *tracked, seed=seed)
     if "generator=" in text:
         return f"({text}).requires_grad_()" if "+" in text else f"{text}.requires_grad_()"
     return text
@@ -115,18 +115,18 @@ def _leaf(op: Op, name: str, numbers: Concrete, seed: int) -> str:
 
 def _call(op: Op, recipe: Recipe, import_line: str) -> tuple[str, bool]:
     """The source of the ``call`` adapter of an op, and whether it needs torch; empty where it needs no adapter."""
-    if not isinstance(op.call, Bound):
+    if not isinstance(op.call, BoundFunction):
         return "", False
     given = [each.name for each in op.inputs] + [each.name for each in op.parameters]
     subject = _subject(op, import_line) + (".apply" if _is_class(op) else "")
     arguments = op.call.arguments
-    held = to_source.held(recipe, arguments, op.inputs[0].name)
+    held = to_source.constant_tensor_sources(recipe, arguments, op.inputs[0].name)
     lines = [f"{name} = {text}" for name, text in held.items()]
     passed = []
     for each, argument in zip(recipe.arguments, arguments, strict=True):
         try:
-            passed += to_source.passed(Recipe((each,)), (argument,), given)
-        except NotSpelled as missing:
+            passed += to_source.argument_sources(Recipe((each,)), (argument,), given)
+        except NoSource as missing:
             lines.append(f"{missing} = ...  # an object of your program, which cannot be written here: fill it in")
             passed.append(str(missing))
     lines.append(f"return {subject}({', '.join(passed)})")
@@ -139,35 +139,39 @@ def _declared(op: Op, import_line: str, call: bool) -> str:
     """The source of ``op_name = Op(...)``."""
     function = _function(op, import_line)
     lines = [f"function={function}"]
-    lines += [f"{name}={to_source.quoted(getattr(op, name))}" for name in ("title", "group", "forward", "backward")]
+    lines += [
+        f"{name}={to_source.string_source(getattr(op, name))}" for name in ("title", "group", "forward", "backward")
+    ]
     lines += [f"inputs=({_each([_input(each) for each in op.inputs])})"]
     lines += [f"parameters=({_each([_parameter(each) for each in op.parameters])})"] * bool(op.parameters)
-    lines += [f"outputs=({', '.join(map(to_source.quoted, op.outputs))},)"] * (op.outputs != ("y",))
+    lines += [f"outputs=({', '.join(map(to_source.string_source, op.outputs))},)"] * (op.outputs != ("y",))
     lines += [f"call={_own_name('call', op)}"] * call
     defaults = {each.name: each.default for each in fields(Op)}
-    lines += [f"{name}={to_source.quoted(getattr(op, name))}" for name in _TOLD if getattr(op, name) != defaults[name]]
+    lines += [
+        f"{name}={to_source.string_source(getattr(op, name))}" for name in _TOLD if getattr(op, name) != defaults[name]
+    ]
     return f"{_own_name('op', op)} = Op(\n" + "".join(f"    {line},\n" for line in lines) + ")\n"
 
 
 def _each(items: list[str]) -> str:
-    return "\n" + "".join(f"        {to_source.lines(item, 8)},\n" for item in items) + "    "
+    return "\n" + "".join(f"        {to_source.indent_lines(item, 8)},\n" for item in items) + "    "
 
 
 def _input(each: Input) -> str:
     said = [f"shape={each.shape!r}"] * bool(each.shape)
     said += [f"domain={each.domain!r}"] * (each.domain != (-3.0, 3.0))
     said += [f"value={pformat(each.value, width=90, compact=True)}"] * (each.value != 1.0)
-    described = [to_source.quoted(each.description)] * bool(each.description)
-    return f"Input({', '.join((to_source.quoted(each.name), *described, *said))})"
+    described = [to_source.string_source(each.description)] * bool(each.description)
+    return f"Input({', '.join((to_source.string_source(each.name), *described, *said))})"
 
 
 def _parameter(each: Parameter) -> str:
     said = [
-        f"{field.name}={to_source.number(getattr(each, field.name))}"
+        f"{field.name}={to_source.number_source(getattr(each, field.name))}"
         for field in fields(Parameter)
         if field.default is not MISSING and getattr(each, field.name) != field.default
     ]
-    return f"Parameter({', '.join((to_source.quoted(each.name), to_source.number(each.default), *said))})"
+    return f"Parameter({', '.join((to_source.string_source(each.name), to_source.number_source(each.default), *said))})"
 
 
 def _nouns(op: Op) -> list[str]:
@@ -179,26 +183,26 @@ def _own_name(what: str, op: Op) -> str:
 
 
 def _is_class(op: Op) -> bool:
-    called = op.call.function if isinstance(op.call, Bound) else op.function
-    return op.call is None or applied(called) is not called
+    called = op.call.function if isinstance(op.call, BoundFunction) else op.function
+    return op.call is None or callable_of(called) is not called
 
 
 def _subject(op: Op, import_line: str) -> str:
     """The name of the Function, or of the plain function that is called, in the file it is imported into."""
-    called = op.call.function if isinstance(op.call, Bound) else op.function
+    called = op.call.function if isinstance(op.call, BoundFunction) else op.function
     name, imported = getattr(called, "__qualname__", ""), _imported(import_line)
     return imported if imported and name.partition(".")[0] != imported else name
 
 
 def _function(op: Op, import_line: str) -> str:
     """The name of the Function class of an op; a plain function may call a class of another name in its module."""
-    called = op.call.function if isinstance(op.call, Bound) else op.function
+    called = op.call.function if isinstance(op.call, BoundFunction) else op.function
     return _subject(op, import_line) if called is op.function else op.function.__qualname__
 
 
 def _imports(op: Op, import_line: str) -> list[str]:
     """The lines that import the Function, and the class of the op where that is another one."""
-    called = op.call.function if isinstance(op.call, Bound) else op.function
+    called = op.call.function if isinstance(op.call, BoundFunction) else op.function
     if not import_line or called is op.function:
         return [import_line] * bool(import_line)
     name = op.function.__qualname__.partition(".")[0]

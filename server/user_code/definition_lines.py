@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Lines:
+class DefinitionLines:
     """Line numbers of a definition, from 1: its ``class`` or ``def``, its first decorator, and its end."""
 
     line: int
@@ -20,10 +20,10 @@ class Lines:
     last: int
 
 
-NOWHERE = Lines(0, 0, 0)
+NO_LINES = DefinitionLines(0, 0, 0)
 
 
-class File:
+class SourceFile:
     """A source file as ``linecache`` has it, which is as it was loaded."""
 
     def __init__(self, path: str) -> None:
@@ -31,30 +31,30 @@ class File:
         self.lines = linecache.getlines(path)
 
     @cached_property
-    def definitions(self) -> dict[str, list[Lines]]:
+    def definitions(self) -> dict[str, list[DefinitionLines]]:
         """The lines of every class and function by qualified name; several where a name is defined again."""
-        found: dict[str, list[Lines]] = {}
+        found: dict[str, list[DefinitionLines]] = {}
         for name, lines in _definitions(ast.parse("".join(self.lines)), ""):
             found.setdefault(name, []).append(lines)
         return found
 
-    def place(self, thing: Any) -> Lines:
+    def place(self, thing: Any) -> DefinitionLines:
         """The lines of a class or function; ``NOWHERE`` if it was created at run time."""
         places = self.definitions.get(getattr(thing, "__qualname__", ""), [])
         inside = _a_line_of(thing)
-        return next((each for each in places if each.first <= inside <= each.last), places[-1] if places else NOWHERE)
+        return next((each for each in places if each.first <= inside <= each.last), places[-1] if places else NO_LINES)
 
-    def text(self, lines: Lines) -> str:
+    def text(self, lines: DefinitionLines) -> str:
         """The source text of these lines."""
         return "".join(self.lines[lines.first - 1 : lines.last]) if lines.first else ""
 
 
-def _definitions(node: ast.AST, within: str) -> Iterator[tuple[str, Lines]]:
+def _definitions(node: ast.AST, within: str) -> Iterator[tuple[str, DefinitionLines]]:
     """The qualified names and lines of all definitions inside a node, nested ones included."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
-            yield within + child.name, Lines(child.lineno, first, child.end_lineno or child.lineno)
+            yield within + child.name, DefinitionLines(child.lineno, first, child.end_lineno or child.lineno)
             local = "." if isinstance(child, ast.ClassDef) else ".<locals>."
             yield from _definitions(child, within + child.name + local)
         elif not isinstance(child, ast.expr):

@@ -15,23 +15,25 @@ from torch import nn
 from torch.autograd import Function
 
 from ...ops import Op
-from .definition_lines import NOWHERE, File, Lines
-from .not_found import NoFunction, of_an_unknown_name, of_another_thing, of_nothing
+from .definition_lines import NO_LINES, DefinitionLines, SourceFile
+from .not_found import NoFunction, no_function_message, unknown_name_message, wrong_kind_message
 
 _METHODS = ("forward", "backward")
 
 
-def lacks(function: type[Function], method: str) -> bool:
+def _not_overridden(function: type[Function], method: str) -> bool:
     """Whether a Function does not override a method of torch's base class; ``vjp`` is an alias of ``backward``."""
     names = ("backward", "vjp") if method == "backward" else (method,)
     return all(getattr(function, name, None) is getattr(Function, name) for name in names)
 
 
-def unwritten(thing: Any) -> str:
+def abstract_method(thing: Any) -> str:
     """The name of an abstract method: one that only raises ``NotImplementedError``; "" if there is none."""
     if not isinstance(thing, type):
         return ""
-    return next((name for name in _METHODS if not lacks(thing, name) and _only_raises(getattr(thing, name, None))), "")
+    return next(
+        (name for name in _METHODS if not _not_overridden(thing, name) and _only_raises(getattr(thing, name, None))), ""
+    )
 
 
 def _only_raises(method: Any) -> bool:
@@ -47,19 +49,19 @@ def _only_raises(method: Any) -> bool:
     return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
 
 
-def inherited(thing: Any, others: Iterable[Any]) -> bool:
+def is_abstract_base(thing: Any, others: Iterable[Any]) -> bool:
     """Whether it is an abstract base class of one of the others, without a backward or with an abstract method."""
     if not isinstance(thing, type) or not type.__subclasses__(thing):  # most have none, and need not be read
         return False
     heirs = any(each is not thing and isinstance(each, type) and issubclass(each, thing) for each in others)
-    return heirs and bool(lacks(thing, "backward") or unwritten(thing))
+    return heirs and bool(_not_overridden(thing, "backward") or abstract_method(thing))
 
 
-TORCHS = ("torch.autograd.function", "torch._C")  # modules that define the base classes of all Functions
+_TORCH_MODULES = ("torch.autograd.function", "torch._C")  # modules that define the base classes of all Functions
 
 
 @dataclass(frozen=True)
-class Held:
+class FoundFunction:
     """A discovered Function, or plain function of tensors: ``title`` is its name, ``bound`` its name in its module.
 
     ``op`` is its declaration, if there is one; ``file`` and ``lines`` say where its source is.
@@ -70,17 +72,17 @@ class Held:
     function: Any
     op: Op | None
     file: str
-    lines: Lines
+    lines: DefinitionLines
     source: str
 
 
-def held(module: ModuleType, attribute: str, name: str) -> list[Held]:
+def find_functions(module: ModuleType, attribute: str, name: str) -> list[FoundFunction]:
     """The Functions of a module, or the one that the attribute names; ``name`` is that of the target.
 
     Raises ``NoFunction``, whose sentence says what there is instead.
     """
     chosen = _picked(module, attribute, name) if attribute else _all(module, name)
-    files: dict[str, File] = {}
+    files: dict[str, SourceFile] = {}
     found = [_placed(title, thing, files) for title, thing in chosen]
     order = {file: place for place, file in enumerate(files)}
     return sorted(found, key=lambda each: (order.get(each.file, 0), each.lines.line))
@@ -96,7 +98,7 @@ def _all(module: ModuleType, name: str) -> list[tuple[str, Any]]:
     declared = {id(thing.function) for _, thing in found if isinstance(thing, Op)}
     chosen = [each for each in found if id(each[1]) not in declared and not _abstract(each[1], found)]
     if not chosen:
-        raise NoFunction(of_nothing(module, name))
+        raise NoFunction(no_function_message(module, name))
     return chosen
 
 
@@ -116,15 +118,17 @@ def _within(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any
             yield name, thing
         elif issubclass(kind, type):
             nested = thing.__module__ == module and thing.__qualname__ == outer + name
-            if is_function(thing):
+            if is_user_function(thing):
                 yield (outer + name if "<locals>" in thing.__qualname__ else thing.__qualname__), thing
             if nested:
                 yield from _within(vars(thing), module, f"{outer}{name}.")
 
 
-def is_function(thing: Any) -> bool:
+def is_user_function(thing: Any) -> bool:
     """Whether it is a subclass of ``torch.autograd.Function`` other than torch's own base classes."""
-    return isinstance(thing, type) and issubclass(thing, Function) and not str(thing.__module__).startswith(TORCHS)
+    return (
+        isinstance(thing, type) and issubclass(thing, Function) and not str(thing.__module__).startswith(_TORCH_MODULES)
+    )
 
 
 def _belongs(thing: Any, module: ModuleType) -> bool:
@@ -133,7 +137,7 @@ def _belongs(thing: Any, module: ModuleType) -> bool:
 
 
 def _abstract(thing: Any, found: list[tuple[str, Any]]) -> bool:
-    return not isinstance(thing, Op) and inherited(thing, [each for _, each in found])
+    return not isinstance(thing, Op) and is_abstract_base(thing, [each for _, each in found])
 
 
 def _picked(module: ModuleType, attribute: str, name: str) -> list[tuple[str, Any]]:
@@ -142,21 +146,21 @@ def _picked(module: ModuleType, attribute: str, name: str) -> list[tuple[str, An
         try:
             thing = getattr(thing, part)
         except AttributeError:
-            raise NoFunction(of_an_unknown_name(module, thing, part, name)) from None
+            raise NoFunction(unknown_name_message(module, thing, part, name)) from None
     if isinstance(thing, ModuleType):
         return _all(thing, f"{name}:{attribute}")
-    if getattr(thing, "__name__", "") == "apply" and is_function(getattr(thing, "__self__", None)):
+    if getattr(thing, "__name__", "") == "apply" and is_user_function(getattr(thing, "__self__", None)):
         thing = thing.__self__  # swish = Swish.apply
-    declared = declaration_of(thing, module) if is_function(thing) else None
+    declared = declaration_of(thing, module) if is_user_function(thing) else None
     if declared:
         return [declared]
-    if isinstance(thing, Op) or is_function(thing):
+    if isinstance(thing, Op) or is_user_function(thing):
         return [(getattr(thing, "__qualname__", attribute), thing)]
     nested = list(_within(vars(thing), thing.__module__, f"{thing.__qualname__}.")) if isinstance(thing, type) else []
     if nested:
         return nested
     if isinstance(thing, (type, nn.Module)) or not callable(thing):
-        raise NoFunction(of_another_thing(thing, attribute, name))
+        raise NoFunction(wrong_kind_message(thing, attribute, name))
     return [(attribute, thing)]
 
 
@@ -167,14 +171,14 @@ def declaration_of(function: Any, *modules: ModuleType) -> tuple[str, Op] | None
     return next(((name, each) for name, each in names if type(each) is Op and each.function is function), None)
 
 
-def _placed(title: str, thing: Any, files: dict[str, File]) -> Held:
+def _placed(title: str, thing: Any, files: dict[str, SourceFile]) -> FoundFunction:
     op = thing if isinstance(thing, Op) else None
     function: type | Callable[..., Any] = op.function if op else thing
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     path = (getattr(module, "__file__", None) or "") if hasattr(function, "__qualname__") else ""
     if not path.endswith(".py"):
-        return Held(title, title, function, op, path, NOWHERE, "")
-    file = files.get(path) or files.setdefault(path, File(path))
+        return FoundFunction(title, title, function, op, path, NO_LINES, "")
+    file = files.get(path) or files.setdefault(path, SourceFile(path))
     lines = file.place(function)
     name = function.__qualname__ if op and isinstance(function, type) else title
-    return Held(name, title, function, op, path, lines, file.text(lines))
+    return FoundFunction(name, title, function, op, path, lines, file.text(lines))

@@ -11,24 +11,24 @@ from typing import Any
 
 import torch
 
-from ..inference.recipe.grammar import MOST_ARGUMENTS, MOST_ELEMENTS, parse, plain
-from ..inference.recipe.recipe import FLOATS, MENU, OBJECT, BadRecipe, Constant, Recipe, TensorArgument
-from ..protocol.suggest import meant
-from .discover import is_function
-from .import_errors import plain_text
+from ..inference.recipe.grammar import MOST_ARGUMENTS, MOST_ELEMENTS, is_literal, parse_recipe
+from ..inference.recipe.recipe import FLOATS, NAMED_VALUES, OBJECT_TEXT, BadRecipe, Constant, Recipe, TensorArgument
+from ..protocol.suggest import closest_match
+from .discover import is_user_function
+from .import_errors import encodable_text
 
 _MOST_NAMED = 20
 
 
-def misnamed(module: ModuleType) -> Iterator[str]:
+def unknown_example_names(module: ModuleType) -> Iterator[str]:
     """A warning for each name in ``example_inputs`` that the module does not define."""
     said = vars(module).get(_EXAMPLES)
     for name in said if isinstance(said, Mapping) else ():
         if isinstance(name, str) and name.partition(".")[0] not in vars(module):
-            there = [each for each, value in vars(module).items() if is_function(value)]
-            close = meant(name, there)
+            there = [each for each, value in vars(module).items() if is_user_function(value)]
+            close = closest_match(name, there)
             hint = f"did you mean {close}?" if close else f"it has {', '.join(there[:_MOST_NAMED])}."
-            yield plain_text(
+            yield encodable_text(
                 f"{_EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}"
             )
 
@@ -47,7 +47,7 @@ class Override:
     objects: dict[str, Any] = field(default_factory=dict)
 
 
-def override(
+def override_for(
     function: Callable[..., Any], names: Sequence[str], namespace: Mapping[str, Any], alone: bool = False
 ) -> Override | None:
     """How the user says a Function is called; None where the user does not.
@@ -63,7 +63,7 @@ def override(
         return _from_examples(examples, names)
     beside = {} if examples is None else _from_examples(examples, names).objects
     try:
-        return Override(parse(line[1], names, beside), "the docstring says so", objects=beside)
+        return Override(parse_recipe(line[1], names, beside), "the docstring says so", objects=beside)
     except BadRecipe as problem:
         raise BadRecipe(f"The line “Gradloupe: …” in the docstring cannot be used. {problem}") from problem
 
@@ -84,7 +84,7 @@ def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone:
 def _from_examples(said: Any, names: Sequence[str]) -> Override:
     try:
         if isinstance(said, str):
-            return Override(parse(said, names), f"{_EXAMPLES} says so")
+            return Override(parse_recipe(said, names), f"{_EXAMPLES} says so")
         return _of_values(_named(said, names))
     except BadRecipe as problem:
         raise BadRecipe(f"{_EXAMPLES} cannot be used. {problem}") from problem
@@ -113,14 +113,16 @@ def _of_values(values: dict[str, Any]) -> Override:
     tracked = any(isinstance(value, torch.Tensor) and value.requires_grad for value in values.values())
     given = {name: value.detach().cpu().clone() for name, value in values.items() if _is_held(value)}
     arguments = tuple(
-        _tensor(name, given[name], value.requires_grad or not tracked) if name in given else constant(name, value)
+        _tensor(name, given[name], value.requires_grad or not tracked)
+        if name in given
+        else constant_from_value(name, value)
         for name, value in values.items()
     )
     if not any(isinstance(each, TensorArgument) and each.grad for each in arguments):
         raise BadRecipe(
             "It gives no floating tensor that can be swept, and needs one; give for example torch.randn(7)."
         )
-    objects = {each.name: each.value for each in arguments if isinstance(each, Constant) and each.text == OBJECT}
+    objects = {each.name: each.value for each in arguments if isinstance(each, Constant) and each.text == OBJECT_TEXT}
     return Override(Recipe(arguments), f"{_EXAMPLES} says so", given, objects)
 
 
@@ -145,11 +147,11 @@ def _tensor(name: str, value: torch.Tensor, grad: bool) -> TensorArgument:
     return TensorArgument(name, tuple(value.shape), dtype, "normal", max(1, below), grad and dtype in FLOATS)
 
 
-def constant(name: str, value: Any) -> Constant:
+def constant_from_value(name: str, value: Any) -> Constant:
     """The constant of a recipe for a value of any kind; ``<object>`` where it has no literal."""
     if hasattr(value, "item") and not isinstance(value, torch.Tensor) and getattr(value, "ndim", None) == 0:
         value = value.item()  # a NumPy scalar
-    if plain(value):
+    if is_literal(value):
         return Constant(name, value)
-    text = next((text for text, one in MENU.items() if one is value), OBJECT)
+    text = next((text for text, one in NAMED_VALUES.items() if one is value), OBJECT_TEXT)
     return Constant(name, value, text)

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 
 from ...ops import Op
-from ..catalogue.op_description import first_looked_at
-from ..catalogue.output_shapes import shapes
-from ..contract.examination.call import Call, reseed, runs
-from ..inference.search.trial import aside
+from ..catalogue.op_description import default_elements
+from ..catalogue.output_shapes import measured_shapes
+from ..contract.examination.call import Call, call_succeeds, reset_seeds
+from ..inference.search.trial import quietly
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge
@@ -26,11 +26,11 @@ _STEP, _BENT, _ASIDE, _MOVES = 1e-4, 0.02, 0.07, 4
 _MANY = 64
 _COUNT = 401
 
-Says = Literal["passes", "fails", "raises"]
+_GradcheckResult = Literal["passes", "fails", "raises"]
 
 
 @dataclass(frozen=True)
-class Concrete:
+class GradcheckInputs:
     """The input ``tensors`` by name. ``in_place`` says that the Function modifies its input and so refuses a leaf."""
 
     call: Call
@@ -43,7 +43,7 @@ class Concrete:
         return sum(each.numel() for each in self.tensors.values()) > _MANY
 
     @cached_property
-    def says(self) -> Says:
+    def says(self) -> _GradcheckResult:
         """Whether ``gradcheck`` passes, fails or raises."""
         single = any(each.dtype == torch.float32 for each in self.tensors.values())
         loose: dict[str, Any] = {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2} if single else {}
@@ -54,8 +54,8 @@ class Concrete:
             given = [each.clone() for each in tensors] if self.in_place else tensors
             return self.call.op(*given, *parameters)
 
-        with aside():
-            reseed()
+        with quietly():
+            reset_seeds()
             try:
                 right = torch.autograd.gradcheck(called, leaves, raise_exception=False, fast_mode=self.fast, **loose)
             except Exception:  # noqa: BLE001 this is a result
@@ -63,29 +63,29 @@ class Concrete:
         return "passes" if right else "fails"
 
 
-def concrete(op: Op) -> Concrete:
+def gradcheck_inputs_of(op: Op) -> GradcheckInputs:
     """The inputs to check an op with. Raises nothing that a Function raises."""
-    with aside():
-        section = section_of(op)
+    with quietly():
+        section = _default_section(op)
         call = Call.of(section)
         call = call.holding({name: _short(tensor) for name, tensor in call.tensors.items()})
         if op.dtype == "float32":
             call = call.holding({name: tensor.float() for name, tensor in call.tensors.items()})
-        call = _smooth(call) if runs(call) else Call.plain(section)
-        return Concrete(call, call.tensors, _refuses_leaves(call))
+        call = _smooth(call) if call_succeeds(call) else Call.plain(section)
+        return GradcheckInputs(call, call.tensors, _refuses_leaves(call))
 
 
-def word_of(op: Op) -> str:
+def default_verdict(op: Op) -> str:
     """The verdict on the default section of an op; ``failed`` where the Function raises."""
-    section = section_of(op)
+    section = _default_section(op)
     low, high = next((each.domain for each in op.inputs if each.name == section.wrt), (-3.0, 3.0))
-    with aside(), np.errstate(all="ignore"):
+    with quietly(), np.errstate(all="ignore"):
         return judge(evaluate(section, Grid(low, high, _COUNT))).word
 
 
-def section_of(op: Op) -> Section:
+def _default_section(op: Op) -> Section:
     """The default section of an op: the one its page opens with."""
-    wrt, of = first_looked_at(op, shapes(op))
+    wrt, of = default_elements(op, measured_shapes(op))
     inputs = tuple((each.name, each.values) for each in op.inputs)
     parameters = tuple((each.name, each.default) for each in op.parameters)
     dtype = torch.float32 if op.dtype == "float32" else torch.float64

@@ -18,18 +18,18 @@ from ..paths import SERVER
 from ..protocol import load_error
 from ..protocol.source_lines import source_lines
 from .not_found import NoFunction
-from .source_loader import Reading
+from .source_loader import UserFileFinder
 
 _LONGEST, MOST_TRACEBACK, _MOST_COLUMNS = 400, 8000, 200
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Distributions whose import name differs from the name they are installed by.
-DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
-DISTRIBUTIONS |= {"yaml": "pyyaml", "Crypto": "pycryptodome", "git": "gitpython", "einops_exts": "einops-exts"}
+_DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
+_DISTRIBUTIONS |= {"yaml": "pyyaml", "Crypto": "pycryptodome", "git": "gitpython", "einops_exts": "einops-exts"}
 
 _Place = tuple[str, int | None]  # a file, and a line in it
 
 
-def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
+def import_error_report(error: BaseException, reading: UserFileFinder, cwd: str) -> dict[str, Any]:
     """The load error for an exception that an import raised, as plain data (``protocol.load_error``).
 
     ``line`` is that of the innermost frame in the user's files, or of their syntax error.
@@ -38,9 +38,9 @@ def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
         return _told(str(error), error, ("", None), [], "")
     told = TracebackException.from_exception(error)
     file, line = _place(error, told, reading)
-    name = shown(file, cwd)
+    name = display_path(file, cwd)
     data = reading.read[file] if file in reading.read else "".join(linecache.getlines(file)).encode()
-    excerpt = load_error.around(_lines(data), line) if line else []
+    excerpt = load_error.excerpt_around(_lines(data), line) if line else []
     sentence = _sentence(error, name, line, data, reading, Path(file).parent)
     return _told(sentence, error, (name, line), excerpt, _traceback(told, reading, cwd))
 
@@ -48,18 +48,23 @@ def trouble(error: BaseException, reading: Reading, cwd: str) -> dict[str, Any]:
 def _told(
     sentence: str, error: BaseException, place: _Place, excerpt: load_error.Excerpt, traceback: str
 ) -> dict[str, Any]:
-    near = [[n, plain_text(text)] for n, text in excerpt]
-    return load_error.trouble(
-        plain_text(sentence), type(error).__name__, plain_text(place[0]), place[1], near, plain_text(traceback)
+    near = [[n, encodable_text(text)] for n, text in excerpt]
+    return load_error.load_error(
+        encodable_text(sentence),
+        type(error).__name__,
+        encodable_text(place[0]),
+        place[1],
+        near,
+        encodable_text(traceback),
     )
 
 
-def plain_text(text: str) -> str:
+def encodable_text(text: str) -> str:
     """The text with a question mark for what UTF-8 cannot encode, such as a lone surrogate."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _place(error: BaseException, told: TracebackException, reading: Reading) -> _Place:
+def _place(error: BaseException, told: TracebackException, reading: UserFileFinder) -> _Place:
     if isinstance(error, SyntaxError):
         file = error.filename or next(reversed(reading.read), "")
         line = _unreadable(reading.read.get(file, b""))[0] or (error.lineno or 1 if error.filename == file else 0)
@@ -76,13 +81,15 @@ def _of_a_module(frame: FrameSummary) -> bool:
     return not frame.filename.startswith(("<", os.path.realpath(SERVER))) and "importlib" not in frame.filename
 
 
-def _sentence(error: BaseException, file: str, line: int | None, data: bytes, reading: Reading, folder: Path) -> str:
+def _sentence(
+    error: BaseException, file: str, line: int | None, data: bytes, reading: UserFileFinder, folder: Path
+) -> str:
     where = f"{file}, line {line}," if line else file or "It"
     if isinstance(error, SyntaxError):
         return f"{where} {_unreadable(data)[1] or _syntax(error)}"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"{where} imports {error.name}, {_missing(error.name, reading, folder)}"
-    said = said_of(error)
+    said = exception_message(error)
     if isinstance(error, ImportError):
         if "partially initialized module" in said:
             return f"{where} imports in a circle: {_outside(said)}; let one of the two files import inside a function."
@@ -96,14 +103,14 @@ def _sentence(error: BaseException, file: str, line: int | None, data: bytes, re
     return f"{where} raised {raised.rstrip('.')} when it was imported; mend that line and save."
 
 
-def _not_in(module: str, said: str, reading: Reading) -> str:
+def _not_in(module: str, said: str, reading: UserFileFinder) -> str:
     """What is missing from a module that does exist, and what to do."""
     if _is_own(module, reading):
         return f"{_outside(said)}; define it there, or mend that line and save."
     return f"{said}; install or build it for this environment."
 
 
-def _is_own(name: str, reading: Reading) -> bool:
+def _is_own(name: str, reading: UserFileFinder) -> bool:
     """Whether a module, or its top-level package, is the user's."""
     top = sys.modules.get(name.partition(".")[0])
     places = [getattr(top, "__file__", None) or "", *getattr(top, "__path__", ())]
@@ -115,7 +122,7 @@ def _outside(said: str) -> str:
     return said.partition(" (")[0]
 
 
-def said_of(error: BaseException) -> str:
+def exception_message(error: BaseException) -> str:
     """The message of an exception, on one line of bounded length; "" where its ``__str__`` raises."""
     try:
         said = " ".join(str(error).split())
@@ -129,7 +136,7 @@ def _syntax(error: SyntaxError) -> str:
     return f"cannot be read as Python: {said}; mend that line and save."
 
 
-def _missing(name: str, reading: Reading, folder: Path) -> str:
+def _missing(name: str, reading: UserFileFinder, folder: Path) -> str:
     top = name.partition(".")[0]
     if _is_own(name, reading):
         return "and there is no such file; write it, or mend that line and save."
@@ -138,19 +145,23 @@ def _missing(name: str, reading: Reading, folder: Path) -> str:
         return f"which stands beside it in a package; write from . import {top}, or from .{name} import ..., there."
     if top in sys.modules:
         return f"and the {top} that is installed here has no such module; install the release of {top} that has it."
-    wanted = DISTRIBUTIONS.get(top, top)
+    wanted = _DISTRIBUTIONS.get(top, top)
     return f"which is not installed here; install it in this environment: {sys.executable} -m pip install {wanted}"
 
 
 def _unreadable(data: bytes) -> tuple[int, str]:
     """The line, from 1, at which the bytes cannot be decoded as text, and why; 0 where they can."""
-    if data.startswith(UTF_16):
+    if data.startswith(_UTF_16):
         return 1, "is the beginning of a text in UTF-16, which Python does not read; save the file as UTF-8."
     try:
         encoding = tokenize.detect_encoding(BytesIO(data).readline)[0]
     except SyntaxError as problem:
         if "invalid or missing" not in str(problem):  # the message for bytes that are not UTF-8, handled below
-            return 1, f"names no encoding that can be: {said_of(problem)}; name another, or none and save it as UTF-8."
+            return (
+                1,
+                f"names no encoding that can be: {exception_message(problem)}; "
+                "name another, or none and save it as UTF-8.",
+            )
         encoding = "utf-8"
     try:
         data.decode(encoding)
@@ -175,14 +186,14 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
         yield n, text[:_MOST_COLUMNS]
 
 
-def shown(file: str, cwd: str) -> str:
+def display_path(file: str, cwd: str) -> str:
     """A path as a user would write it: relative to the working directory, or to ``site-packages``."""
     installed = file.rpartition(f"{os.sep}site-packages{os.sep}")[2]
     inside = file.startswith(os.path.join(cwd, ""))
     return os.path.relpath(file, cwd) if inside and installed == file else installed
 
 
-def _traceback(told: TracebackException, reading: Reading, cwd: str) -> str:
+def _traceback(told: TracebackException, reading: UserFileFinder, cwd: str) -> str:
     _keep(told, reading.owns, cwd, set())
     text = "".join(told.format())
     return text if len(text) <= MOST_TRACEBACK else f"…{text[1 - MOST_TRACEBACK :]}"
@@ -196,7 +207,7 @@ def _keep(told: TracebackException, owns: Callable[[str], bool], cwd: str, seen:
         _rename(frame, cwd)
     told.stack = StackSummary.from_list(frames)
     if isinstance(getattr(told, "filename", None), str):
-        told.filename = shown(told.filename, cwd)
+        told.filename = display_path(told.filename, cwd)
     for other in (told.__cause__, told.__context__, *(getattr(told, "exceptions", None) or ())):
         if other is not None and id(other) not in seen:
             _keep(other, owns, cwd, seen)
@@ -204,4 +215,4 @@ def _keep(told: TracebackException, owns: Callable[[str], bool], cwd: str, seen:
 
 def _rename(frame: FrameSummary, cwd: str) -> None:
     _ = frame.line  # read the source line before the file name changes
-    frame.filename = shown(frame.filename, cwd)
+    frame.filename = display_path(frame.filename, cwd)

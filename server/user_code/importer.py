@@ -19,8 +19,8 @@ import torch
 
 from ..config.target import BadTarget, Target
 from ..paths import ROOT
-from ..protocol.suggest import meant
-from .source_loader import Reading
+from ..protocol.suggest import closest_match
+from .source_loader import UserFileFinder
 
 _SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
 
@@ -59,11 +59,11 @@ def _settled(name: str, notes: list[str]) -> Iterator[None]:
         notes.append(f"{name} sets the default dtype to {chosen} when it is imported; that is kept.")
 
 
-PROJECT = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+_PROJECT_FILES = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 _DEEPEST = 4  # folders above a file that are searched for what it imports
 
 
-def imported(target: Target, reading: Reading) -> tuple[ModuleType, list[str]]:
+def import_target(target: Target, reading: UserFileFinder) -> tuple[ModuleType, list[str]]:
     """The module of a target, and a note for each global setting of it that was restored.
 
     Raises ``BadTarget`` where there is no such module, and whatever the import raises.
@@ -96,12 +96,12 @@ def _of_a_missing_module(target: Target, missing: str) -> str:
         inner = target.module[len(above) + 1 :]
         return f"{above} has no module {last}, but something else of that name; write {above}:{inner}."
     inside = [each.name for each in iter_modules(getattr(parent, "__path__", ()))]
-    close = meant(last, inside)
+    close = closest_match(last, inside)
     hint = f"did you mean {above}.{close}?" if close else f"it has {', '.join(inside[:5]) or 'none at all'}."
     return f"{above} has no module {last}; {hint}"
 
 
-def _file(path: Path, reading: Reading) -> ModuleType:
+def _file(path: Path, reading: UserFileFinder) -> ModuleType:
     """The module of a file: as part of its package if it has one, else alone with its folder first on ``sys.path``.
 
     A failed import is retried: a relative one with the file as a submodule of the folders above it, an absolute one
@@ -127,7 +127,7 @@ def _packages(path: Path) -> int:
     return next(n for n, folder in enumerate(path.parents) if not (folder / "__init__.py").is_file())
 
 
-def _alone(path: Path, reading: Reading) -> ModuleType:
+def _alone(path: Path, reading: UserFileFinder) -> ModuleType:
     loaded = sys.modules.get(path.stem)
     if getattr(loaded, "__file__", None) == str(path):  # another target has imported it
         return sys.modules[path.stem]
@@ -137,7 +137,7 @@ def _alone(path: Path, reading: Reading) -> ModuleType:
     return importlib.import_module(name)
 
 
-def _within(path: Path, above: int, reading: Reading) -> ModuleType:
+def _within(path: Path, above: int, reading: UserFileFinder) -> ModuleType:
     """The module of a file in a package whose top folder is ``above`` levels up."""
     top = path.parents[above - 1]
     inner = path.relative_to(top).with_suffix("").parts
@@ -161,7 +161,7 @@ def _loaded(folder: Path) -> str:
     return next((name for name, path in packages if "." not in name and list(path) == [str(folder)]), "")
 
 
-def _as_package(folder: Path, reading: Reading) -> str:
+def _as_package(folder: Path, reading: UserFileFinder) -> str:
     """Register a folder as a package under a free name, and return that name."""
     name, written = _free(folder.name), folder / "__init__.py"
     reading.placed[name] = written if written.is_file() else folder
@@ -187,7 +187,7 @@ def _lies_in(module: str, path: Path) -> str:
             there = place.joinpath(*module.split("."))
             if there.with_suffix(".py").is_file() or any(there.glob("*.py")):
                 return str(place)
-        if any((folder / mark).exists() for mark in PROJECT):
+        if any((folder / mark).exists() for mark in _PROJECT_FILES):
             break
     return ""
 
@@ -199,7 +199,7 @@ def _put_first(folder: str) -> None:
     importlib.invalidate_caches()
 
 
-def _forget(known: set[str], missing: str, reading: Reading) -> None:
+def _forget(known: set[str], missing: str, reading: UserFileFinder) -> None:
     """Remove the user's modules that a failed import has loaded from ``sys.modules``, so that they are loaded again."""
     top = missing.partition(".")[0]
     for name in set(sys.modules) - known:

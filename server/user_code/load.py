@@ -13,26 +13,26 @@ from types import ModuleType
 from typing import Any
 
 from ...ops import OPS
-from ..config.target import BadTarget, Target, file_of, target_of
+from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
-from ..protocol.source_digest import build
-from .discover import Held, held, inherited, unwritten
-from .example_inputs import misnamed
-from .import_errors import plain_text, shown, trouble
-from .importer import imported
-from .not_found import NoFunction, of_a_base
-from .source_loader import Reading
-from .url_names import names_of
+from ..protocol.source_digest import source_digest
+from .discover import FoundFunction, abstract_method, find_functions, is_abstract_base
+from .example_inputs import unknown_example_names
+from .import_errors import display_path, encodable_text, import_error_report
+from .importer import import_target
+from .not_found import NoFunction, abstract_base_message
+from .source_loader import UserFileFinder
+from .url_names import unique_url_names
 
 _MOST_FILES = 500
-MOST_SOURCE = 2**21  # characters of source in a handshake message
+_MOST_SOURCE = 2**21  # characters of source in a handshake message
 
 
-_Found = tuple[Target, ModuleType, Held]
+_Found = tuple[Target, ModuleType, FoundFunction]
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A Function and its target module.
 
     ``stub`` is its catalogue entry, known before any call, ``import_line`` how a test imports it.
@@ -41,7 +41,7 @@ class Entry:
     name: str
     group: str
     module: ModuleType
-    held: Held
+    held: FoundFunction
     stub: dict[str, Any]
     import_line: str
 
@@ -54,27 +54,27 @@ class Load:
     """
 
     targets: tuple[str, ...]
-    entries: dict[str, Entry]
+    entries: dict[str, CatalogueEntry]
     files: list[str]
     notes: list[str]
-    reading: Reading
+    reading: UserFileFinder
 
 
-def load(targets: Sequence[str], again: int = 0) -> Load:
+def load_targets(targets: Sequence[str], again: int = 0) -> Load:
     """Import the targets, in this process and for good; raises ``LoadFailed``."""
-    reading = Reading()
+    reading = UserFileFinder()
     sys.meta_path.insert(0, reading)
     found: list[_Found] = []
     notes: list[str] = []
     for text in targets:
         try:
-            target = target_of(text)
+            target = parse_target(text)
             reading.named.add(target.path)
-            module, remarks = imported(target, reading)
-            functions = held(module, target.attribute, target.name)
+            module, remarks = import_target(target, reading)
+            functions = find_functions(module, target.attribute, target.name)
         except BaseException as error:  # noqa: BLE001 user code may raise anything, SystemExit included
-            files = [file_of(text)] if isinstance(error, BadTarget) else []
-            raise LoadFailed(trouble(error, reading, os.getcwd()), files_read(reading, files)) from None
+            files = [target_path(text)] if isinstance(error, BadTarget) else []
+            raise LoadFailed(import_error_report(error, reading, os.getcwd()), files_to_watch(reading, files)) from None
         notes += [each for each in remarks if each not in notes]
         reading.named.add(getattr(module, "__file__", None) or "")
         known = {id(each.function if each.op is None else each.op) for _, _, each in found}
@@ -82,32 +82,34 @@ def load(targets: Sequence[str], again: int = 0) -> Load:
     try:
         found = _concrete(found)
     except NoFunction as error:
-        raise LoadFailed(trouble(error, reading, os.getcwd()), files_read(reading)) from None
-    notes += [each for module in dict.fromkeys(module for _, module, _ in found) for each in misnamed(module)]
-    files = files_read(reading, [path for path in reading.named if path.endswith(".py")])
+        raise LoadFailed(import_error_report(error, reading, os.getcwd()), files_to_watch(reading)) from None
+    notes += [
+        each for module in dict.fromkeys(module for _, module, _ in found) for each in unknown_example_names(module)
+    ]
+    files = files_to_watch(reading, [path for path in reading.named if path.endswith(".py")])
     return Load(tuple(targets), _entries(found, _content(reading, files, again), reading), files, notes, reading)
 
 
 def _concrete(found: list[_Found]) -> list[_Found]:
     """Leave out abstract base classes that were not asked for by name; raises ``NoFunction`` if only such are left."""
     every = [each.function for _, _, each in found]
-    left = [one for one in found if one[0].attribute or not inherited(one[2].function, every)]
-    if left and all(unwritten(each.function) and not target.attribute for target, _, each in left):
+    left = [one for one in found if one[0].attribute or not is_abstract_base(one[2].function, every)]
+    if left and all(abstract_method(each.function) and not target.attribute for target, _, each in left):
         target, _, base = left[0]
-        raise NoFunction(of_a_base(base.title, unwritten(base.function), target.name))
+        raise NoFunction(abstract_base_message(base.title, abstract_method(base.function), target.name))
     return left
 
 
-def files_read(reading: Reading, first: Sequence[str] = ()) -> list[str]:
+def files_to_watch(reading: UserFileFinder, first: Sequence[str] = ()) -> list[str]:
     """The real paths of the files to watch, beginning with those given."""
     targets = [path for path in reading.named if path.endswith(".py")]
     paths = [*first, *targets, *reading.read]
     return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))[:_MOST_FILES]
 
 
-def _content(reading: Reading, files: list[str], again: int) -> str:
+def _content(reading: UserFileFinder, files: list[str], again: int) -> str:
     """Hash of all user files that were read, and of ``again``, the number of the reload."""
-    digest = hashlib.sha256(f"{build()}\0{again}".encode())
+    digest = hashlib.sha256(f"{source_digest()}\0{again}".encode())
     read = {os.path.realpath(path): data for path, data in reading.read.items()}
     for path in files:
         data = read[path] if path in read else Path(path).read_bytes()
@@ -115,17 +117,17 @@ def _content(reading: Reading, files: list[str], again: int) -> str:
     return digest.hexdigest()
 
 
-def _entries(found: list[_Found], content: str, reading: Reading) -> dict[str, Entry]:
-    names = names_of([(each.title, each.file) for _, _, each in found], OPS)
-    room = MOST_SOURCE // max(len(found), 1)
+def _entries(found: list[_Found], content: str, reading: UserFileFinder) -> dict[str, CatalogueEntry]:
+    names = unique_url_names([(each.title, each.file) for _, _, each in found], OPS)
+    room = _MOST_SOURCE // max(len(found), 1)
     entries = {}
     for name, (target, module, each) in zip(names, found, strict=True):
         stub = _stub(name, target.name, each, content, room)
-        entries[name] = Entry(name, target.name, module, each, stub, _import_line(module, each, reading))
+        entries[name] = CatalogueEntry(name, target.name, module, each, stub, _import_line(module, each, reading))
     return entries
 
 
-def _import_line(module: ModuleType, each: Held, reading: Reading) -> str:
+def _import_line(module: ModuleType, each: FoundFunction, reading: UserFileFinder) -> str:
     """The import line of the Function, or of the op that declares it, for a file in the same folder."""
     bound = each.bound.partition(".")[0]
     home = reading.name_of(module.__name__ if hasattr(module, bound) else each.function.__module__)
@@ -134,17 +136,17 @@ def _import_line(module: ModuleType, each: Held, reading: Reading) -> str:
     return f'{bound} = __import__("{home}", fromlist=["{bound}"]).{bound}'
 
 
-def _stub(name: str, group: str, each: Held, content: str, room: int) -> dict[str, Any]:
+def _stub(name: str, group: str, each: FoundFunction, content: str, room: int) -> dict[str, Any]:
     op = each.op
     return {
         "name": name,
-        "title": plain_text(op.title if op else each.title),
-        "doc": plain_text(inspect.cleandoc(getattr(each.function, "__doc__", None) or ""))[:room],
-        "group": plain_text(group),
-        "source": plain_text(op.source if op else each.source)[:room],
+        "title": encodable_text(op.title if op else each.title),
+        "doc": encodable_text(inspect.cleandoc(getattr(each.function, "__doc__", None) or ""))[:room],
+        "group": encodable_text(group),
+        "source": encodable_text(op.source if op else each.source)[:room],
         "first_line": op.first_line if op else each.lines.first,
         "line": each.lines.line,
-        "file": plain_text(shown(each.file, os.getcwd())),
+        "file": encodable_text(display_path(each.file, os.getcwd())),
         "digest": hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()[:16],
         "own": True,
         "declared": op is not None,

@@ -10,9 +10,9 @@ from typing import Any
 from torch import nn
 from torch.autograd import Function
 
-from ..config.target import defining
-from ..protocol.suggest import meant
-from .definition_lines import File
+from ..config.target import file_with_functions
+from ..protocol.suggest import closest_match
+from .definition_lines import SourceFile
 
 _MOST = 5  # names in a message
 _ELSEWHERE = "name the file that has it, or file.py:name for a function of tensors."
@@ -22,7 +22,7 @@ class NoFunction(Exception):
     """The target has no Function; the message says what there is instead."""
 
 
-def of_nothing(module: ModuleType, name: str) -> str:
+def no_function_message(module: ModuleType, name: str) -> str:
     """The message for a module without Functions."""
     classes, functions = _defined(module, type), _defined(module, FunctionType)
     said = f"{name} defines no torch.autograd.Function"
@@ -42,7 +42,7 @@ def of_nothing(module: ModuleType, name: str) -> str:
     return f"{said}; it defines {' and '.join(filter(None, there))}{hint}"
 
 
-def of_a_base(base: str, method: str, name: str) -> str:
+def abstract_base_message(base: str, method: str, name: str) -> str:
     """The message for an abstract base class."""
     return (
         f"{method} of {base} in {name} only raises NotImplementedError, so there is nothing to look at; name a class "
@@ -50,12 +50,12 @@ def of_a_base(base: str, method: str, name: str) -> str:
     )
 
 
-def of_an_unknown_name(module: ModuleType, inside: Any, part: str, name: str) -> str:
+def unknown_name_message(module: ModuleType, inside: Any, part: str, name: str) -> str:
     """The message for an attribute that does not exist, with a suggestion; ``part`` is what ``inside`` lacks."""
     every = [each for each in vars(inside) if not each.startswith("__")] if hasattr(inside, "__dict__") else []
     names = [each for each in every if inside is not module or _is_of(module, vars(inside)[each])] or every
     outer = "" if inside is module else f"{getattr(inside, '__qualname__', part)}."
-    close = meant(part, names)
+    close = closest_match(part, names)
     if close:
         return f"{name} has no {outer}{part}; did you mean {name}:{outer}{close}?"
     there = [each for each in names if _can_be_looked_at(vars(inside)[each])]
@@ -74,7 +74,7 @@ def _can_be_looked_at(thing: Any) -> bool:
     return isinstance(thing, FunctionType) or (isinstance(thing, type) and issubclass(thing, Function))
 
 
-def of_another_thing(thing: Any, attribute: str, name: str) -> str:
+def wrong_kind_message(thing: Any, attribute: str, name: str) -> str:
     """The message for an ``nn.Module``, a class that is no Function, or a value."""
     if isinstance(thing, nn.Module) or (isinstance(thing, type) and issubclass(thing, nn.Module)):
         kind = "an nn.Module"
@@ -100,7 +100,7 @@ def _in_functions(module: ModuleType) -> list[str]:
     path = getattr(module, "__file__", None) or ""
     if not path.endswith(".py"):
         return []
-    file = File(path)
+    file = SourceFile(path)
     local = [(name, file.text(places[0])) for name, places in file.definitions.items() if "<locals>" in name]
     return [name.partition(".<locals>")[0] for name, text in local if _looks_like_one(text)]
 
@@ -121,7 +121,7 @@ def _of_the_inside(module: ModuleType) -> str:
 def _module_inside(module: ModuleType) -> str:
     """The first module of a package that defines a Function."""
     for folder in list(getattr(module, "__path__", ())):
-        found = defining(Path(folder))
+        found = file_with_functions(Path(folder))
         if found:
             inner = found.relative_to(folder).with_suffix("").parts
             return ".".join((module.__name__, *inner)).removesuffix(".__init__")

@@ -11,30 +11,30 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ...ops import BadDeclaration, Op
-from ..catalogue.op_description import described
-from ..catalogue.output_shapes import shapes
+from ..catalogue.op_description import describe_op
+from ..catalogue.output_shapes import measured_shapes
 from ..inference.construction.op import op_of
 from ..inference.infer import infer
-from ..inference.recipe.grammar import parse
+from ..inference.recipe.grammar import parse_recipe
 from ..inference.recipe.recipe import BadRecipe, NotInferred, Recipe
 from ..inference.source.signature import Unfit, signature_of
 from ..protocol.errors import Unsolved
-from .codegen import block, pytest_of
-from .example_inputs import Override, override
-from .import_errors import plain_text, said_of, trouble
-from .load import Entry, files_read, load
-from .previous_recipe import as_before, since
-from .scalar_inputs import with_numbers
-from .source_loader import Reading
+from .codegen import declaration_source, pytest_source
+from .example_inputs import Override, override_for
+from .import_errors import encodable_text, exception_message, import_error_report
+from .load import CatalogueEntry, files_to_watch, load_targets
+from .previous_recipe import broken_since_save, previous_recipe_of
+from .scalar_inputs import with_scalar_inputs
+from .source_loader import UserFileFinder
 
 _REMEMBERED = 128  # ops in the LRU cache, by name and recipe
-MOST_TRIED = 5
+_MOST_TRIED = 5
 _T = TypeVar("_T")
-OF_THE_STUB = ("doc", "digest", "line", "file", "own", "declared")
+_STUB_KEYS = ("doc", "digest", "line", "file", "own", "declared")
 
 
 @dataclass(frozen=True)
-class Usual:
+class _DefaultRecipe:
     """The default recipe of a Function, and the reason for each argument."""
 
     recipe: Recipe
@@ -42,22 +42,22 @@ class Usual:
 
 
 @dataclass(frozen=True)
-class Solved:
+class _SolvedOp:
     """An op, and the recipe it is called by; None for a declared op."""
 
     op: Op
     recipe: Recipe | None
 
 
-class Own:
+class UserFunctions:
     """The Functions of the targets, which it imports into this process, for good; raises ``LoadFailed``."""
 
     def __init__(self, targets: Sequence[str], again: int = 0) -> None:
-        self._load = load(targets, again)
+        self._load = load_targets(targets, again)
         self.notes: list[str] = self._load.notes
         self._told = set(self._load.files)
-        self._usual: dict[str, Usual] = {}
-        self._solved: OrderedDict[tuple[str, str], Solved | Unsolved] = OrderedDict()
+        self._usual: dict[str, _DefaultRecipe] = {}
+        self._solved: OrderedDict[tuple[str, str], _SolvedOp | Unsolved] = OrderedDict()
 
     def hello(self) -> dict[str, Any]:
         """The handshake, known without a call: ``catalogue`` in source order, ``files`` that were read, ``notes``."""
@@ -66,7 +66,7 @@ class Own:
 
     def late(self) -> list[str]:
         """The user's files that were read since the handshake, or since the last call of this."""
-        late = [each for each in files_read(self._load.reading) if each not in self._told]
+        late = [each for each in files_to_watch(self._load.reading) if each not in self._told]
         self._told.update(late)
         return late
 
@@ -85,28 +85,28 @@ class Own:
     def test(self, name: str, recipe: str, before: str = "") -> str:
         """The source of a pytest file for that op; raises ``Unsolved`` and ``BadRecipe``."""
         entry, solved = self._entry(name), self._solution(name, recipe, before)
-        return self._guarded(entry, recipe, lambda: pytest_of(solved.op, solved.recipe, entry.import_line))
+        return self._guarded(entry, recipe, lambda: pytest_source(solved.op, solved.recipe, entry.import_line))
 
-    def _described(self, entry: Entry, solved: Solved) -> dict[str, Any]:
+    def _described(self, entry: CatalogueEntry, solved: _SolvedOp) -> dict[str, Any]:
         usual, used = self._usual.get(entry.name), solved.recipe.text() if solved.recipe else ""
         text = usual.recipe.text() if usual else ""
         asked = {
             "recipe": used,
             "usual_recipe": text,
             "assumed": [list(each) for each in usual.assumed] if usual and used == text else [],
-            "block": block(solved.op, solved.recipe) if solved.recipe else "",
+            "block": declaration_source(solved.op, solved.recipe) if solved.recipe else "",
         }
-        told = described(solved.op, shapes(solved.op), entry.stub["file"])
-        return told | {key: entry.stub[key] for key in OF_THE_STUB} | asked
+        told = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
+        return told | {key: entry.stub[key] for key in _STUB_KEYS} | asked
 
-    def _entry(self, name: str) -> Entry:
+    def _entry(self, name: str) -> CatalogueEntry:
         if name not in self._load.entries:  # the file was changed, and this worker has reloaded it
             said = f"There is no {name} any more in {', '.join(self._load.targets)}; reload the page."
             nothing: dict[str, Any] = {"argument": "", "recipe": "", "tried": [], "parameters": [], "trouble": None}
             raise Unsolved({"name": name, "title": name, "sentence": said, **nothing})
         return self._load.entries[name]
 
-    def _solution(self, name: str, recipe: str, before: str) -> Solved:
+    def _solution(self, name: str, recipe: str, before: str) -> _SolvedOp:
         key, entry = (name, recipe), self._entry(name)
         if key not in self._solved:
             try:
@@ -121,13 +121,13 @@ class Own:
             raise found
         return found
 
-    def _solve(self, entry: Entry, text: str, before: str) -> Solved:
+    def _solve(self, entry: CatalogueEntry, text: str, before: str) -> _SolvedOp:
         held = entry.held
         if held.op and not text:
-            return Solved(with_numbers(replace(held.op, name=entry.name, group=entry.group)), None)
+            return _SolvedOp(with_scalar_inputs(replace(held.op, name=entry.name, group=entry.group)), None)
         said = self._said(entry, forgiving=bool(text))
         if text:  # the user's recipe has to work even where inference fails
-            recipe = parse(text, signature_of(held.function).names, said.objects if said else None)
+            recipe = parse_recipe(text, signature_of(held.function).names, said.objects if said else None)
         else:
             recipe = self._usually(entry, said, before).recipe
         given = said.given if said else None
@@ -136,29 +136,29 @@ class Own:
         except NotInferred as problem:
             if problem.error is None or recipe.text() != before:
                 raise
-            raise since(problem.error, before) from None
-        return Solved(op, recipe)
+            raise broken_since_save(problem.error, before) from None
+        return _SolvedOp(op, recipe)
 
-    def _said(self, entry: Entry, forgiving: bool) -> Override | None:
+    def _said(self, entry: CatalogueEntry, forgiving: bool) -> Override | None:
         """The override in the user's file; raises ``NotInferred`` if it cannot be used, unless ``forgiving``."""
         function = entry.held.function
         names, namespace = signature_of(function).names, vars(sys.modules.get(function.__module__, entry.module))
         alone = sum(each.held.file == entry.held.file for each in self._load.entries.values()) == 1
         try:
-            return override(function, names, namespace, alone)
+            return override_for(function, names, namespace, alone)
         except BadRecipe as problem:
             if forgiving:
                 return None
             raise NotInferred(str(problem)) from None
 
-    def _usually(self, entry: Entry, said: Override | None, before: str) -> Usual:
+    def _usually(self, entry: CatalogueEntry, said: Override | None, before: str) -> _DefaultRecipe:
         if entry.name not in self._usual:
             function = entry.held.function
             usual = _guessed(function, before) if said is None else _because(said.recipe, said.where)
             self._usual[entry.name] = usual
         return self._usual[entry.name]
 
-    def _guarded(self, entry: Entry, recipe: str, find: Callable[[], _T]) -> _T:
+    def _guarded(self, entry: CatalogueEntry, recipe: str, find: Callable[[], _T]) -> _T:
         """The result of ``find``; raises ``Unsolved`` for whatever the user's code raises."""
         try:
             return find()
@@ -170,33 +170,33 @@ class Own:
             raise
         except (Exception, SystemExit, KeyboardInterrupt) as problem:
             logging.getLogger(__name__).info("%s could not be described", entry.name, exc_info=True)
-            raised = f"{type(problem).__name__}: {said_of(problem)}".rstrip(": .")
+            raised = f"{type(problem).__name__}: {exception_message(problem)}".rstrip(": .")
             said = f"{entry.stub['title']} raised {raised} when it was called; mend it, or call it in another way."
             raise _unsolved(entry, NotInferred(said, recipe=recipe, error=problem), self._load.reading) from None
 
 
-def _guessed(function: Any, before: str) -> Usual:
+def _guessed(function: Any, before: str) -> _DefaultRecipe:
     try:
         guess = infer(function)
     except NotInferred as problem:
-        return _because(as_before(function, before, problem), "it was called so before the save")
-    return Usual(guess.recipe, guess.because)
+        return _because(previous_recipe_of(function, before, problem), "it was called so before the save")
+    return _DefaultRecipe(guess.recipe, guess.because)
 
 
-def _because(recipe: Recipe, reason: str) -> Usual:
-    return Usual(recipe, tuple((each.name, reason) for each in recipe.arguments))
+def _because(recipe: Recipe, reason: str) -> _DefaultRecipe:
+    return _DefaultRecipe(recipe, tuple((each.name, reason) for each in recipe.arguments))
 
 
-def _unsolved(entry: Entry, problem: NotInferred, reading: Reading) -> Unsolved:
+def _unsolved(entry: CatalogueEntry, problem: NotInferred, reading: UserFileFinder) -> Unsolved:
     told: dict[str, Any] = {
-        "sentence": plain_text(problem.sentence),
+        "sentence": encodable_text(problem.sentence),
         "argument": problem.argument,
-        "recipe": plain_text(problem.recipe),
-        "tried": [[plain_text(each) for each in tried] for tried in problem.tried[:MOST_TRIED]],
-        "parameters": [[plain_text(each) for each in found] for found in problem.parameters],
+        "recipe": encodable_text(problem.recipe),
+        "tried": [[encodable_text(each) for each in tried] for tried in problem.tried[:_MOST_TRIED]],
+        "parameters": [[encodable_text(each) for each in found] for found in problem.parameters],
         "sayable": problem.sayable,
         "unfit": isinstance(problem, Unfit),
     }
     error = problem.error
-    told["trouble"] = error and trouble(error, reading, os.getcwd()) | {"sentence": told["sentence"]}
+    told["trouble"] = error and import_error_report(error, reading, os.getcwd()) | {"sentence": told["sentence"]}
     return Unsolved(entry.stub | told)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import torch
 
 from ...ops import Op
-from ..inference.search.trial import aside
-from ..runtime.arguments import Bound, Taken
+from ..inference.search.trial import quietly
+from ..runtime.arguments import BoundFunction, PassedArgument
 
 
-def with_numbers(op: Op) -> Op:
+def with_scalar_inputs(op: Op) -> Op:
     """The op, with its scalar inputs passed in the shape that its Function works with.
 
     Where it can, a scalar input is passed as a vector, so that many points travel in one call. It is a 0-dimensional
@@ -23,13 +23,13 @@ def with_numbers(op: Op) -> Op:
         return op
     if len(numbers) == len(op.inputs):
         ways = dict.fromkeys(((), *((name,) for name in numbers), numbers))
-        with aside():
+        with quietly():
             numbers = next((way for way in ways if _bears(op, way)), ())
     if not numbers:
         return op
-    inputs = tuple(Taken(place, each.name in numbers) for place, each in enumerate(op.inputs))
-    parameters = tuple(Taken(len(inputs) + place) for place in range(len(op.parameters)))
-    return replace(op, call=Bound(op.call or op.function, (*inputs, *parameters)))
+    inputs = tuple(PassedArgument(place, each.name in numbers) for place, each in enumerate(op.inputs))
+    parameters = tuple(PassedArgument(len(inputs) + place) for place in range(len(op.parameters)))
+    return replace(op, call=BoundFunction(op.call or op.function, (*inputs, *parameters)))
 
 
 def _bears(op: Op, numbers: tuple[str, ...]) -> bool:

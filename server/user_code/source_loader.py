@@ -18,23 +18,23 @@ from ..protocol.source_lines import source_lines
 
 _OURS = (Path(OPS).resolve(), Path(SERVER).resolve())
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
-STANDARD = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+STDLIB_FOLDERS = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 
-Read = dict[str, bytes]
+_FileContents = dict[str, bytes]
 
 
-def of_the_visitor(path: str) -> bool:
+def _is_user_path(path: str) -> bool:
     """Whether a file is neither installed nor part of Python or of Gradloupe."""
     if path.startswith("<"):
         return False
     real = Path(os.path.realpath(path))
-    return _INSTALLED.isdisjoint(real.parts) and not any(map(real.is_relative_to, (*_OURS, *STANDARD)))
+    return _INSTALLED.isdisjoint(real.parts) and not any(map(real.is_relative_to, (*_OURS, *STDLIB_FOLDERS)))
 
 
-class Fresh(SourceFileLoader):
+class _UncachedLoader(SourceFileLoader):
     """A loader that always compiles the source: cached bytecode can be that of a save earlier in the same second."""
 
-    def __init__(self, name: str, path: str, read: Read) -> None:
+    def __init__(self, name: str, path: str, read: _FileContents) -> None:
         super().__init__(name, path)
         self._read = read
 
@@ -47,11 +47,11 @@ class Fresh(SourceFileLoader):
         return code
 
 
-class Reading(MetaPathFinder):
+class UserFileFinder(MetaPathFinder):
     """A meta path finder that asks the others and has user files loaded by ``Fresh``; ``read`` is their content."""
 
     def __init__(self) -> None:
-        self.read: Read = {}
+        self.read: _FileContents = {}
         self.placed: dict[str, Path] = {}  # modules by name that Python would not find there itself
         self.named: set[str] = set()  # the targets, which are user files wherever they are
 
@@ -67,7 +67,7 @@ class Reading(MetaPathFinder):
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if type(spec.loader) is SourceFileLoader and spec.origin and self.owns(spec.origin):
-                    spec.loader = Fresh(fullname, spec.origin, self.read)
+                    spec.loader = _UncachedLoader(fullname, spec.origin, self.read)
                 return spec
         return None
 
@@ -77,7 +77,7 @@ class Reading(MetaPathFinder):
             spec.submodule_search_locations = [str(path)]
             return spec
         inside = [str(path.parent)] if path.name == "__init__.py" else None
-        loader = Fresh(name, str(path), self.read)
+        loader = _UncachedLoader(name, str(path), self.read)
         return spec_from_file_location(name, path, loader=loader, submodule_search_locations=inside)
 
     def name_of(self, module: str) -> str:
@@ -90,7 +90,7 @@ class Reading(MetaPathFinder):
 
     def owns(self, path: str) -> bool:
         """Whether the file is the user's."""
-        return path in self.named or of_the_visitor(path)
+        return path in self.named or _is_user_path(path)
 
 
 def _remember(path: str, data: bytes) -> None:

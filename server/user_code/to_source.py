@@ -9,51 +9,53 @@ from typing import Any
 
 import torch
 
-from ..inference.recipe.recipe import OBJECT, Constant, Recipe, TensorArgument, identity
-from ..runtime.arguments import Bound, Held, Taken
+from ..inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe, TensorArgument, identity
+from ..runtime.arguments import BoundFunction, ConstantArgument, PassedArgument
 
 _WIDE = 96
 # A tensor with more elements is drawn from a seeded generator instead of written out.
-LONG = 96
-IDENTITY = "(lambda x: x)"
+LONGEST_LITERAL = 96
+_IDENTITY = "(lambda x: x)"
 
 
-class NotSpelled(Exception):
+class NoSource(Exception):
     """A value that exists only in the user's program and has no source; the message is the name of its argument."""
 
 
 def _constant(each: Constant) -> str:
     """The source of a constant of a recipe. Raises ``NotSpelled``."""
-    if each.text == OBJECT:
-        raise NotSpelled(each.name)
+    if each.text == OBJECT_TEXT:
+        raise NoSource(each.name)
     if each.value is identity:
-        return IDENTITY[1:-1]
-    return number(each.value) if isinstance(each.value, float) else re.sub(r"\bidentity\b", IDENTITY, each.written)
+        return _IDENTITY[1:-1]
+    return (
+        number_source(each.value) if isinstance(each.value, float) else re.sub(r"\bidentity\b", _IDENTITY, each.written)
+    )
 
 
-def number(value: object) -> str:
+def number_source(value: object) -> str:
     """The source of a number, string or bool."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
-    return quoted(value) if isinstance(value, str) else repr(value)
+    return string_source(value) if isinstance(value, str) else repr(value)
 
 
-def quoted(text: str) -> str:
+def string_source(text: str) -> str:
     """The source of a string, in double quotes where it contains none."""
     plain = repr(text)
     return f'"{plain[1:-1]}"' if plain[0] == "'" and '"' not in text else plain
 
 
-def tensor(value: torch.Tensor, *words: str, seed: int = 0) -> str:
+def tensor_source(value: torch.Tensor, *words: str, seed: int = 0) -> str:
     """The source of a tensor, on one line or several. ``words`` are further arguments of ``torch.tensor``."""
-    if value.numel() > LONG and value.is_floating_point():
+    if value.numel() > LONGEST_LITERAL and value.is_floating_point():
         return _drawn(value, *words, seed=seed)
     numbers = [_short(each) for each in value.reshape(-1).tolist()]
     said = (_listed(numbers, tuple(value.shape)), *words)
     one = f"torch.tensor({', '.join(said)})"
     if len(one) <= _WIDE and "\n" not in one:
         return one
-    return "torch.tensor(\n" + "".join(f"    {lines(each, 4)},\n" for each in said) + ")"
+    return "torch.tensor(\n" + "".join(f"    {indent_lines(each, 4)},\n" for each in said) + ")"
 
 
 def _dtype(value: torch.Tensor) -> tuple[str, ...]:
@@ -79,27 +81,31 @@ def _listed(numbers: list[Any], shape: tuple[int, ...]) -> str:
     return pformat(numbers, width=_WIDE, compact=True)
 
 
-def lines(text: str, indent: int) -> str:
+def indent_lines(text: str, indent: int) -> str:
     """The text with all lines but the first indented."""
     return text.replace("\n", "\n" + " " * indent)
 
 
-def plan(call: object, count: int) -> tuple[Taken | Held, ...]:
+def argument_plan(call: object, count: int) -> tuple[PassedArgument | ConstantArgument, ...]:
     """For each argument of a call whether it is ``Taken`` or ``Held``; ``count`` is how many arguments the op has."""
-    return call.arguments if isinstance(call, Bound) else tuple(Taken(place) for place in range(count))
+    return call.arguments if isinstance(call, BoundFunction) else tuple(PassedArgument(place) for place in range(count))
 
 
-def held(recipe: Recipe, arguments: tuple[Taken | Held, ...], like: str = "") -> dict[str, str]:
+def constant_tensor_sources(
+    recipe: Recipe, arguments: tuple[PassedArgument | ConstantArgument, ...], like: str = ""
+) -> dict[str, str]:
     """The source of the constant tensors of a call, by name, with the dtype and device of the tensor ``like``."""
     found = {}
     for each, argument in zip(recipe.arguments, arguments, strict=True):
-        if isinstance(argument, Held) and isinstance(argument.value, torch.Tensor):
+        if isinstance(argument, ConstantArgument) and isinstance(argument.value, torch.Tensor):
             words = (f"dtype={like}.dtype",) if like and argument.follows else _dtype(argument.value)
-            found[each.name] = tensor(argument.value, *words, *((f"device={like}.device",) if like else ()))
+            found[each.name] = tensor_source(argument.value, *words, *((f"device={like}.device",) if like else ()))
     return found
 
 
-def passed(recipe: Recipe, arguments: tuple[Taken | Held, ...], given: list[str], scalars: bool = True) -> list[str]:
+def argument_sources(
+    recipe: Recipe, arguments: tuple[PassedArgument | ConstantArgument, ...], given: list[str], scalars: bool = True
+) -> list[str]:
     """The source of each argument of the call; ``given`` are the names that an op is called with.
 
     ``scalars`` says that a 0-dimensional input is given as a vector, and has to be reshaped. Raises ``NotSpelled``.
@@ -107,8 +113,10 @@ def passed(recipe: Recipe, arguments: tuple[Taken | Held, ...], given: list[str]
     return [_passed(each, argument, given, scalars) for each, argument in zip(recipe.arguments, arguments, strict=True)]
 
 
-def _passed(each: TensorArgument | Constant, argument: Taken | Held, given: list[str], scalars: bool) -> str:
-    if isinstance(argument, Held):
+def _passed(
+    each: TensorArgument | Constant, argument: PassedArgument | ConstantArgument, given: list[str], scalars: bool
+) -> str:
+    if isinstance(argument, ConstantArgument):
         return _constant(each) if isinstance(each, Constant) else each.name
     text = given[argument.place]
     text += ".reshape(())" if argument.scalar and scalars else ""

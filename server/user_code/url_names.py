@@ -8,10 +8,10 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from itertools import chain, count
 
-ENDINGS = frozenset(("json", "csv", "svg", "png", "html", "py", "size"))  # extensions of the representations of an op
+_ENDINGS = frozenset(("json", "csv", "svg", "png", "html", "py", "size"))  # extensions of the representations of an op
 
 
-def names_of(things: Iterable[tuple[str, str]], taken: Collection[str]) -> list[str]:
+def unique_url_names(things: Iterable[tuple[str, str]], taken: Collection[str]) -> list[str]:
     """A unique ASCII name for each (title, file): that of the title, prefixed with the file's where it is taken.
 
     ``taken`` are the names of the gallery.
@@ -36,4 +36,4 @@ def _ascii(title: str) -> str:
     letters = (each for each in unicodedata.normalize("NFKD", title) if not unicodedata.combining(each))
     spelled = "".join(each if each.isascii() else f"u{ord(each):04x}" for each in letters)
     name = re.sub(r"[^\w.-]", "_", spelled).strip(".") or "_"
-    return f"{name}_" if name.rpartition(".")[2] in ENDINGS and "." in name else name
+    return f"{name}_" if name.rpartition(".")[2] in _ENDINGS and "." in name else name

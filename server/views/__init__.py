@@ -23,20 +23,20 @@ from . import (
     surface,
     whole_range,
 )
-from .columns import Columns
+from .columns import ColumnArrays
 
-_Look = Callable[[Section, Question], tuple[dict[str, Any], Columns]]
+_Look = Callable[[Section, Question], tuple[dict[str, Any], ColumnArrays]]
 
-VIEWS: dict[str, _Look] = {
-    "curves": curves.look,
-    "area": area.look,
-    "map": grad_output_map.look,
-    "precision": precision.look,
-    "wide": whole_range.look,
-    "step": step_sizes.look,
-    "jacobian": jacobian.look,
-    "surface": surface.look,
-    "contract": contract.look,
-    "node": graph_node.look,
-    "descent": descent.look,
+VIEW_FUNCTIONS: dict[str, _Look] = {
+    "curves": curves.curves_view,
+    "area": area.area_view,
+    "map": grad_output_map.grad_output_map_view,
+    "precision": precision.precision_view,
+    "wide": whole_range.whole_range_view,
+    "step": step_sizes.step_sizes_view,
+    "jacobian": jacobian.jacobian_view,
+    "surface": surface.surface_view,
+    "contract": contract.contract_view,
+    "node": graph_node.graph_node_view,
+    "descent": descent.descent_view,
 }

@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
-from ..numerics.curve.integral_check import Area
-from ..numerics.formatting.numbers import number
+from ..numerics.curve.integral_check import IntegralCheck
+from ..numerics.formatting.numbers import format_number
 from ..numerics.status import Status
-from ..numerics.verdict.cell_judge import Statuses, allowed_of
+from ..numerics.verdict.cell_judge import Statuses, allowed_residual
 from ..numerics.verdict.point_judge import Interval
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.question import Question
 from ..runtime.section import Section
-from .columns import Columns, finite
-from .common import looked
+from .columns import ColumnArrays, finite_or_none
+from .common import evaluate_and_judge
 
 # An end closer to 0 than this fraction of the range is the side of a jump at 0, and is written as 0.
 _BESIDE = 1e-9
 
 
-def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def area_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document: one row for each cell between neighbouring x. Raises ``FunctionFailed``."""
-    evaluation, verdict = looked(section, question)
+    evaluation, verdict = evaluate_and_judge(section, question)
     area, cells = evaluation.area, verdict.forward.cells
     found = {
         "sentence": _sentence(evaluation, verdict, str(question.wrt)),
@@ -41,12 +41,12 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
         "rise": area.rise,
         "area": area.area,
         "residual": area.residual,
-        "allowed": allowed_of(area, verdict.tolerance),
+        "allowed": allowed_residual(area, verdict.tolerance),
         "status": cells.astype(np.uint8),
     }
 
 
-def summary(evaluation: Evaluation, verdict: Verdict) -> dict[str, Any] | None:
+def area_summary(evaluation: Evaluation, verdict: Verdict) -> dict[str, Any] | None:
     """The summary for the curves: how many cells differ, and the worst one; None if there is no gradient."""
     area, cells = evaluation.area, verdict.forward.cells
     if area is None:
@@ -59,11 +59,11 @@ def summary(evaluation: Evaluation, verdict: Verdict) -> dict[str, Any] | None:
         "differs": int(differs.sum()),
         "undecided": int((cells == Status.UNDECIDED).sum()),
         "intervals": [list(each) for each in _intervals(area, cells)],
-        "worst": None if row is None else {key: finite(column[row]) for key, column in worst.items()},
+        "worst": None if row is None else {key: finite_or_none(column[row]) for key, column in worst.items()},
     }
 
 
-def _intervals(area: Area, cells: Statuses) -> list[Interval]:
+def _intervals(area: IntegralCheck, cells: Statuses) -> list[Interval]:
     """The intervals covered by neighbouring cells that differ."""
     edges = np.flatnonzero(np.diff(cells == Status.DIFFERS, prepend=False, append=False))
     return [(float(area.left[first]), float(area.right[end - 1])) for first, end in edges.reshape(-1, 2)]
@@ -90,17 +90,17 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
     many = f"all {judged}" if differs == judged else f"{differs} of {judged}"
     said = (
         f"In {many} cells the area under what backward returned is not what forward rises by:"
-        f" {place} {rise} {number(risen)}, and the area is {number(under)}."
+        f" {place} {rise} {format_number(risen)}, and the area is {format_number(under)}."
     )
     meant = " It is meant to be the area of its surrogate, and is." if verdict.word == "matches its surrogate" else ""
     return said + meant
 
 
 def _place(x: float, span: float) -> str:
-    return number(x if abs(x) > _BESIDE * span else 0.0, span)
+    return format_number(x if abs(x) > _BESIDE * span else 0.0, span)
 
 
-def _farthest(area: Area, cells: Statuses) -> tuple[float, float, float, float]:
+def _farthest(area: IntegralCheck, cells: Statuses) -> tuple[float, float, float, float]:
     """The interval of differing cells with the largest error: its ends, the rise and the area."""
     totals = []
     for low, high in _intervals(area, cells):

@@ -6,20 +6,20 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ..contract.examination.probe import LEVELS, Check
-from ..contract.xray import NO_FUNCTION, contract
+from ..contract.examination.probe import LEVELS, CheckRow
+from ..contract.xray import NO_FUNCTION, contract_xray
 from ..protocol.question import Question
 from ..runtime.section import Section
-from .columns import Columns
+from .columns import ColumnArrays
 
 # A range that is wider than the domain by more than this factor is not used.
-MUCH = 100
+_MUCH = 100
 _DOUBLE = "The contract is looked at in float64 on the CPU."
 
 
-def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def contract_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document: a header alone, with the most serious rows first, and no columns."""
-    found = contract(section, _reach(section, question), question.compile)
+    found = contract_xray(section, _reach(section, question), question.compile)
     checks = sorted(found.checks, key=lambda each: LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
     return {
@@ -39,11 +39,11 @@ def _reach(section: Section, question: Question) -> tuple[float, float] | None:
         return None
     low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
     inside = low <= question.start and question.stop <= high
-    far = question.stop - question.start > MUCH * (high - low)
+    far = question.stop - question.start > _MUCH * (high - low)
     return None if inside or far else (question.start, question.stop)
 
 
-def _sentence(checks: list[Check]) -> str:
+def _sentence(checks: list[CheckRow]) -> str:
     """How many rows there are of each level, and the most serious one."""
     if [each.id for each in checks] == [NO_FUNCTION]:
         return checks[0].seen

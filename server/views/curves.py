@@ -8,41 +8,43 @@ from typing import Any
 import torch
 
 from ..numerics.curve.evaluation import Evaluation
-from ..numerics.diagnosis.diagnose import Explanation, explained
-from ..numerics.sentences.places import listed, place
-from ..numerics.sentences.verdict import sentence
+from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
+from ..numerics.sentences.places import describe_point, join_words
+from ..numerics.sentences.verdict import verdict_sentence
 from ..numerics.status import Status
-from ..numerics.studies.implied_forward import implied
-from ..numerics.verdict.verdict import Verdict, judged_by
+from ..numerics.studies.implied_forward import implied_forward
+from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question
 from ..runtime.section import Section
 from . import area, whole_range
-from .columns import Columns, columns, finite, gaps, marks
-from .common import findings, looked, names
+from .columns import ColumnArrays, curve_columns, finite_or_none, gap_reasons, point_marks
+from .common import evaluate_and_judge, linearity_findings, sentence_names
 
 
 @dataclass(frozen=True)
-class Words:
+class VerdictText:
     """The verdict in sentences, and its explanation."""
 
     sentence: str
-    explanation: Explanation | None
+    explanation: Diagnosis | None
 
 
-def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def curves_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document: everything measured of a section. Raises ``FunctionFailed``."""
-    evaluation, verdict = looked(section, question)
-    said = sentence(evaluation, verdict, names(section, question))
-    return told(section, question, evaluation, verdict, Words(said, explained(section, evaluation, verdict)))
+    evaluation, verdict = evaluate_and_judge(section, question)
+    said = verdict_sentence(evaluation, verdict, sentence_names(section, question))
+    return curves_document(
+        section, question, evaluation, verdict, VerdictText(said, diagnose(section, evaluation, verdict))
+    )
 
 
-def told(
-    section: Section, question: Question, evaluation: Evaluation, verdict: Verdict, words: Words
-) -> tuple[dict[str, Any], Columns]:
+def curves_document(
+    section: Section, question: Question, evaluation: Evaluation, verdict: Verdict, words: VerdictText
+) -> tuple[dict[str, Any], ColumnArrays]:
     """The document for an evaluation that is already judged, with these sentences."""
-    drawn = columns(evaluation, verdict)
+    drawn = curve_columns(evaluation, verdict)
     if not verdict.word.startswith("matches") or verdict.word == "matches its surrogate":
-        followed = implied(evaluation, verdict)
+        followed = implied_forward(evaluation, verdict)
         drawn |= {} if followed is None else {"implied": followed}
     slopes = evaluation.numerical.slopes
     return {
@@ -58,19 +60,19 @@ def told(
         "verdict": _verdict(section, evaluation, verdict, words),
         "linearity": {
             "holds": None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds,
-            "findings": findings(evaluation.linearity, str(question.wrt)),
+            "findings": linearity_findings(evaluation.linearity, str(question.wrt)),
         },
-        "wide": whole_range.summary(evaluation, names(section, question)),
-        "area": area.summary(evaluation, verdict),
+        "wide": whole_range.whole_range_summary(evaluation, sentence_names(section, question)),
+        "area": area.area_summary(evaluation, verdict),
         "statuses": [each.name.lower() for each in Status],
-        "gaps": gaps(evaluation, drawn),
-        "marks": marks(evaluation),
+        "gaps": gap_reasons(evaluation, drawn),
+        "marks": point_marks(evaluation),
         "gradgradcheck": None,
         "failure": asdict(evaluation.failure) if evaluation.failure else None,
     }, drawn
 
 
-def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: Words) -> dict[str, Any]:
+def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: VerdictText) -> dict[str, Any]:
     against, explanation = verdict.against, words.explanation
     return {
         "word": verdict.word,
@@ -87,12 +89,12 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] 
     row = verdict.against.worst
     if row is None or evaluation.analytical is None:
         return None
-    slopes = judged_by(evaluation, verdict).slopes
+    slopes = judged_curve(evaluation, verdict).slopes
     return {
         "x": float(evaluation.rows.x[row]),
-        "analytical": finite(evaluation.analytical[row]),
-        "numerical": finite(evaluation.grad_output * slopes.value[row]),
-        "error": finite(abs(evaluation.grad_output) * slopes.error[row]),
+        "analytical": finite_or_none(evaluation.analytical[row]),
+        "numerical": finite_or_none(evaluation.grad_output * slopes.value[row]),
+        "error": finite_or_none(abs(evaluation.grad_output) * slopes.error[row]),
     }
 
 
@@ -106,7 +108,7 @@ def _notes(evaluation: Evaluation, section: Section, question: Question) -> list
     if evaluation.grid.count < question.count and evaluation.structure == "one by one":
         notes.append(f"Every point needs calls of its own, so {evaluation.grid.count} points are looked at.")
     for brief in dict.fromkeys(brief for _, brief in evaluation.refused):
-        where = listed([place(x, evaluation) for x, each in evaluation.refused if each == brief])
+        where = join_words([describe_point(x, evaluation) for x, each in evaluation.refused if each == brief])
         notes.append(f"{brief} at {question.wrt} = {where}.")
     if evaluation.numerical.unseen:
         notes.append(

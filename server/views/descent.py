@@ -8,38 +8,42 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.descent.descent import Descent, TooLarge, descend
+from ..numerics.descent.descent import DescentPair, TooLarge, descend
 from ..numerics.descent.landscape import Landscape
-from ..numerics.descent.loss import shape_of
-from ..numerics.descent.optimizer import Run
-from ..numerics.descent.outcome import ending
-from ..numerics.descent.plan import Asked
-from ..numerics.descent.text import Moving, sentence
+from ..numerics.descent.loss import moved_shape
+from ..numerics.descent.optimizer import DescentRun
+from ..numerics.descent.outcome import descent_outcome
+from ..numerics.descent.plan import DescentRequest
+from ..numerics.descent.text import MovingNames, descent_sentence
 from ..protocol.question import Question
 from ..runtime.arrays import Array
 from ..runtime.section import Section
-from .columns import Columns, finite
+from .columns import ColumnArrays, finite_or_none
 
 
-def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def descent_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document, one row a step: losses, positions and gradients of both runs, with a column for each element.
 
     All elements of the tensor ``wrt`` move, towards ``goal`` in all of the output ``of``; the element swept starts
     ``at``. Raises ``FunctionFailed``.
     """
     goal = None if question.goal is None else tuple(question.goal)
-    asked = Asked(question.start, question.stop, goal, question.lr, question.steps, question.at)
-    shape = list(shape_of(section, section.wrt))
+    asked = DescentRequest(question.start, question.stop, goal, question.lr, question.steps, question.at)
+    shape = list(moved_shape(section, section.wrt))
     try:
         found = descend(section, asked)
     except TooLarge as error:
         return _header(str(error), shape, None, section, question), {}
     single = len(found.plan.start) == 1
-    moving = Moving(section.wrt, section.of, section.sweeps_parameter)
-    return _header(sentence(found, moving), [] if single else shape, found, section, question), _columns(found, shape)
+    moving = MovingNames(section.wrt, section.of, section.sweeps_parameter)
+    return _header(descent_sentence(found, moving), [] if single else shape, found, section, question), _columns(
+        found, shape
+    )
 
 
-def _header(said: str, shape: list[int], found: Descent | None, section: Section, question: Question) -> dict[str, Any]:
+def _header(
+    said: str, shape: list[int], found: DescentPair | None, section: Section, question: Question
+) -> dict[str, Any]:
     plan = found.plan if found else None
     failure = (found.returned.failure or found.true.failure) if found else None
     return {
@@ -63,12 +67,12 @@ def _at(start: tuple[float, ...], shape: list[int], section: Section) -> float:
     return start[int(np.ravel_multi_index(section.wrt_index, shape))] if len(start) > 1 else start[0]
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run(run: DescentRun) -> dict[str, Any]:
     return {
-        "ending": ending(run),
+        "ending": descent_outcome(run),
         "steps": run.steps,
-        "first": finite(run.losses[0]),
-        "last": finite(run.losses[-1]),
+        "first": finite_or_none(run.losses[0]),
+        "last": finite_or_none(run.losses[-1]),
         "late": run.late,
     }
 
@@ -76,13 +80,13 @@ def _run(run: Run) -> dict[str, Any]:
 def _landscape(found: Landscape) -> dict[str, Any]:
     heights = {"y": found.y, "returned": found.returned, "true": found.true}
     return {"of": found.of, "x": found.x.tolist()} | {
-        name: [finite(each) for each in column] for name, column in heights.items()
+        name: [finite_or_none(each) for each in column] for name, column in heights.items()
     }
 
 
-def _columns(found: Descent, shape: list[int]) -> Columns:
+def _columns(found: DescentPair, shape: list[int]) -> ColumnArrays:
     rows = max(found.returned.steps, found.true.steps) + 1
-    columns: Columns = {
+    columns: ColumnArrays = {
         "step": np.arange(rows, dtype=float),
         "loss": _filled(found.returned.losses, rows),
         "true_loss": _filled(found.true.losses, rows),

@@ -6,32 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.linearity.laws import examine
-from ..numerics.studies.gradient_map import axis, gradient_map
+from ..numerics.linearity.laws import check_linearity
+from ..numerics.studies.gradient_map import grad_output_axis, gradient_map
 from ..protocol.question import Question
-from ..runtime.batching import arranged
+from ..runtime.batching import batched_section
 from ..runtime.section import Section
-from .columns import Columns
-from .common import findings, grid
+from .columns import ColumnArrays
+from .common import linearity_findings, question_grid
 
 # How many points there are at most: if one call takes them all, and if each needs a call of its own.
 _MOST, _MOST_ALONE = 201, 17
 
 
-def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def grad_output_map_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document: ``ratio`` row by row, a row for each ``grad_output``. Raises ``FunctionFailed``."""
-    x, notes = np.unique(section.snap(grid(question, _MOST).points())), []
-    section = arranged(section, x, question.grad_output)
+    x, notes = np.unique(section.snap(question_grid(question, _MOST).points())), []
+    section = batched_section(section, x, question.grad_output)
     if not section.stacked and x.size > _MOST_ALONE:
-        x = np.unique(section.snap(grid(question, _MOST_ALONE).points()))
+        x = np.unique(section.snap(question_grid(question, _MOST_ALONE).points()))
         notes = [f"Every point needs calls of its own, so only {x.size} of them are on the map."]
     returned = section.backward(x, question.grad_output)
     if returned.grad_input is None:
         nothing = f"There is no map: backward returns no gradient for {question.wrt}."
         return {"sentence": nothing, "shape": [0, 0], "findings": [], "failure": None}, {}
-    grad_outputs = axis(question.grad_output)
+    grad_outputs = grad_output_axis(question.grad_output)
     ratio = gradient_map(section, x, grad_outputs)
-    broken = findings(examine(section, x, question.grad_output, returned), str(question.wrt))
+    broken = linearity_findings(check_linearity(section, x, question.grad_output, returned), str(question.wrt))
     return {
         "notes": notes,
         "sentence": _sentence(broken, section.op.follows_sign),

@@ -8,39 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.examination.call import reseed
-from ..graph_view.functions import Opened, opened
-from ..graph_view.picture import pictured
-from ..graph_view.text import sentence
-from ..graph_view.trace import Traced, traced
-from ..numerics.diagnosis.unused_saved import tried_saved
-from ..numerics.jacobian.jacobian import held
+from ..contract.examination.call import reset_seeds
+from ..graph_view.functions import TracedFunction, traced_functions
+from ..graph_view.picture import draw_graph
+from ..graph_view.text import graph_sentence
+from ..graph_view.trace import GraphTrace, trace_call
+from ..numerics.diagnosis.unused_saved import saved_tensor_usage
+from ..numerics.jacobian.jacobian import held_value
 from ..protocol.question import Question
-from ..runtime.rng import undisturbed
+from ..runtime.rng import preserve_rng
 from ..runtime.section import Section
-from .columns import Columns
-from .common import grid
+from .columns import ColumnArrays
+from .common import question_grid
 
 # Time limits of a call in seconds: for testing which saved tensors are used, which takes many calls, and for a second
 # call where the first was slow.
-QUICK, _SLOW = 0.02, 1.0
+_QUICK, _SLOW = 0.02, 1.0
 # How many arguments, outputs and saved tensors of a Function are listed.
-LISTED, LISTS = 24, ("arguments", "outputs", "saved")
+LIST_LIMIT, TRUNCATED_LISTS = 24, ("arguments", "outputs", "saved")
 
 
-def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def graph_node_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document: the graph of a call at ``question.at``, by default the held value. Raises ``FunctionFailed``."""
-    asked = held(section) if question.at is None else question.at
+    asked = held_value(section) if question.at is None else question.at
     place = float(section.snap(np.array([asked]))[0])
-    with undisturbed():
+    with preserve_rng():
         call, spent = _traced(section, place, question.grad_output)
-        if QUICK <= spent < _SLOW:
+        if _QUICK <= spent < _SLOW:
             call, spent = _traced(section, place, question.grad_output)  # without the lazy imports of the first
-        quick = spent < QUICK
-        functions = opened(call, tried_saved(section, grid(question).points()) if quick else ())
-    picture = pictured(call)
+        quick = spent < _QUICK
+        functions = traced_functions(
+            call, saved_tensor_usage(section, question_grid(question).points()) if quick else ()
+        )
+    picture = draw_graph(call)
     return {
-        "sentence": sentence(call, functions),
+        "sentence": graph_sentence(call, functions),
         "at": place,
         "vertices": [asdict(each) for each in picture.vertices],
         "edges": [asdict(each) for each in picture.edges],
@@ -50,15 +52,15 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     }, {}
 
 
-def _listed(one: Opened) -> dict[str, Any]:
+def _listed(one: TracedFunction) -> dict[str, Any]:
     """A Function with its lists truncated, and how many entries were left out."""
-    whole = {name: getattr(one, name) for name in LISTS}
-    first = replace(one, **{name: found[:LISTED] for name, found in whole.items()})
-    return asdict(first) | {"more": {name: max(0, len(found) - LISTED) for name, found in whole.items()}}
+    whole = {name: getattr(one, name) for name in TRUNCATED_LISTS}
+    first = replace(one, **{name: found[:LIST_LIMIT] for name, found in whole.items()})
+    return asdict(first) | {"more": {name: max(0, len(found) - LIST_LIMIT) for name, found in whole.items()}}
 
 
-def _traced(section: Section, place: float, grad_output: float) -> tuple[Traced, float]:
+def _traced(section: Section, place: float, grad_output: float) -> tuple[GraphTrace, float]:
     """The trace of a call, and how many seconds it took."""
-    reseed()
+    reset_seeds()
     begun = time.perf_counter()
-    return traced(section, place, grad_output), time.perf_counter() - begun
+    return trace_call(section, place, grad_output), time.perf_counter() - begun

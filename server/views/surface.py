@@ -9,36 +9,36 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.formatting.numbers import number
+from ..numerics.formatting.numbers import format_number
 from ..numerics.sampling.grid import Grid
 from ..numerics.status import Status
-from ..numerics.surface.all_pairs import paired, pairs
-from ..numerics.surface.budget import Plan, planned
-from ..numerics.surface.curl_test import Potential
-from ..numerics.surface.potential_function import implied
-from ..numerics.surface.surface import Gradient, Surface, pair, surface
-from ..numerics.surface.text import potential_said, said, whose
-from ..protocol.answer_header import blank
-from ..protocol.question import COUNT, Element, Question
+from ..numerics.surface.all_pairs import pair_count, run_curl_tests
+from ..numerics.surface.budget import PlaneBudget, plan_plane
+from ..numerics.surface.curl_test import CurlTest
+from ..numerics.surface.potential_function import potential_function
+from ..numerics.surface.surface import GradientComponent, Surface, field_components, surface
+from ..numerics.surface.text import curl_test_sentence, gradient_owner, surface_sentence
+from ..protocol.answer_header import empty_answer
+from ..protocol.question import DEFAULT_COUNT, Element, Question
 from ..runtime.arrays import Array
-from ..runtime.plane_batching import plane_of, structure
+from ..runtime.plane_batching import batched_plane, plane_structure
 from ..runtime.section import Section
-from .columns import Columns
+from .columns import ColumnArrays
 
 # How many points along each axis if one call takes them all: by default, and at most.
 _POINTS, _MOST = 61, 101
 # At most so many if each point needs calls of its own, and if the tensors have more elements than ``_LARGE``.
-_MOST_ALONE, MOST_LARGE, _LARGE = 17, 9, 4096
+_MOST_ALONE, _MOST_LARGE, _LARGE = 17, 9, 4096
 _SLOWEST = (
     "A call takes about {} ms, and the smallest surface needs hundreds of them: that would take too long. "
     "The curves show one element at a time."
 )
-UNTESTED = "Whether what backward returns is the gradient of a function is not tried: that would take too long."
+_UNTESTED = "Whether what backward returns is the gradient of a function is not tried: that would take too long."
 # Total number of elements in all copies of the inputs that takes about a second.
 _NUMBERS = 5_000_000
 
 
-def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def surface_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document, its columns in row-major order (a row for each ``y``). Raises ``FunctionFailed``."""
     if question.wrt2 is None or question.start2 is None or question.stop2 is None:
         section.forward(np.array([question.start, question.stop]))  # a failure is reported first
@@ -50,20 +50,22 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     if not plan.points:
         return _nothing(_SLOWEST.format(_milliseconds(plan))), {}
     seen = surface(section, across, x, y, question.grad_output, question.step, plan.cells)
-    wrt, wrt2, who = str(question.wrt), str(question.wrt2), whose(seen)
+    wrt, wrt2, who = str(question.wrt), str(question.wrt2), gradient_owner(seen)
     followed = None
     if who in ("surrogate", "another"):
-        field = partial(pair, plane_of(section, across, x, y, question.grad_output), question.grad_output)
-        followed = implied(field, x, y, question.grad_output, seen.values)
+        field = partial(
+            field_components, batched_plane(section, across, x, y, question.grad_output), question.grad_output
+        )
+        followed = potential_function(field, x, y, question.grad_output, seen.values)
     return {
         "notes": notes,
-        "sentence": said(seen, wrt, wrt2),
+        "sentence": surface_sentence(seen, wrt, wrt2),
         "structure": seen.structure,
         "places": [_place(each) for each in (section, across)],
         "shape": [y.size, x.size],
         "statuses": [each.name.lower() for each in Status],
         "differs": int((seen.status == Status.DIFFERS).sum()),
-        "potential": _potential(seen.potential, who, potential_said(seen, wrt, wrt2)) if seen.potential else None,
+        "potential": _potential(seen.potential, who, curl_test_sentence(seen, wrt, wrt2)) if seen.potential else None,
         "pairs": [
             {
                 "wrt": str(Element(*each.first)),
@@ -71,7 +73,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
                 "holds": each.potential.holds,
                 "worst": asdict(each.potential.worst) if each.potential.worst else None,
             }
-            for each in (pairs(section, question.grad_output) if plan.pairs else ())
+            for each in (run_curl_tests(section, question.grad_output) if plan.pairs else ())
         ],
         "ridges": {
             "x": seen.ridges.x.tolist(),
@@ -82,9 +84,9 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     }, _columns(seen, followed)
 
 
-def _points(section: Section, across: Section, question: Question) -> tuple[Array, Array, Plan, list[str]]:
+def _points(section: Section, across: Section, question: Question) -> tuple[Array, Array, PlaneBudget, list[str]]:
     """The numbers along both axes, within the sampling budget; the plan of what there is time for; notes."""
-    asked = _POINTS if question.count == COUNT else min(question.count, _MOST)
+    asked = _POINTS if question.count == DEFAULT_COUNT else min(question.count, _MOST)
     ends = (question.start, question.stop), (question.start2 or 0.0, question.stop2 or 0.0)
 
     def grid(count: int) -> list[Array]:
@@ -92,18 +94,18 @@ def _points(section: Section, across: Section, question: Question) -> tuple[Arra
 
     x, y = grid(asked)
     if min(x.size, y.size) < 2:
-        return x, y, Plan(0, 0, False, 0.0), []
+        return x, y, PlaneBudget(0, 0, False, 0.0), []
     size = max(math.prod(each.shape) for each in section.op.inputs)
     few, few2 = grid(min(asked, _MOST_ALONE))
-    plane = plane_of(section, across, few, few2, question.grad_output)
-    how = structure(plane)
+    plane = batched_plane(section, across, few, few2, question.grad_output)
+    how = plane_structure(plane)
     why = "Every point needs a call of its own" if how == "one by one" else "The tensors are large"
     if size > _LARGE:
-        most = MOST_LARGE
+        most = _MOST_LARGE
     else:
         most = _MOST_ALONE if how == "one by one" else max(_MOST_ALONE, math.isqrt(_NUMBERS // size))
     most = min(asked, most)
-    plan = planned(plane, how, few, few2, most, paired(section, question.grad_output))
+    plan = plan_plane(plane, how, few, few2, most, pair_count(section, question.grad_output))
     if 0 < plan.points < most:
         why = f"A call takes about {_milliseconds(plan)} ms"
     if plan.points in (0, asked):
@@ -112,23 +114,23 @@ def _points(section: Section, across: Section, question: Question) -> tuple[Arra
     return x, y, plan, [f"{why}, so only {y.size} × {x.size} of them are on the maps.", *_untested(plan)]
 
 
-def _milliseconds(plan: Plan) -> str:
+def _milliseconds(plan: PlaneBudget) -> str:
     """The time of a call in milliseconds, to one digit, so that the text does not change from run to run."""
-    return number(float(f"{1000 * plan.seconds:.1g}"))
+    return format_number(float(f"{1000 * plan.seconds:.1g}"))
 
 
-def _untested(plan: Plan) -> list[str]:
+def _untested(plan: PlaneBudget) -> list[str]:
     """The note that the curl test was left out for lack of time."""
-    return [UNTESTED] if plan.points and not plan.cells else []
+    return [_UNTESTED] if plan.points and not plan.cells else []
 
 
-def _potential(found: Potential, who: str, sentence: str) -> dict[str, Any]:
+def _potential(found: CurlTest, who: str, sentence: str) -> dict[str, Any]:
     return {"word": who, "sentence": sentence} | asdict(found)
 
 
-def _columns(seen: Surface, followed: Any) -> Columns:
-    columns: Columns = {"x": seen.x, "y": seen.y, "forward": seen.values}
-    parts: tuple[tuple[str, Gradient], ...] = (("x", seen.first), ("y", seen.second))
+def _columns(seen: Surface, followed: Any) -> ColumnArrays:
+    columns: ColumnArrays = {"x": seen.x, "y": seen.y, "forward": seen.values}
+    parts: tuple[tuple[str, GradientComponent], ...] = (("x", seen.first), ("y", seen.second))
     for name, part in parts:
         columns |= {} if part.returned is None else {f"analytical_{name}": part.returned}
         columns[f"numerical_{name}"] = np.where(np.isfinite(part.numerical), part.numerical, np.nan)
@@ -153,4 +155,4 @@ def _rounded(bound: Array) -> Array:
 
 
 def _nothing(sentence: str) -> dict[str, Any]:
-    return blank(sentence, None, "surface")
+    return empty_answer(sentence, None, "surface")

@@ -9,20 +9,20 @@ import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.sentences.places import Names
-from ..numerics.sentences.whole_range import said
+from ..numerics.sentences.whole_range import whole_range_sentences
 from ..numerics.status import Status
-from ..numerics.whole_range.check import Wide
+from ..numerics.whole_range.check import WholeRangeCheck
 from ..protocol.question import Question
 from ..runtime.section import Section
-from .columns import Columns
-from .common import looked, names
+from .columns import ColumnArrays
+from .common import evaluate_and_judge, sentence_names
 
 
-def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
+def whole_range_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document: one row a point, spaced more widely away from 0. Raises ``FunctionFailed``."""
-    evaluation, _ = looked(section, question)
+    evaluation, _ = evaluate_and_judge(section, question)
     wide = evaluation.wide
-    found = summary(evaluation, names(section, question))
+    found = whole_range_summary(evaluation, sentence_names(section, question))
     return {
         "sentence": (found and found["sentence"]) or _nothing(evaluation, str(question.wrt)),
         "statuses": [each.name.lower() for each in Status],
@@ -33,7 +33,7 @@ def look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]
     }, _columns(wide) if wide else {}
 
 
-def summary(evaluation: Evaluation, names: Names) -> dict[str, Any] | None:
+def whole_range_summary(evaluation: Evaluation, names: Names) -> dict[str, Any] | None:
     """The summary for the curves: the range tested, and where backward differs; None if there is no gradient."""
     wide = evaluation.wide
     if wide is None:
@@ -43,11 +43,11 @@ def summary(evaluation: Evaluation, names: Names) -> dict[str, Any] | None:
         "finite": list(wide.finite) if np.isfinite(wide.finite).all() else None,
         "judged": int(np.isin(wide.status, (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)).sum()),
         "intervals": [list(each) for each in wide.intervals],
-        "sentence": " ".join(said(wide, evaluation.grid, names)),
+        "sentence": " ".join(whole_range_sentences(wide, evaluation.grid, names)),
     }
 
 
-def _columns(wide: Wide) -> Columns:
+def _columns(wide: WholeRangeCheck) -> ColumnArrays:
     return {
         "x": wide.x,
         "forward": wide.forward,

@@ -12,35 +12,35 @@ from ...ops import Input, Op
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge
-from ..protocol.answer_header import blank, header
+from ..protocol.answer_header import common_header, empty_answer
 from ..protocol.errors import BadQuestion
 from ..protocol.question import Question
-from ..runtime.devices import DTYPES, Device, devices
+from ..runtime.devices import TORCH_DTYPES, Device, devices
 from ..runtime.failure import Failure, FunctionFailed
 from ..runtime.section import Section
-from ..views import VIEWS, second_order
-from ..views.columns import Columns, columns
+from ..views import VIEW_FUNCTIONS, second_order
+from ..views.columns import ColumnArrays, curve_columns
 
 torch.set_num_threads(1)
 
 
-def device() -> dict[str, Any]:
+def device_summary() -> dict[str, Any]:
     """The torch version, the available devices and the one that ``auto`` takes."""
     found = devices()
     return {"torch": torch.__version__, "devices": [asdict(each) for each in found], "auto": found[0].kind}
 
 
 @np.errstate(all="ignore")  # an overflow becomes a gap with its reason
-def answer(question: Question, op: Op) -> tuple[dict[str, Any], Columns]:
+def answer_question(question: Question, op: Op) -> tuple[dict[str, Any], ColumnArrays]:
     """One view of a section of ``op``: the header, and its columns of float64 (status: uint8).
 
     Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer.
     """
-    place, notes = place_for(question, devices())
+    place, notes = choose_device(question, devices())
     _check_grad_output(question)
     _check_range(question)
     question = _complete(question, op)
-    asked = header(question, op.title, op.claim, {"kind": place.kind, "name": place.name}, notes)
+    asked = common_header(question, op.title, op.claim, {"kind": place.kind, "name": place.name}, notes)
     try:
         found, drawn = _look(_section(op, question, place), question)
     except FunctionFailed as error:
@@ -48,9 +48,9 @@ def answer(question: Question, op: Op) -> tuple[dict[str, Any], Columns]:
     return asked | found | {"notes": notes + found.get("notes", [])}, drawn
 
 
-def _look(section: Section, question: Question) -> tuple[dict[str, Any], Columns]:
-    view = VIEWS[question.view]
-    return view(section, question) if question.order == 1 else second_order.look(view, section, question)
+def _look(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+    view = VIEW_FUNCTIONS[question.view]
+    return view(section, question) if question.order == 1 else second_order.second_order_view(view, section, question)
 
 
 def warm_up() -> None:
@@ -58,10 +58,10 @@ def warm_up() -> None:
     op = Op(torch.autograd.Function, "warm-up", "", "", "", (Input("x"),), call=torch.relu)
     section = Section(op, op, "x", (), "y", (), (("x", (1.0,)),), ())
     evaluation = evaluate(section, Grid(-1.0, 1.0, 401))
-    columns(evaluation, judge(evaluation))
+    curve_columns(evaluation, judge(evaluation))
 
 
-def place_for(question: Question, found: tuple[Device, ...]) -> tuple[Device, list[str]]:
+def choose_device(question: Question, found: tuple[Device, ...]) -> tuple[Device, list[str]]:
     """The device to use among those ``found``, and notes on the choice.
 
     Raises ``BadQuestion`` where the requested device is not there, or lacks the dtype.
@@ -84,7 +84,7 @@ def place_for(question: Question, found: tuple[Device, ...]) -> tuple[Device, li
 
 
 def _check_grad_output(question: Question) -> None:
-    most = torch.finfo(DTYPES[question.dtype]).max
+    most = torch.finfo(TORCH_DTYPES[question.dtype]).max
     if abs(question.grad_output) > most:
         raise BadQuestion(
             f"grad_output: {question.dtype} holds numbers up to {most:.4g}, and {question.grad_output:.4g} is more; "
@@ -93,7 +93,7 @@ def _check_grad_output(question: Question) -> None:
 
 
 def _check_range(question: Question) -> None:
-    start, stop = torch.tensor([question.start, question.stop], dtype=torch.float64).to(DTYPES[question.dtype])
+    start, stop = torch.tensor([question.start, question.stop], dtype=torch.float64).to(TORCH_DTYPES[question.dtype])
     if start == stop:
         raise BadQuestion(
             f"start: {question.dtype} cannot tell {question.start:g} from {question.stop:g}; "
@@ -120,11 +120,11 @@ def _section(op: Op, question: Question, place: Device) -> Section:
         of_index=question.of.index,
         inputs=tuple(question.inputs.items()),
         parameters=tuple(question.parameters.items()),
-        dtype=DTYPES[question.dtype],
+        dtype=TORCH_DTYPES[question.dtype],
         device=place.kind,
     )
 
 
 def _nothing(failure: Failure, view: str) -> dict[str, Any]:
     """The view's members of the header where forward itself failed."""
-    return blank(failure.first, asdict(failure), view)
+    return empty_answer(failure.first, asdict(failure), view)

@@ -11,7 +11,7 @@ from collections.abc import Container
 from contextlib import suppress
 from pathlib import Path
 
-CAME_BACK = 113  # exit code of a forked copy of a worker that has returned from user code into ours
+RETURNED_FORK = 113  # exit code of a forked copy of a worker that has returned from user code into ours
 _LOOK = 0.001  # seconds between two polls of a process
 
 
@@ -22,12 +22,12 @@ def end_children(spared: Container[int] = (), patience: float = 0.0) -> int:
     where the system does not list the children of a process.
     """
     ended, until = 0, time.monotonic() + patience
-    while strangers := [child for child in children() if child not in spared]:
+    while strangers := [child for child in child_pids() if child not in spared]:
         ended += sum(_end(child, until) for child in strangers)
     return ended
 
 
-def children() -> list[int]:
+def child_pids() -> list[int]:
     """The process ids of the children of this process, zombies included."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -40,7 +40,7 @@ def children() -> list[int]:
     return [int(child) for each in lists for child in each.split()]
 
 
-def kept() -> set[int]:
+def referenced_children() -> set[int]:
     """The children that user code still refers to: by multiprocessing, or as a ``Popen``.
 
     A process whose ``Popen`` was garbage collected is not one of them.
@@ -67,5 +67,5 @@ def _end(child: int, until: float) -> bool:
                 os.waitpid(child, 0)
                 return True
             time.sleep(_LOOK)
-        return os.waitstatus_to_exitcode(found[1]) == CAME_BACK
+        return os.waitstatus_to_exitcode(found[1]) == RETURNED_FORK
     return False

@@ -8,32 +8,32 @@ from typing import Any
 from ..inference.recipe.recipe import BadRecipe
 from ..protocol.errors import BadQuestion, Unsolved
 from ..protocol.frames import BadFrame, Frame, pack
-from ..protocol.job import Work
+from ..protocol.job import Job
 from ..protocol.question import Element, Question
 from . import answer
-from .child_processes import children, end_children, kept
-from .registry import Collection, Gallery
+from .child_processes import child_pids, end_children, referenced_children
+from .registry import Gallery, OpCollection
 
 _LONGEST = 2000  # characters of a sentence about a fault
 _PATIENCE = 0.05  # seconds for child processes to end, once the Function has returned
-LEFT_ONE = "The Function started a process that outlived it; it was ended."
-LEFT_SOME = "The Function started {} processes that outlived it; they were ended."
+_LEFT_ONE = "The Function started a process that outlived it; it was ended."
+_LEFT_SOME = "The Function started {} processes that outlived it; they were ended."
 
 
-class Service:
+class Dispatcher:
     """Replies to requests about the ops of a job; raises ``LoadFailed`` or ``BadDeclaration`` if they do not load."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Job) -> None:
         answer.warm_up()
         self._collection = _collection(work)
-        self._known = set(children())
+        self._known = set(child_pids())
         self._kept = set[int]()  # later ones that user code still refers to
 
     def hello(self) -> bytes:
         """The greeting, as a frame: catalogue, devices and notes."""
         told = self._collection.hello()
         try:
-            return pack(Frame(told | {"device": answer.device()}))
+            return pack(Frame(told | {"device": answer.device_summary()}))
         except BadFrame as problem:
             largest = max(told["catalogue"], key=lambda op: len(str(op)))
             raise BadFrame(f"what the ops declare is too large, most of all {largest['file']}: {problem}") from None
@@ -61,7 +61,7 @@ class Service:
         plain = dict(asked["question"])
         before = plain.pop("before", "")
         question = _question(plain)
-        header, columns = answer.answer(question, self._collection.op(question.op, question.recipe, before))
+        header, columns = answer.answer_question(question, self._collection.op(question.op, question.recipe, before))
         header["notes"] += self._collection.notes
         return Frame(header, {name: column.data for name, column in columns.items()})
 
@@ -70,12 +70,12 @@ class Service:
 
         A pool or helper process that it keeps for its next call stays.
         """
-        here, ended = set(children()), 0
+        here, ended = set(child_pids()), 0
         if here - self._known - self._kept:
-            self._kept = here & kept()
+            self._kept = here & referenced_children()
             ended = end_children(self._known | self._kept, _PATIENCE)
         if ended and "notes" in answered.header:
-            answered.header["notes"].append(LEFT_ONE if ended == 1 else LEFT_SOME.format(ended))
+            answered.header["notes"].append(_LEFT_ONE if ended == 1 else _LEFT_SOME.format(ended))
         return answered
 
     def _described(self, op: str, recipe: str, before: str = "") -> Frame:
@@ -91,12 +91,12 @@ class Service:
             return Frame({"unsolved": unsolved.told})
 
 
-def _collection(work: Work) -> Collection:
+def _collection(work: Job) -> OpCollection:
     if not work.targets:
         return Gallery()
-    from ..user_code.registry import Own
+    from ..user_code.registry import UserFunctions
 
-    return Own(work.targets, work.again)
+    return UserFunctions(work.targets, work.again)
 
 
 def _question(plain: dict[str, Any]) -> Question:

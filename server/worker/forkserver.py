@@ -16,18 +16,18 @@ from select import select
 from typing import Any, NoReturn
 
 from ..paths import PACKAGE
-from ..protocol.job import Work
+from ..protocol.job import Job
 from .child_processes import end_children
-from .sandbox import Confinement, adopt, end_with_the_parent
+from .sandbox import Sandbox, become_subreaper, die_with_parent
 
 _NAMES = ("worker.dispatch", "user_code.registry", "worker.main")
 MODULES = (*(f"{PACKAGE}.server.{name}" for name in _NAMES), "numpy.ma")
-LATER = "torch.fx.experimental.symbolic_shapes"  # takes half a second, needed by the view `contract`
+DEFERRED_MODULE = "torch.fx.experimental.symbolic_shapes"  # takes half a second, needed by the view `contract`
 _PAUSE = 1.0  # seconds before a refused fork is retried, or idle before the deferred import
 _LONGEST = 2**20  # bytes of a request
 
 
-class Zygote:
+class ForkServer:
     """Forks a worker for every request, and reports when it has ended.
 
     A request is a JSON message over a SEQPACKET socket, with two descriptors: the worker's end of its channel, and the
@@ -61,7 +61,7 @@ class Zygote:
         ready, _, _ = select([server, self._woken], [], [], _PAUSE if self._requests or self._prepares else None)
         if not ready and not self._requests:
             self._prepares = False
-            _load(LATER)
+            _load(DEFERRED_MODULE)
             gc.freeze()
         if self._woken in ready:
             os.read(self._woken, 4096)
@@ -86,7 +86,7 @@ class Zygote:
             if child == 0:
                 self._become_worker(request, *descriptors)
             self._requests.popleft()
-            self._prepares = self._prepares or (bool(request["work"]["targets"]) and LATER not in sys.modules)
+            self._prepares = self._prepares or (bool(request["work"]["targets"]) and DEFERRED_MODULE not in sys.modules)
             for each in descriptors:
                 os.close(each)
             self._living.add(child)
@@ -98,12 +98,12 @@ class Zygote:
         try:
             os.setsid()
             self._forget_all_but(channel, notes)
-            confinement = Confinement(notes)
+            confinement = Sandbox(notes)
             if os.getppid() == self._number:  # else the parent died before PR_SET_PDEATHSIG was set
-                from .main import work_on
+                from .main import run_worker
 
                 _move(request["cwd"], request["environment"])
-                confinement.run(lambda: work_on(socket.socket(fileno=channel), Work.told(request["work"])))
+                confinement.run(lambda: run_worker(socket.socket(fileno=channel), Job.told(request["work"])))
             code = 0
         except BaseException:  # noqa: BLE001 nothing above could handle it
             traceback.print_exc()
@@ -150,13 +150,13 @@ def main() -> None:
     """Run the fork server; the first argument is the descriptor of its socket."""
     server = socket.socket(fileno=int(sys.argv.pop(1)))
     server.set_inheritable(False)
-    end_with_the_parent()
-    adopt()
+    die_with_parent()
+    become_subreaper()
     gc.disable()  # imports leave no garbage
     _load(*MODULES)
     gc.freeze()  # pages that the collector leaves alone stay shared after a fork
     gc.enable()
-    Zygote(server).serve()
+    ForkServer(server).serve()
 
 
 def _load(*modules: str) -> None:

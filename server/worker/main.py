@@ -14,23 +14,23 @@ from select import select
 from typing import IO
 
 from ..protocol.errors import LoadFailed
-from ..protocol.frames import PREFIX, Frame, lengths, pack, unpack
-from ..protocol.job import BUSY, Work
-from .sandbox import Confinement
+from ..protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
+from ..protocol.job import BUSY_FACTOR, Job
+from .sandbox import Sandbox
 
 _LONGEST = 2000  # characters of a sentence about a fault
 _LEFT = 60  # seconds beyond its limit after which a question that the server did not end ends this process
-MOMENT = 1  # seconds for the exit handlers of user code
+_EXIT_TIMEOUT = 1  # seconds for the exit handlers of user code
 
 
 def main() -> None:
     """Run a worker; arguments: the descriptors of its channel and of the file for its stack dump, the job as JSON."""
-    channel, notes, work = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), Work.told(json.loads(sys.argv[3]))
+    channel, notes, work = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), Job.told(json.loads(sys.argv[3]))
     del sys.argv[1:]
-    Confinement(notes).run(lambda: work_on(channel, work))
+    Sandbox(notes).run(lambda: run_worker(channel, work))
 
 
-def work_on(channel: socket.socket, work: Work) -> None:
+def run_worker(channel: socket.socket, work: Job) -> None:
     """Load the ops, send the greeting, and answer requests until the server closes its end."""
     logging.basicConfig(format="worker: %(message)s")
     channel.set_inheritable(False)
@@ -41,11 +41,11 @@ def work_on(channel: socket.socket, work: Work) -> None:
     _part(channel)
 
 
-def _serve(channel: socket.socket, work: Work) -> None:
+def _serve(channel: socket.socket, work: Job) -> None:
     try:
-        from .dispatch import Service
+        from .dispatch import Dispatcher
 
-        service = Service(work)
+        service = Dispatcher(work)
         hello = service.hello()
     except LoadFailed as failed:
         told = {"broken": str(failed), "trouble": failed.trouble, "files": failed.files}
@@ -59,7 +59,7 @@ def _serve(channel: socket.socket, work: Work) -> None:
     pid, incoming = os.getpid(), channel.makefile("rb")
     while (asked := _receive(incoming)) is not None:
         # A watchdog for the case that the server is gone and the kernel does not signal that (PR_SET_PDEATHSIG).
-        signal.alarm(int(BUSY * work.deadline) + _LEFT)
+        signal.alarm(int(BUSY_FACTOR * work.deadline) + _LEFT)
         reply = service.respond(asked.header)
         if os.getpid() != pid:  # a forked copy has returned here from user code
             os._exit(0)
@@ -72,16 +72,16 @@ def _part(channel: socket.socket) -> None:
     with suppress(OSError):
         channel.shutdown(socket.SHUT_RDWR)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(MOMENT)
+    signal.alarm(_EXIT_TIMEOUT)
     atexit._run_exitfuncs()
 
 
 def _receive(incoming: IO[bytes]) -> Frame | None:
     """The next frame, or None when the server has closed its end."""
-    prefix = incoming.read(PREFIX.size)
-    if len(prefix) < PREFIX.size:
+    prefix = incoming.read(FRAME_PREFIX.size)
+    if len(prefix) < FRAME_PREFIX.size:
         return None
-    header, payload = lengths(prefix)
+    header, payload = parse_prefix(prefix)
     return unpack(incoming.read(header), incoming.read(payload))
 
 

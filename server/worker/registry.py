@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from ...ops import OPS, Op
-from ..catalogue.op_description import catalogue
-from ..user_code.codegen import pytest_of
+from ..catalogue.op_description import op_descriptions
+from ..user_code.codegen import pytest_source
 
 
-class Collection(Protocol):
+class OpCollection(Protocol):
     """Ops by name. A call of one may do anything.
 
     ``notes`` are sentences on all of them, added to every answer.
@@ -46,7 +46,7 @@ class Gallery:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        self._catalogue = catalogue()
+        self._catalogue = op_descriptions()
 
     def hello(self) -> dict[str, Any]:
         """The descriptions of all ops."""
@@ -66,4 +66,4 @@ class Gallery:
 
     def test(self, name: str, recipe: str = "", before: str = "") -> str:
         """A test of what the op declares."""
-        return pytest_of(OPS[name], None, f"from gradloupe.ops.{name} import op")
+        return pytest_source(OPS[name], None, f"from gradloupe.ops.{name} import op")

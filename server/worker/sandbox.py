@@ -16,8 +16,8 @@ from types import FrameType
 from typing import NoReturn
 
 from ..paths import SERVER
-from ..protocol.stack_dump import MOST_COPIES, TOO_MANY, Fault, written
-from .child_processes import CAME_BACK, children, end_children
+from ..protocol.stack_dump import MAX_FORKS, TOO_MANY_FORKS, StackFrame, format_stack
+from .child_processes import RETURNED_FORK, child_pids, end_children
 
 
 class _Copies:
@@ -39,7 +39,7 @@ class _Copies:
             return
         if self._is_copy:
             os._exit(0)
-        if len(children()) >= MOST_COPIES:
+        if len(child_pids()) >= MAX_FORKS:
             self._too_many(frame)
 
     def _in_the_copy(self) -> None:
@@ -52,14 +52,14 @@ _WHERE = signal.SIGUSR2  # makes it dump its stack
 _disable = faulthandler.disable
 
 
-class Confinement:
+class Sandbox:
     """Nothing of this process is printed or survives its parent; where it ends, its stack is written to ``notes``.
 
     ``notes`` is a descriptor of a file that the server reads once this process is gone.
     """
 
     def __init__(self, notes: int) -> None:
-        end_with_the_parent()
+        die_with_parent()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)
@@ -92,12 +92,12 @@ class Confinement:
         with suppress(ValueError):  # only the main thread may set handlers
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
         if os.getpid() == self._born:
-            self._note(traceback.extract_stack(frame), TOO_MANY)
+            self._note(traceback.extract_stack(frame), TOO_MANY_FORKS)
         end_children()
         self._exit(1)
 
     def _note(self, calls: Iterable[traceback.FrameSummary], why: str = "") -> None:
-        note = why + written(Fault(call.filename, call.lineno or 0, call.name) for call in reversed([*calls]))
+        note = why + format_stack(StackFrame(call.filename, call.lineno or 0, call.name) for call in reversed([*calls]))
         with suppress(OSError):
             os.write(self._notes, note.encode("ascii", "backslashreplace"))
 
@@ -119,7 +119,7 @@ def _not_further() -> None:
 
     def returns(frame: FrameType, event: str, _: object) -> None:
         if frame is inner and event == "return":
-            os._exit(CAME_BACK)
+            os._exit(RETURNED_FORK)
 
     sys.setprofile(returns)
 
@@ -128,13 +128,13 @@ def _is_ours(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith(SERVER)
 
 
-def end_with_the_parent() -> None:
+def die_with_parent() -> None:
     """Have this process killed when the thread that started it ends, where the system can (PR_SET_PDEATHSIG)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def adopt() -> None:
+def become_subreaper() -> None:
     """Become the parent of orphaned descendants, where the system can do that (PR_SET_CHILD_SUBREAPER)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)

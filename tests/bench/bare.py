@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from gradloupe.server.documents.json_document import document
+from gradloupe.server.documents.json_document import json_document
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import default
+from gradloupe.server.url.address import default_address
 
 
 def main() -> None:
@@ -22,10 +22,10 @@ def main() -> None:
         if scope["type"] == "lifespan":
             await _lifespan(engine, receive, send)
             return
-        question = default((await engine.catalogue())[sys.argv[1]]).question
+        question = default_address((await engine.catalogue())[sys.argv[1]]).question
         given = dict(parse_qsl(scope["query_string"].decode()))
         asked = replace(question, count=int(given["count"]), grad_output=float(given["grad_output"]))
-        body = document(await engine.answer(asked), "")
+        body = json_document(await engine.answer(asked), "")
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})

@@ -10,9 +10,9 @@ from functions.planted_bugs import CONTROLS, PLANTED, Planted
 from report import Report, Table, Target
 from support.sections import look, section
 
-from gradloupe.server.contract.xray import contract
+from gradloupe.server.contract.xray import contract_xray
 from gradloupe.server.numerics.sampling.grid import Grid
-from gradloupe.server.numerics.studies.dtypes import lens
+from gradloupe.server.numerics.studies.dtypes import study_dtypes
 
 CAUGHT = {"differs", "matches here", "failed"}
 FEW = 61
@@ -74,9 +74,9 @@ def _elsewhere(each: Planted) -> str:
     """The check of the contract, or the view, that shows what no section does; empty if none does."""
     cut = section(each.op, **each.sections()[0])
     if each.seen == "precision":
-        seen = lens(cut, Grid(-3.0, 3.0, FEW)).complex
+        seen = study_dtypes(cut, Grid(-3.0, 3.0, FEW)).complex
         return "*precision*" if seen and seen.answer == "conjugate missing" else ""
-    found = {check.id for check in contract(cut).checks if check.level in ("error", "warning")}
+    found = {check.id for check in contract_xray(cut).checks if check.level in ("error", "warning")}
     return f"contract: {each.check}" if each.check in found else ""
 
 

@@ -11,7 +11,7 @@ from report import Report, Table, Target
 from support.sections import section
 
 from gradloupe.ops import OPS, Op
-from gradloupe.server.contract.xray import Contract, contract
+from gradloupe.server.contract.xray import ContractResult, contract_xray
 
 AT_MOST, IDEALLY = 0.5, 0.25
 GRAVE = ("error", "warning")
@@ -21,13 +21,13 @@ ROUNDS = 3
 def measure() -> Report:
     """Seconds for all checks and badges but torch.compile, and the rows of the corpus of breaches and of keepers."""
     torch.set_num_threads(1)
-    contract(section("exp"))  # what torch imports when it is asked first
+    contract_xray(section("exp"))  # what torch imports when it is asked first
     took = {name: min(_seconds(op) for _ in range(ROUNDS)) for name, op in OPS.items()}
     slowest = sorted(took, key=lambda name: -took[name])[:5]
     mean, most = sum(took.values()) / len(took), took[slowest[0]]
-    missed = [each.name for each in BREACHES if _levels(contract(section(each.op))).get(each.id) != each.level]
+    missed = [each.name for each in BREACHES if _levels(contract_xray(section(each.op))).get(each.id) != each.level]
     right = [*KEEPERS, *(op for op in OPS.values() if op.claim != "broken")]
-    accused = [op.title for op in right if any(each in GRAVE for each in _levels(contract(section(op))).values())]
+    accused = [op.title for op in right if any(each in GRAVE for each in _levels(contract_xray(section(op))).values())]
     rows = [
         (f"all {len(took)} ops, mean", _ms(mean)),
         *((f"`{name}`", _ms(took[name])) for name in slowest),
@@ -48,11 +48,11 @@ def measure() -> Report:
 def _seconds(op: Op) -> float:
     cut = section(op)
     began = time.perf_counter()
-    contract(cut)
+    contract_xray(cut)
     return time.perf_counter() - began
 
 
-def _levels(found: Contract) -> dict[str, str]:
+def _levels(found: ContractResult) -> dict[str, str]:
     return {each.id: each.level for each in found.checks if each.level != "fine"}
 
 

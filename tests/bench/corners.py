@@ -8,7 +8,7 @@ from math import pi
 
 import torch
 
-from gradloupe.server.numerics.differentiation.finite_differences import Kind
+from gradloupe.server.numerics.differentiation.finite_differences import PointKind
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 INF = float("inf")
@@ -19,17 +19,17 @@ class Corner:
     """A special point, its kind, and the slopes of its two sides (None beyond the edge of the domain, or at a pole)."""
 
     x: float
-    kind: Kind
+    kind: PointKind
     left: float | None
     right: float | None
 
     @property
     def special(self) -> str | None:
         """The kind of special point that it is between the grid points; None where it is none."""
-        if self.kind in (Kind.KINK, Kind.EDGE):
+        if self.kind in (PointKind.KINK, PointKind.EDGE):
             vertical = INF in (abs(self.left or 0), abs(self.right or 0))
-            return "cusp" if vertical else "kink" if self.kind == Kind.KINK else None
-        return "jump" if self.kind == Kind.JUMP else "pole"
+            return "cusp" if vertical else "kink" if self.kind == PointKind.KINK else None
+        return "jump" if self.kind == PointKind.JUMP else "pole"
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Cornered:
 
 def kinks(*points: tuple[float, float, float]) -> tuple[Corner, ...]:
     """Kinks and cusps, each a place with the slopes on its left and its right."""
-    return tuple(Corner(x, Kind.KINK, left, right) for x, left, right in points)
+    return tuple(Corner(x, PointKind.KINK, left, right) for x, left, right in points)
 
 
 def jumps(*points: tuple[float, float, float]) -> tuple[Corner, ...]:
     """Jumps; the side that the value at the place itself does not belong to has an infinite slope."""
-    return tuple(Corner(x, Kind.JUMP, left, right) for x, left, right in points)
+    return tuple(Corner(x, PointKind.JUMP, left, right) for x, left, right in points)
 
 
 def poles(*places: float) -> tuple[Corner, ...]:
     """Poles: no value, and no slope."""
-    return tuple(Corner(x, Kind.NONFINITE, None, None) for x in places)
+    return tuple(Corner(x, PointKind.NONFINITE, None, None) for x in places)
 
 
 def _sine_of_inverse(x: torch.Tensor) -> torch.Tensor:
@@ -119,9 +119,9 @@ CORNERED = (
     Cornered("1/√|x|", lambda x: x.abs().rsqrt(), poles(0)),
     Cornered("log|x|", lambda x: x.abs().log(), poles(0)),
     Cornered("x/(x² − 1)", lambda x: x / (x * x - 1), poles(-1, 1)),
-    Cornered("x^1.5 of x ≥ 0", lambda x: x**1.5, (Corner(0, Kind.EDGE, None, 0),), 0.0, 4.0),
-    Cornered("√x", torch.sqrt, (Corner(0, Kind.EDGE, None, INF),), 0.0, 4.0),
-    Cornered("acos(x − 1)", lambda x: torch.acos(x - 1), (Corner(0, Kind.EDGE, None, -INF),), 0.0, 1.9),
+    Cornered("x^1.5 of x ≥ 0", lambda x: x**1.5, (Corner(0, PointKind.EDGE, None, 0),), 0.0, 4.0),
+    Cornered("√x", torch.sqrt, (Corner(0, PointKind.EDGE, None, INF),), 0.0, 4.0),
+    Cornered("acos(x − 1)", lambda x: torch.acos(x - 1), (Corner(0, PointKind.EDGE, None, -INF),), 0.0, 1.9),
     Cornered("x|x|, smooth", lambda x: x * x.abs()),
     Cornered("elu, smooth", F.elu),
     Cornered("tanh 100x, smooth", lambda x: torch.tanh(100 * x)),

@@ -12,9 +12,9 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from gradloupe.server.documents.json_document import columns_of
+from gradloupe.server.documents.json_document import document_columns
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import default
+from gradloupe.server.url.address import default_address
 
 
 def main() -> None:
@@ -30,10 +30,10 @@ def main() -> None:
     app = FastAPI(lifespan=lifespan)
 
     async def section(name: str, count: int, grad_output: float):
-        question = default((await engine.catalogue())[sys.argv[1]]).question
+        question = default_address((await engine.catalogue())[sys.argv[1]]).question
         answer = await engine.answer(replace(question, count=count, grad_output=grad_output))
         # What JSON cannot say, json.dumps refuses; somebody would have replaced it in this way.
-        columns = {name: column and _finite(column) for name, column in columns_of(answer).items()}
+        columns = {name: column and _finite(column) for name, column in document_columns(answer).items()}
         return {"address": f"/ops/{name}", **answer.header, "columns": columns}
 
     app.get("/ops/declared/{name}", response_model=dict[str, Any])(section)

@@ -11,10 +11,10 @@ from report import Report, Table, Target
 from support.sections import op_of, section
 
 from gradloupe.server.numerics.differentiation.reference import reference_of
-from gradloupe.server.numerics.sampling.grid import Grid, Rows, rows
-from gradloupe.server.numerics.sampling.refinement import between
+from gradloupe.server.numerics.sampling.grid import Grid, Rows, grid_rows
+from gradloupe.server.numerics.sampling.refinement import refinement_points
 from gradloupe.server.numerics.singularities.special_points import SpecialPoint, special_points
-from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.runtime.batching import batched_section
 from gradloupe.server.runtime.section import Section
 
 Function = Callable[[torch.Tensor], torch.Tensor]
@@ -65,12 +65,14 @@ def _measured(function: Function) -> tuple[int, float, float, float, float]:
     """The points, how far forward and gradient are off with them, and with evenly spaced ones."""
     cut, x = section(op_of(function)), GRID.points()
     with np.errstate(all="ignore"):
-        cut = arranged(cut, x, 1.0)
+        cut = batched_section(cut, x, 1.0)
         reference = reference_of(cut, x)
         special = special_points(reference.forward, x, reference.forward(x))
-        at = rows(x, special)
-        at = at.joined(between(cut, reference, at, reference.forward(at.x), _gradient(cut)(at.x), special, 1.0))
-        uniform = rows(np.linspace(GRID.start, GRID.stop, UNIFORM), ())
+        at = grid_rows(x, special)
+        at = at.joined(
+            refinement_points(cut, reference, at, reference.forward(at.x), _gradient(cut)(at.x), special, 1.0)
+        )
+        uniform = grid_rows(np.linspace(GRID.start, GRID.stop, UNIFORM), ())
         return (
             at.x.size,
             _off(cut.forward, at, special, ("pole",)),

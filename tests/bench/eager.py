@@ -11,7 +11,7 @@ import uvicorn
 
 from gradloupe.ops import OPS
 from gradloupe.server.app import create_app
-from gradloupe.server.catalogue.op_description import catalogue
+from gradloupe.server.catalogue.op_description import op_descriptions
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.worker import answer
@@ -23,8 +23,8 @@ class EagerEngine:
     starting, ready, broken = False, True, ""
 
     def __init__(self) -> None:
-        self._catalogue = {op["name"]: op for op in json.loads(json.dumps(catalogue()))}
-        self._device = json.loads(json.dumps(answer.device()))
+        self._catalogue = {op["name"]: op for op in json.loads(json.dumps(op_descriptions()))}
+        self._device = json.loads(json.dumps(answer.device_summary()))
 
     async def connect(self) -> None: ...
 
@@ -39,7 +39,7 @@ class EagerEngine:
         return self._device
 
     async def answer(self, question: Question, gone: object = None) -> Frame:
-        header, columns = answer.answer(question, OPS[question.op])
+        header, columns = answer.answer_question(question, OPS[question.op])
         return Frame(header, {name: memoryview(column) for name, column in columns.items()})
 
 

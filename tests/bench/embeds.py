@@ -21,7 +21,7 @@ from support.servers import HERE, children
 from tab import LIVE as FIRST_LINES
 from tab import chromium, tab
 
-from gradloupe.server.catalogue.op_description import catalogue
+from gradloupe.server.catalogue.op_description import op_descriptions
 
 NUMBER, ROUNDS = 20, 2
 TALL = {"width": 1000, "height": 700 * NUMBER}
@@ -96,7 +96,7 @@ def _known(command: list[str]) -> Iterator[House]:
 
 def _asked() -> list[tuple[str, str]]:
     """Every op once, then again with another ``grad_output``, up to the number of figures."""
-    names = [op["name"] for op in catalogue()]
+    names = [op["name"] for op in op_descriptions()]
     return [(name, f"grad_output={value}") for value in (1, -2) for name in names][:NUMBER]
 
 

@@ -17,11 +17,11 @@ from support.servers import Server, serving
 from tab import chromium
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue.op_description import catalogue
-from gradloupe.server.documents.compact import packed, script
-from gradloupe.server.documents.json_document import document
+from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.documents.compact import compact_document, script_json
+from gradloupe.server.documents.json_document import json_document
 from gradloupe.server.protocol.frames import Frame
-from gradloupe.server.url.address import default
+from gradloupe.server.url.address import default_address
 from gradloupe.server.worker import answer
 
 BATCH, ROUNDS, CALLS = 25, 6, 60
@@ -96,8 +96,8 @@ def _sent(op: str, browser: Browser) -> dict[str, Sent]:
     page = browser.new_page()
     found = {}
     for name, write in (
-        ("JSON", lambda: document(frame, address)),
-        ("inside the page", lambda: script(packed(frame, address)).encode()),
+        ("JSON", lambda: json_document(frame, address)),
+        ("inside the page", lambda: script_json(compact_document(frame, address)).encode()),
     ):
         body = write()
         decode = 1e3 * page.evaluate(DECODE, [body.decode(), CALLS])
@@ -107,8 +107,8 @@ def _sent(op: str, browser: Browser) -> dict[str, Sent]:
 
 
 def _answer(op: str) -> Frame:
-    question = default(next(each for each in catalogue() if each["name"] == op)).question
-    header, columns = answer.answer(replace(question, count=COUNT), OPS[question.op])
+    question = default_address(next(each for each in op_descriptions() if each["name"] == op)).question
+    header, columns = answer.answer_question(replace(question, count=COUNT), OPS[question.op])
     return Frame(header, {name: memoryview(column) for name, column in columns.items()})
 
 

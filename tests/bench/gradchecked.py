@@ -20,7 +20,7 @@ from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.differentiation.finite_differences import differentiate
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.verdict.verdict import judge
-from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.runtime.batching import batched_section
 
 COUNTS = (200, 1000)
 LEAST = {200: 40, 1000: 200}
@@ -61,7 +61,7 @@ def _server() -> Iterator[Server]:
 
 
 def _times(case: Case, client: Client) -> Times:
-    cut, x = arranged(section(case.op), case.x), case.x
+    cut, x = batched_section(section(case.op), case.x), case.x
     grid = Grid(float(x[0]), float(x[-1]), x.size)
     leaf = torch.from_numpy(x).requires_grad_()
 

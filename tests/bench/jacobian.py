@@ -18,13 +18,13 @@ from report import Report, Table, Target
 from support.sections import op_of, section
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.numerics.jacobian.cell_status import judged
-from gradloupe.server.numerics.jacobian.cells import Ground, slopes
+from gradloupe.server.numerics.jacobian.cell_status import judge_jacobian_cells
+from gradloupe.server.numerics.jacobian.cells import BasePoint, jacobian_slopes
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
-from gradloupe.server.numerics.jacobian.scan import batches, differences, scan
+from gradloupe.server.numerics.jacobian.scan import column_batches, scan_jacobian, single_differences
 from gradloupe.server.runtime.arrays import EPSILON, Array
-from gradloupe.server.runtime.block_batching import arranged
-from gradloupe.server.runtime.stacked_inputs import Copies
+from gradloupe.server.runtime.block_batching import batched_copies
+from gradloupe.server.runtime.stacked_inputs import InputCopies
 
 SPAN = 6.0
 # Least factors over gradcheck.
@@ -62,9 +62,9 @@ class Case:
     op: Op
 
     @cached_property
-    def copies(self) -> Copies:
+    def copies(self) -> InputCopies:
         """As many copies stacked as it bears, which is found once."""
-        return arranged(section(self.op), SPAN)
+        return batched_copies(section(self.op), SPAN)
 
     @cached_property
     def tensors(self) -> list[torch.Tensor]:
@@ -81,23 +81,25 @@ class Case:
         """Every cell by the whole ladder, with an error bound and a status."""
         copies = self.copies
         rows, columns = np.arange(copies.size), np.arange(copies.here.size)
-        returned, ground = copies.rows(rows, 1.0).gradients, Ground.of(copies, SPAN)
+        returned, ground = copies.rows(rows, 1.0).gradients, BasePoint.of(copies, SPAN)
         assert returned is not None
-        judged(ground, (rows, columns), slopes(ground, rows, columns), returned.ravel(), torch.float64)
+        judge_jacobian_cells(
+            ground, (rows, columns), jacobian_slopes(ground, rows, columns), returned.ravel(), torch.float64
+        )
 
     def both(self) -> tuple[Array, Array | None]:
         """Both Jacobians: a central difference a column, as gradcheck takes, and what backward returns for each row."""
         copies = self.copies
         returned = copies.rows(np.arange(copies.size), 1.0).gradients
-        ground = Ground(copies, SPAN, np.zeros(0), np.zeros(0), EPSILON)
+        ground = BasePoint(copies, SPAN, np.zeros(0), np.zeros(0), EPSILON)
         numerical = np.empty((copies.size, copies.here.size))
-        for some in batches(ground):
-            numerical[:, some[0] : some[-1] + 1] = differences(ground, some).T
+        for some in column_batches(ground):
+            numerical[:, some[0] : some[-1] + 1] = single_differences(ground, some).T
         return numerical, returned
 
     def quick(self) -> None:
         """Every cell by one difference, its error bound measured along random lines, and those that are suspect."""
-        found = scan(self.copies, self.copies, SPAN, 1.0, PLENTY)
+        found = scan_jacobian(self.copies, self.copies, SPAN, 1.0, PLENTY)
         assert found is not None
         assert (found.judged, found.differs) == (found.cells, 0)
 
@@ -194,7 +196,7 @@ def _grown(case: Case, what: str) -> float:
     """MiB by which this process grows: one small call of everything first, then this."""
     small, x = cases()[0], case.tensors[0]
     calls: dict[str, Callable[[Case], object]] = {
-        "quick": lambda each: scan(each.copies, each.copies, SPAN, 1.0, PLENTY),
+        "quick": lambda each: scan_jacobian(each.copies, each.copies, SPAN, 1.0, PLENTY),
         "jacobian": lambda each: torch.autograd.functional.jacobian(each.apply, each.tensors[0]),
         "gradcheck": lambda each: torch.autograd.gradcheck(each.apply, (each.tensors[0],)),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gradloupe.server.html.assets import BUNDLES, LIGHT
+from gradloupe.server.html.assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER
 
 READY = "/healthz?wait=1"  # answers when torch is loaded
 WITHOUT = (
@@ -16,6 +16,6 @@ WITHOUT = (
 def commands() -> dict[str, list[str]]:
     """By name how to start it; PORT stands for the port. The first is the one that is held to the targets."""
     full = {"ours, full plotly.js": [sys.executable, "-c", WITHOUT, "--port", "PORT"]}
-    if not all((LIGHT / name).is_file() for name in BUNDLES.values()):
+    if not all((PLOTLY_BUNDLES_FOLDER / name).is_file() for name in PLOTLY_BUNDLES.values()):
         return full
     return {"**ours**": [sys.executable, "-m", "gradloupe", "--port", "PORT"]} | full

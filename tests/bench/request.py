@@ -14,8 +14,8 @@ from report import Report, Table, Target
 from support.servers import serving
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue.op_description import catalogue
-from gradloupe.server.url.address import default
+from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.url.address import default_address
 from gradloupe.server.worker import answer
 
 BATCH, ROUNDS = 25, 8
@@ -90,10 +90,10 @@ def _compared(op: str, full: Client, bare: Client) -> tuple[tuple[str, ...], lis
 
 def _computation(op: str) -> float:
     """Seconds of CPU of one answer in this process."""
-    question = default(next(each for each in catalogue() if each["name"] == op)).question
+    question = default_address(next(each for each in op_descriptions() if each["name"] == op)).question
     questions = [replace(question, count=COUNT, grad_output=1 + n / 4096) for n in range(BATCH)]
-    answer.answer(questions[0], OPS[questions[0].op])
+    answer.answer_question(questions[0], OPS[questions[0].op])
     start = time.process_time()
     for each in questions:
-        answer.answer(each, OPS[each.op])
+        answer.answer_question(each, OPS[each.op])
     return (time.process_time() - start) / BATCH

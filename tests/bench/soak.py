@@ -16,13 +16,13 @@ from report import Report, Table, Target
 from support.busy_cpu import whole
 from support.servers import Server, serving
 
-from gradloupe.server.catalogue.op_description import catalogue
+from gradloupe.server.catalogue.op_description import op_descriptions
 
 LASTS = float(os.environ.get("SOAK", "600"))  # seconds
 CLIENTS = 6
 SHARES = (0.1, 0.5, 1.0)  # of the time: when memory is looked at
 MOST = 16  # MiB that either process may grow in the second half
-OPS = [op["name"] for op in catalogue()]
+OPS = [op["name"] for op in op_descriptions()]
 BAD = ("start=9&stop=1", "count=1e9", "grad_output=nan", "count=7&count=8", "no=1", "start=%00", "x" * 3000, "width=1")
 Traffic = Counter[tuple[str, str]]
 

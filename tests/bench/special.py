@@ -10,7 +10,7 @@ from peers import Array
 from report import Report, Table, Target
 from support.sections import look, op_of
 
-from gradloupe.server.numerics.differentiation.finite_differences import Kind, differentiate
+from gradloupe.server.numerics.differentiation.finite_differences import PointKind, differentiate
 from gradloupe.server.numerics.singularities.special_points import SpecialPoint, special_points
 
 COUNT = 1001
@@ -75,7 +75,7 @@ def _on_points() -> tuple[int, int, int, str]:
                     misnamed.add(each.name)
             ordinary = ~np.isin(x, [corner.x for corner in each.corners]) & np.isfinite(y)
             judged += int(ordinary.sum())
-            false += int((found.kind[ordinary] != Kind.SMOOTH).sum())
+            false += int((found.kind[ordinary] != PointKind.SMOOTH).sum())
     return right, false, judged, ", ".join(sorted(misnamed))
 
 

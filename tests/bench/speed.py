@@ -17,7 +17,7 @@ from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.differentiation.finite_differences import Slopes, differentiate
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.verdict.verdict import judge
-from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.runtime.batching import batched_section
 
 from gelu import op as gelu  # isort: skip
 
@@ -120,12 +120,12 @@ def _probes(count: int) -> int:
 
 
 def _slopes(case: Case) -> Slopes:
-    cut = arranged(section(case.op), case.x)
+    cut = batched_section(section(case.op), case.x)
     return differentiate(cut.forward, case.x, cut.forward(case.x), SPAN)
 
 
 def _times(case: Case) -> Times:
-    cut, x = arranged(section(case.op), case.x), case.x
+    cut, x = batched_section(section(case.op), case.x), case.x
     eightfold, grid = np.tile(x, 8), Grid(float(x[0]), float(x[-1]), x.size)
 
     def limit() -> None:
@@ -166,7 +166,7 @@ def floor(case: Case) -> Callable[[], None]:
 
 def _against_peers() -> Table:
     case = cases(1000)[0]
-    cut = arranged(section(case.op), case.x)
+    cut = batched_section(section(case.op), case.x)
     y = case.bare(case.x)
     candidates: dict[str, Callable[[], object]] = {
         "floor": floor(case),

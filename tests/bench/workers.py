@@ -43,9 +43,9 @@ def _started(file: Path) -> tuple[Table, float]:
     asyncio.run(_greeted())  # the first has to load torch
     for name, targets in (("gallery", ()), ("a file with one Function", (file,))):
         copied = median(asyncio.run(_greeted(*targets)) for _ in range(ROUNDS))
-        worker_process.FORKS = False
+        worker_process.CAN_FORK = False
         alone = median(asyncio.run(_greeted(*targets)) for _ in range(ROUNDS))
-        worker_process.FORKS = True
+        worker_process.CAN_FORK = True
         ratios.append(copied / alone)
         rows.append((name, f"{1e3 * copied:.0f} ms", f"{1e3 * alone:.0f} ms", f"**{copied / alone:.2f}**"))
     headings = ("what it serves", "copied", "started by itself", "copied / by itself")
@@ -84,7 +84,7 @@ async def _asked(count: int) -> tuple[float, float]:
 
 def _here(question: Question) -> float:
     began = time.perf_counter()
-    answer.answer(question, OPS["exp"])
+    answer.answer_question(question, OPS["exp"])
     return time.perf_counter() - began
 
 

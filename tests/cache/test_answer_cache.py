@@ -9,13 +9,13 @@ from typing import Any
 
 from support import event_loop as looping
 
-from gradloupe.server.cache.answer_cache import Answers
+from gradloupe.server.cache.answer_cache import AnswerCache
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import default
+from gradloupe.server.url.address import default_address
 
 Op = dict[str, Any]
-Run = Callable[[Answers, Op, dict[str, Any], Question], Awaitable[None]]
+Run = Callable[[AnswerCache, Op, dict[str, Any], Question], Awaitable[None]]
 
 
 def with_answers(run: Run, kept: int = 2**20) -> None:
@@ -24,7 +24,7 @@ def with_answers(run: Run, kept: int = 2**20) -> None:
         await engine.connect()
         try:
             op, device = (await engine.catalogue())["exp"], await engine.device()
-            await run(Answers(engine, kept), op, device, default(op).question)
+            await run(AnswerCache(engine, kept), op, device, default_address(op).question)
         finally:
             await engine.close()
 
@@ -32,7 +32,7 @@ def with_answers(run: Run, kept: int = 2**20) -> None:
 
 
 def test_many_who_ask_the_same_at_once_are_one_question() -> None:
-    async def run(answers: Answers, op: Op, device: dict[str, Any], asked: Question) -> None:
+    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
         found = await asyncio.gather(*(answers.of(op, device, asked, None) for _ in range(8)))
         assert (answers.asked, len({id(each) for each in found})) == (1, 1)
         await answers.of(op, device, asked, None)
@@ -42,7 +42,7 @@ def test_many_who_ask_the_same_at_once_are_one_question() -> None:
 
 
 def test_the_oldest_are_forgotten_when_there_is_no_more_room() -> None:
-    async def run(answers: Answers, op: Op, device: dict[str, Any], asked: Question) -> None:
+    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
         for count in range(100, 110):
             await answers.of(op, device, replace(asked, count=count), None)
             assert answers.size <= 100_000
@@ -55,7 +55,7 @@ def test_the_oldest_are_forgotten_when_there_is_no_more_room() -> None:
 
 
 def test_a_page_does_not_wait_for_what_takes_long_and_the_next_finds_it() -> None:
-    async def run(answers: Answers, op: Op, device: dict[str, Any], asked: Question) -> None:
+    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
         slow = replace(asked, count=5001)
         assert await answers.soon(op, device, slow, 0.0) is None
         found = await answers.of(op, device, slow, None)

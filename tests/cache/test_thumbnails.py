@@ -10,7 +10,7 @@ import pytest
 from support import event_loop as looping
 from support.servers import serving
 
-from gradloupe.server.cache.thumbnails import Thumbnails
+from gradloupe.server.cache.thumbnails import ThumbnailCache
 from gradloupe.server.supervisor.engine import Engine
 
 MARK = re.compile(r'<p class="word">.*?#mark-([\w-]+)')
@@ -80,7 +80,7 @@ def test_the_loss_of_a_worker_is_held_against_an_op_only_for_a_while(
 async def _words(poison: Path, patience: float) -> list[str]:
     """The word of ``exp`` while the poison is there, and after."""
     engine = Engine.spawn()
-    thumbnails = Thumbnails(engine, patience, following=60.0)
+    thumbnails = ThumbnailCache(engine, patience, following=60.0)
     await engine.connect()
     try:
         ops = await engine.catalogue()

@@ -14,35 +14,35 @@ import pytest
 from support.answers import answer
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue.op_description import catalogue
-from gradloupe.server.compare.chooser import SUGGESTED, choice
-from gradloupe.server.compare.controls import Controls, controls
-from gradloupe.server.compare.page import Both, page
-from gradloupe.server.compare.pair_query import SIDES, Pair, canonical, named, read_pair, split
-from gradloupe.server.compare.sentences import said
-from gradloupe.server.compare.source_diff import docstrings, listings, rows
-from gradloupe.server.figure import shared, still
+from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.compare.chooser import SUGGESTED_PAIRS, chooser_context
+from gradloupe.server.compare.controls import Controls, pair_controls
+from gradloupe.server.compare.difference_sentences import difference_sentences
+from gradloupe.server.compare.page import ComparedPair, pair_context
+from gradloupe.server.compare.pair_query import SIDES, SectionPair, named_ops, pair_address, read_pair, split_query
+from gradloupe.server.compare.source_diff import aligned_lines, folded_docstrings, source_listings
+from gradloupe.server.figure import common_axis_ranges, static_figure
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.url.numbers import BadQuery
-from gradloupe.server.url.parse import DTYPES
-from gradloupe.server.worker.answer import device
+from gradloupe.server.url.parse import LARGEST_OF_DTYPE
+from gradloupe.server.worker.answer import device_summary
 
-DESCRIBED = {op["name"]: op for op in catalogue()}
-DEVICE = device()
+DESCRIBED = {op["name"]: op for op in op_descriptions()}
+DEVICE = device_summary()
 CLAMPS = "left=clamp_with_grad&right=clamp_with_grad_that_works"
 TWICE = "left=clamp_with_grad&right=clamp_with_grad"
 PIXELS = "left=image_alpha&right=image_alpha"
 
 
-def pair_of(query: str) -> tuple[dict[str, Any], dict[str, Any], Pair]:
-    given = split(query)
-    ops = named(DESCRIBED, given)
+def pair_of(query: str) -> tuple[dict[str, Any], dict[str, Any], SectionPair]:
+    given = split_query(query)
+    ops = named_ops(DESCRIBED, given)
     return ops["left"], ops["right"], read_pair(ops["left"], ops["right"], DEVICE, given)
 
 
 def shortest(query: str) -> str:
-    return canonical(*pair_of(query)).removeprefix("/compare?")
+    return pair_address(*pair_of(query)).removeprefix("/compare?")
 
 
 def framed(question: Question) -> Frame:
@@ -51,9 +51,9 @@ def framed(question: Question) -> Frame:
 
 
 @cache
-def both_of(query: str) -> Both:
+def both_of(query: str) -> ComparedPair:
     left, right, pair = pair_of(query)
-    return Both((left, right), pair, (framed(pair.left.question), framed(pair.right.question)))
+    return ComparedPair((left, right), pair, (framed(pair.left.question), framed(pair.right.question)))
 
 
 def told(query: str) -> str:
@@ -180,13 +180,13 @@ def test_a_single_value_that_differs_is_found_and_noise_is_not_accused() -> None
     left, _ = both_of(CLAMPS).answers or ()
     forward = np.array(left.columns["forward"])
     noisy = changed(left, forward=forward * (1 + 2**-50), analytical=np.array(left.columns["analytical"]) + 1e-13)
-    assert said(left, noisy, ("a", "b"))[:2] == [
+    assert difference_sentences(left, noisy, ("a", "b"))[:2] == [
         "forward is the same in both from −3 to 3.",
         "For grad_output 1 backward returns the same in both.",
     ]
     row = int(np.flatnonzero(np.array(left.columns["x"]) == 0.0)[0])
     forward[row] = np.nan
-    assert said(left, changed(left, forward=forward), ("a", "b"))[0] == (
+    assert difference_sentences(left, changed(left, forward=forward), ("a", "b"))[0] == (
         "forward differs at input = 0: there it is 0 in a, not a number in b."
     )
 
@@ -207,7 +207,10 @@ def test_an_end_that_does_not_differ_is_never_the_example() -> None:
     left, right = both_of(CLAMPS).answers or ()
     x = np.array(left.columns["x"])
     x[np.searchsorted(x, 1.0, side="right")] = 1 + 1e-7  # written like the end beside it
-    assert "differs for input > 1: at input = 2.1 " in said(changed(left, x=x), changed(right, x=x), ("a", "b"))[1]
+    assert (
+        "differs for input > 1: at input = 2.1 "
+        in difference_sentences(changed(left, x=x), changed(right, x=x), ("a", "b"))[1]
+    )
 
 
 def test_more_stretches_than_can_be_told_are_counted() -> None:
@@ -215,14 +218,15 @@ def test_more_stretches_than_can_be_told_are_counted() -> None:
     slopes = np.array(left.columns["analytical"])
     slopes[10:-10:40] += 1
     assert re.search(
-        r"differs in 10 stretches between −2\.85 and .*:", said(left, changed(left, analytical=slopes), ("a", "b"))[1]
+        r"differs in 10 stretches between −2\.85 and .*:",
+        difference_sentences(left, changed(left, analytical=slopes), ("a", "b"))[1],
     )
 
 
 def test_of_a_forward_that_failed_nothing_is_said_and_of_a_backward_that_failed_its_forward_is_compared() -> None:
     left, right = both_of(CLAMPS).answers or ()
     failure = {"phase": "forward", "kind": "ValueError", "message": "no", "line": 3}
-    assert said(left, Frame(right.header | {"failure": failure}), ("a", "b")) == [
+    assert difference_sentences(left, Frame(right.header | {"failure": failure}), ("a", "b")) == [
         "b failed, so there is nothing to compare."
     ]
     found = told("left=one_gradient_too_few&right=exp")
@@ -234,14 +238,14 @@ def test_where_two_dtypes_have_few_x_in_common_it_is_said_how_many() -> None:
     assert "is the same in both at the 17 values of x that both have." in told("left=exp&right=exp&right.dtype=float16")
     left, right = both_of(CLAMPS).answers or ()
     moved = changed(right, x=np.array(right.columns["x"]) + 1e-3)
-    assert said(left, moved, ("a", "b")) == [
+    assert difference_sentences(left, moved, ("a", "b")) == [
         "The two have no x in common, so there is nothing to compare; give both one dtype."
     ]
 
 
 def fields(query: str) -> Controls:
     both = both_of(query)
-    return controls(both.ops, both.pair, both.said, tuple(DTYPES))
+    return pair_controls(both.ops, both.pair, both.said, tuple(LARGEST_OF_DTYPE))
 
 
 def test_what_both_have_is_one_field_and_what_one_has_is_its_own() -> None:
@@ -269,7 +273,7 @@ def test_a_field_for_what_is_swept_on_both_sides_is_idle() -> None:
 @pytest.mark.parametrize("names", [("clamp_with_grad", "clamp_with_grad_that_works"), ("sinh", "exp"), ("exp", "exp")])
 def test_every_line_of_both_sources_stands_in_one_row_and_those_that_differ_are_marked(names: tuple[str, str]) -> None:
     sources = [OPS[name].source for name in names]
-    found, folded = rows(*sources), [docstrings(source) for source in sources]
+    found, folded = aligned_lines(*sources), [folded_docstrings(source) for source in sources]
     lines = [[None, *source.splitlines()] for source in sources]
     for side in (0, 1):
         hidden = {line for each in folded[side].values() for line in each.rest}
@@ -279,7 +283,7 @@ def test_every_line_of_both_sources_stands_in_one_row_and_those_that_differ_are_
         assert same == (explain or lines[0][one or 0] == lines[1][other or 0])
     marked = [
         [int(at) for at in re.findall(r'"line differing" id="\w+-L(\d+)"', str(listing))]
-        for listing in listings(*sources)
+        for listing in source_listings(*sources)
     ]
     assert marked == [
         [row[side] for row in found if not row[2] and (lines[side][row[side] or 0] or "").strip()] for side in (0, 1)
@@ -302,47 +306,47 @@ EXPLAINED = """class Twice(torch.autograd.Function):
 
 def test_docstrings_are_folded_and_never_marked() -> None:
     left, right = EXPLAINED.format(why="one", factor=2), EXPLAINED.format(why="two\n    three\n    four", factor=3)
-    assert [row for row in rows(left, right) if not row[2]] == [(11, 15, False)]
-    shown = str(listings(left, right)[0])
+    assert [row for row in aligned_lines(left, right) if not row[2]] == [(11, 15, False)]
+    shown = str(source_listings(left, right)[0])
     assert shown.count("line differing") == 1
     assert re.findall(r'class="line docstring" id="left-L(\d+)"', shown) == ["2", "10"]
     assert '"""Twice its < input. …"""' in unescape(re.sub("<[^>]*>", "", shown))
-    assert docstrings("    no Python") == docstrings("") == docstrings('def f(): """All."""') == {}
-    assert rows("a b", "a b\nc d") == [(1, 1, True), (None, 2, False)]
+    assert folded_docstrings("    no Python") == folded_docstrings("") == folded_docstrings('def f(): """All."""') == {}
+    assert aligned_lines("a b", "a b\nc d") == [(1, 1, True), (None, 2, False)]
 
 
 def test_both_still_pictures_have_the_same_axes() -> None:
     left, right = both_of(f"{TWICE}&right.grad_output=-2").answers or ()
-    axes = shared((left, right), "stacked")
-    labels = [re.findall(r"<text y=[^>]*>([^<]*)", str(still(each, "stacked", axes))) for each in (left, right)]
+    axes = common_axis_ranges((left, right), "stacked")
+    labels = [re.findall(r"<text y=[^>]*>([^<]*)", str(static_figure(each, "stacked", axes))) for each in (left, right)]
     assert labels[0] == labels[1]
     assert {"1", "−2"} <= set(labels[0])
-    assert labels[0] != re.findall(r"<text y=[^>]*>([^<]*)", str(still(left, "stacked")))
+    assert labels[0] != re.findall(r"<text y=[^>]*>([^<]*)", str(static_figure(left, "stacked")))
 
 
 def test_of_what_failed_no_axis_is_shared() -> None:
     left, right = both_of(CLAMPS).answers or ()
-    assert shared((left, Frame(right.header)), "stacked") == shared((left,), "stacked")
-    assert shared((Frame(left.header),), "stacked") is None
+    assert common_axis_ranges((left, Frame(right.header)), "stacked") == common_axis_ranges((left,), "stacked")
+    assert common_axis_ranges((Frame(left.header),), "stacked") is None
 
 
 def test_the_page_without_answers_says_what_it_is_about() -> None:
     both = replace(both_of(CLAMPS), answers=None)
-    context = page(both, DEVICE, "http://here")
+    context = pair_context(both, DEVICE, "http://here")
     assert context["packed"] == ""
     assert context["social"].url == f"http://here/compare?{CLAMPS}"
     assert "Clamp with grad and Clamp with grad that works" in context["social"].description
 
 
 def test_the_choice_offers_pairs_that_there_are_and_keeps_what_is_asked() -> None:
-    offered = choice(DESCRIBED, {}, "")["suggested"]
-    assert len(offered) == len(SUGGESTED)
+    offered = chooser_context(DESCRIBED, {}, "")["suggested"]
+    assert len(offered) == len(SUGGESTED_PAIRS)
     for each in offered:
         pair_of(each["address"].removeprefix("/compare?"))
-    chosen = choice(DESCRIBED, split("left=image_alpha&wrt=a&c=0.5&grad_output=-1"), "")
+    chosen = chooser_context(DESCRIBED, split_query("left=image_alpha&wrt=a&c=0.5&grad_output=-1"), "")
     assert chosen["kept"] == {"left.wrt": "a", "left.c": "0.5", "grad_output": "-1"}
     assert all("left=image_alpha" in each["address"] for each in chosen["suggested"])
     with pytest.raises(BadQuery, match="min is for two ops"):
-        choice(DESCRIBED, {"min": "1"}, "")
+        chooser_context(DESCRIBED, {"min": "1"}, "")
     with pytest.raises(BadQuery, match="'mni'"):
-        choice(DESCRIBED, {"left": "clamp_with_grad", "mni": "1"}, "")
+        chooser_context(DESCRIBED, {"left": "clamp_with_grad", "mni": "1"}, "")

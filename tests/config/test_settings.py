@@ -17,11 +17,11 @@ from support.command_line import ran
 from support.servers import HERE, serving
 
 from gradloupe.server.config.options import OPTIONS
-from gradloupe.server.config.settings import Settings, settings
+from gradloupe.server.config.settings import Settings, parse_settings
 
 
 def chosen(line: str = "", **environment: str) -> Settings:
-    return settings(line.split(), environment, "1")
+    return parse_settings(line.split(), environment, "1")
 
 
 def test_nothing_said_is_this_machine_only() -> None:

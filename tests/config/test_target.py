@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.own_worker import SQUARE, written
 
-from gradloupe.server.config.target import BadTarget, Target, target_of
+from gradloupe.server.config.target import BadTarget, Target, parse_target
 
 NEITHER = "neither in the folder you are in nor installed here"
 
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refused(text: str) -> str:
     with pytest.raises(BadTarget) as caught:
-        target_of(text)
+        parse_target(text)
     return str(caught.value)
 
 
@@ -43,7 +43,7 @@ def refused(text: str) -> str:
     ],
 )
 def test_a_file_is_known_by_its_ending_or_a_slash(here: Path, text: str, file: str, attribute: str, name: str) -> None:
-    assert target_of(text) == Target(text, str(here / file), "", attribute, name, str(here))
+    assert parse_target(text) == Target(text, str(here / file), "", attribute, name, str(here))
 
 
 @pytest.mark.parametrize(
@@ -61,17 +61,17 @@ def test_a_file_is_known_by_its_ending_or_a_slash(here: Path, text: str, file: s
 def test_any_other_name_is_a_module_of_this_folder_or_installed(
     here: Path, text: str, module: str, attribute: str
 ) -> None:
-    assert target_of(text) == Target(text, "", module, attribute, module, str(here))
+    assert parse_target(text) == Target(text, "", module, attribute, module, str(here))
 
 
 def test_a_file_whose_name_has_a_colon_is_that_file(here: Path) -> None:
     (here / "a:b.py").write_text(SQUARE)
-    assert target_of("a:b.py").path == str(here / "a:b.py")
+    assert parse_target("a:b.py").path == str(here / "a:b.py")
 
 
 def test_what_is_installed_is_found_behind_a_folder_of_its_name(here: Path) -> None:
     (here / "torch").mkdir()
-    assert target_of("torch").module == "torch"
+    assert parse_target("torch").module == "torch"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_cannot_be_looked_at_is_refused_with_the_mend(here: Path, text: str
 def test_a_link_that_leads_nowhere_is_named_so(here: Path) -> None:
     (here / "led.py").symlink_to(here / "gone.py")
     with pytest.raises(BadTarget, match=r"^led\.py is a link that leads nowhere; mend it, or name a file"):
-        target_of("led.py")
+        parse_target("led.py")
 
 
 def test_a_pipe_is_no_file(here: Path) -> None:
@@ -139,5 +139,5 @@ def test_a_file_that_may_not_be_read_says_how_to_allow_it() -> None:
 
 def test_nothing_is_imported_to_find_out(here: Path) -> None:
     (here / "loud.py").write_text("raise SystemExit('imported')")
-    assert target_of("loud").module == "loud"
-    assert target_of("loud.deeper").module == "loud.deeper"
+    assert parse_target("loud").module == "loud"
+    assert parse_target("loud.deeper").module == "loud.deeper"

@@ -13,9 +13,9 @@ from support.sections import section
 from support.servers import children
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.contract.capabilities.capability import LONGEST, raised
-from gradloupe.server.contract.capabilities.compile import _apart, compiling
-from gradloupe.server.contract.capabilities.registry import badges
+from gradloupe.server.contract.capabilities.capability import MAX_MESSAGE, exception_summary
+from gradloupe.server.contract.capabilities.compile import _apart, compile_badge
+from gradloupe.server.contract.capabilities.registry import capability_badges
 from gradloupe.server.contract.examination.call import Call
 from gradloupe.server.runtime import timing
 
@@ -190,7 +190,7 @@ STATES = [
 def badge(name, op, wrt=""):
     """One badge of an op."""
     cut = section(op, wrt)
-    return next(each for each in badges(cut, Call.of(cut)) if each.name == name)
+    return next(each for each in capability_badges(cut, Call.of(cut)) if each.name == name)
 
 
 @pytest.mark.parametrize(("name", "op", "state", "said"), STATES)
@@ -255,14 +255,14 @@ def test_not_even_float32():
 )
 def test_compiled_apart_in_every_state(op, state, said):
     loaded = set(sys.modules)
-    found = compiling(Call.of(section(op)), True, 60.0)
+    found = compile_badge(Call.of(section(op)), True, 60.0)
     assert (found.state, said in found.sentence) == (state, True), found
     assert not {name for name in set(sys.modules) - loaded if name.startswith("torch._dynamo")}
 
 
 def test_what_is_not_done_in_time_is_ended():
     before = len(children(os.getpid()))
-    found = compiling(Call.of(section("exp")), True, 0.05)
+    found = compile_badge(Call.of(section("exp")), True, 0.05)
     assert (found.state, found.sentence) == ("unknown", "torch.compile was not done after 0.05 seconds.")
     assert len(children(os.getpid())) == before
 
@@ -275,18 +275,18 @@ def test_a_function_that_ends_its_process_ends_only_the_copy():
             os._exit(3)
         return x * 2
 
-    found = compiling(Call.of(section(op_with(old_style(leaves, lambda g, x: g * 2)))), True)
+    found = compile_badge(Call.of(section(op_with(old_style(leaves, lambda g, x: g * 2)))), True)
     assert (found.state, "without an answer" in found.sentence) == ("unknown", True)
 
 
 def test_compile_is_not_tried_unless_asked():
-    assert compiling(Call.of(section("exp")), False).sentence.startswith("Not tried")
+    assert compile_badge(Call.of(section("exp")), False).sentence.startswith("Not tried")
 
 
 def test_all_badges_come_in_one_order_and_leave_the_class_alone():
     cut = section("abs_product")
     before = dict(vars(cut.op.function))
-    assert [each.name for each in badges(cut, Call.of(cut))] == [
+    assert [each.name for each in capability_badges(cut, Call.of(cut))] == [
         *("vmap", "jvp", "func.grad", "compile", "autocast", "complex", "half")
     ]
     assert dict(vars(cut.op.function)) == before
@@ -295,24 +295,24 @@ def test_all_badges_come_in_one_order_and_leave_the_class_alone():
 @pytest.mark.parametrize("op", [pytest.param(op, id=name) for name, op in OPS.items() if op.claim != "broken"])
 def test_no_op_that_is_right_is_accused_but_of_a_missing_conjugate(op):
     cut = section(op)
-    wrong = [each for each in badges(cut, Call.of(cut)) if each.state == "wrong"]
+    wrong = [each for each in capability_badges(cut, Call.of(cut)) if each.state == "wrong"]
     assert [each.name for each in wrong] in ([], ["complex"])
 
 
 def test_what_an_exception_says_is_bounded():
-    assert len(raised(type("E" * 9000, (Exception,), {})("z" * 10**6))) <= 2 * LONGEST + 3
-    assert raised(ValueError("")) == "ValueError"
+    assert len(exception_summary(type("E" * 9000, (Exception,), {})("z" * 10**6))) <= 2 * MAX_MESSAGE + 3
+    assert exception_summary(ValueError("")) == "ValueError"
 
 
 def test_what_one_badge_meets_costs_no_other():
     cut = section("exp")
     odd = Call.of(cut).through(lambda x: type("Odd", (), {"__iter__": None})())
-    found = badges(cut, odd)
+    found = capability_badges(cut, odd)
     assert len(found) == 7
-    assert badges(cut, Call.of(cut), timing.now() - 1, True)[3].sentence.endswith(
+    assert capability_badges(cut, Call.of(cut), timing.now() - 1, True)[3].sentence.endswith(
         "no time was left to try torch.compile."
     )
-    assert {each.state for each in badges(cut, Call.of(cut), timing.now() - 1)} == {"unknown"}
+    assert {each.state for each in capability_badges(cut, Call.of(cut), timing.now() - 1)} == {"unknown"}
 
 
 def test_the_copy_ends_with_its_parent():

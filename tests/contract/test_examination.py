@@ -19,15 +19,15 @@ from support.sections import op_of, section
 
 from gradloupe.ops import Input, Op
 from gradloupe.server.contract.examination.call import Call
-from gradloupe.server.contract.examination.probe import Check, Probe
-from gradloupe.server.contract.examination.session import Examined
-from gradloupe.server.contract.examination.slopes import of_function
+from gradloupe.server.contract.examination.probe import CheckRow, Probe
+from gradloupe.server.contract.examination.session import CheckSession
+from gradloupe.server.contract.examination.slopes import slopes_of_function
 from gradloupe.server.contract.registry import SLOW, _found
-from gradloupe.server.contract.xray import Contract, contract
+from gradloupe.server.contract.xray import ContractResult, contract_xray
 from gradloupe.server.runtime import timing
-from gradloupe.server.runtime.recorder import instrumented, rebound
-from gradloupe.server.runtime.rng import Randomness, undisturbed
-from gradloupe.server.runtime.timeouts import TookTooLong, within
+from gradloupe.server.runtime.recorder import instrument, replace_references
+from gradloupe.server.runtime.rng import GeneratorStates, preserve_rng
+from gradloupe.server.runtime.timeouts import TookTooLong, time_limit
 from gradloupe.server.views.contract import _sentence
 
 F = torch.autograd.Function
@@ -38,11 +38,11 @@ def op_around(function: type[F], *inputs: Input, **more) -> Op:
     return Op(function, "a test", "tests", "", "", inputs or (Input("x"),), **more)
 
 
-def levels(found: Contract) -> dict[str, str]:
+def levels(found: ContractResult) -> dict[str, str]:
     return {each.id: each.level for each in found.checks if each.level != "fine"}
 
 
-def seen(found: Contract, id_: str) -> str:
+def seen(found: ContractResult, id_: str) -> str:
     return " ".join(f"{each.seen} {each.torch} {each.advice}" for each in found.checks if each.id == id_)
 
 
@@ -72,7 +72,7 @@ POINTED = {
 @pytest.mark.parametrize("name", POINTED)
 def test_the_line_is_pointed_at(name: str) -> None:
     breach = next(each for each in BREACHES if each.name == name)
-    row = next(each for each in contract(section(breach.op)).checks if each.id == breach.id)
+    row = next(each for each in contract_xray(section(breach.op)).checks if each.id == breach.id)
     assert row.line is not None
     assert breach.op.source.splitlines()[row.line - 1].strip() == POINTED[name]
 
@@ -83,7 +83,7 @@ def test_the_class_and_the_random_numbers_are_left_as_they_were() -> None:
     np.random.seed(7)
     random.seed(7)
     before = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()
-    contract(section(op_around(Square)))
+    contract_xray(section(op_around(Square)))
     assert dict(vars(Square)) == written
     assert torch.equal(before[0], torch.get_rng_state())
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before[1:]
@@ -97,7 +97,7 @@ def test_the_subclass_is_known_by_the_same_name_and_keeps_once_differentiable() 
         def backward(ctx, grad_output):
             return grad_output
 
-    watched, record = instrumented(Once)
+    watched, record = instrument(Once)
     assert (watched.__name__, watched.__mro__[1]) == ("Once", Once)
     x = torch.ones(3, requires_grad=True)
     y = watched.apply(x * 1)
@@ -149,29 +149,31 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_function_is_reached_through_whatever_calls_it(call) -> None:
-    watched, record = instrumented(Square)
+    watched, record = instrument(Square)
     x = torch.ones(2, requires_grad=True)
-    assert torch.equal(rebound(call, Square, watched)(x), call(x))
+    assert torch.equal(replace_references(call, Square, watched)(x), call(x))
     assert len(record.forwards) == 1
 
 
 def test_a_built_in_method_of_a_class_is_reached_too() -> None:
-    swapped = rebound(dict.fromkeys, dict, OrderedDict)  # as the apply of a Function is one from torch 2.15 on
+    swapped = replace_references(
+        dict.fromkeys, dict, OrderedDict
+    )  # as the apply of a Function is one from torch 2.15 on
     assert type(swapped("ab")) is OrderedDict
 
 
 def test_what_calls_no_such_function_is_left_as_it_is() -> None:
-    assert rebound(torch.sin, Square, Swapped) is torch.sin
+    assert replace_references(torch.sin, Square, Swapped) is torch.sin
 
 
 def test_an_op_of_torch_alone_is_not_accused_of_what_its_class_is() -> None:
-    found = contract(section(op_of(torch.sin)))
+    found = contract_xray(section(op_of(torch.sin)))
     assert not {"error", "warning"} & set(levels(found).values())
     assert "could not be watched" in seen(found, "NOT-LOOKED-AT")
 
 
 def test_a_function_that_the_op_does_not_name_is_found_behind_its_call() -> None:
-    assert levels(contract(section(op_of(OnCtx.apply))))["CTX-TENSOR"] == "warning"
+    assert levels(contract_xray(section(op_of(OnCtx.apply))))["CTX-TENSOR"] == "warning"
 
 
 def test_an_elementwise_function_is_called_with_numbers_on_both_sides_of_its_masks() -> None:
@@ -187,27 +189,27 @@ def test_a_function_of_vectors_is_called_with_the_vector_that_is_declared() -> N
 
 
 def test_what_backward_returned_stands_beside_what_was_delivered() -> None:
-    rows = {each.input: each for each in contract(section("functional_linear")).raw}
+    rows = {each.input: each for each in contract_xray(section("functional_linear")).raw}
     assert (rows["weight"].returned, rows["weight"].delivered) == ("(2, 2, 3)", "(2, 3)")
     assert (rows["bias"].shape, rows["bias"].returned, rows["bias"].delivered) == ("(2,)", "(2, 2)", "(2,)")
-    first, second = contract(section("replace_grad")).raw
+    first, second = contract_xray(section("replace_grad")).raw
     assert (first.returned, first.delivered, second.delivered_dtype) == ("None", "zeros", "float64")
 
 
 def test_what_a_surrogate_declares_is_no_error() -> None:
     for name, id_ in (("replace_grad", "GRAD-NONE"), ("replace_grad", "SWAPPED"), ("clamp_with_grad", "NONLINEAR")):
-        found = contract(section(name))
+        found = contract_xray(section(name))
         assert levels(found)[id_] == "note"
         assert "Its surrogate declares so" in seen(found, id_)
 
 
 def test_the_slope_of_a_smooth_function_is_known_and_at_a_kink_it_is_not() -> None:
     x = torch.tensor([0.7, -1.3, 0.0, 2.0], dtype=torch.float64)
-    found = of_function(lambda t: float((t.abs() + t.sin()).sum()), x)
+    found = slopes_of_function(lambda t: float((t.abs() + t.sin()).sum()), x)
     assert found.known.tolist() == [True, True, False, True]
     exact = x.sign() + x.cos()
     assert torch.allclose(found.value[found.known], exact[found.known], rtol=1e-9)
-    jump = of_function(lambda t: float(t.round().sum()), torch.tensor([0.5, 0.2], dtype=torch.float64))
+    jump = slopes_of_function(lambda t: float(t.round().sum()), torch.tensor([0.5, 0.2], dtype=torch.float64))
     assert jump.known.tolist() == [False, True]
 
 
@@ -226,7 +228,7 @@ def test_a_function_that_hangs_when_asked_again_is_a_row() -> None:
                 pass
             return 2 * grad_output
 
-    found = contract(section(op_around(HangsInBackward)))
+    found = contract_xray(section(op_around(HangsInBackward)))
     assert "not back after 1.5 s" in seen(found, "BACKWARD-RAISED") + seen(found, "NOT-LOOKED-AT")
 
 
@@ -240,7 +242,7 @@ def test_what_a_function_prints_is_dropped(capsys: pytest.CaptureFixture[str]) -
 
     cut = section(op_around(Shouts))
     capsys.readouterr()
-    assert contract(cut).failure is None
+    assert contract_xray(cut).failure is None
     assert capsys.readouterr().out == ""
 
 
@@ -254,7 +256,7 @@ def test_an_exception_that_cannot_be_said_is_a_row() -> None:
         def forward(ctx, x):
             raise Unspeakable
 
-    found = contract(section(op_around(Raises)))
+    found = contract_xray(section(op_around(Raises)))
     assert levels(found)["FORWARD-RAISED"] == "error"
     assert found.failure is not None
     assert found.failure.kind == "Unspeakable"
@@ -268,7 +270,7 @@ def test_a_function_of_float32_alone_is_looked_at_in_float32() -> None:
             ctx.save_for_backward(x)
             return x * x
 
-    found = contract(section(op_around(OnlySingle)))
+    found = contract_xray(section(op_around(OnlySingle)))
     assert found.failure is None
     assert not {"error", "warning"} & set(levels(found).values())
 
@@ -293,7 +295,7 @@ def test_sparse_and_complex_gradients_are_borne() -> None:
             return grad_output.real + 2 * grad_output.imag
 
     for function in (Sparse, ToComplex):
-        assert not {"error", "warning"} & set(levels(contract(section(op_around(function)))).values())
+        assert not {"error", "warning"} & set(levels(contract_xray(section(op_around(function)))).values())
 
 
 def for_ever() -> None:
@@ -305,7 +307,7 @@ def test_the_bound_on_time_interrupts_and_leaves_an_earlier_alarm_alone() -> Non
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(60)
     try:
-        with pytest.raises(TookTooLong), within(0.05):
+        with pytest.raises(TookTooLong), time_limit(0.05):
             for_ever()
         assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
         assert 55 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
@@ -315,8 +317,8 @@ def test_the_bound_on_time_interrupts_and_leaves_an_earlier_alarm_alone() -> Non
 
 def test_a_cycle_is_found_without_a_collector_and_a_right_function_has_none() -> None:
     enabled = gc.isenabled()
-    assert levels(contract(section(op_around(KeepsItsOutput))))["CTX-CYCLE"] == "warning"
-    assert "CTX-CYCLE" not in levels(contract(section(op_around(Square))))
+    assert levels(contract_xray(section(op_around(KeepsItsOutput))))["CTX-CYCLE"] == "warning"
+    assert "CTX-CYCLE" not in levels(contract_xray(section(op_around(Square))))
     assert gc.isenabled() == enabled
 
 
@@ -332,7 +334,7 @@ def test_a_forward_that_never_returns_is_a_row_and_a_failure_in_bounded_time() -
 
     cut = section(op_around(NeverBack))
     NeverBack.stuck = True
-    found = contract(cut)
+    found = contract_xray(cut)
     assert levels(found)["FORWARD-RAISED"] == "error"
     assert "it was not back after" in seen(found, "FORWARD-RAISED")
     assert found.failure is not None
@@ -352,7 +354,7 @@ def test_a_slow_check_is_told_from_a_call_that_does_not_come_back() -> None:
             at.call.run()
 
     cut = section(op_around(Slow, ROW))
-    at = Examined(cut, Call.plain(cut), (-3.0, 3.0))
+    at = CheckSession(cut, Call.plain(cut), (-3.0, 3.0))
     assert _found(at, Probe("SLOW", "", "", "", asks_too_much), timing.now() + 9) == SLOW
 
 
@@ -378,7 +380,7 @@ def test_what_is_written_past_print_is_dropped_as_well(capfd: pytest.CaptureFixt
     cut = section(op_around(Writes))
     sys.stdout.flush()
     capfd.readouterr()
-    assert contract(cut).failure is None
+    assert contract_xray(cut).failure is None
     assert capfd.readouterr() == ("", "")
 
 
@@ -391,7 +393,7 @@ def test_an_import_is_never_interrupted(tmp_path: Path, monkeypatch: pytest.Monk
         import_module("slow_to_import")
         for_ever()
 
-    with pytest.raises(TookTooLong), within(0.05):
+    with pytest.raises(TookTooLong), time_limit(0.05):
         imports_and_hangs()
     assert sys.modules.pop("slow_to_import").whole
 
@@ -401,15 +403,15 @@ def test_any_generator_of_numpy_is_watched_and_left_where_it_was() -> None:
     try:
         for generator in (np.random.PCG64(3), np.random.Philox(3), np.random.SFC64(3)):
             np.random.set_bit_generator(generator)
-            with undisturbed():
-                before = Randomness.now()
+            with preserve_rng():
+                before = GeneratorStates.now()
                 assert before.changed() == ()
                 np.random.rand()
                 assert before.changed() == ("NumPy",)
                 np.random.set_bit_generator(ours)
             assert np.random.get_bit_generator() is generator
             assert before.changed() == ()
-            assert not {"error", "warning"} & set(levels(contract(section(op_around(Square)))).values())
+            assert not {"error", "warning"} & set(levels(contract_xray(section(op_around(Square)))).values())
     finally:
         np.random.set_bit_generator(ours)
 
@@ -428,11 +430,11 @@ def test_a_surrogate_excuses_only_what_it_calls_for() -> None:
     two = (Input("u", value=2.0), Input("v", value=1.5))
     for surrogate, level in ((lambda u, v: u * v, "error"), (lambda u, v: u * v.detach(), "note")):
         op = op_around(NoneForTheSecond, *two, surrogate=surrogate, surrogate_formula="uv")
-        assert levels(contract(section(op)))["GRAD-NONE"] == level
+        assert levels(contract_xray(section(op)))["GRAD-NONE"] == level
 
 
 def test_what_gradcheck_says_is_one_line_that_ends_cleanly() -> None:
-    found = contract(section(next(each.op for each in BREACHES if each.name == "DiagonalOfSoftmax")))
+    found = contract_xray(section(next(each.op for each in BREACHES if each.name == "DiagonalOfSoftmax")))
     said = next(each.seen for each in found.checks if each.id == "GRADCHECK")
     assert said.startswith("gradcheck fails: ")
     assert said.endswith(".")
@@ -441,11 +443,11 @@ def test_what_gradcheck_says_is_one_line_that_ends_cleanly() -> None:
 
 
 def test_one_check_is_not_told_as_many() -> None:
-    row = Check("X", "", "fine", "", "")
+    row = CheckRow("X", "", "fine", "", "")
     assert _sentence([row]) == "1 check found right."
     assert _sentence([row, row]) == "2 checks found right."
 
 
 def test_the_numbers_that_were_tried_are_told_where_the_function_is_one_of_numbers() -> None:
-    assert contract(section(op_around(Square))).tried == "Tried on 8 numbers at once, spread over the range."
-    assert contract(section(op_around(Square, ROW))).tried == ""
+    assert contract_xray(section(op_around(Square))).tried == "Tried on 8 numbers at once, spread over the range."
+    assert contract_xray(section(op_around(Square, ROW))).tried == ""

@@ -11,14 +11,14 @@ from functions.correct import INNOCENTS
 from support.sections import section
 
 from gradloupe.ops import Op
-from gradloupe.server.contract.xray import contract
+from gradloupe.server.contract.xray import contract_xray
 
 GRAVE = ("error", "warning")
 
 
 @pytest.mark.parametrize("breach", BREACHES, ids=lambda each: each.name)
 def test_a_breach_is_named(breach: Breach) -> None:
-    checks = contract(section(breach.op)).checks
+    checks = contract_xray(section(breach.op)).checks
     levels = {each.id: each.level for each in checks if each.level != "fine"}
     assert levels.get(breach.id) == breach.level
     assert {id_ for id_, level in levels.items() if level in GRAVE} <= {breach.id, *breach.also}
@@ -26,7 +26,7 @@ def test_a_breach_is_named(breach: Breach) -> None:
 
 @pytest.mark.parametrize("op", KEEPERS, ids=lambda op: op.title)
 def test_who_keeps_the_contract_is_not_accused(op: Op) -> None:
-    assert [each for each in contract(section(op)).checks if each.level in GRAVE] == []
+    assert [each for each in contract_xray(section(op)).checks if each.level in GRAVE] == []
 
 
 class Recomputed(torch.autograd.Function):
@@ -52,5 +52,5 @@ class Recomputed(torch.autograd.Function):
 def test_functions_as_people_write_them_are_not_accused(name: str) -> None:
     innocent = INNOCENTS[name]
     op = replace(innocent.op, function=Recomputed, call=partial(Recomputed.apply, innocent.op.call))
-    found = contract(section(op, innocent.wrt, innocent.of)).checks
+    found = contract_xray(section(op, innocent.wrt, innocent.of)).checks
     assert [each for each in found if each.level in GRAVE] == []

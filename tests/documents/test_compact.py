@@ -10,17 +10,17 @@ import pytest
 from functions.seeds import SEEDS
 from support.answers import answer
 
-from gradloupe.server.catalogue.op_description import catalogue
-from gradloupe.server.documents.compact import packed, script
-from gradloupe.server.documents.json_document import document
+from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.documents.compact import compact_document, script_json
+from gradloupe.server.documents.json_document import json_document
 from gradloupe.server.protocol.frames import Frame, pack, unpack
-from gradloupe.server.url.address import canonical, default
+from gradloupe.server.url.address import canonical_address, default_address
 
-OPS = {each["name"]: each for each in catalogue()}
+OPS = {each["name"]: each for each in op_descriptions()}
 
 
 def frame(name: str, **given: Any) -> Frame:
-    question = default(OPS[name]).question
+    question = default_address(OPS[name]).question
     header, columns = answer(type(question)(**(vars(question) | given)))
     data = pack(Frame(header, columns))
     size = int.from_bytes(data[:4], "big")
@@ -30,8 +30,8 @@ def frame(name: str, **given: Any) -> Frame:
 @pytest.mark.parametrize("name", SEEDS)
 def test_nothing_that_can_be_seen_is_lost(name: str) -> None:
     measured = frame(name)
-    whole = json.loads(document(measured, ""))
-    small = json.loads(script(packed(measured, "")))
+    whole = json.loads(json_document(measured, ""))
+    small = json.loads(script_json(compact_document(measured, "")))
     assert {**small, "columns": 0, "marks": 0} == {**whole, "columns": 0, "marks": 0}
     assert small["columns"].keys() == whole["columns"].keys()
     for column, values in whole["columns"].items():
@@ -47,13 +47,13 @@ def test_nothing_that_can_be_seen_is_lost(name: str) -> None:
 
 
 def test_a_mark_stands_where_its_point_does() -> None:
-    small = packed(frame("clipped_relu", start=-0.1 / 3, stop=2.7182818284590451), "")
+    small = compact_document(frame("clipped_relu", start=-0.1 / 3, stop=2.7182818284590451), "")
     assert small["marks"]
     assert {mark["x"] for mark in small["marks"]} <= set(small["columns"]["x"])
 
 
 def test_points_of_a_narrow_range_stay_apart() -> None:
-    small = packed(frame("exp", start=1.0, stop=1.0 + 1e-9), "")
+    small = compact_document(frame("exp", start=1.0, stop=1.0 + 1e-9), "")
     x = small["columns"]["x"]
     assert len(set(x)) == len(x)
     forward = small["columns"]["forward"]
@@ -62,17 +62,17 @@ def test_points_of_a_narrow_range_stay_apart() -> None:
 
 def test_a_page_carries_a_fraction_of_the_document() -> None:
     measured = frame("exp")
-    assert len(script(packed(measured, ""))) < 0.65 * len(document(measured, ""))
+    assert len(script_json(compact_document(measured, ""))) < 0.65 * len(json_document(measured, ""))
 
 
 def test_what_an_op_says_cannot_end_the_script() -> None:
     measured = frame("exp")
     hostile = Frame(measured.header | {"title": "</script><script>alert(1)</script><!--"}, measured.columns)
-    assert "<" not in script(packed(hostile, canonical(OPS["exp"], default(OPS["exp"]))))
+    assert "<" not in script_json(compact_document(hostile, canonical_address(OPS["exp"], default_address(OPS["exp"]))))
 
 
 def test_the_points_beside_a_jump_stay_apart_from_it() -> None:
-    small = packed(frame("round_straight_through"), "")
+    small = compact_document(frame("round_straight_through"), "")
     x = small["columns"]["x"]
     assert x == sorted(set(x))
     assert {mark["x"] for mark in small["marks"]} <= set(x)

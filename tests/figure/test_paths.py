@@ -8,18 +8,18 @@ from itertools import pairwise
 
 import pytest
 
-from gradloupe.server.figure.paths import Grid, area, line, places
 from gradloupe.server.figure.scene import Axis
+from gradloupe.server.figure.svg_paths import PathGrid, area_path, curve_path, mark_positions
 from gradloupe.server.figure.traces import Layer
 
-GRID = Grid(1000, 1000, digits=2)
+GRID = PathGrid(1000, 1000, digits=2)
 ACROSS = Axis((0.0, 1.0), (), "x")
 UP = Axis((0.0, 1.0), (), "y")
 XS = [row / 400 for row in range(401)]
 
 
 def drawn(ys: list[float | None], xs: list[float] = XS) -> str:
-    return line(Layer("forward", "line", False, list(xs), ys), ACROSS, UP, GRID)
+    return curve_path(Layer("forward", "line", False, list(xs), ys), ACROSS, UP, GRID)
 
 
 def points(d: str) -> list[list[tuple[float, float]]]:
@@ -102,7 +102,7 @@ def test_points_at_one_place_are_all_drawn():
 def test_a_band_too_thin_to_be_seen_is_left_out():
     def band(error: float) -> str:
         x, y = [*XS, *XS[::-1]], [0.5 + error for _ in XS] + [0.5 - error for _ in XS]
-        return area(Layer("error band", "area", True, [*x, None], [*y, None]), ACROSS, UP, GRID)
+        return area_path(Layer("error band", "area", True, [*x, None], [*y, None]), ACROSS, UP, GRID)
 
     assert band(1e-6) == ""
     assert band(0.1) == "M0 400l1000 0 0 200-1000 0z"
@@ -110,4 +110,4 @@ def test_a_band_too_thin_to_be_seen_is_left_out():
 
 def test_marks_out_of_the_panel_are_left_out():
     layer = Layer("kinks", "diamonds", False, [0.1, 0.2, 0.3, 0.4], [0.5, 1.5, None, -1e300])
-    assert places(layer, ACROSS, UP) == [(0.1, 0.5)]
+    assert mark_positions(layer, ACROSS, UP) == [(0.1, 0.5)]

@@ -12,8 +12,8 @@ from playwright.sync_api import Page
 from support import http as patient
 from support.scenes import MADE_UP, document, finite, frame
 
-from gradloupe.server.figure.scene import Axis, Scene, scene
-from gradloupe.server.figure.ticks import fitting, ticks
+from gradloupe.server.figure.scene import Axis, Scene, build_scene
+from gradloupe.server.figure.ticks import fitting_ticks, ticks
 
 ADDRESSES = (
     *(f"/ops/{name}.json" for name in SEEDS),
@@ -56,7 +56,7 @@ def drawn_by_the_browser(page: Page, files: str, answer: dict[str, Any], layout:
 def check(page: Page, files: str, answer: dict[str, Any], layout: str) -> None:
     wide = drawn_by_the_browser(page, files, answer, layout, WIDE)
     narrow = drawn_by_the_browser(page, files, answer, layout, NARROW)
-    found = scene(frame(answer), layout)
+    found = build_scene(frame(answer), layout)
     same_axis(found.many, wide["layout"]["xaxis"])
     same_axis(found.few, narrow["layout"]["xaxis"])
     same_axis(found.upper, wide["layout"]["yaxis"])
@@ -110,7 +110,7 @@ def test_any_range_has_the_same_labels(page: Page, files: str) -> None:
             asked.append([middle - length, middle + length * dice.random(), dice.randint(2, 9), dice.uniform(5, 40)])
     page.goto("/favicon.ico")
     for (low, high, count, room), told in zip(asked, page.evaluate(TICKS, [files, asked]), strict=True):
-        ours = [ticks((low, high), count), fitting((low, high), count, room)]
+        ours = [ticks((low, high), count), fitting_ticks((low, high), count, room)]
         for mine, theirs in zip(ours, told, strict=True):
             assert [tick.value for tick in mine] == theirs["tickvals"]
             assert [tick.text for tick in mine] == theirs["ticktext"]

@@ -15,10 +15,10 @@ from playwright.sync_api import Browser, Page
 from support.scenes import MADE_UP, address, blank, document, frame, made_up
 from support.servers import HERE
 
-from gradloupe.server.figure import svg
-from gradloupe.server.figure.colours import DARK, LIGHT
-from gradloupe.server.figure.elements import FAMILIES
-from gradloupe.server.png.process import fonts
+from gradloupe.server.figure import figure_svg
+from gradloupe.server.figure.colours import DARK_PALETTE, LIGHT_PALETTE
+from gradloupe.server.figure.svg_elements import FONT_FAMILIES
+from gradloupe.server.png.process import face_files
 
 STATIC = HERE / "static"
 SIZES = (
@@ -39,7 +39,7 @@ BOXES = """() => [...document.querySelectorAll('text')].map(e => [e.textContent,
 
 
 def picture(answer: dict[str, Any], **shown: Any) -> ElementTree.Element:
-    return parsed(svg(frame(answer), address(**shown)))
+    return parsed(figure_svg(frame(answer), address(**shown)))
 
 
 def parsed(text: bytes) -> ElementTree.Element:
@@ -70,7 +70,7 @@ def test_every_op_has_a_picture_that_says_what_it_shows(server: str, name: str, 
 @pytest.mark.parametrize("name", MADE_UP)
 @pytest.mark.parametrize("layout", ["stacked", "overlaid"])
 def test_what_cannot_be_drawn_is_left_out(name: str, layout: str) -> None:
-    text = svg(frame(MADE_UP[name]()), address(layout))
+    text = figure_svg(frame(MADE_UP[name]()), address(layout))
     parsed(text)
     assert not re.search("nan|inf", re.sub("<(text|desc|title).*?</", "", text.decode()))
 
@@ -93,36 +93,40 @@ def test_what_a_stranger_wrote_stays_text(name: str) -> None:
 
 def test_a_long_message_is_cut_and_no_burden() -> None:
     failure = {"phase": "forward", "kind": "E", "line": None, "sentence": "a. " * 50_000 + "b" * 100_000}
-    assert len(svg(frame(made_up(failure=failure, word="failed")), address())) < 20_000
+    assert len(figure_svg(frame(made_up(failure=failure, word="failed")), address())) < 20_000
 
 
 def test_it_asks_for_nothing_from_anywhere() -> None:
     for name in MADE_UP:
-        text = svg(frame(MADE_UP[name]()), address(theme="auto")).decode().replace("http://www.w3.org/2000/svg", "")
+        text = (
+            figure_svg(frame(MADE_UP[name]()), address(theme="auto")).decode().replace("http://www.w3.org/2000/svg", "")
+        )
         assert not re.search(r"https?:|href|url\(|@import|<script|\son\w+=|style=|var\(", text)
 
 
 def test_the_colours_are_those_of_the_page() -> None:
     sheet = (STATIC / "css" / "base.css").read_text()
-    for name, light in LIGHT.items():
-        assert f"--{name}: light-dark({light}, {DARK[name]});" in sheet
+    for name, light in LIGHT_PALETTE.items():
+        assert f"--{name}: light-dark({light}, {DARK_PALETTE[name]});" in sheet
 
 
 def test_a_theme_is_one_of_two_palettes_and_auto_is_both() -> None:
-    light, dark, auto = (svg(frame(made_up()), address(theme=theme)).decode() for theme in ("light", "dark", "auto"))
-    assert LIGHT["paper"] in light
-    assert LIGHT["ink"] not in dark
-    assert DARK["ink"] not in light
+    light, dark, auto = (
+        figure_svg(frame(made_up()), address(theme=theme)).decode() for theme in ("light", "dark", "auto")
+    )
+    assert LIGHT_PALETTE["paper"] in light
+    assert LIGHT_PALETTE["ink"] not in dark
+    assert DARK_PALETTE["ink"] not in light
     assert "prefers-color-scheme:dark" in auto
     assert re.sub("<style>.*</style>", "", auto) == light
-    assert light.replace(LIGHT["ink"], DARK["ink"]) != dark
+    assert light.replace(LIGHT_PALETTE["ink"], DARK_PALETTE["ink"]) != dark
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_auto_follows_the_reader(browser: Browser, scheme: Any) -> None:
     with browser.new_context(color_scheme=scheme) as context:
         page = context.new_page()
-        page.set_content(svg(frame(made_up()), address(theme="auto")).decode())
+        page.set_content(figure_svg(frame(made_up()), address(theme="auto")).decode())
         ink = {"light": "rgb(29, 29, 31)", "dark": "rgb(236, 236, 234)"}[scheme]
         assert page.evaluate("() => getComputedStyle(document.querySelector('text')).fill") == ink
 
@@ -166,11 +170,11 @@ def test_a_small_picture_says_less() -> None:
 def set_in_its_own_faces(page: Page, text: str) -> list[tuple[str, dict[str, float]]]:
     """The texts and their boxes, as they are in pixels, where the faces are the widest."""
     faces = ""
-    for family, file in (("DejaVu Sans", fonts()[0]), ("DejaVu Sans Mono", fonts()[2])):
+    for family, file in (("DejaVu Sans", face_files()[0]), ("DejaVu Sans Mono", face_files()[2])):
         data = base64.b64encode(Path(file).read_bytes()).decode()
         faces += f"@font-face{{font-family:'{family}';src:url(data:font/ttf;base64,{data})}}"
-    text = text.replace(FAMILIES["text"].replace("'", "&#39;"), "DejaVu Sans")
-    text = text.replace(FAMILIES["code"].replace("'", "&#39;"), "DejaVu Sans Mono")
+    text = text.replace(FONT_FAMILIES["text"].replace("'", "&#39;"), "DejaVu Sans")
+    text = text.replace(FONT_FAMILIES["code"].replace("'", "&#39;"), "DejaVu Sans Mono")
     page.set_content(f"<style>{faces}</style>{text}")
     page.evaluate("() => Promise.all([...document.fonts].map((face) => face.load())).then(() => true)")
     found: list[tuple[str, dict[str, float]]] = page.evaluate(BOXES)
@@ -187,7 +191,7 @@ def test_no_word_leaves_the_sheet_or_covers_another(
     for name in ("clamp_with_grad", "round_straight_through", "exp"):
         query = "?start=0.99999&stop=1.00001&grad_output=1e200" if name == "exp" else ""
         answer = frame(document(server, f"/ops/{name}.json{query}"))
-        text = svg(answer, address(layout, width=width, height=height, theme="light")).decode()
+        text = figure_svg(answer, address(layout, width=width, height=height, theme="light")).decode()
         boxes = set_in_its_own_faces(page, text)
         for words, box in boxes:
             assert box["x"] >= 0, words

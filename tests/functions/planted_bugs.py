@@ -33,7 +33,7 @@ from functions.mistakes import (
     WrongBeyondThree,
 )
 from gradloupe.ops import Input, Op
-from gradloupe.server.catalogue.output_shapes import shapes
+from gradloupe.server.catalogue.output_shapes import measured_shapes
 
 # Where a bug can be seen: on some section of the op, beside the other dtypes, in what the whole Function does,
 # or, where there is none, nowhere.
@@ -57,7 +57,7 @@ class Planted:
     def sections(self) -> list[dict[str, str]]:
         """The sections the page offers: every output element by every input element; the first met comes first."""
         swept = [_named(each.name, index) for each in self.op.inputs for index in _indices(each.shape)]
-        outputs = zip(self.op.outputs, shapes(self.op), strict=True)
+        outputs = zip(self.op.outputs, measured_shapes(self.op), strict=True)
         looked_at = [_named(name, index) for name, shape in outputs for index in _indices(shape)]
         return [{"wrt": wrt, "of": of} for of, wrt in product(looked_at, swept)]
 

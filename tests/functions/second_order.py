@@ -10,7 +10,7 @@ from gradloupe.ops import Input, Op
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.curve.evaluation import Evaluation
 from gradloupe.server.numerics.sampling.grid import Grid
-from gradloupe.server.numerics.second_order.grad_input import derived
+from gradloupe.server.numerics.second_order.grad_input import grad_input_section
 from gradloupe.server.numerics.verdict.verdict import Verdict, judge
 from gradloupe.server.runtime.section import Section
 
@@ -19,7 +19,7 @@ X = Input("x")
 
 def twice(op: Op | str, grad_output: float = 1.0, **asked: Any) -> Section:
     """The section of what backward returns."""
-    return derived(section(op, **asked), grad_output)
+    return grad_input_section(section(op, **asked), grad_output)
 
 
 def look_twice(

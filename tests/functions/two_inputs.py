@@ -10,7 +10,7 @@ from gradloupe.ops import Input, Op
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.surface.surface import Surface, surface
 from gradloupe.server.runtime.plane import Plane
-from gradloupe.server.runtime.plane_batching import plane_of
+from gradloupe.server.runtime.plane_batching import batched_plane
 
 U, V = Input("u"), Input("v")
 
@@ -43,4 +43,4 @@ def seen(op, wrt="u", wrt2="v", of="", count=61, x=(-3.0, 3.0), y=(-3.0, 3.0), g
 def planed(op, wrt="u", wrt2="v", of="", count=9) -> Plane:
     """The plane of two elements of an op, over the range from −3 to 3."""
     x = np.linspace(-3, 3, count)
-    return plane_of(section(op, wrt, of), section(op, wrt2, of), x, x, 1.0)
+    return batched_plane(section(op, wrt, of), section(op, wrt2, of), x, x, 1.0)

@@ -13,24 +13,24 @@ import torch
 from support.sections import Plain, op_of, section
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.graph_view.functions import opened
-from gradloupe.server.graph_view.layered_layout import laid_out
-from gradloupe.server.graph_view.picture import pictured
-from gradloupe.server.graph_view.text import sentence
-from gradloupe.server.graph_view.trace import MOST, traced
-from gradloupe.server.graph_view.values import LONGEST, thing
-from gradloupe.server.numerics.diagnosis.unused_saved import tried_saved
+from gradloupe.server.graph_view.functions import traced_functions
+from gradloupe.server.graph_view.layered_layout import sugiyama_layout
+from gradloupe.server.graph_view.picture import draw_graph
+from gradloupe.server.graph_view.text import graph_sentence
+from gradloupe.server.graph_view.trace import MAX_NODES, trace_call
+from gradloupe.server.graph_view.values import MAX_CHARS, value_summary
+from gradloupe.server.numerics.diagnosis.unused_saved import saved_tensor_usage
 from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.runtime.failure import FunctionFailed
-from gradloupe.server.views.graph_node import LISTED, LISTS, look
+from gradloupe.server.views.graph_node import LIST_LIMIT, TRUNCATED_LISTS, graph_node_view
 
 
 def seen(op, at=0.5, grad_output=1.0, tried=True, **asked):
     """The picture, the Functions and the sentence of one call."""
     cut = section(op, **asked)
-    call = traced(cut, at, grad_output)
-    functions = opened(call, tried_saved(cut, torch.linspace(-2, 2, 21).numpy()) if tried else ())
-    return pictured(call), functions, sentence(call, functions)
+    call = trace_call(cut, at, grad_output)
+    functions = traced_functions(call, saved_tensor_usage(cut, torch.linspace(-2, 2, 21).numpy()) if tried else ())
+    return draw_graph(call), functions, graph_sentence(call, functions)
 
 
 def edges(picture):
@@ -215,19 +215,19 @@ def test_an_edit_in_place_is_told():
 
 def test_a_backward_that_raises_leaves_the_picture():
     cut = section("one_gradient_too_few")
-    call = traced(cut, 0.5, 1.0)
+    call = trace_call(cut, 0.5, 1.0)
     assert call.failure is not None
     assert (call.failure.phase, call.failure.kind) == ("backward", "RuntimeError")
-    (one,) = opened(call, ())
+    (one,) = traced_functions(call, ())
     assert (one.count, len(one.arguments)) == (1, 2)
-    assert "incorrect number of gradients" in sentence(call, (one,))
+    assert "incorrect number of gradients" in graph_sentence(call, (one,))
 
 
 @pytest.mark.parametrize("returned", ["a list", 3.0])
 def test_an_output_that_is_no_tensor_fails_in_a_sentence(returned):
     op = op_of(lambda x: [x] if returned == "a list" else returned)
     with pytest.raises(FunctionFailed, match="where a tensor 'y' was declared"):
-        traced(section(op), 0.5, 1.0)
+        trace_call(section(op), 0.5, 1.0)
 
 
 def test_a_function_of_torch_alone_has_no_node_to_open():
@@ -239,14 +239,14 @@ def test_a_function_of_torch_alone_has_no_node_to_open():
 
 def test_a_long_graph_is_cut_and_says_so():
     def long(x):
-        for _ in range(3 * MOST):
+        for _ in range(3 * MAX_NODES):
             x = x + 1
         return Cube.apply(x, 3)
 
     picture, _, said = seen(op_of(long), tried=False)
     assert picture.more
-    assert len(picture.vertices) < MOST + 5
-    assert f"more than {MOST} nodes" in said
+    assert len(picture.vertices) < MAX_NODES + 5
+    assert f"more than {MAX_NODES} nodes" in said
 
 
 def test_of_many_functions_the_last_are_opened():
@@ -262,7 +262,7 @@ def test_of_many_functions_the_last_are_opened():
 
 def test_nothing_that_was_looked_at_is_kept_alive():
     cut = section("exp")
-    call = traced(cut, 0.5, 1.0)
+    call = trace_call(cut, 0.5, 1.0)
     node = weakref.ref(call.nodes[0])
     del call
     gc.collect()
@@ -288,7 +288,7 @@ class Broken:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (Loud(), "z" * (LONGEST - 1) + "…"),
+        (Loud(), "z" * (MAX_CHARS - 1) + "…"),
         (Broken(), "its repr raises KeyError"),
         (True, "True"),
         (-0.5, "−0.5"),
@@ -303,9 +303,9 @@ class Broken:
     ],
 )
 def test_every_value_is_told_in_few_words(value, text):
-    told = thing(value).text
+    told = value_summary(value).text
     assert told.startswith(text) if text.endswith(": ") else told == text
-    assert len(told) <= LONGEST
+    assert len(told) <= MAX_CHARS
 
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=name) for name, op in OPS.items()])
@@ -320,7 +320,7 @@ def test_every_op_of_the_gallery_can_be_opened(op):
 
 def test_layers_go_forward_and_nothing_stands_on_another_thing():
     links = [(0, 2), (1, 2), (2, 3), (0, 4), (3, 4), (5, 3)]
-    points, paths = laid_out(6, links, [4])
+    points, paths = sugiyama_layout(6, links, [4])
     layers = [layer for layer, _ in points]
     assert layers == [0, 0, 1, 2, 3, 1]
     assert [len(path) for path in paths] == [layers[b] - layers[a] - 1 for a, b in links]
@@ -329,7 +329,7 @@ def test_layers_go_forward_and_nothing_stands_on_another_thing():
 
 
 def test_lines_that_need_not_cross_do_not():
-    points, _ = laid_out(4, [(0, 3), (1, 2)])
+    points, _ = sugiyama_layout(4, [(0, 3), (1, 2)])
     assert (points[0][1] < points[1][1]) == (points[3][1] < points[2][1])
 
 
@@ -371,11 +371,11 @@ def test_of_thousands_of_arguments_a_few_are_listed_and_the_rest_counted(leaves)
         parts = [torch.ones(1, requires_grad=True) for _ in range(4095)] if leaves else [x * i for i in range(4095)]
         return Many.apply(x, *parts)
 
-    found, _ = look(section(op_of(forward)), Question("many", Element("x"), Element("y"), -1.0, 1.0))
+    found, _ = graph_node_view(section(op_of(forward)), Question("many", Element("x"), Element("y"), -1.0, 1.0))
     (one,) = found["functions"]
-    assert [len(one[part]) for part in LISTS] == [LISTED, 1, LISTED]
-    assert one["more"] == {"arguments": 4096 - LISTED, "outputs": 0, "saved": 4096 - LISTED}
-    assert len(found["vertices"]) < 2 * MOST
+    assert [len(one[part]) for part in TRUNCATED_LISTS] == [LIST_LIMIT, 1, LIST_LIMIT]
+    assert one["more"] == {"arguments": 4096 - LIST_LIMIT, "outputs": 0, "saved": 4096 - LIST_LIMIT}
+    assert len(found["vertices"]) < 2 * MAX_NODES
     assert any("4095 leaves" in each["lines"] or "more" in each["lines"][0] for each in found["vertices"])
     assert len(json.dumps(found)) < 100_000
 
@@ -383,5 +383,5 @@ def test_of_thousands_of_arguments_a_few_are_listed_and_the_rest_counted(leaves)
 def test_the_call_is_made_where_the_input_is_held_unless_a_place_is_given():
     cut = section(op_of(torch.exp), x=(0.75,))
     asked = Question("exp", Element("x"), Element("y"), -1.0, 1.0)
-    assert look(cut, asked)[0]["at"] == 0.75
-    assert look(cut, replace(asked, at=0.5))[0]["at"] == 0.5
+    assert graph_node_view(cut, asked)[0]["at"] == 0.75
+    assert graph_node_view(cut, replace(asked, at=0.5))[0]["at"] == 0.5

@@ -22,8 +22,8 @@ from support.raw_http import connected, read, send
 from support.servers import InThread, Server, serving_in_thread, torch_loading
 from support.waiting import until
 
-from gradloupe.server.http.security_headers import HEADERS, SHARED, SOURCES, of
-from gradloupe.server.supervisor.engine import QUEUE
+from gradloupe.server.http.security_headers import HEADERS, SHARED, SOURCES, headers_for
+from gradloupe.server.supervisor.engine import QUEUE_SIZE
 
 PAGES = ("/", "/ops/exp", "/docs", "/ops/nope", "/ops/exp?min=1")
 DATA = ("/ops/exp.json", "/ops/exp.csv", "/healthz", "/openapi.json", "/ops/nope.json", "/static/0/none.js", "/nothing")
@@ -40,7 +40,7 @@ def computed(server: str) -> None:
 @pytest.mark.parametrize("address", PAGES + DATA)
 def test_every_response_carries_the_security_headers(server: str, address: str) -> None:
     headers = patient.get(server + address).headers
-    expected = of(address.partition("?")[0])
+    expected = headers_for(address.partition("?")[0])
     assert {name: headers[name] for name in expected} == expected
     assert expected.keys() >= HEADERS.keys()
     assert "server" not in headers
@@ -296,12 +296,12 @@ def test_more_questions_than_can_wait_are_sent_away_with_a_time_to_come_back(unh
             for i, connection in enumerate(connections):
                 send(connection, f"/ops/exp.json?count=5001&grad_output={i + 2}")
             asked = [pool.submit(read, connection) for connection in connections]
-            sent_away = [each.result() for each in islice(as_completed(asked), 100 - QUEUE)]
+            sent_away = [each.result() for each in islice(as_completed(asked), 100 - QUEUE_SIZE)]
         assert {status for status, _, _ in sent_away} == {503}
         answers = [each.result() for each in asked]
     refused = [(headers, body) for status, headers, body in answers if status == 503]
     assert {status for status, _, _ in answers} == {200, 503}
-    assert len(refused) == 100 - QUEUE
+    assert len(refused) == 100 - QUEUE_SIZE
     for headers, body in refused:
         assert headers["retry-after"] == "1"
         assert "ask again" in json.loads(body)["detail"]

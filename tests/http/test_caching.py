@@ -16,8 +16,8 @@ from support.own_server import showing
 from support.servers import InProcess, Server, serving
 from support.waiting import until
 
-from gradloupe.server.http.compression import preferred, written, written_once
-from gradloupe.server.http.responses import Bodies, Body
+from gradloupe.server.http.compression import compress, compress_well, negotiate_coding
+from gradloupe.server.http.responses import EncodedBody, ResponseCache
 
 PURE = (
     "/",
@@ -109,34 +109,34 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("accepted", ACCEPTED)
 def test_the_coding_is_the_one_the_client_prefers(accepted: str) -> None:
-    assert preferred(accepted) == ACCEPTED[accepted]
+    assert negotiate_coding(accepted) == ACCEPTED[accepted]
 
 
 def test_what_is_written_can_be_read() -> None:
     text = b"forward, analytical, numerical\n" * 5000
-    for write in (written, written_once):
+    for write in (compress, compress_well):
         br, gz = write(text, "br"), write(text, "gzip")
         assert brotli.decompress(br) == gzip.decompress(gz) == write(text, "") == text
         assert len(br) < len(gz) < len(text) / 20
 
 
 def test_the_newest_bodies_are_kept_within_their_room() -> None:
-    bodies = Bodies(800)
+    bodies = ResponseCache(800)
     for name in "abcdefghi":
-        bodies.keep(name, "br", Body(bytes(100), "br"))
+        bodies.keep(name, "br", EncodedBody(bytes(100), "br"))
     assert bodies.find("a", "br") is None
-    assert bodies.find("b", "br") == Body(bytes(100), "br")
-    bodies.keep("j", "br", Body(bytes(60), "br"))  # b was asked for last, so c goes
+    assert bodies.find("b", "br") == EncodedBody(bytes(100), "br")
+    bodies.keep("j", "br", EncodedBody(bytes(60), "br"))  # b was asked for last, so c goes
     assert "".join(name for name in "abcdefghij" if bodies.find(name, "br")) == "bdefghij"
     assert bodies.size == 760
-    bodies.keep("j", "br", Body(bytes(10), "br"))
+    bodies.keep("j", "br", EncodedBody(bytes(10), "br"))
     assert bodies.size == 710
 
 
 def test_a_large_body_does_not_drive_out_all_others() -> None:
-    bodies = Bodies(800)
-    bodies.keep("small", "", Body(b"x" * 80, ""))
-    bodies.keep("large", "", Body(b"x" * 300, ""))
+    bodies = ResponseCache(800)
+    bodies.keep("small", "", EncodedBody(b"x" * 80, ""))
+    bodies.keep("large", "", EncodedBody(b"x" * 300, ""))
     assert bodies.find("small", "") is not None
     assert bodies.find("large", "") is None
 

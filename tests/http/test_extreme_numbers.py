@@ -10,7 +10,7 @@ from support.browser import alone, opened, shows
 from support.own_server import Own, showing
 
 import gradloupe
-from gradloupe.server.documents.typography import apart
+from gradloupe.server.documents.typography import number_apart_from
 
 BIG = """import torch
 from torch.autograd import Function
@@ -72,7 +72,7 @@ def test_a_notebook_shows_a_span_beyond_the_largest_number() -> None:
 
 
 def test_two_numbers_that_are_the_same_are_written_with_four_digits() -> None:
-    assert apart(1 / 3, 1 / 3) == "0.3333"
+    assert number_apart_from(1 / 3, 1 / 3) == "0.3333"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support import http as patient
 from support.servers import Server, serving_in_thread
 
-from gradloupe.server.routes.oembed import wanted_by
+from gradloupe.server.routes.oembed import parse_oembed_query
 from gradloupe.server.url.numbers import BadQuery
 
 # What WordPress leaves of a frame that it was told of by a site it does not know (wp_filter_oembed_result).
@@ -253,4 +253,4 @@ def test_the_api_describes_it(running: Server) -> None:
 @given(st.text())
 def test_whatever_the_query_it_is_read_or_refused_in_a_sentence(text: str) -> None:
     with suppress(BadQuery):
-        assert wanted_by(f"url=x&maxwidth={quote(text)}").maxwidth in (None, *range(1, 2401))
+        assert parse_oembed_query(f"url=x&maxwidth={quote(text)}").maxwidth in (None, *range(1, 2401))

@@ -18,11 +18,11 @@ from support.waiting import until
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from gradloupe.server.http.connection_limits import Limits, Visitors, peer_of
-from gradloupe.server.http.uvicorn_protocol import patient
+from gradloupe.server.http.connection_limits import ConnectionLimits, Connections, client_of_address
+from gradloupe.server.http.uvicorn_protocol import limited_protocol
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [H11Protocol, HttpToolsProtocol])
-SHORT = Limits(request=0.4, stalled=0.4)
+SHORT = ConnectionLimits(request=0.4, stalled=0.4)
 HELD = ("/held", "/events")
 BIG = bytes(32 * 2**20)
 
@@ -31,7 +31,7 @@ BIG = bytes(32 * 2**20)
 class Answering:
     """A server of next to nothing: ``/big`` is 32 MiB, the ``HELD`` are answered when the test says so."""
 
-    visitors: Visitors
+    visitors: Connections
     url: str = ""
     release: asyncio.Event = field(default_factory=asyncio.Event)
     held: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -47,11 +47,11 @@ class Answering:
 
 
 @contextmanager
-def answering(limits: Limits, protocol: type[asyncio.Protocol]) -> Iterator[Answering]:
-    app = Answering(Visitors(limits))
+def answering(limits: ConnectionLimits, protocol: type[asyncio.Protocol]) -> Iterator[Answering]:
+    app = Answering(Connections(limits))
     config = uvicorn.Config(
         app,
-        http=patient(app.visitors, protocol),
+        http=limited_protocol(app.visitors, protocol),
         h11_max_incomplete_event_size=2 * limits.head,
         ws="none",
         lifespan="off",
@@ -156,7 +156,11 @@ def test_an_answer_that_takes_its_time_is_waited_for(protocol: type[asyncio.Prot
 def test_a_client_that_does_not_read_is_dropped_and_one_that_reads_slowly_is_not(
     protocol: type[asyncio.Protocol],
 ) -> None:
-    with answering(Limits(stalled=3.0), protocol) as server, connected(server) as asleep, connected(server) as slow:
+    with (
+        answering(ConnectionLimits(stalled=3.0), protocol) as server,
+        connected(server) as asleep,
+        connected(server) as slow,
+    ):
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         slow.settimeout(60)
         send(asleep, "/big")
@@ -176,7 +180,7 @@ def test_a_client_that_does_not_read_is_dropped_and_one_that_reads_slowly_is_not
 
 @PROTOCOLS
 def test_a_head_without_end_is_cut_off_and_a_long_one_is_refused(protocol: type[asyncio.Protocol]) -> None:
-    with answering(Limits(), protocol) as server:
+    with answering(ConnectionLimits(), protocol) as server:
         with connected(server) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"y" * 40_000)
             assert b" 431 " in ends(connection)
@@ -192,7 +196,7 @@ def test_a_head_without_end_is_cut_off_and_a_long_one_is_refused(protocol: type[
 def test_one_address_has_so_many_requests_under_way_and_is_told_when_to_come_back(
     protocol: type[asyncio.Protocol],
 ) -> None:
-    with answering(Limits(requests_per_peer=3), protocol) as server, ExitStack() as stack:
+    with answering(ConnectionLimits(requests_per_peer=3), protocol) as server, ExitStack() as stack:
         held = [stack.enter_context(connected(server)) for _ in range(3)]
         for connection in held:
             send(connection, "/held")
@@ -211,7 +215,7 @@ def test_one_address_has_so_many_requests_under_way_and_is_told_when_to_come_bac
 
 @PROTOCOLS
 def test_pages_that_listen_leave_room_for_others_and_one_too_many_is_told(protocol: type[asyncio.Protocol]) -> None:
-    with answering(Limits(requests_per_peer=3), protocol) as server, ExitStack() as stack:
+    with answering(ConnectionLimits(requests_per_peer=3), protocol) as server, ExitStack() as stack:
         for address in ("/events",) * 3 + ("/held",) * 3:
             held = stack.enter_context(connected(server))
             send(held, address)
@@ -226,7 +230,7 @@ def test_pages_that_listen_leave_room_for_others_and_one_too_many_is_told(protoc
 
 @PROTOCOLS
 def test_an_idle_connection_makes_room_for_a_new_one(protocol: type[asyncio.Protocol]) -> None:
-    limits = Limits(request=60, connections=32)
+    limits = ConnectionLimits(request=60, connections=32)
     with answering(limits, protocol) as server, ExitStack() as stack:
         half_open = [stack.enter_context(connected(server)) for _ in range(16)]
         for connection in half_open:
@@ -252,6 +256,10 @@ def test_520_half_open_connections_do_not_stop_the_service() -> None:
 
 
 def test_a_household_with_a_network_of_its_own_is_one_peer() -> None:
-    assert peer_of("2001:db8:0:1::5") == peer_of("2001:db8:0:1:ffff::7") != peer_of("2001:db8:0:2::5")
-    assert peer_of("::ffff:192.0.2.1") == peer_of("192.0.2.1") != peer_of("192.0.2.2")
-    assert peer_of("fe80::1%eth0") == peer_of("fe80::2")
+    assert (
+        client_of_address("2001:db8:0:1::5")
+        == client_of_address("2001:db8:0:1:ffff::7")
+        != client_of_address("2001:db8:0:2::5")
+    )
+    assert client_of_address("::ffff:192.0.2.1") == client_of_address("192.0.2.1") != client_of_address("192.0.2.2")
+    assert client_of_address("fe80::1%eth0") == client_of_address("fe80::2")

@@ -17,7 +17,7 @@ from support import http as patient
 from support.raw_http import connected, read, send
 from support.servers import HERE, Server, serving_in_thread
 
-from gradloupe.server.html.assets import BUNDLES, Assets
+from gradloupe.server.html.assets import PLOTLY_BUNDLES, Assets
 
 
 def static_addresses(server: str) -> list[str]:
@@ -104,7 +104,7 @@ def test_the_light_bundles_are_installed_and_of_the_version_of_the_wheel(server:
     wanted = json.loads((HERE / "package.json").read_text())["dependencies"]
     locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
     full = version(Assets().read("plotly.min.js"))
-    for kind, name in BUNDLES.items():
+    for kind, name in PLOTLY_BUNDLES.items():
         assert Assets().plotly(kind).endswith(f"/{name}")  # without them: make light
         bundle = Assets().read(name)
         package = f"plotly.js-{name.removeprefix('plotly-').removesuffix('.min.js')}-dist-min"

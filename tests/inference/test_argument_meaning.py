@@ -10,7 +10,7 @@ import torch
 from torch.autograd import Function
 
 from gradloupe.server.inference.infer import infer
-from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.grammar import parse_recipe
 
 
 def safe(x: Any, epsilon: Any) -> Any:
@@ -305,7 +305,7 @@ def test_what_only_backward_reads_is_as_large_as_backward_needs_it() -> None:
 
 
 def test_the_words_of_a_recipe_fill_as_they_say() -> None:
-    tensors = parse(
+    tensors = parse_recipe(
         "a: float64[5] rising; b: float64[2] tiny; c: float64[4] negative; p: int64[2,4] shuffled"
     ).tensors()
     assert tensors["a"].tolist() == [-1, -0.5, 0, 0.5, 1]

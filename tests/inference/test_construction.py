@@ -8,12 +8,12 @@ from functions import user_written as various
 from support.sections import look, section
 
 from gradloupe.ops import OPS, Op
-from gradloupe.server.contract.xray import contract
-from gradloupe.server.graph_view.functions import opened
-from gradloupe.server.graph_view.text import sentence
-from gradloupe.server.graph_view.trace import traced
+from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.graph_view.functions import traced_functions
+from gradloupe.server.graph_view.text import graph_sentence
+from gradloupe.server.graph_view.trace import trace_call
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.grammar import parse_recipe
 from gradloupe.server.inference.recipe.recipe import Constant, NotInferred, Recipe, TensorArgument
 from gradloupe.server.runtime.section import Section
 
@@ -22,7 +22,7 @@ BARE = [op for op in OPS.values() if op.call is None]
 
 
 def made(function, recipe, name="own", **given):
-    return op_of(function, parse(recipe), name, name, "own", given or None)
+    return op_of(function, parse_recipe(recipe), name, name, "own", given or None)
 
 
 def verdict(op):
@@ -73,7 +73,7 @@ def test_a_backward_that_mixes_elements_keeps_the_shape():
 
 
 def test_a_rank_that_matters_is_kept():
-    op = op_of(OPS["kill_head"].function, parse("x: float64[3,4]; n = 2"), "own", "own", "own")
+    op = op_of(OPS["kill_head"].function, parse_recipe("x: float64[3,4]; n = 2"), "own", "own", "own")
     assert op.inputs[0].shape == (3, 4)
     assert op.wrt.removeprefix("x") == op.of.removeprefix("y")
     assert int(op.wrt[-2]) >= 2  # the first two columns are dead
@@ -255,7 +255,7 @@ def test_the_function_in_a_plain_function_is_what_the_page_is_about():
     op = made(various.logged, "x: float64[7]")
     assert op.function is various.Log
     assert verdict(op) == "matches"
-    ids = {each.id: each.level for each in contract(cut(op)).checks}
+    ids = {each.id: each.level for each in contract_xray(cut(op)).checks}
     assert ids["NO-BACKWARD"] == "fine"  # it was seen through what calls it
 
 
@@ -263,9 +263,9 @@ def test_the_function_in_a_plain_function_is_what_the_page_is_about():
 def test_a_function_without_a_function_is_told_in_a_sentence(function):
     op = made(function, "x: float64[7]; k = 2.0" if function is various.smooth else "x: float64[7]")
     assert verdict(op) == "matches"
-    (row,) = contract(cut(op)).checks
+    (row,) = contract_xray(cut(op)).checks
     assert row.seen.endswith("there is no contract to hold.")
-    call = traced(cut(op), 0.5, 1.0)
-    assert "no autograd.Function" in sentence(call, opened(call, ()))
+    call = trace_call(cut(op), 0.5, 1.0)
+    assert "no autograd.Function" in graph_sentence(call, traced_functions(call, ()))
     assert isinstance(op.source, str)
     assert isinstance(op.doc, str)

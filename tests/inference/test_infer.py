@@ -14,7 +14,7 @@ from torch.autograd import Function
 
 from gradloupe.ops import OPS
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.infer import Guess, NotInferred, infer
+from gradloupe.server.inference.infer import InferredRecipe, NotInferred, infer
 
 MODES = {"soft": 1.0, "hard": 2.0}
 
@@ -24,7 +24,7 @@ def found(function: Any) -> str:
     return infer(function).recipe.text()
 
 
-def because(guess: Guess, name: str) -> str:
+def because(guess: InferredRecipe, name: str) -> str:
     return dict(guess.because)[name]
 
 

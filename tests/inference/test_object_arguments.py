@@ -11,7 +11,7 @@ from torch.autograd import Function
 
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.infer import NotInferred, infer
-from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.grammar import parse_recipe
 from gradloupe.server.inference.recipe.recipe import BadRecipe, Constant
 
 
@@ -190,8 +190,8 @@ RECIPES: tuple[tuple[Any, str], ...] = (
 def test_what_is_read_or_called_is_written_down(function: Any, recipe: str) -> None:
     found = infer(function).recipe
     assert found.text() == recipe
-    assert parse(recipe) == found
-    assert op_of(function, parse(recipe), "own", "Own", "own").inputs
+    assert parse_recipe(recipe) == found
+    assert op_of(function, parse_recipe(recipe), "own", "Own", "own").inputs
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_neither_a_number_nor_a_tensor_is_an_object_with_methods(function: Any, 
     ],
 )
 def test_an_object_is_text_that_is_read_again(text: str) -> None:
-    recipe = parse(f"x: float64[7]; cfg = {text}")
+    recipe = parse_recipe(f"x: float64[7]; cfg = {text}")
     assert recipe.text() == f"x: float64[7]; cfg = {text}"
 
 
@@ -234,11 +234,11 @@ def test_an_object_is_text_that_is_read_again(text: str) -> None:
 )
 def test_nothing_else_is_called_or_looked_up(text: str) -> None:
     with pytest.raises(BadRecipe, match="no value of a recipe"):
-        parse(f"x: float64[7]; cfg = {text}")
+        parse_recipe(f"x: float64[7]; cfg = {text}")
 
 
 def test_a_function_that_writes_into_its_settings_writes_into_a_copy() -> None:
-    recipe = parse("x: float64[7]; cfg = types.SimpleNamespace(k=2); tags = {'k': 2}")
+    recipe = parse_recipe("x: float64[7]; cfg = types.SimpleNamespace(k=2); tags = {'k': 2}")
     _, cfg, tags = recipe.build()
     cfg.k, tags["k"] = 3, 3
     held = [each.value for each in recipe.arguments if isinstance(each, Constant)]

@@ -8,12 +8,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.grammar import parse_recipe
 from gradloupe.server.inference.recipe.recipe import (
-    DTYPES,
     FLOATS,
     INTEGERS,
-    MENU,
+    NAMED_VALUES,
+    RECIPE_DTYPES,
     BadRecipe,
     Constant,
     Recipe,
@@ -40,7 +40,9 @@ floating = st.builds(
 square = st.builds(TensorArgument, names, st.integers(1, 4).map(lambda n: (n, n)), fill=st.just("spd"))
 whole = st.builds(TensorArgument, names, shapes, st.sampled_from(INTEGERS), below=st.integers(1, 99))
 masks = st.builds(TensorArgument, names, shapes, st.just("bool"))
-named = st.builds(lambda name, text: Constant(name, MENU[text], text), names, st.sampled_from([*MENU][:-3]))
+named = st.builds(
+    lambda name, text: Constant(name, NAMED_VALUES[text], text), names, st.sampled_from([*NAMED_VALUES][:-3])
+)
 arguments = floating | square | whole | masks | named | st.builds(Constant, names, literals)
 swept = TensorArgument("_x_", (3,))
 recipes = st.lists(arguments, max_size=5, unique_by=lambda each: each.name).map(lambda some: Recipe((*some, swept)))
@@ -49,11 +51,11 @@ recipes = st.lists(arguments, max_size=5, unique_by=lambda each: each.name).map(
 @given(recipes)
 def test_what_a_recipe_writes_is_read_as_the_same_recipe(recipe):
     if len(recipe.text()) <= 2000:
-        assert parse(recipe.text()) == recipe
+        assert parse_recipe(recipe.text()) == recipe
 
 
 def test_every_kind_of_argument_can_be_written():
-    recipe = parse(WHOLE)
+    recipe = parse_recipe(WHOLE)
     assert recipe.text() == WHOLE
     values = dict(zip((each.name for each in recipe.arguments), recipe.build(), strict=True))
     assert {name: tuple(value.shape) for name, value in values.items() if isinstance(value, torch.Tensor)} == {
@@ -72,7 +74,7 @@ def test_every_kind_of_argument_can_be_written():
 
 
 def test_tensors_are_what_they_are_called():
-    tensors = parse(WHOLE).tensors()
+    tensors = parse_recipe(WHOLE).tensors()
     assert (tensors["b"] > 0).all()
     assert torch.equal(tensors["a"], tensors["a"].mT)
     assert (torch.linalg.eigvalsh(tensors["a"]) > 0).all()
@@ -90,20 +92,20 @@ def test_what_is_symmetric_positive_definite_stays_so_when_rounded(n, seed):
 
 
 def test_signs_are_one_or_minus_one_and_both_are_there():
-    recipe = parse("x: float64[7]; target: float32[12] signs nograd")
+    recipe = parse_recipe("x: float64[7]; target: float32[12] signs nograd")
     assert recipe.text() == "x: float64[7]; target: float32[12] signs nograd"
     assert set(recipe.tensors()["target"].tolist()) == {-1.0, 1.0}
 
 
 def test_tensors_are_always_the_same_and_have_two_decimal_places():
-    first, again = parse("x: float64[40]").tensors()["x"], parse("x: float64[40]").tensors()["x"]
+    first, again = parse_recipe("x: float64[40]").tensors()["x"], parse_recipe("x: float64[40]").tensors()["x"]
     assert torch.equal(first, again)
     assert all(value == round(value, 2) for value in first.tolist())
     assert len(set(first.tolist())) > 20
 
 
 def test_what_requires_grad_is_no_leaf_and_has_one():
-    recipe = parse("x: float64[3]; h: float64[3] nograd")
+    recipe = parse_recipe("x: float64[3]; h: float64[3] nograd")
     (leaf, passed), (none, held) = recipe.leaves()
     passed.mul_(2).sum().backward()
     assert leaf.grad.tolist() == [2.0, 2.0, 2.0]
@@ -113,31 +115,31 @@ def test_what_requires_grad_is_no_leaf_and_has_one():
 
 def test_what_is_given_is_used_where_its_shape_and_dtype_are_those_of_the_recipe():
     given = {"x": torch.tensor([5.0, 6.0], dtype=torch.float64)}
-    assert parse("x: float64[2]").build(given=given)[0].tolist() == [5.0, 6.0]
-    assert parse("x: float64[3]").build(given=given)[0].shape == (3,)
-    assert parse("x: float32[2]").build(given=given)[0].tolist() != [5.0, 6.0]
+    assert parse_recipe("x: float64[2]").build(given=given)[0].tolist() == [5.0, 6.0]
+    assert parse_recipe("x: float64[3]").build(given=given)[0].shape == (3,)
+    assert parse_recipe("x: float32[2]").build(given=given)[0].tolist() != [5.0, 6.0]
 
 
 def test_arguments_are_put_in_the_order_of_forward():
-    recipe = parse("k = 2; x: float64[3]", ("x", "k", "p"))
+    recipe = parse_recipe("k = 2; x: float64[3]", ("x", "k", "p"))
     assert [each.name for each in recipe.arguments] == ["x", "k"]
-    starred = parse("args1 = 3; x: float64[3]; args0 = 2", ("x", "*args"))
+    starred = parse_recipe("args1 = 3; x: float64[3]; args0 = 2", ("x", "*args"))
     assert [each.name for each in starred.arguments] == ["x", "args0", "args1"]
 
 
 def test_numbers_that_no_literal_can_write_have_words():
-    recipe = parse("x: float64[2]; low = -inf; high = inf; hole = nan")
+    recipe = parse_recipe("x: float64[2]; low = -inf; high = inf; hole = nan")
     assert [each.value for each in recipe.arguments[1:3]] == [-math.inf, math.inf]
     assert recipe.text().endswith("low = -inf; high = inf; hole = nan")
 
 
 def test_objects_are_those_of_the_visitor():
     thing = object()
-    recipe = parse("x: float64[2]; f = <object>", objects={"f": thing})
+    recipe = parse_recipe("x: float64[2]; f = <object>", objects={"f": thing})
     assert recipe.build()[1] is thing
     assert recipe.text() == "x: float64[2]; f = <object>"
     with pytest.raises(BadRecipe, match="is no value of a recipe"):
-        parse("x: float64[2]; f = <object>")
+        parse_recipe("x: float64[2]; f = <object>")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_objects_are_those_of_the_visitor():
 )
 def test_what_is_no_recipe_is_refused_in_one_sentence(text, said):
     with pytest.raises(BadRecipe) as refused:
-        parse(text, ("x", "k", "p"))
+        parse_recipe(text, ("x", "k", "p"))
     sentence = str(refused.value)
     assert said in sentence
     assert sentence.endswith(".")
@@ -185,13 +187,13 @@ def test_what_is_no_recipe_is_refused_in_one_sentence(text, said):
 @given(st.text(max_size=60))
 def test_any_text_is_a_recipe_or_refused(text):
     try:
-        recipe = parse(text)
+        recipe = parse_recipe(text)
     except BadRecipe:
         return
-    assert parse(recipe.text()) == recipe
+    assert parse_recipe(recipe.text()) == recipe
 
 
 def test_every_dtype_is_filled():
-    for dtype in DTYPES:
-        (held, _) = parse(f"h: {dtype}[3]; x: float64[2]").build()
+    for dtype in RECIPE_DTYPES:
+        (held, _) = parse_recipe(f"h: {dtype}[3]; x: float64[2]").build()
         assert str(held.dtype) == f"torch.{dtype}"

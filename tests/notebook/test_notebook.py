@@ -19,7 +19,7 @@ from support.browser import POLICY, curves
 import gradloupe
 from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.notebook import figure
-from gradloupe.server.report.result import Checked
+from gradloupe.server.report.result import CheckResult
 
 CELL = '''
 import torch
@@ -95,7 +95,7 @@ class Quits(torch.autograd.Function):
 
 def test_what_is_right_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
     found = gradloupe.check(Cube)
-    assert isinstance(found, Checked)
+    assert isinstance(found, CheckResult)
     assert (found.name, found.word, found.ok, found.worst) == ("Cube", "matches", True, None)
     assert found.recipe == "x: float64[7]"
     assert found.findings

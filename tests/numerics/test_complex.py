@@ -6,13 +6,13 @@ from support.sections import op_of, section, written
 
 from gradloupe.ops import Input
 from gradloupe.server.numerics.sampling.grid import Grid
-from gradloupe.server.numerics.studies.complex import complex_look
-from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.numerics.studies.complex import study_complex
+from gradloupe.server.runtime.batching import batched_section
 
 
 def seen(op, start=-2.0, stop=2.0, **asked):
     cut, grid = section(op, **asked), Grid(start, stop, 401)
-    return complex_look(arranged(cut, grid.points()), grid)
+    return study_complex(batched_section(cut, grid.points()), grid)
 
 
 HOLOMORPHIC = {

@@ -12,18 +12,18 @@ from support.sections import op_of, section
 from torch.nn import functional
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.numerics.surface.all_pairs import pairs
-from gradloupe.server.numerics.surface.curl_test import Potential, potential
-from gradloupe.server.numerics.surface.potential_function import implied
-from gradloupe.server.numerics.surface.surface import pair
-from gradloupe.server.numerics.surface.text import potential_said
+from gradloupe.server.numerics.surface.all_pairs import run_curl_tests
+from gradloupe.server.numerics.surface.curl_test import CurlTest, run_curl_test
+from gradloupe.server.numerics.surface.potential_function import potential_function
+from gradloupe.server.numerics.surface.surface import field_components
+from gradloupe.server.numerics.surface.text import curl_test_sentence
 
 X = np.linspace(-3.0, 3.0, 61)
 
 
-def trial(op, wrt="u", wrt2="v", of="") -> Potential:
+def trial(op, wrt="u", wrt2="v", of="") -> CurlTest:
     plane = planed(op, wrt, wrt2, of)
-    return potential(partial(pair, plane, 1.0), X, X, plane.dear)
+    return run_curl_test(partial(field_components, plane, 1.0), X, X, plane.dear)
 
 
 def one(u):
@@ -104,7 +104,7 @@ def test_the_circulation_of_a_wrong_cross_term_is_its_curl_times_the_area_and_th
     assert found.worst is not None
     assert found.worst.curl == pytest.approx(1e-3, rel=1e-6)
     assert (found.judged, found.turning) == (1, 1)
-    sentence = potential_said(seen(OTHERS["a cross term off by 1e-3"]), "u", "v")
+    sentence = curl_test_sentence(seen(OTHERS["a cross term off by 1e-3"]), "u", "v")
     assert sentence.startswith(
         "This field is not the gradient of any function: once around a rectangle of 0.123 × 0.123"
     )
@@ -112,7 +112,7 @@ def test_the_circulation_of_a_wrong_cross_term_is_its_curl_times_the_area_and_th
 
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.claim == "exact" and len(op.inputs) > 1])
 def test_no_right_op_of_the_gallery_is_accused_for_any_two_of_its_elements(name: str):
-    assert [each for each in pairs(section(name), 1.0) if each.potential.holds is False] == []
+    assert [each for each in run_curl_tests(section(name), 1.0) if each.potential.holds is False] == []
 
 
 def test_of_three_inputs_every_two_are_tested_and_the_culprits_named():
@@ -128,14 +128,14 @@ def test_of_three_inputs_every_two_are_tested_and_the_culprits_named():
             return grad_output * b, grad_output * a * 1.001, grad_output
 
     op = op_of(Fused.apply, Input("a"), Input("b"), Input("c"))
-    found = {(each.first[0], each.second[0]): each.potential.holds for each in pairs(section(op), 1.0)}
+    found = {(each.first[0], each.second[0]): each.potential.holds for each in run_curl_tests(section(op), 1.0)}
     assert found == {("a", "b"): False, ("a", "c"): True, ("b", "c"): True}
 
 
 def test_elements_of_one_tensor_are_pairs_too_and_many_elements_none():
     softmax = op_of(lambda x: x.softmax(-1), Input("x", shape=(3,)))
-    assert [each.potential.holds for each in pairs(section(softmax), 1.0)] == [True] * 3
-    assert pairs(section("functional_linear"), 1.0) == ()
+    assert [each.potential.holds for each in run_curl_tests(section(softmax), 1.0)] == [True] * 3
+    assert run_curl_tests(section("functional_linear"), 1.0) == ()
 
 
 def test_where_every_point_needs_a_call_of_its_own_a_wrong_cross_term_is_found_all_the_same():
@@ -153,14 +153,14 @@ def test_where_every_point_needs_a_call_of_its_own_a_wrong_cross_term_is_found_a
     op = op_of(Norm.apply, Input("x", shape=(3,)))
     plane = planed(op, "x[0]", "x[1]")
     assert plane.dear
-    assert potential(partial(pair, plane, 1.0), X, X, True).holds is False
+    assert run_curl_test(partial(field_components, plane, 1.0), X, X, True).holds is False
     assert trial(op_of(lambda x: (x * x).sum(), Input("x", shape=(3,))), "x[0]", "x[1]").holds is True
 
 
 def test_the_implied_function_is_the_one_whose_gradient_was_returned():
     plane = planed(GRADIENTS["a straight-through sum"])
     s, t = np.meshgrid(X, X)
-    found = implied(partial(pair, plane, 2.0), X, X, 2.0, (s + t).ravel())
+    found = potential_function(partial(field_components, plane, 2.0), X, X, 2.0, (s + t).ravel())
     assert found == pytest.approx((s + t).ravel(), abs=1e-12)
 
 

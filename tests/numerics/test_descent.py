@@ -12,15 +12,15 @@ import torch
 from support.answers import answer
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.catalogue.op_description import parsed
+from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.numerics.descent import descent
 from gradloupe.server.numerics.descent.descent import MOST_ELEMENTS, TooLarge, descend
-from gradloupe.server.numerics.descent.loss import Loss, placed
-from gradloupe.server.numerics.descent.optimizer import walk
-from gradloupe.server.numerics.descent.outcome import ending
-from gradloupe.server.numerics.descent.plan import Asked
-from gradloupe.server.numerics.descent.text import Moving, sentence
-from gradloupe.server.numerics.descent.true_gradient import Truth, downhill
+from gradloupe.server.numerics.descent.loss import Loss, position_tensor
+from gradloupe.server.numerics.descent.optimizer import run_descent
+from gradloupe.server.numerics.descent.outcome import descent_outcome
+from gradloupe.server.numerics.descent.plan import DescentRequest
+from gradloupe.server.numerics.descent.text import MovingNames, descent_sentence
+from gradloupe.server.numerics.descent.true_gradient import TrueForward, downhill_gradient
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.section import Section
@@ -36,7 +36,7 @@ def on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ask(op: str, wrt: str = "input", of: str = "y", **more: Any) -> Any:
     """The header and the columns of the view."""
-    return answer(Question(op, parsed(wrt), parsed(of), -3.0, 3.0, view="descent", **more))
+    return answer(Question(op, parse_element(wrt), parse_element(of), -3.0, 3.0, view="descent", **more))
 
 
 def section(function: Any, shape: tuple[int, ...] = (), **more: Any) -> Section:
@@ -54,8 +54,8 @@ def section(function: Any, shape: tuple[int, ...] = (), **more: Any) -> Section:
 
 def down(function: Any, shape: tuple[int, ...] = (), at: float | None = None, **asked: Any) -> Any:
     """Both descents through a Function, and what is said of them."""
-    found = descend(section(function, shape), Asked(-3.0, 3.0, at=at, **asked))
-    return found, sentence(found, Moving("x", "y"))
+    found = descend(section(function, shape), DescentRequest(-3.0, 3.0, at=at, **asked))
+    return found, descent_sentence(found, MovingNames("x", "y"))
 
 
 def test_the_story_of_the_clamp_is_told_to_the_last_digit():
@@ -143,26 +143,26 @@ def test_every_ending_is_told_apart(function, asked, ends, words):
     if ends[0] in ("oscillates", "settles"):
         asked["steps"] = 200
     found, said = down(function, **asked)
-    assert (ending(found.returned), ending(found.true)) == ends
+    assert (descent_outcome(found.returned), descent_outcome(found.true)) == ends
     assert words in said
 
 
 def test_at_a_kink_the_side_that_leads_downhill_counts():
     found, said = down(torch.abs, at=0.0, goal=(3.0,), lr=0.25)
-    assert ending(found.returned) == "stays"  # torch takes 0 there, which is a subgradient and leads nowhere
-    assert ending(found.true) == "reached"
+    assert descent_outcome(found.returned) == "stays"  # torch takes 0 there, which is a subgradient and leads nowhere
+    assert descent_outcome(found.true) == "reached"
     assert "Where forward is bent" in said
     found, _ = down(torch.abs, at=0.0, goal=(-1.0,), lr=0.25)
-    assert ending(found.true) == "stays"  # the loss rises to both sides
+    assert descent_outcome(found.true) == "stays"  # the loss rises to both sides
 
 
 @pytest.mark.parametrize("x", [1e-3, 4.5e-8, 1e-12])
 def test_a_kink_beside_the_place_is_not_taken_for_one_of_it(x):
-    truth = Truth.of(section(torch.relu), -3.0, 3.0)
+    truth = TrueForward.of(section(torch.relu), -3.0, 3.0)
     slopes = truth.slopes(np.array([x]), np.array([x]))
-    assert downhill(slopes, np.array([1.0]))[0] == pytest.approx([1.0], rel=1e-6)
+    assert downhill_gradient(slopes, np.array([1.0]))[0] == pytest.approx([1.0], rel=1e-6)
     slopes = truth.slopes(np.array([-x]), np.array([0.0]))
-    assert downhill(slopes, np.array([1.0]))[0].tolist() == [0.0]
+    assert downhill_gradient(slopes, np.array([1.0]))[0].tolist() == [0.0]
 
 
 @pytest.mark.parametrize("function", [torch.sinh, torch.nn.functional.gelu, torch.sigmoid])
@@ -201,12 +201,12 @@ def test_what_rounding_leaves_of_a_gradient_does_not_shorten_the_steps():
 
 def test_the_true_derivative_of_a_matrix_is_that_of_autograd():
     cut = section(lambda x: (x @ x.T).tanh(), (3, 2))
-    truth, start = Truth.of(cut, -3.0, 3.0), np.linspace(-0.4, 0.6, 6)
+    truth, start = TrueForward.of(cut, -3.0, 3.0), np.linspace(-0.4, 0.6, 6)
     y = truth.outputs(start[None])[0]
     loss = Loss(cut, (0.3,))
-    pulled = loss.pull(placed(cut, start))
+    pulled = loss.pull(position_tensor(cut, start))
     assert pulled.gradient is not None
-    found, bent = downhill(truth.slopes(start, y), loss.residual(y))
+    found, bent = downhill_gradient(truth.slopes(start, y), loss.residual(y))
     assert found == pytest.approx(pulled.gradient.numpy().ravel(), rel=1e-8)
     assert not bent
 
@@ -276,11 +276,11 @@ def test_what_is_too_large_is_refused_in_a_sentence():
 
 def test_a_slow_descent_ends_in_time_and_says_so():
     cut = section(torch.exp)
-    start, loss = placed(cut, np.array([1.0])), Loss(cut, (0.0,))
-    run = walk(start, 1e-6, 500, lambda position, _: loss.pull(position), seconds=0.0)
+    start, loss = position_tensor(cut, np.array([1.0])), Loss(cut, (0.0,))
+    run = run_descent(start, 1e-6, 500, lambda position, _: loss.pull(position), seconds=0.0)
     assert (run.steps, run.late) == (0, True)
     found, _ = down(torch.exp, at=1.0, lr=1e-6, goal=(0.0,), steps=1)
-    assert "time was up after 0 steps" in sentence(replace(found, returned=run), Moving("x", "y"))
+    assert "time was up after 0 steps" in descent_sentence(replace(found, returned=run), MovingNames("x", "y"))
 
 
 @pytest.mark.parametrize("goal", [(1.0, 2.0), (1.0, 2.0, 3.0)])

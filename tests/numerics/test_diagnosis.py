@@ -7,7 +7,7 @@ import torch
 from support.sections import look, op_of, section, written
 
 from gradloupe.ops import OPS
-from gradloupe.server.numerics.diagnosis.diagnose import explained
+from gradloupe.server.numerics.diagnosis.diagnose import diagnose
 
 F = torch.nn.functional
 one, cos, sin, exp, tanh, sigmoid = torch.ones_like, torch.cos, torch.sin, torch.exp, torch.tanh, torch.sigmoid
@@ -15,7 +15,7 @@ one, cos, sin, exp, tanh, sigmoid = torch.ones_like, torch.cos, torch.sin, torch
 
 def told(op, *range_, **asked):
     cut = section(op, **{name: value for name, value in asked.items() if name not in ("grad_output", "count")})
-    return explained(cut, *look(op, *range_, **asked))
+    return diagnose(cut, *look(op, *range_, **asked))
 
 
 STORIES = [

@@ -8,10 +8,10 @@ from support.sections import Counted, op_of, section, written
 
 from gradloupe.ops import Input
 from gradloupe.server.numerics.sampling.grid import Grid
-from gradloupe.server.numerics.studies.dtypes import lens
-from gradloupe.server.numerics.studies.dtypes_text import lens_sentence
-from gradloupe.server.numerics.studies.ulps import last_place, places
-from gradloupe.server.runtime.devices import DTYPES, Device, devices
+from gradloupe.server.numerics.studies.dtypes import study_dtypes
+from gradloupe.server.numerics.studies.dtypes_text import dtypes_sentence
+from gradloupe.server.numerics.studies.ulps import ulp_errors, ulp_size
+from gradloupe.server.runtime.devices import TORCH_DTYPES, Device, devices
 
 
 def naive_sigmoid(x):
@@ -37,7 +37,9 @@ class FloatedGradient(torch.autograd.Function):
 
 
 def through(op, start=-3.0, stop=3.0, grad_output=1.0, count=401, **asked):
-    return lens(section(op, **asked), Grid(start, stop, count), grad_output, (Device("cpu", "a CPU", tuple(DTYPES)),))
+    return study_dtypes(
+        section(op, **asked), Grid(start, stop, count), grad_output, (Device("cpu", "a CPU", tuple(TORCH_DTYPES)),)
+    )
 
 
 def rows_of(*given, **asked):
@@ -45,9 +47,9 @@ def rows_of(*given, **asked):
 
 
 def test_every_dtype_of_every_device_is_a_row():
-    seen = lens(section("exp"), Grid(-2, 2, 401))
+    seen = study_dtypes(section("exp"), Grid(-2, 2, 401))
     assert [(row.device, row.dtype) for row in seen.rows] == [
-        (each.kind, name) for each in devices() for name in DTYPES
+        (each.kind, name) for each in devices() for name in TORCH_DTYPES
     ]
     assert seen.x.size == 401
     assert all(row.forward.each.size == row.gradient.each.size == 401 for row in seen.rows)
@@ -73,7 +75,7 @@ def test_the_exponential_ends_at_the_number_where_it_is_first_infinite(dtype, st
     left, right = rows_of("exp", start, stop)[dtype].overflow
     assert left is None
     assert right == pytest.approx(end, rel=1e-15)
-    ends = torch.tensor(right, dtype=DTYPES[dtype])
+    ends = torch.tensor(right, dtype=TORCH_DTYPES[dtype])
     assert ends.exp().isinf()
     assert torch.nextafter(ends, torch.zeros_like(ends)).exp().isfinite()
 
@@ -130,15 +132,15 @@ def test_held_inputs_are_rounded_for_the_yardstick_as_well():
         assert row.yardstick or row.gradient.largest == 0
 
 
-@pytest.mark.parametrize("dtype", DTYPES.values())
+@pytest.mark.parametrize("dtype", TORCH_DTYPES.values())
 def test_a_last_place_is_the_distance_to_the_next_number(dtype):
     values = torch.tensor([1.0, 1.5, 0.3, 3.0, 1e-3, 0.0, torch.finfo(dtype).smallest_normal / 8], dtype=dtype)
     following = torch.nextafter(values, torch.full_like(values, torch.inf))
-    assert last_place(values.double().numpy(), dtype) == pytest.approx((following.double() - values.double()).numpy())
+    assert ulp_size(values.double().numpy(), dtype) == pytest.approx((following.double() - values.double()).numpy())
 
 
 def test_values_that_are_not_finite_have_no_error():
-    found = places(np.array([1.0, np.inf, np.nan]), np.array([1.0, 2.0, 3.0]), np.arange(3.0), torch.float32)
+    found = ulp_errors(np.array([1.0, np.inf, np.nan]), np.array([1.0, 2.0, 3.0]), np.arange(3.0), torch.float32)
     assert np.isnan(found.each[1:]).all()
     assert (found.median, found.largest, found.x) == (0, 0, 0)
 
@@ -183,7 +185,7 @@ def test_without_double_precision_there_is_nothing_to_hold_the_others_against():
 
 def test_a_device_without_a_dtype_says_so():
     metal = Device("cpu", "Apple GPU (Metal)", ("float32", "bfloat16", "float16"))
-    (row, *_) = lens(section("exp"), Grid(-2, 2, 401), 1.0, (metal,)).rows
+    (row, *_) = study_dtypes(section("exp"), Grid(-2, 2, 401), 1.0, (metal,)).rows
     assert row.message == "Apple GPU (Metal) has no float64"
 
 
@@ -194,7 +196,7 @@ def test_numbers_a_dtype_cannot_hold_are_told_and_not_asked():
 
 @pytest.mark.parametrize("narrow", ["float32", "float16", "bfloat16"])
 def test_a_forward_that_computes_in_less_than_it_is_given_is_recognised(narrow):
-    op = written(lambda x: torch.tanh(x.to(DTYPES[narrow])).to(x.dtype), lambda x: 1 - torch.tanh(x) ** 2)
+    op = written(lambda x: torch.tanh(x.to(TORCH_DTYPES[narrow])).to(x.dtype), lambda x: 1 - torch.tanh(x) ** 2)
     row = rows_of(op)["float64"]
     assert (row.forward_in, row.backward_in, row.computes_in) == (narrow, None, narrow)
 
@@ -233,14 +235,14 @@ def test_the_lens_costs_few_calls():
 
 
 def test_the_sentence_tells_where_each_dtype_ends_and_what_it_loses():
-    said = lens_sentence(through("exp", 0, 800), "x")
+    said = dtypes_sentence(through("exp", 0, 800), "x")
     assert "forward overflows above x = 709.8 in float64, x = 88.72 in float32, x = 89 in bfloat16" in said
     assert "The gradient is off by at most 0.49 in float32, 0.5 in bfloat16" in said
     assert "a conjugate is missing" in said
-    said = lens_sentence(through(written(naive_sigmoid, naive_slope), -110, 10), "x")
+    said = dtypes_sentence(through(written(naive_sigmoid, naive_slope), -110, 10), "x")
     assert "In float32 and bfloat16 backward returns NaN for 71 points from x = −110 to −89, where forward is" in said
-    said = lens_sentence(through(op_of(FloatedGradient.apply)), "x")
+    said = dtypes_sentence(through(op_of(FloatedGradient.apply)), "x")
     assert said.startswith("Given float64, backward computes in float32 inside: its numbers are no better than that.")
-    assert "The gradient is exact in float32, bfloat16 and float16: " in lens_sentence(through("square"), "x")
-    said = lens_sentence(through(written(lambda x: x.abs().sqrt(), lambda x: x.sign() / (2 * x.abs().sqrt()))), "x")
+    assert "The gradient is exact in float32, bfloat16 and float16: " in dtypes_sentence(through("square"), "x")
+    said = dtypes_sentence(through(written(lambda x: x.abs().sqrt(), lambda x: x.sign() / (2 * x.abs().sqrt()))), "x")
     assert "In every dtype backward returns NaN at x = 0, where forward is finite. The" in said

@@ -9,7 +9,7 @@ from functions.seeds import SEEDS
 from support.sections import look, op_of, written
 
 from gradloupe.ops import Input
-from gradloupe.server.numerics.differentiation.finite_differences import Kind
+from gradloupe.server.numerics.differentiation.finite_differences import PointKind
 
 
 @pytest.mark.parametrize("name", SEEDS)
@@ -82,7 +82,7 @@ def test_a_function_that_computes_in_float32_inside_is_not_accused():
 def test_a_function_that_is_not_finite_everywhere_is_judged_where_it_is():
     evaluation, verdict = look(op_of(torch.log), -1.0, 2.0)
     assert verdict.word == "matches"
-    assert (evaluation.numerical.slopes.kind[evaluation.rows.x < 0] == Kind.NONFINITE).all()
+    assert (evaluation.numerical.slopes.kind[evaluation.rows.x < 0] == PointKind.NONFINITE).all()
 
 
 def test_differences_do_not_ask_beyond_the_range_what_the_function_refuses():

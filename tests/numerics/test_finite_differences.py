@@ -6,8 +6,8 @@ import pytest
 import torch
 from functions.smooth import SMOOTH, on_tensors
 
-from gradloupe.server.numerics.differentiation.finite_differences import Kind, differentiate
-from gradloupe.server.numerics.differentiation.noise import PLACES, SIX, THREE
+from gradloupe.server.numerics.differentiation.finite_differences import PointKind, differentiate
+from gradloupe.server.numerics.differentiation.noise import COARSE_PROBES, FINE_PROBES, PROBED_PLACES
 
 mpmath.mp.dps = 40
 
@@ -38,7 +38,7 @@ def test_the_error_bound_holds_and_is_not_vain(name):
 @pytest.mark.parametrize("name", SMOOTH)
 def test_a_smooth_slope_costs_some_eight_forwards_a_point(name):
     slopes, _ = slopes_of(name)
-    probes = PLACES * 2 * (THREE + SIX)  # they weigh more on fewer points than on 1001
+    probes = PROBED_PLACES * 2 * (FINE_PROBES + COARSE_PROBES)  # they weigh more on fewer points than on 1001
     assert slopes.forwards <= 8.5 + probes * (1 / slopes.value.size - 1 / 1001)
 
 
@@ -50,14 +50,14 @@ def test_a_smooth_function_has_no_kinks_or_jumps(name):
 @pytest.mark.parametrize(
     ("function", "x", "kind", "left", "right"),
     [
-        (torch.relu, 0.0, Kind.KINK, 0.0, 1.0),
-        (torch.abs, 0.0, Kind.KINK, -1.0, 1.0),
-        (lambda x: x.clamp(-1, 1), 1.0, Kind.KINK, 1.0, 0.0),
-        (lambda x: torch.maximum(x, x * x), 1.0, Kind.KINK, 1.0, 2.0),
-        (lambda x: (x >= 0).double(), 0.0, Kind.JUMP, np.inf, 0.0),
-        (lambda x: torch.sign(x), 0.0, Kind.JUMP, np.inf, np.inf),
-        (torch.round, 0.5, Kind.JUMP, 0.0, np.inf),
-        (lambda x: x.abs().sqrt(), 0.0, Kind.KINK, -np.inf, np.inf),
+        (torch.relu, 0.0, PointKind.KINK, 0.0, 1.0),
+        (torch.abs, 0.0, PointKind.KINK, -1.0, 1.0),
+        (lambda x: x.clamp(-1, 1), 1.0, PointKind.KINK, 1.0, 0.0),
+        (lambda x: torch.maximum(x, x * x), 1.0, PointKind.KINK, 1.0, 2.0),
+        (lambda x: (x >= 0).double(), 0.0, PointKind.JUMP, np.inf, 0.0),
+        (lambda x: torch.sign(x), 0.0, PointKind.JUMP, np.inf, np.inf),
+        (torch.round, 0.5, PointKind.JUMP, 0.0, np.inf),
+        (lambda x: x.abs().sqrt(), 0.0, PointKind.KINK, -np.inf, np.inf),
     ],
 )
 def test_a_special_point_is_named_and_has_its_two_slopes(function, x, kind, left, right):
@@ -74,7 +74,7 @@ def test_the_edge_of_a_domain_has_the_slope_of_its_inner_side():
     x = np.linspace(0, 4, 401)
     forward = on_tensors(lambda t: torch.where(t < 0, torch.nan, t**1.5 + t))
     slopes = differentiate(forward, x, forward(x), 4.0)
-    assert slopes.kind[0] == Kind.EDGE
+    assert slopes.kind[0] == PointKind.EDGE
     assert slopes.value[0] == pytest.approx(1.0, abs=1e-4)
 
 
@@ -82,7 +82,7 @@ def test_where_only_the_curvature_jumps_the_point_is_smooth():
     x = np.linspace(-3, 3, 401)
     forward = on_tensors(torch.nn.functional.elu)
     slopes = differentiate(forward, x, forward(x), 6.0)
-    assert slopes.kind[200] == Kind.SMOOTH
+    assert slopes.kind[200] == PointKind.SMOOTH
     assert abs(slopes.value[200] - 1) <= slopes.error[200] <= 1e-8
 
 
@@ -96,4 +96,4 @@ def test_no_value_is_given_where_the_forward_is_not_finite():
     forward = on_tensors(torch.log)
     slopes = differentiate(forward, x, forward(x), 2.0)
     assert np.isnan(slopes.value[x < 0]).all()
-    assert (slopes.kind[x < 0] == Kind.NONFINITE).all()
+    assert (slopes.kind[x < 0] == PointKind.NONFINITE).all()

@@ -5,21 +5,21 @@ import pytest
 import torch
 from support.sections import op_of, section, written
 
-from gradloupe.server.numerics.studies.gradient_map import axis, gradient_map
-from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.numerics.studies.gradient_map import grad_output_axis, gradient_map
+from gradloupe.server.runtime.batching import batched_section
 from gradloupe.server.runtime.failure import FunctionFailed
 
 X = np.linspace(-2, 2, 9)
 
 
 def mapped(op, grad_outputs, x=X, **asked):
-    cut = arranged(section(op, **asked), x)
+    cut = batched_section(section(op, **asked), x)
     return gradient_map(cut, x, np.array(grad_outputs))
 
 
 @pytest.mark.parametrize("grad_output", [1.0, -1.0, 0.0, 0.3, 2.5, -700.0, 0.001, 1e-300, 1e308])
 def test_the_axis_holds_zero_and_the_grad_output_asked_for(grad_output):
-    values = axis(grad_output)
+    values = grad_output_axis(grad_output)
     assert values.size == 81
     assert values[40] == 0
     assert (np.diff(values) > 0).all()
@@ -30,7 +30,7 @@ def test_the_axis_holds_zero_and_the_grad_output_asked_for(grad_output):
 
 @pytest.mark.parametrize(("grad_output", "reach"), [(0.5, 3), (2, 3), (2.1, 4), (2.5, 4), (10, 15), (700, 1500)])
 def test_the_axis_ends_at_a_round_number(grad_output, reach):
-    assert axis(grad_output)[-1] == reach
+    assert grad_output_axis(grad_output)[-1] == reach
 
 
 def test_a_linear_backward_has_columns_of_one_value():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradloupe.server.numerics.sampling.grid import Grid, rows
+from gradloupe.server.numerics.sampling.grid import Grid, grid_rows
 from gradloupe.server.numerics.singularities.special_points import SpecialPoint
 
 
@@ -22,7 +22,7 @@ def test_extreme_ranges_still_have_increasing_points(start, stop):
 
 def test_a_kink_between_points_adds_one_row_and_a_jump_three():
     found = (SpecialPoint("kink", 0.05, 0.05, 0.05), SpecialPoint("jump", 1.55, 1.55 - 1e-13, 1.55 + 1e-13))
-    at = rows(np.linspace(0, 2, 21), found)
+    at = grid_rows(np.linspace(0, 2, 21), found)
     assert at.x.size == 21 + 1 + 3
     assert at.x[at.gap].tolist() == [1.55]
     assert (np.diff(at.x) >= 0).all()
@@ -31,19 +31,19 @@ def test_a_kink_between_points_adds_one_row_and_a_jump_three():
 
 def test_a_special_point_on_a_grid_point_takes_its_place():
     x = np.linspace(0, 2, 21)
-    assert rows(x, (SpecialPoint("kink", float(x[7]), 0.7, 0.7),)).x.tolist() == x.tolist()
+    assert grid_rows(x, (SpecialPoint("kink", float(x[7]), 0.7, 0.7),)).x.tolist() == x.tolist()
 
 
 @pytest.mark.parametrize(("kind", "gaps"), [("kink", []), ("cusp", []), ("pole", [0.05])])
 def test_a_cusp_is_a_row_and_a_pole_a_gap(kind, gaps):
-    at = rows(np.linspace(0, 2, 21), (SpecialPoint(kind, 0.05, 0.049, 0.051),))
+    at = grid_rows(np.linspace(0, 2, 21), (SpecialPoint(kind, 0.05, 0.049, 0.051),))
     assert at.x.size == 21 + 1
     assert at.x[at.gap].tolist() == gaps
     assert not (at.below | at.above).any()
 
 
 def test_points_that_join_keep_the_rows_and_their_roles():
-    at = rows(np.linspace(0, 2, 21), (SpecialPoint("jump", 1.55, 1.55 - 1e-13, 1.55 + 1e-13),))
+    at = grid_rows(np.linspace(0, 2, 21), (SpecialPoint("jump", 1.55, 1.55 - 1e-13, 1.55 + 1e-13),))
     full = at.joined(np.array([1.549, 0.01]))
     assert full.x.size == at.x.size + 2
     assert (np.diff(full.x) >= 0).all()

@@ -5,12 +5,12 @@ import pytest
 import torch
 from support.sections import look, op_of, written
 
-from gradloupe.server.numerics.studies.implied_forward import implied
+from gradloupe.server.numerics.studies.implied_forward import implied_forward
 
 
 def drawn(op, *asked, **given):
     evaluation, verdict = look(op, *asked, **given)
-    return evaluation.rows.x, evaluation.numerical.values, implied(evaluation, verdict)
+    return evaluation.rows.x, evaluation.numerical.values, implied_forward(evaluation, verdict)
 
 
 @pytest.mark.parametrize("grad_output", [1.0, -2.5])

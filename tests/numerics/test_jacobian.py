@@ -15,16 +15,16 @@ from functions.correct import INNOCENTS
 from support.sections import Written, op_of, section, written
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.numerics.differentiation.finite_differences import BOUNDS
-from gradloupe.server.numerics.jacobian.dependence import influence
-from gradloupe.server.numerics.jacobian.dependence_text import others
+from gradloupe.server.numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
+from gradloupe.server.numerics.jacobian.dependence import measure_dependence
+from gradloupe.server.numerics.jacobian.dependence_text import other_tensors_sentence
 from gradloupe.server.numerics.jacobian.jacobian import Jacobian, held_at, jacobian
-from gradloupe.server.numerics.jacobian.sparsity import pattern
-from gradloupe.server.numerics.jacobian.text import sentence, worst
+from gradloupe.server.numerics.jacobian.sparsity import sparsity_pattern
+from gradloupe.server.numerics.jacobian.text import jacobian_sentence, worst_jacobian_cell
 from gradloupe.server.numerics.status import Status
-from gradloupe.server.runtime.block_batching import arranged
+from gradloupe.server.runtime.block_batching import batched_copies
 from gradloupe.server.runtime.failure import FunctionFailed
-from gradloupe.server.runtime.stacked_inputs import Copies
+from gradloupe.server.runtime.stacked_inputs import InputCopies
 
 SPAN = 6.0
 # What has no value, or in torch no right gradient, at a matrix of round numbers that happens to be singular.
@@ -92,9 +92,11 @@ def test_differences_are_those_of_the_closed_form_within_their_bounds(name: str)
     found, true = of(op), closed(held(op))
     size = np.abs(true).max(axis=1, keepdims=True)
     assert (np.abs(numbers(found) - true) <= 1e-10 * size).all()
-    assert (np.abs(numbers(found) - true).ravel() <= BOUNDS * found.numerical.slopes.error + 1e-14 * size.max()).all()
+    assert (
+        np.abs(numbers(found) - true).ravel() <= EVIDENCE_BOUNDS * found.numerical.slopes.error + 1e-14 * size.max()
+    ).all()
     assert set(found.numerical.status) == {Status.AGREES}
-    assert worst(found) is None
+    assert worst_jacobian_cell(found) is None
 
 
 def test_a_matrix_product_has_both_of_its_jacobians() -> None:
@@ -104,7 +106,7 @@ def test_a_matrix_product_has_both_of_its_jacobians() -> None:
     by_a, by_b = of(op, wrt="a[0,0]"), of(op, wrt="b[0,0]")
     assert numbers(by_a) == pytest.approx(np.kron(np.eye(4), b.T), abs=1e-11)
     assert numbers(by_b) == pytest.approx(np.kron(a, np.eye(3)), abs=1e-11)
-    assert (pattern(by_a), pattern(by_b)) == ("rows", "sparse")
+    assert (sparsity_pattern(by_a), sparsity_pattern(by_b)) == ("rows", "sparse")
     assert {*by_a.numerical.status, *by_b.numerical.status} == {Status.AGREES}
 
 
@@ -118,10 +120,10 @@ def test_no_right_op_of_the_gallery_is_accused(name: str) -> None:
     inputs = op.inputs if op.claim == "exact" else [each for each in op.inputs if op.wrt.startswith(each.name)]
     for wrt in [first_of(each.name, each.shape) for each in inputs]:
         for out in op.outputs:
-            shape = tuple(Copies(section(op, wrt=wrt, of=out)).output.shape)
+            shape = tuple(InputCopies(section(op, wrt=wrt, of=out)).output.shape)
             found = of(op, wrt=wrt, of=first_of(out, shape))
             against = found.meant or found.numerical
-            assert not against.where(Status.DIFFERS).any(), (wrt, out, sentence(found, SPAN))
+            assert not against.where(Status.DIFFERS).any(), (wrt, out, jacobian_sentence(found, SPAN))
 
 
 @pytest.mark.parametrize("name", INNOCENTS)
@@ -137,7 +139,7 @@ def test_no_innocent_is_accused_at_random_and_at_round_numbers(name: str) -> Non
         if rounded and name in SINGULAR:
             continue
         found = jacobian(cut, SPAN)
-        assert not found.numerical.where(Status.DIFFERS).any(), (held, sentence(found, SPAN))
+        assert not found.numerical.where(Status.DIFFERS).any(), (held, jacobian_sentence(found, SPAN))
         assert found.failure is None
 
 
@@ -166,7 +168,7 @@ def test_ties_are_not_accused_and_what_is_wrong_beside_them_is() -> None:
             return sorted_back + 3 * grad_output[..., 5:] * torch.tensor([1.0, 0, 0, 0, 0])
 
     found = of(op_of(Sorts.apply, tied))
-    cell = worst(found)
+    cell = worst_jacobian_cell(found)
     assert cell is not None
     assert (cell.row, cell.column, cell.numerical, cell.returned) == ("y[5]", "x[0]", pytest.approx(2), 3)
 
@@ -196,11 +198,11 @@ def almost(size: int, share: float) -> Op:
 @pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-9])
 def test_one_slightly_wrong_entry_is_the_only_one_named(share: float) -> None:
     found = of(almost(24, share))
-    cell = worst(found)
+    cell = worst_jacobian_cell(found)
     assert found.numerical.where(Status.DIFFERS).sum() == 1
     assert cell is not None
     assert (cell.row, cell.column) == ("y[0,3]", "x[0,5]")
-    assert "in 1 of 576 cells, most at y[0,3] by x[0,5]" in sentence(found, SPAN)
+    assert "in 1 of 576 cells, most at y[0,3] by x[0,5]" in jacobian_sentence(found, SPAN)
 
 
 def test_a_wrong_entry_beyond_the_block_is_found_by_the_look_over_all_cells() -> None:
@@ -210,7 +212,7 @@ def test_a_wrong_entry_beyond_the_block_is_found_by_the_look_over_all_cells() ->
     assert found.elsewhere is not None
     assert found.elsewhere.worst is not None
     assert (found.elsewhere.differs, found.elsewhere.worst.row, found.elsewhere.worst.column) == (1, 3, 5)
-    assert "found 1 in which it differs, most at y[0,3] by x[0,5]" in sentence(found, SPAN)
+    assert "found 1 in which it differs, most at y[0,3] by x[0,5]" in jacobian_sentence(found, SPAN)
 
 
 def test_a_look_over_all_cells_accuses_nobody() -> None:
@@ -253,7 +255,7 @@ def test_what_backward_returns_instead_is_told(name: str) -> None:
         def backward(ctx, grad_output):
             return grad_output @ change(weight.T)
 
-    said = sentence(of(op_of(Linear.apply, normal(5))), SPAN)
+    said = jacobian_sentence(of(op_of(Linear.apply, normal(5))), SPAN)
     assert said.startswith("backward differs")
     assert story in said
 
@@ -270,7 +272,7 @@ def test_swapped_gradients_are_recognised() -> None:
             u, v = ctx.saved_tensors
             return grad_output * 2 * u * v, grad_output * v * v
 
-    said = sentence(of(op_of(Swaps.apply, normal(3, name="u"), normal(3, name="v"))), SPAN)
+    said = jacobian_sentence(of(op_of(Swaps.apply, normal(3, name="u"), normal(3, name="v"))), SPAN)
     assert "What backward returns for u is the derivative by v: are the two swapped?" in said
 
 
@@ -286,13 +288,13 @@ PATTERNS = {
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_the_pattern_is_named(name: str) -> None:
-    assert pattern(of(op_of(PATTERNS[name], normal(6)))) == name
+    assert sparsity_pattern(of(op_of(PATTERNS[name], normal(6)))) == name
 
 
 def test_kinks_and_jumps_are_marked_and_any_subgradient_is_right() -> None:
     found = of(op_of(lambda x: torch.relu(x) + (x >= 1).to(x.dtype), Input("x", shape=(3,), value=(0.0, 1.0, -1.0))))
     assert list(found.numerical.status[[0, 4, 8]]) == [Status.SUBGRADIENT, Status.JUMP, Status.AGREES]
-    assert "Marked: 1 kink and 1 jump." in sentence(found, SPAN)
+    assert "Marked: 1 kink and 1 jump." in jacobian_sentence(found, SPAN)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -332,7 +334,7 @@ def test_a_function_that_writes_to_its_input_and_its_grad_output_is_seen_as_it_i
 
 def test_a_batch_that_mixes_its_rows_is_not_stacked() -> None:
     mixing = op_of(lambda x: x - x.mean(0, keepdim=True), normal(3, 4))
-    assert arranged(section(mixing), SPAN).stacked in ((), ("x",))
+    assert batched_copies(section(mixing), SPAN).stacked in ((), ("x",))
     found = of(mixing)
     assert numbers(found) == pytest.approx(np.kron(np.eye(3) - 1 / 3, np.eye(4)), abs=1e-11)
     top = op_of(lambda x: torch.where(x >= x.flatten().topk(2).values[-1], x, 0 * x), normal(5))
@@ -346,18 +348,18 @@ def test_a_parameter_has_a_numerical_column_only() -> None:
     assert found.shape == (3, 1)
     assert found.returned is None
     assert numbers(found).ravel() == pytest.approx(held(op) ** 2, rel=1e-11)
-    assert "numerical sensitivity only" in sentence(found, SPAN)
+    assert "numerical sensitivity only" in jacobian_sentence(found, SPAN)
 
 
 def test_an_output_of_integers_is_said_to_be_one() -> None:
     op = op_of(lambda x: (x, x.argsort()), normal(4), outputs=("y", "order"))
-    said = sentence(of(op, of="order[0]"), SPAN)
+    said = jacobian_sentence(of(op, of="order[0]"), SPAN)
     assert said.startswith("order holds int64 numbers, from which no gradient can go back")
 
 
 def test_an_output_without_a_graph_and_a_game_of_chance_are_said_to_be() -> None:
-    assert "carries no gradient" in sentence(of(op_of(lambda x: x.detach() * 2, normal(2))), SPAN)
-    assert "answers otherwise when it is asked again" in sentence(
+    assert "carries no gradient" in jacobian_sentence(of(op_of(lambda x: x.detach() * 2, normal(2))), SPAN)
+    assert "answers otherwise when it is asked again" in jacobian_sentence(
         of(op_of(lambda x: x * torch.rand_like(x), normal(2))), SPAN
     )
 
@@ -384,7 +386,7 @@ def test_a_backward_that_raises_leaves_the_differences() -> None:
     found = of(op_of(lambda x: Written.apply(x, torch.sin, refuses), normal(3)))
     assert found.failure is not None
     assert numbers(found) == pytest.approx(np.diag(np.cos(held(found.section.op))), abs=1e-11)
-    assert sentence(found, SPAN).startswith("backward raised RuntimeError: no derivative today.")
+    assert jacobian_sentence(found, SPAN).startswith("backward raised RuntimeError: no derivative today.")
 
 
 def test_a_slow_function_is_shown_in_a_smaller_block() -> None:
@@ -417,7 +419,8 @@ def test_differences_are_taken_in_double_precision_whatever_the_dtype(dtype: tor
 def test_cells_without_a_number_are_told_in_a_sentence() -> None:
     found = of(op_of(torch.sqrt, Input("x", shape=(2, 2), value=(1.0, 0.0, -1.0, 2.0))), wrt="x[0,0]", of="y[0,0]")
     assert re.search(
-        r"Marked: 1 cell at the edge of the domain and \d cells? without a finite value\.", sentence(found, SPAN)
+        r"Marked: 1 cell at the edge of the domain and \d cells? without a finite value\.",
+        jacobian_sentence(found, SPAN),
     )
 
 
@@ -433,8 +436,8 @@ def test_another_pair_of_tensors_that_is_wrong_is_named() -> None:
             return grad_output * ctx.x.cos()
 
     cut = section(op_of(Both.apply, normal(2), outputs=("d", "e")), wrt="x[0]", of="d[0]")
-    seen = influence(cut, lambda _: SPAN)
+    seen = measure_dependence(cut, lambda _: SPAN)
     assert seen is not None
     told = "Not right for other tensors: e by x is dropped; see below which input reaches which output."
-    assert others(seen, "d", "x") == told
-    assert others(seen, "e", "x") == ""
+    assert other_tensors_sentence(seen, "d", "x") == told
+    assert other_tensors_sentence(seen, "e", "x") == ""

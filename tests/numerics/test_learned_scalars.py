@@ -10,28 +10,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from functions import learned_scalars as learned
+from functions import learned_scalars
 from functions.two_inputs import seen
 from support.sections import look, section
 
 import gradloupe
 from gradloupe.ops import Input, Op
-from gradloupe.server.contract.xray import contract
-from gradloupe.server.graph_view.functions import opened
-from gradloupe.server.graph_view.picture import pictured
-from gradloupe.server.graph_view.trace import traced
+from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.graph_view.functions import traced_functions
+from gradloupe.server.graph_view.picture import draw_graph
+from gradloupe.server.graph_view.trace import trace_call
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.grammar import parse_recipe
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.descent.descent import descend
-from gradloupe.server.numerics.descent.plan import Asked
+from gradloupe.server.numerics.descent.plan import DescentRequest
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.sampling.grid import Grid
-from gradloupe.server.numerics.second_order.grad_input import derived
+from gradloupe.server.numerics.second_order.grad_input import grad_input_section
 from gradloupe.server.numerics.second_order.gradgradcheck import gradgradcheck
 from gradloupe.server.numerics.status import Status
-from gradloupe.server.user_code.codegen import block, pytest_of
-from gradloupe.server.user_code.scalar_inputs import with_numbers
+from gradloupe.server.user_code.codegen import declaration_source, pytest_source
+from gradloupe.server.user_code.scalar_inputs import with_scalar_inputs
 
 RIGHT = [
     ("PACT", "x: float64[7]; alpha: float64[] positive"),
@@ -52,7 +52,7 @@ GRAVE = ("error", "warning")
 
 
 def own(name, recipe):
-    return op_of(getattr(learned, name), parse(recipe), name, name, "learned.py")
+    return op_of(getattr(learned_scalars, name), parse_recipe(recipe), name, name, "learned.py")
 
 
 def named(op, name):
@@ -67,7 +67,7 @@ def words(op):
 
 
 def grave(op, wrt=""):
-    return [each for each in contract(section(op, wrt)).checks if each.level in GRAVE]
+    return [each for each in contract_xray(section(op, wrt)).checks if each.level in GRAVE]
 
 
 @pytest.mark.parametrize(("name", "recipe"), RIGHT)
@@ -93,7 +93,7 @@ def test_the_wrong_gradient_of_a_number_is_caught(name):
     op = own(name, "x: float64[7]; s: float64[]")
     assert words(op) == {"x": "matches", "s": "differs"}
     assert {each.id for each in grave(op)} & {"GRADIENT", "GRAD-NONE"}
-    assert not gradloupe.check(getattr(learned, name), "x: float64[7]; s: float64[]").ok
+    assert not gradloupe.check(getattr(learned_scalars, name), "x: float64[7]; s: float64[]").ok
 
 
 def test_a_mean_in_place_of_a_sum_keeps_the_elements_together():
@@ -102,10 +102,10 @@ def test_a_mean_in_place_of_a_sum_keeps_the_elements_together():
 
 
 def test_a_gradient_of_another_shape_is_found():
-    found = {each.id: each for each in contract(section(own("Row", "x: float64[7]; s: float64[]"))).checks}
+    found = {each.id: each for each in contract_xray(section(own("Row", "x: float64[7]; s: float64[]"))).checks}
     assert "backward returned shape (1,) for s, which has ()." in found["GRAD-SHAPE-REDUCED"].seen
     assert "times the memory" not in found["GRAD-SHAPE-REDUCED"].advice
-    found = {each.id: each for each in contract(section(own("Scale", "x: float64[7]; s: float64[1]"))).checks}
+    found = {each.id: each for each in contract_xray(section(own("Scale", "x: float64[7]; s: float64[1]"))).checks}
     assert found["GRAD-SHAPE"].level == "error"
     assert "returned shape () for s, which has (1,)" in found["GRAD-SHAPE"].seen
 
@@ -115,14 +115,14 @@ def test_a_number_is_handed_over_without_a_dimension_in_every_view():
     for wrt in ("x", "s"):
         cut = section(op, wrt)
         assert not (jacobian(cut, 6.0).numerical.status == Status.DIFFERS).any()
-        second = evaluate(derived(cut, 1.0), Grid(-1.2, 0.5, 18)).numerical.slopes.value
+        second = evaluate(grad_input_section(cut, 1.0), Grid(-1.2, 0.5, 18)).numerical.slopes.value
         assert second == pytest.approx(2.0, abs=1e-6)
         assert gradgradcheck(cut, np.array([0.5]), wrt, 6.0).passed
-        gone = descend(cut, Asked(-3.0, 3.0))
+        gone = descend(cut, DescentRequest(-3.0, 3.0))
         assert gone.returned.positions == pytest.approx(gone.true.positions, abs=1e-6)
-        call = traced(cut, 0.5, 1.0)
-        assert len(opened(call, ())) == 1
-        assert not any("View" in each.lines[0] or "Reshape" in each.lines[0] for each in pictured(call).vertices)
+        call = trace_call(cut, 0.5, 1.0)
+        assert len(traced_functions(call, ())) == 1
+        assert not any("View" in each.lines[0] or "Reshape" in each.lines[0] for each in draw_graph(call).vertices)
     plane = seen(op, "x", "s", count=11)
     assert plane.failure is None
     assert not (plane.status == Status.DIFFERS).any()
@@ -142,45 +142,47 @@ def test_a_function_of_numbers_alone_is_called_with_as_many_at_once_as_it_bears(
             a, b = ctx.saved_tensors
             return grad_output * b, grad_output * a
 
-    op = op_of(Product, parse("a: float64[]; b: float64[]"), "own", "own", "own")
+    op = op_of(Product, parse_recipe("a: float64[]; b: float64[]"), "own", "own", "own")
     assert look(op, wrt="a")[0].structure == "together"
     assert set(words(op).values()) == {"matches"}
 
 
 def test_example_inputs_may_hold_a_number():
     for given in ((torch.randn(5), torch.tensor(2.0)), (torch.tensor(1.5), torch.tensor(2.0))):
-        found = gradloupe.check(learned.Scale, example_inputs=given)
+        found = gradloupe.check(learned_scalars.Scale, example_inputs=given)
         assert (found.word, found.ok) == ("matches", True), found
 
 
 def test_a_declared_op_hands_over_numbers_as_it_is_meant():
-    def declared(*inputs, function=learned.Scale):
-        return with_numbers(Op(function, "", "", "", "", inputs))
+    def declared(*inputs, function=learned_scalars.Scale):
+        return with_scalar_inputs(Op(function, "", "", "", "", inputs))
 
     for op in (
         declared(Input("x", shape=(7,)), Input("s", value=2.0)),
-        declared(Input("s", value=2.0), Input("x", shape=(7,)), function=learned.ScaleFirst),
+        declared(Input("s", value=2.0), Input("x", shape=(7,)), function=learned_scalars.ScaleFirst),
         declared(Input("x"), Input("s", value=2.0)),
-        declared(Input("x"), Input("s"), function=learned.Strict),
+        declared(Input("x"), Input("s"), function=learned_scalars.Strict),
     ):
         assert set(words(op).values()) == {"matches"}
         assert grave(op) == []
-    product = Op(learned.Scale, "", "", "", "", (Input("x"), Input("s")), call=lambda x, s: x * s)
-    assert with_numbers(product) is product
+    product = Op(learned_scalars.Scale, "", "", "", "", (Input("x"), Input("s")), call=lambda x, s: x * s)
+    assert with_scalar_inputs(product) is product
 
 
 def test_what_is_copied_from_the_page_says_the_same(tmp_path):
     recipes = {"PACT": RIGHT[0][1], "ScaleFirst": RIGHT[5][1], "Strict": RIGHT[8][1], "Temperature": RIGHT[10][1]}
-    (tmp_path / "learned.py").write_text(Path(learned.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "functions").mkdir()
+    copy = tmp_path / "functions" / "learned_scalars.py"
+    copy.write_text(Path(learned_scalars.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     for name, recipe in recipes.items():
-        op, line = own(name, recipe), f"from learned import {name}"
-        text = pytest_of(op, parse(recipe), line)
+        op, line = own(name, recipe), f"from functions.learned_scalars import {name}"
+        text = pytest_source(op, parse_recipe(recipe), line)
         (tmp_path / f"test_{name}.py").write_text(text, encoding="utf-8")
         assert ".reshape(())" not in text
         there = {}
-        exec(block(op, parse(recipe), line), there)  # noqa: S102
+        exec(declaration_source(op, parse_recipe(recipe), line), there)  # noqa: S102
         again = next(each for each in there.values() if isinstance(each, Op))
-        assert set(words(replace(with_numbers(again), name=name)).values()) == {"matches"}
+        assert set(words(replace(with_scalar_inputs(again), name=name)).values()) == {"matches"}
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
         cwd=tmp_path,

@@ -10,8 +10,8 @@ from functions.right_and_derivative import RIGHT
 from support.sections import Counted, Written, op_of, section
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.numerics.linearity.laws import Finding, examine, sentence
-from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.numerics.linearity.laws import Violation, check_linearity, describe_violation
+from gradloupe.server.runtime.batching import batched_section
 
 F = torch.nn.functional
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
@@ -20,8 +20,8 @@ DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 def examined(op, start=-3.0, stop=3.0, count=401, grad_output=1.0, **asked):
     cut = section(op, **asked)
     x = np.unique(cut.snap(np.linspace(start, stop, count)))
-    cut = arranged(cut, x, grad_output)
-    return examine(cut, x, grad_output, cut.backward(x, grad_output))
+    cut = batched_section(cut, x, grad_output)
+    return check_linearity(cut, x, grad_output, cut.backward(x, grad_output))
 
 
 def backed_by(backward, *inputs, forward=torch.square, **words):
@@ -388,13 +388,13 @@ def test_a_backward_that_forgets_grad_output_is_told_from_one_that_adds_to_it():
 )
 def test_a_finding_is_said_with_its_numbers(name, law, said):
     finding = examined(backed_by(BROKEN[name][0])).at(law)
-    assert said in sentence(finding, "x")
-    assert sentence(finding).endswith(".")
+    assert said in describe_violation(finding, "x")
+    assert describe_violation(finding).endswith(".")
 
 
 def test_what_cannot_be_said_in_one_number_is_left_out():
-    raised = Finding("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
-    assert sentence(raised, "x") == (
+    raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
+    assert describe_violation(raised, "x") == (
         "backward takes for granted how grad_output lies in memory. Where its columns come before its rows, "
         "as behind y.T: for a random grad_output it raises RuntimeError: no."
     )
@@ -403,9 +403,9 @@ def test_what_cannot_be_said_in_one_number_is_left_out():
 def test_it_costs_no_more_than_some_calls():
     forward, backward = Counted(torch.exp), Counted(torch.exp)
     x = np.linspace(-3, 3, 401)
-    cut = arranged(section(op_of(lambda x: Written.apply(x, forward, backward))), x)
+    cut = batched_section(section(op_of(lambda x: Written.apply(x, forward, backward))), x)
     returned = cut.backward(x, 1.0)
     forward.calls = backward.calls = 0
-    examine(cut, x, 1.0, returned)
+    check_linearity(cut, x, 1.0, returned)
     assert forward.calls <= 8
     assert backward.calls <= 8

@@ -4,11 +4,11 @@ import pytest
 import torch
 from support.sections import look, op_of
 
-from gradloupe.server.views.columns import marks
+from gradloupe.server.views.columns import point_marks
 
 
 def marked(function, start=-3.0, stop=3.0, **asked):
-    return marks(look(op_of(function), start, stop, **asked)[0])
+    return point_marks(look(op_of(function), start, stop, **asked)[0])
 
 
 def test_a_kink_is_marked_with_its_two_slopes():

@@ -4,14 +4,14 @@ import pytest
 import torch
 from support.sections import look, op_of, section
 
-from gradloupe.server.numerics.diagnosis.diagnose import explained
+from gradloupe.server.numerics.diagnosis.diagnose import diagnose
 
 cos, exp, sin, tanh = torch.cos, torch.exp, torch.sin, torch.tanh
 
 
 def told(op, **asked):
     cut = section(op, **{name: value for name, value in asked.items() if name != "grad_output"})
-    return explained(cut, *look(op, **asked))
+    return diagnose(cut, *look(op, **asked))
 
 
 def of_grad_output(value, backward):

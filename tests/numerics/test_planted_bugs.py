@@ -7,9 +7,9 @@ import torch
 from functions.planted_bugs import CONTROLS, PLANTED
 from support.sections import look, section
 
-from gradloupe.server.contract.xray import contract
+from gradloupe.server.contract.xray import contract_xray
 from gradloupe.server.numerics.sampling.grid import Grid
-from gradloupe.server.numerics.studies.dtypes import lens
+from gradloupe.server.numerics.studies.dtypes import study_dtypes
 
 SEEN = [each for each in PLANTED if each.seen == "section"]
 CAUGHT = {"differs", "matches here", "failed"}
@@ -29,7 +29,7 @@ def words(planted, **asked):
 @cache
 def accused(planted):
     """The checks that the contract does not pass."""
-    checks = contract(section(planted.op, **planted.sections()[0])).checks
+    checks = contract_xray(section(planted.op, **planted.sections()[0])).checks
     return {check.id for check in checks if check.level in ("error", "warning")}
 
 
@@ -67,7 +67,7 @@ def test_what_no_section_shows_is_found_by_a_check_of_the_contract(planted):
 def test_what_is_wrong_for_complex_numbers_alone_is_seen_beside_the_other_dtypes():
     (planted,) = (each for each in PLANTED if each.seen == "precision")
     assert CAUGHT.isdisjoint(words(planted))
-    assert lens(section(planted.op), Grid(-3.0, 3.0, 61)).complex.answer == "conjugate missing"
+    assert study_dtypes(section(planted.op), Grid(-3.0, 3.0, 61)).complex.answer == "conjugate missing"
 
 
 @named(CONTROLS)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from support.sections import op_of, section, written
 
-from gradloupe.server.numerics.sampling.grid import Grid, rows
-from gradloupe.server.numerics.sampling.refinement import between
+from gradloupe.server.numerics.sampling.grid import Grid, grid_rows
+from gradloupe.server.numerics.sampling.refinement import refinement_points
 from gradloupe.server.numerics.singularities.special_points import special_points
 
 F = torch.nn.functional
@@ -23,8 +23,10 @@ def drawn(function, start=-3.0, stop=3.0, count=401, op=None, **asked):
     x = np.unique(cut.snap(Grid(start, stop, count).points()))
     with np.errstate(all="ignore"):
         special = special_points(double.forward, x, double.forward(x))
-        at = rows(x, special)
-        extra = between(cut, double, at, double.forward(at.x), cut.backward(at.x, 1.0).grad_input, special, 1.0)
+        at = grid_rows(x, special)
+        extra = refinement_points(
+            cut, double, at, double.forward(at.x), cut.backward(at.x, 1.0).grad_input, special, 1.0
+        )
     return cut, special, at, at.joined(extra)
 
 
@@ -105,9 +107,9 @@ def test_a_smooth_curve_is_not_evaluated_again():
     cut = section(op_of(counted))
     x = Grid(-3.0, 3.0, 401).points()
     cut = _stacked(cut)
-    at, values, gradient = rows(x, ()), cut.forward(x), cut.backward(x, 1.0).grad_input
+    at, values, gradient = grid_rows(x, ()), cut.forward(x), cut.backward(x, 1.0).grad_input
     calls.clear()
-    assert between(cut, cut, at, values, gradient, (), 1.0).size == 0
+    assert refinement_points(cut, cut, at, values, gradient, (), 1.0).size == 0
     assert calls == []
 
 
@@ -153,7 +155,7 @@ def test_what_no_points_can_show_costs_no_more_than_some_hundred(function):
 def test_roles_stay_with_their_rows():
     x = np.linspace(-3, 3, 61)
     special = special_points(lambda t: np.floor(t), x, np.floor(x))
-    at = rows(x, special)
+    at = grid_rows(x, special)
     full = at.joined(np.array([-2.9876, 0.0123, 0.0124]))
     assert (np.diff(full.x) >= 0).all()
     for role in ("gap", "below", "above"):
@@ -170,8 +172,8 @@ def test_a_function_that_refuses_what_lies_between_the_rows_is_drawn_as_it_is():
 
     cut = _stacked(section(op_of(fussy)))
     x = Grid(-3.0, 3.0, 401).points()
-    at = rows(x, ())
-    assert between(cut, cut, at, cut.forward(x), cut.backward(x, 1.0).grad_input, (), 1.0).size == 0
+    at = grid_rows(x, ())
+    assert refinement_points(cut, cut, at, cut.forward(x), cut.backward(x, 1.0).grad_input, (), 1.0).size == 0
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])

@@ -22,8 +22,8 @@ from support.sections import op_of, section
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.numerics.second_order.gradgradcheck import gradgradcheck
-from gradloupe.server.numerics.second_order.saved_intermediates import intermediates
-from gradloupe.server.numerics.second_order.text import further
+from gradloupe.server.numerics.second_order.saved_intermediates import saved_intermediates
+from gradloupe.server.numerics.second_order.text import one_derivative_further
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.once_differentiable import declares_once
@@ -255,9 +255,9 @@ def test_the_mixed_slope_of_a_product_is_not_taken_for_the_second_derivative():
 
 
 def test_what_forward_kept_is_named_as_the_author_named_it():
-    assert intermediates(section("sinh_on_ctx"), 0.5) == ("ctx.rising", "ctx.falling")
-    assert intermediates(section(of(CubeWrongDoubleBackward)), 0.5) == ("a saved tensor",)
-    assert intermediates(section("cube"), 0.5) == ()
+    assert saved_intermediates(section("sinh_on_ctx"), 0.5) == ("ctx.rising", "ctx.falling")
+    assert saved_intermediates(section(of(CubeWrongDoubleBackward)), 0.5) == ("a saved tensor",)
+    assert saved_intermediates(section("cube"), 0.5) == ()
 
 
 GRADGRADCHECK = dict.fromkeys(("functional_linear", "sinh_on_ctx"), False) | dict.fromkeys(
@@ -286,6 +286,6 @@ def test_gradgradcheck_is_bounded_and_says_why_it_was_not_run():
 
 def test_words_go_one_derivative_further_and_quotations_stay():
     said = "backward returns the derivative of forward; forward jumps."
-    assert further(said, "grad_x") == "Double backward returns the derivative of grad_x; grad_x jumps."
+    assert one_derivative_further(said, "grad_x") == "Double backward returns the derivative of grad_x; grad_x jumps."
     quoted = "double backward raised RuntimeError: backward and forward are what they are"
-    assert further(quoted, "grad_x") == quoted[:1].upper() + quoted[1:]
+    assert one_derivative_further(quoted, "grad_x") == quoted[:1].upper() + quoted[1:]

@@ -8,10 +8,10 @@ import torch
 from support.sections import look, written
 
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse
-from gradloupe.server.numerics.differentiation.finite_differences import BOUNDS, Kind, differentiate
+from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.verdict import sentence
+from gradloupe.server.numerics.sentences.verdict import verdict_sentence
 
 NAMES = Names("x", "y", "exact")
 FAR = 192.0
@@ -34,9 +34,9 @@ def test_between_steps_no_slope_is_sure_to_be_another_than_0(step, count):
 
     x = np.linspace(-FAR, FAR, count)
     found = differentiate(forward, x, forward(x), 2 * FAR)
-    smooth = found.kind == Kind.SMOOTH
+    smooth = found.kind == PointKind.SMOOTH
     assert smooth.any()
-    assert (np.abs(found.value) <= BOUNDS * found.error + 1e-9)[smooth].all()
+    assert (np.abs(found.value) <= EVIDENCE_BOUNDS * found.error + 1e-9)[smooth].all()
 
 
 @pytest.mark.parametrize("step", [0.3, 0.5, 0.75])
@@ -46,17 +46,17 @@ def test_steps_on_a_slope_leave_the_slope_between_them(step):
 
     x = np.linspace(-FAR, FAR, 401)
     found = differentiate(forward, x, forward(x), 2 * FAR)
-    smooth = found.kind == Kind.SMOOTH
-    assert (np.abs(found.value - 0.3) <= BOUNDS * found.error + 1e-9)[smooth].all()
+    smooth = found.kind == PointKind.SMOOTH
+    assert (np.abs(found.value - 0.3) <= EVIDENCE_BOUNDS * found.error + 1e-9)[smooth].all()
 
 
 @pytest.mark.parametrize("count", [201, 401, 801])
 def test_the_numerical_gradient_of_a_fine_staircase_has_no_spikes(count):
     seen, verdict = look(written(quantised, passed_on), -FAR, FAR, count)
     slopes = seen.numerical.slopes
-    assert np.abs(slopes.value[slopes.kind == Kind.SMOOTH]).max() <= 1e-9
+    assert np.abs(slopes.value[slopes.kind == PointKind.SMOOTH]).max() <= 1e-9
     assert verdict.word == "differs"
-    assert "slope 0" in sentence(seen, verdict, NAMES)
+    assert "slope 0" in verdict_sentence(seen, verdict, NAMES)
 
 
 def test_a_difference_between_many_jumps_is_one_stretch():
@@ -67,7 +67,7 @@ def test_a_difference_between_many_jumps_is_one_stretch():
 def test_where_the_steps_are_too_fine_a_smaller_range_is_recommended():
     seen, verdict = look(written(lambda x: torch.round(x / STEP) * STEP, torch.ones_like), -20 * FAR, 20 * FAR)
     assert seen.numerical.unseen
-    said = sentence(seen, replace(verdict, word="undecided"), NAMES)
+    said = verdict_sentence(seen, replace(verdict, word="undecided"), NAMES)
     assert "steps that lie closer together than the points" in said
     assert "Choose a smaller range" in said
 
@@ -76,7 +76,7 @@ def test_in_a_range_in_which_they_are_seen_the_steps_are_told():
     seen, verdict = look(written(quantised, passed_on), -6.0, 6.0)
     assert not seen.numerical.unseen
     assert verdict.word == "differs"
-    assert "slope 0" in sentence(seen, verdict, NAMES)
+    assert "slope 0" in verdict_sentence(seen, verdict, NAMES)
 
 
 class FakeQuant(torch.autograd.Function):
@@ -93,7 +93,7 @@ class FakeQuant(torch.autograd.Function):
 
 @pytest.mark.parametrize(("scale", "most"), [(0.1, 3.0), (0.5, 12.0), (20.0, 192.0)])
 def test_a_range_is_as_wide_as_a_clamp_calls_for_unless_its_steps_would_be_unseen(scale, most):
-    recipe = parse(f"x: float64[7]; scale = {scale}; qmin = -128; qmax = 127")
+    recipe = parse_recipe(f"x: float64[7]; scale = {scale}; qmin = -128; qmax = 127")
     low, high = op_of(FakeQuant, recipe, "FakeQuant", "FakeQuant", "here").inputs[0].domain
     assert 3.0 <= -low == high <= most
     assert (high - low) / scale >= 5

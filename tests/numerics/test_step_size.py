@@ -7,8 +7,8 @@ import pytest
 import torch
 from support.sections import Counted
 
-from gradloupe.server.numerics.differentiation.convergence_order import fitted
-from gradloupe.server.numerics.studies.step_size import microscope
+from gradloupe.server.numerics.differentiation.convergence_order import fit_power_law
+from gradloupe.server.numerics.studies.step_size import study_step_size
 
 STEPS = 0.3 * 8.0 ** (-np.arange(65) / 4)
 
@@ -18,7 +18,7 @@ def on_tensors(function):
 
 
 def at(function, x, derivative=None, span=6.0, **asked):
-    return microscope(on_tensors(function), x, span, derivative, **asked)
+    return study_step_size(on_tensors(function), x, span, derivative, **asked)
 
 
 SMOOTH = {
@@ -79,7 +79,7 @@ def test_no_error_is_drawn_below_the_bound_of_what_it_is_measured_against(name):
 
 def test_one_sided_differences_lose_a_whole_order():
     seen = at(torch.exp, 1.0)
-    law = fitted(seen.steps, seen.ahead, seen.rounding)
+    law = fit_power_law(seen.steps, seen.ahead, seen.rounding)
     assert law.order == pytest.approx(1, abs=0.03)
     assert law.coefficient == pytest.approx(math.e / 2, rel=0.05)
 
@@ -137,7 +137,7 @@ def test_at_a_kink_each_side_is_held_to_its_own_slope():
     assert (seen.left.value, seen.right.value) == pytest.approx((0, 1), abs=1e-9)
     assert np.nanmin(seen.ahead) < 1e-6
     assert np.nanmin(seen.ahead) >= seen.right.error > 0
-    assert fitted(seen.steps, seen.ahead, seen.rounding).order == pytest.approx(1, abs=0.03)
+    assert fit_power_law(seen.steps, seen.ahead, seen.rounding).order == pytest.approx(1, abs=0.03)
 
 
 def test_at_the_edge_of_a_domain_the_side_there_is_has_its_v():
@@ -192,7 +192,7 @@ def test_in_float32_the_v_is_short_and_the_ladder_keeps_to_wide_steps():
 
 def test_noise_is_not_called_a_jump():
     rng = np.random.default_rng(0)
-    seen = microscope(lambda t: np.sin(t) + 1e-6 * rng.standard_normal(t.shape), 0.5, 6.0, math.cos(0.5))
+    seen = study_step_size(lambda t: np.sin(t) + 1e-6 * rng.standard_normal(t.shape), 0.5, 6.0, math.cos(0.5))
     assert seen.kind == "unresolved"
     assert not math.isinf(seen.left.value)
 
@@ -207,7 +207,7 @@ def test_far_from_0_steps_that_do_not_move_x_are_no_steps():
 
 @pytest.mark.parametrize("span", [1e-6, 1.0, 1e6])
 def test_the_picture_keeps_its_shape_at_every_scale(span):
-    seen = microscope(lambda t: np.exp(t / span), 0.1 * span, span, math.exp(0.1) / span)
+    seen = study_step_size(lambda t: np.exp(t / span), 0.1 * span, span, math.exp(0.1) / span)
     assert seen.kind == "smooth"
     assert seen.order == pytest.approx(2, abs=0.03)
     assert seen.taylor_order == pytest.approx(2, abs=0.03)
@@ -221,11 +221,11 @@ def test_the_microscope_costs_few_calls():
 
 
 def test_a_law_is_fitted_where_it_stands_clear_of_noise():
-    law = fitted(STEPS, 5 * STEPS**3 + 1e-12, np.full(65, 1e-12))
+    law = fit_power_law(STEPS, 5 * STEPS**3 + 1e-12, np.full(65, 1e-12))
     assert (law.order, law.coefficient) == pytest.approx((3, 5), rel=0.03)
 
 
 def test_where_there_is_no_law_none_is_fitted():
-    assert fitted(STEPS, np.full(65, 1e-12), np.full(65, 1e-12)) is None
-    assert fitted(STEPS, np.full(65, 1e-3), np.full(65, 1e-12)) is None
-    assert fitted(STEPS, np.abs(np.sin(1 / STEPS)) * STEPS, np.full(65, 1e-18)) is None
+    assert fit_power_law(STEPS, np.full(65, 1e-12), np.full(65, 1e-12)) is None
+    assert fit_power_law(STEPS, np.full(65, 1e-3), np.full(65, 1e-12)) is None
+    assert fit_power_law(STEPS, np.abs(np.sin(1 / STEPS)) * STEPS, np.full(65, 1e-18)) is None

@@ -10,10 +10,10 @@ from support.sections import op_of, section
 
 from gradloupe.ops import Input, Parameter
 from gradloupe.server.numerics.status import Status
-from gradloupe.server.numerics.surface.text import said, whose
+from gradloupe.server.numerics.surface.text import gradient_owner, surface_sentence
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.plane import Plane
-from gradloupe.server.runtime.plane_batching import structure
+from gradloupe.server.runtime.plane_batching import plane_structure
 
 
 def counted(part) -> dict[str, int]:
@@ -59,7 +59,7 @@ SHAPED = {
 def test_however_the_points_are_evaluated_they_say_what_each_says_alone(name: str):
     op, wrt, wrt2, of, how = SHAPED[name]
     plane = planed(op, wrt, wrt2, of)
-    assert structure(plane) == how
+    assert plane_structure(plane) == how
     alone = Plane(section(op, wrt, of), section(op, wrt2, of))
     s, t = np.array([-1.0, 0.5, 2.0, 2.0]), np.array([0.25, 2.5, 1.0, -1.0])
     found, wanted = plane.backward(s, t, 3.0), alone.backward(s, t, 3.0)
@@ -74,8 +74,8 @@ def test_a_right_gradient_agrees_everywhere_and_at_ridges_any_slope_between_is_r
     found = seen("abs_product")
     assert counted(found.first) == counted(found.second) == {"AGREES": 3661, "SUBGRADIENT": 60}
     assert (found.ridges.columns, found.ridges.rows) == ((0.0,), (0.0,))
-    assert whose(found) == "forward"
-    sentence = said(found, "u", "v")
+    assert gradient_owner(found) == "forward"
+    sentence = surface_sentence(found, "u", "v")
     assert "agree at all 3721 points" in sentence
     assert "forward bends along u = 0 and v = 0" in sentence
     assert "the gradient of one function, forward itself" in sentence
@@ -85,31 +85,31 @@ def test_a_right_gradient_agrees_everywhere_and_at_ridges_any_slope_between_is_r
 def test_a_short_dtype_accuses_nobody(dtype: torch.dtype):
     found = seen(two(lambda u, v: torch.exp(u / 2) * v), dtype=dtype)
     assert not (found.status == Status.DIFFERS).any()
-    assert whose(found) == "forward"
+    assert gradient_owner(found) == "forward"
 
 
 def test_a_wrong_component_is_named_with_its_worst_point():
     found = seen(two(torch.mul, lambda u, v: (v, 1.001 * u)))
     assert counted(found.first) == {"AGREES": 3721}
     assert counted(found.second) == {"AGREES": 61, "DIFFERS": 3660}
-    assert "With respect to v the returned gradient differs at 3660 of 3721 points" in said(found, "u", "v")
+    assert "With respect to v the returned gradient differs at 3660 of 3721 points" in surface_sentence(found, "u", "v")
 
 
 def test_a_gradient_that_is_dropped_is_found_and_so_is_one_that_is_returned_for_the_other():
     dropped = seen(two(torch.mul, lambda u, v: (v, None)))
     assert (dropped.first.none, dropped.second.none) == (False, True)
-    assert whose(dropped) == "none"
+    assert gradient_owner(dropped) == "none"
     swapped = seen(two(lambda u, v: u * u * v, lambda u, v: (u * u, 2 * u * v)))
     assert swapped.swapped
-    assert said(swapped, "u", "v").startswith("The two gradients are swapped")
+    assert surface_sentence(swapped, "u", "v").startswith("The two gradients are swapped")
     assert not seen("abs_product").swapped
 
 
 def test_replace_grad_is_swapped_and_the_gradient_of_its_surrogate():
     found = seen("replace_grad", "x_backward", "x_forward")
     assert found.swapped
-    assert whose(found) == "surrogate"
-    assert "of one function, its surrogate, not forward" in said(found, "x_backward", "x_forward")
+    assert gradient_owner(found) == "surrogate"
+    assert "of one function, its surrogate, not forward" in surface_sentence(found, "x_backward", "x_forward")
 
 
 def test_a_jump_between_the_points_and_a_kink_aslant_are_found_where_they_are():
@@ -145,7 +145,7 @@ def test_of_a_parameter_there_are_differences_only():
     assert found.potential is None
     inside = np.tile(found.x, found.y.size) > np.repeat(found.y, found.x.size) + 0.01
     assert found.second.numerical[inside] == pytest.approx(1.0, abs=1e-9)
-    assert said(found, "input", "clip").startswith("backward returns no gradient for clip")
+    assert surface_sentence(found, "input", "clip").startswith("backward returns no gradient for clip")
 
 
 def test_a_function_of_chance_is_not_compared():
@@ -161,7 +161,7 @@ def test_a_failing_backward_is_told_and_a_failing_forward_raised():
 
     found = seen(two(torch.mul, refuse), count=9)
     assert found.failure is not None
-    assert "not today" in said(found, "u", "v")
+    assert "not today" in surface_sentence(found, "u", "v")
     with pytest.raises(FunctionFailed, match="not today"):
         seen(two(refuse), count=9)
 

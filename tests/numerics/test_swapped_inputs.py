@@ -5,14 +5,14 @@ import torch
 from support.sections import look, op_of, section
 
 from gradloupe.ops import Input, Parameter
-from gradloupe.server.numerics.diagnosis.diagnose import explained
+from gradloupe.server.numerics.diagnosis.diagnose import diagnose
 
 cos, exp, sin = torch.cos, torch.exp, torch.sin
 
 
 def told(op, **asked):
     cut = section(op, **{name: value for name, value in asked.items() if name != "grad_output"})
-    return explained(cut, *look(op, **asked))
+    return diagnose(cut, *look(op, **asked))
 
 
 def of_two(value, backward, **words):

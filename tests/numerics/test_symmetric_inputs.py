@@ -5,13 +5,13 @@ import torch
 from support.sections import look, op_of, section
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.contract.xray import contract
+from gradloupe.server.contract.xray import contract_xray
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.sampling.grid import Grid
-from gradloupe.server.numerics.second_order.grad_input import derived
+from gradloupe.server.numerics.second_order.grad_input import grad_input_section
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.verdict import sentence
+from gradloupe.server.numerics.sentences.verdict import verdict_sentence
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.verdict.verdict import judge
 
@@ -121,13 +121,13 @@ def system(function) -> Op:
 
 
 def test_the_second_derivative_of_a_shared_gradient_is_no_error():
-    found = {each.id: each for each in contract(section(of(Cholesky))).checks}
+    found = {each.id: each for each in contract_xray(section(of(Cholesky))).checks}
     assert found["GRADIENT"].level == "fine"
     assert found["SECOND-ORDER"].level == "fine"
 
 
 def test_a_factor_too_many_is_still_one():
-    found = {each.id: each for each in contract(section(of(Doubled))).checks}
+    found = {each.id: each for each in contract_xray(section(of(Doubled))).checks}
     assert found["GRADIENT"].level == "error"
 
 
@@ -136,7 +136,7 @@ def test_a_pair_across_the_diagonal_is_moved_as_one(wrt, out):
     seen, verdict = look(of(Cholesky), -1, 1, wrt=wrt, of=out)
     assert verdict.word == "matches"
     row, column = wrt[2:-1].split(",")
-    said = sentence(seen, verdict, Names(wrt, out, "exact"))
+    said = verdict_sentence(seen, verdict, Names(wrt, out, "exact"))
     assert f"forward reads one triangle of a only: a[{column},{row}] is moved too" in said
     assert look(of(Doubled), -1, 1, wrt=wrt, of=out)[1].word == "differs"
 
@@ -150,7 +150,7 @@ def test_of_a_gradient_that_is_not_symmetric_the_sum_is_what_counts(wrt):
 def test_such_a_gradient_is_right_in_the_jacobian_and_in_the_contract_too():
     assert not jacobian(section(system(Solved)), 2.0).numerical.where(Status.DIFFERS).any()
     assert jacobian(section(system(SolvedTwice)), 2.0).numerical.where(Status.DIFFERS).any()
-    found = {each.id: each.level for each in contract(section(system(Solved))).checks}
+    found = {each.id: each.level for each in contract_xray(section(system(Solved))).checks}
     assert found["GRADIENT"] == "fine"
 
 
@@ -169,7 +169,7 @@ def test_what_is_right_by_each_element_is_swept_by_each_element():
 
 
 def test_so_is_it_of_second_order():
-    evaluation = evaluate(derived(section(of(Cholesky), wrt="a[1,0]", of="y[1,1]"), 1.0), Grid(-1, 1, 101))
+    evaluation = evaluate(grad_input_section(section(of(Cholesky), wrt="a[1,0]", of="y[1,1]"), 1.0), Grid(-1, 1, 101))
     assert judge(evaluation).word == "matches"
 
 

@@ -4,14 +4,14 @@ import pytest
 import torch
 from support.sections import look, op_of, written
 
-from gradloupe.server.numerics.formatting.numbers import number
+from gradloupe.server.numerics.formatting.numbers import format_number
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.verdict import sentence
+from gradloupe.server.numerics.sentences.verdict import verdict_sentence
 
 
 def said(op, *range_, claim="exact", wrt="x", **asked):
     evaluation, verdict = look(op, *range_, **asked)
-    return sentence(evaluation, verdict, Names(wrt, "y", claim))
+    return verdict_sentence(evaluation, verdict, Names(wrt, "y", claim))
 
 
 def test_a_match_names_its_range():
@@ -57,7 +57,7 @@ def test_two_numbers_that_differ_are_never_printed_alike():
 
 def test_a_swept_parameter_is_said_to_get_no_gradient():
     evaluation, verdict = look("clamp_with_grad", wrt="min", input=(-2.0,))
-    text = sentence(evaluation, verdict, Names("min", "y", "surrogate", parameter=True))
+    text = verdict_sentence(evaluation, verdict, Names("min", "y", "surrogate", parameter=True))
     assert text.startswith("No gradient is returned for min: autograd sees a plain number there.")
     assert "with slope 0 to 1" in text
 
@@ -69,7 +69,7 @@ def test_an_output_cut_off_from_autograd_is_said_to_be():
 
 def test_what_has_no_effect_is_said_to_have_none():
     evaluation, verdict = look("functional_linear", wrt="bias[0]", with_bias=False)
-    assert "y does not move with it" in sentence(evaluation, verdict, Names("bias[0]", "y", "exact"))
+    assert "y does not move with it" in verdict_sentence(evaluation, verdict, Names("bias[0]", "y", "exact"))
 
 
 def test_an_undecided_verdict_says_why():
@@ -101,7 +101,7 @@ def test_how_many_points_could_be_judged_is_said_where_many_could_not():
     [(0.0, "0"), (-0.0, "0"), (-1.5, "−1.5"), (1e-7, "1e−7"), (1e30, "1e30"), (float("nan"), "NaN"), (-1e400, "−∞")],
 )
 def test_numbers_are_written_as_one_writes_them(value, text):
-    assert number(value) == text
+    assert format_number(value) == text
 
 
 def test_a_surrogate_for_every_size_of_grad_output_is_told_from_one_for_either_sign():

@@ -11,10 +11,10 @@ from support.sections import Counted, op_of, section, written
 from gradloupe.server.numerics.differentiation.reference import reference_of
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.whole_range import said
+from gradloupe.server.numerics.sentences.whole_range import whole_range_sentences
 from gradloupe.server.numerics.status import Status
-from gradloupe.server.numerics.whole_range.check import beyond, wide_look
-from gradloupe.server.runtime.batching import arranged
+from gradloupe.server.numerics.whole_range.check import check_whole_range, outside_view
+from gradloupe.server.runtime.batching import batched_section
 
 F, S = torch.nn.functional, torch.special
 NAMES = Names("x", "y", "exact")
@@ -24,13 +24,13 @@ def wide(op, dtype=torch.float64, grad_output=1.0, start=-3.0, stop=3.0, surroga
     """The wide look at an op, after the range in sight has told its largest gradient."""
     cut = section(op, dtype=dtype)
     t = np.unique(cut.snap(np.linspace(start, stop, 101)))
-    cut = arranged(cut, t, grad_output)
+    cut = batched_section(cut, t, grad_output)
     reference = reference_of(cut, t, grad_output)
     gradient = cut.backward(t, grad_output).grad_input
     gradient = np.zeros(1) if gradient is None else np.abs(gradient[np.isfinite(gradient)])
     in_sight = float(np.quantile(gradient, 0.99)) if gradient.size else 0.0
-    meant = surrogate and arranged(section(op_of(surrogate)), t)
-    return wide_look(cut, reference, grad_output, in_sight, meant)
+    meant = surrogate and batched_section(section(op_of(surrogate)), t)
+    return check_whole_range(cut, reference, grad_output, in_sight, meant)
 
 
 def stacked(*others):
@@ -326,7 +326,10 @@ def test_a_function_that_raises_far_out_is_looked_at_up_to_there(function, kind)
     assert seen.reach == pytest.approx((-100, 100), rel=0.01)
     assert np.abs(seen.x).max() <= 100
     assert seen.intervals == ()
-    assert said(seen, Grid(-3, 3, 401), NAMES)[-1] == f"Farther out, below −100 and above 100, it raises {kind}."
+    assert (
+        whole_range_sentences(seen, Grid(-3, 3, 401), NAMES)[-1]
+        == f"Farther out, below −100 and above 100, it raises {kind}."
+    )
 
 
 def test_a_function_of_positive_numbers_is_looked_at_there():
@@ -346,7 +349,7 @@ def test_a_function_that_can_be_called_nowhere_near_0_leaves_nothing_to_say():
     seen = wide(op_of(strict), start=2.5, stop=3.5)
     assert seen.x.size == 0
     assert seen.reach == (0, 0)
-    assert said(seen, Grid(2.5, 3.5, 401), NAMES) == []
+    assert whole_range_sentences(seen, Grid(2.5, 3.5, 401), NAMES) == []
 
 
 def test_points_that_need_a_call_each_are_few():
@@ -365,37 +368,37 @@ def test_a_gradient_by_chance_is_not_accused():
 
 
 def test_what_backward_returns_nothing_for_leaves_nothing_to_see():
-    seen = wide_look(section("clamp_with_grad", wrt="min"), section("clamp_with_grad", wrt="min"), 1.0, 1.0)
+    seen = check_whole_range(section("clamp_with_grad", wrt="min"), section("clamp_with_grad", wrt="min"), 1.0, 1.0)
     assert seen.x.size == 0
 
 
 def test_the_sentence_names_where_backward_differs_out_of_sight():
     grid = Grid(-3, 3, 401)
     seen = wide(WRONG["TruncExp"][0])
-    assert beyond(seen, grid) == seen.intervals
-    (sentence,) = said(seen, grid, NAMES)
+    assert outside_view(seen, grid) == seen.intervals
+    (sentence,) = whole_range_sentences(seen, grid, NAMES)
     assert sentence.startswith("Beyond this range backward differs for x > 15: at x = 16.3")
-    assert beyond(seen, Grid(0, 800, 401)) == ()
+    assert outside_view(seen, Grid(0, 800, 401)) == ()
 
 
 def test_an_interval_is_cut_where_the_visible_range_ends():
-    ((low, high),) = beyond(wide(WRONG["6 is forgotten"][0]), Grid(-3, 10, 401))
+    ((low, high),) = outside_view(wide(WRONG["6 is forgotten"][0]), Grid(-3, 10, 401))
     assert (low, high) == (10, pytest.approx(ALL, rel=1e-2))
 
 
 def test_the_sentence_says_how_far_was_looked_where_there_is_nothing_to_object():
     grid = Grid(-3, 3, 401)
     agrees = "Beyond this range backward agrees with forward"
-    assert said(wide(op_of(torch.relu)), grid, NAMES) == [f"{agrees}, as far as numbers go."]
-    assert said(wide(op_of(torch.exp)), grid, NAMES) == [f"{agrees}, as far as forward is finite."]
-    assert said(wide(op_of(torch.sin)), grid, NAMES) == [
+    assert whole_range_sentences(wide(op_of(torch.relu)), grid, NAMES) == [f"{agrees}, as far as numbers go."]
+    assert whole_range_sentences(wide(op_of(torch.exp)), grid, NAMES) == [f"{agrees}, as far as forward is finite."]
+    assert whole_range_sentences(wide(op_of(torch.sin)), grid, NAMES) == [
         "Beyond this range backward agrees with forward wherever differences of forward can tell."
     ]
 
 
 def test_a_look_costs_few_calls():
     tanh = Counted(torch.tanh)
-    cut = arranged(section(op_of(tanh)), np.linspace(-3, 3, 101))
+    cut = batched_section(section(op_of(tanh)), np.linspace(-3, 3, 101))
     tanh.calls = 0
-    wide_look(cut, cut, 1.0, 1.0)
+    check_whole_range(cut, cut, 1.0, 1.0)
     assert tanh.calls <= 24

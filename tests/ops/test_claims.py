@@ -10,7 +10,7 @@ from functions.seeds import SEEDS
 from support.sections import WORD, look, section
 
 from gradloupe.ops import OPS
-from gradloupe.server.contract.xray import contract
+from gradloupe.server.contract.xray import contract_xray
 
 SPECIMENS = [name for name, op in OPS.items() if op.claim == "broken"]
 RIGHT = [name for name in OPS if name not in SPECIMENS]
@@ -36,7 +36,7 @@ def domain(name):
 
 def found_in(name):
     """The ids of what the contract finds in an op, by level."""
-    checks = contract(section(name)).checks
+    checks = contract_xray(section(name)).checks
     return {level: {each.id for each in checks if each.level == level} for level in ("error", "warning")}
 
 

@@ -7,7 +7,7 @@ import torch
 
 from gradloupe.ops import OPS, BadDeclaration, Input, Parameter
 from gradloupe.ops.op import RESERVED
-from gradloupe.server.catalogue.op_description import described
+from gradloupe.server.catalogue.op_description import describe_op
 
 ONE = OPS["double"]
 
@@ -69,7 +69,7 @@ def test_an_input_without_elements_cannot_be_swept_but_stand_beside_one():
 
 def test_an_op_that_cannot_be_described_is_named():
     with pytest.raises(BadDeclaration, match=r"ops/double\.py declares what cannot be described: ValueError: .*'a'"):
-        described(replace(ONE, of="y[a]"), [()])
+        describe_op(replace(ONE, of="y[a]"), [()])
 
 
 def test_one_number_is_held_for_every_element_of_the_shape():

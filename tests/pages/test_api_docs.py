@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from gradloupe.server.http.openapi import merged, shapes
+from gradloupe.server.http.openapi import merge_schemas, response_schemas
 
 
 def test_the_api_can_be_read_and_tried_without_any_other_host(page: Page, server: str) -> None:
@@ -20,10 +20,10 @@ def test_the_api_can_be_read_and_tried_without_any_other_host(page: Page, server
 
 
 def test_two_shapes_never_share_a_name_in_the_description() -> None:
-    found = shapes()
+    found = response_schemas()
     assert {"left", "right", "rise"} <= found["Cell"]["properties"].keys()
     assert {"of", "wrt"} <= found["JacobianCell"]["properties"].keys()
     assert {"links", "returned"} <= found["InfluenceLoss"]["properties"].keys()
-    assert merged({"A": {}}, {"A": {}, "B": {}}) == {"A": {}, "B": {}}
+    assert merge_schemas({"A": {}}, {"A": {}, "B": {}}) == {"A": {}, "B": {}}
     with pytest.raises(ValueError, match="'A'"):
-        merged({"A": {"type": "number"}}, {"A": {"type": "string"}})
+        merge_schemas({"A": {"type": "number"}}, {"A": {"type": "string"}})

@@ -10,7 +10,7 @@ from support import http as patient
 from support.browser import alone, curves, enter, opened, shows, value_at
 from support.own_server import showing_all
 
-from gradloupe.server.protocol.question import VIEWS
+from gradloupe.server.protocol.question import VIEW_NAMES
 
 MANY = '''import torch
 
@@ -163,7 +163,7 @@ def test_an_input_without_elements_is_shown_as_empty(declaring: str) -> None:
         assert patient.get(declaring + address).status_code == 200, address
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW_NAMES)
 def test_every_view_bears_an_input_without_elements(declaring: str, view: str) -> None:
     answer = patient.get(f"{declaring}/ops/Empty.json?view={view}")
     assert answer.status_code == 200

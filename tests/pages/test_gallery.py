@@ -11,7 +11,7 @@ from support.sections import WORD
 
 from gradloupe.ops import OPS
 from gradloupe.server.figure.sparkline import sparkline
-from gradloupe.server.html.gallery import GROUPS, TOUR, keywords, shelved, tour
+from gradloupe.server.html.gallery import GALLERY_GROUPS, TOUR_STOPS, available_tour, cards_by_group, search_keywords
 
 
 def gallery(page: Page) -> None:
@@ -94,7 +94,7 @@ def test_nothing_found_is_said(page: Page) -> None:
 def test_groups_stand_in_their_order_and_can_be_jumped_to(page: Page) -> None:
     page.goto("/")
     titles = page.locator(".group h2").all_inner_texts()
-    assert [title for title in titles if title in GROUPS] == [*GROUPS]
+    assert [title for title in titles if title in GALLERY_GROUPS] == [*GALLERY_GROUPS]
     for link, title in zip(page.locator(".jump a").all(), titles, strict=True):
         assert link.inner_text() == title
         link.click()
@@ -106,7 +106,7 @@ def test_groups_stand_in_their_order_and_can_be_jumped_to(page: Page) -> None:
 def test_the_tour_leads_to_pages_that_are_there(page: Page, server: str) -> None:
     page.goto("/")
     places = [link.get_attribute("href") for link in page.locator(".tour a").all()]
-    assert len(places) == len(TOUR)
+    assert len(places) == len(TOUR_STOPS)
     for place in places:
         assert patient.get(f"{server}{place}").status_code == 200, place
 
@@ -122,12 +122,12 @@ def test_whoever_searches_is_not_shown_around(page: Page) -> None:
 
 
 def test_a_tour_of_ops_that_are_not_there_is_not_offered() -> None:
-    assert [stop.address for stop in tour({"replace_grad": {}, "sinh": {}})] == ["/ops/replace_grad"]
+    assert [stop.address for stop in available_tour({"replace_grad": {}, "sinh": {}})] == ["/ops/replace_grad"]
 
 
 def test_groups_of_the_visitors_own_come_first() -> None:
     cards = [{"group": group, "title": group, "name": group} for group in ("Specimens", "Mine", "A first look")]
-    assert [group for group, _ in shelved(cards)] == ["Mine", "A first look", "Specimens"]
+    assert [group for group, _ in cards_by_group(cards)] == ["Mine", "A first look", "Specimens"]
 
 
 def test_the_gallery_weighs_less_than_30_kb(server: str) -> None:
@@ -150,5 +150,5 @@ def test_a_jump_of_a_curve_is_upright() -> None:
 
 
 def test_a_card_is_found_by_the_words_that_do_not_stand_on_it_said_once() -> None:
-    said = keywords("A step", "The STEP of a neuron", "a spiking neuron’s step fires")
+    said = search_keywords("A step", "The STEP of a neuron", "a spiking neuron’s step fires")
     assert said == "fires neuron neuron’s of spiking the"

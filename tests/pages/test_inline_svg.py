@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from support.browser import opened
 from support.scenes import MADE_UP, document, frame, made_up
 
-from gradloupe.server.figure import still
+from gradloupe.server.figure import static_figure
 
 WINDOWS = ((360, 760), (768, 1024), (1440, 900), (2560, 1300))
 ADDRESSES = ("/ops/clamp_with_grad?grad_output=-1", "/ops/round_straight_through", "/ops/exp?grad_output=1e200")
@@ -148,14 +148,14 @@ def distance(point: list[float], a: list[float], b: list[float]) -> float:
 @pytest.mark.parametrize("name", SEEDS)
 def test_a_figure_weighs_next_to_nothing(server: str, name: str) -> None:
     for layout in ("stacked", "overlaid"):
-        text = still(frame(document(server, f"/ops/{name}.json")), layout).encode()
+        text = static_figure(frame(document(server, f"/ops/{name}.json")), layout).encode()
         assert len(gzip.compress(text)) < 2000
 
 
 @pytest.mark.parametrize("layout", ["stacked", "overlaid"])
 @pytest.mark.parametrize("name", MADE_UP)
 def test_what_cannot_be_drawn_is_left_out(page: Page, name: str, layout: str) -> None:
-    text = still(frame(MADE_UP[name]()), layout)
+    text = static_figure(frame(MADE_UP[name]()), layout)
     assert "nan" not in text
     assert "inf" not in text
     page.set_content(f"<body>{text}")
@@ -164,7 +164,7 @@ def test_what_cannot_be_drawn_is_left_out(page: Page, name: str, layout: str) ->
 
 def test_no_style_and_no_script_comes_with_it() -> None:
     hostile = "</svg><script>alert(1)</script><b onclick='x' style=\"color:red\">\x00"
-    text = still(frame(made_up(of=hostile, wrt=hostile, title=hostile)), "stacked")
+    text = static_figure(frame(made_up(of=hostile, wrt=hostile, title=hostile)), "stacked")
     assert "<script" not in text
     assert "<b " not in text
-    assert "style" not in still(frame(made_up()), "stacked")
+    assert "style" not in static_figure(frame(made_up()), "stacked")

@@ -19,7 +19,7 @@ from support.browser import alone, shows
 from support.own_server import showing_all
 from support.servers import Server
 
-from gradloupe.server.catalogue.op_description import parsed
+from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.protocol.question import Question
 
 COLOR = """([x, y]) => { const seen = document.createElement('canvas').getContext('2d');
@@ -31,7 +31,7 @@ HERE = {"kill_head": ("x[0,3]", "y[0,3]"), "image_alpha": ("b", "img")}
 
 def ask(op: str, wrt: str, of: str, **more: Any) -> Any:
     """The header and the columns of the view."""
-    return answer(Question(op, parsed(wrt), parsed(of), -3.0, 3.0, view="jacobian", **more))
+    return answer(Question(op, parse_element(wrt), parse_element(of), -3.0, 3.0, view="jacobian", **more))
 
 
 def asked(page: Page, address: str) -> None:

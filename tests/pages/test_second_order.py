@@ -16,7 +16,7 @@ from support.browser import alone, close, curves, opened, shows
 from support.exports import from_disk
 from support.page_parts import PIECES, WORDS
 
-from gradloupe.server.protocol.question import VIEWS
+from gradloupe.server.protocol.question import VIEW_NAMES
 
 SINH = "/ops/sinh?order=2"
 LOST = "/ops/sinh_on_ctx?order=2"
@@ -127,7 +127,7 @@ def test_with_grad_output_0_all_is_easily_right(server: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sinh_on_ctx", "clamp_with_grad", "gradient_none_added"])
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW_NAMES)
 def test_every_view_has_something_true_to_say(server: str, name: str, view: str) -> None:
     said = got(server, f"/ops/{name}.json?order=2&view={view}")
     assert (said["view"], said["order"]) == (view, 2)

@@ -12,8 +12,8 @@ import pytest
 from functions.seeds import SEEDS
 from support.scenes import MADE_UP, address, document, frame, made_up
 
-from gradloupe.server.figure import png
-from gradloupe.server.figure.colours import DARK, LIGHT
+from gradloupe.server.figure import figure_png
+from gradloupe.server.figure.colours import DARK_PALETTE, LIGHT_PALETTE
 
 
 def chunks(picture: bytes) -> dict[bytes, bytes]:
@@ -48,39 +48,42 @@ def corner(picture: bytes) -> str:
     ],
 )
 def test_it_has_the_size_that_was_asked_for(given: dict[str, int], wanted: tuple[int, int]) -> None:
-    assert size(png(frame(made_up()), address(**given))) == wanted
+    assert size(figure_png(frame(made_up()), address(**given))) == wanted
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_every_op_has_a_preview(server: str, name: str) -> None:
-    picture = png(frame(document(server, f"/ops/{name}.json")), address())
+    picture = figure_png(frame(document(server, f"/ops/{name}.json")), address())
     assert size(picture) == (1200, 630)
     assert 10_000 < len(picture) < 150_000
 
 
 @pytest.mark.parametrize("name", MADE_UP)
 def test_what_cannot_be_drawn_is_left_out(name: str) -> None:
-    assert size(png(frame(MADE_UP[name]()), address("overlaid", width=300))) == (300, 158)
+    assert size(figure_png(frame(MADE_UP[name]()), address("overlaid", width=300))) == (300, 158)
 
 
-@pytest.mark.parametrize(("theme", "paper"), [("auto", LIGHT), ("light", LIGHT), ("dark", DARK)])
+@pytest.mark.parametrize(
+    ("theme", "paper"), [("auto", LIGHT_PALETTE), ("light", LIGHT_PALETTE), ("dark", DARK_PALETTE)]
+)
 def test_a_theme_has_its_paper(theme: str, paper: Any) -> None:
-    assert corner(png(frame(made_up()), address(theme=theme))) == paper["paper"]
+    assert corner(figure_png(frame(made_up()), address(theme=theme))) == paper["paper"]
 
 
 def test_it_is_the_same_every_time() -> None:
-    assert png(frame(made_up()), address()) == png(frame(made_up()), address())
+    assert figure_png(frame(made_up()), address()) == figure_png(frame(made_up()), address())
 
 
 def test_words_are_set() -> None:
     written = {
-        png(frame(made_up(title=title)), address(width=300)) for title in ("Exponential", "exponential", "−2 ≤ x")
+        figure_png(frame(made_up(title=title)), address(width=300))
+        for title in ("Exponential", "exponential", "−2 ≤ x")
     }
     assert len(written) == 3
 
 
 def test_a_title_that_xml_cannot_hold_is_drawn() -> None:
-    assert size(png(frame(made_up(title="\x00\ud800<&>")), address())) == (1200, 630)
+    assert size(figure_png(frame(made_up(title="\x00\ud800<&>")), address())) == (1200, 630)
 
 
 def test_neither_the_pixels_nor_the_fonts_are_loaded_before_they_are_needed() -> None:

@@ -16,8 +16,8 @@ from support.raw_http import connected, read, send
 from support.scenes import address, document, frame
 from support.servers import Server, children, serving, to_the_last, witnessed
 
-from gradloupe.server.figure import png
-from gradloupe.server.png.client import QUEUE, Rasterizer
+from gradloupe.server.figure import figure_png
+from gradloupe.server.png.client import LONGEST_QUEUE, Rasterizer
 from gradloupe.server.protocol.errors import EngineBusy, EngineFault
 
 SMALL = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
@@ -60,7 +60,7 @@ def asked(stack: ExitStack, server: Server, paths: list[str]) -> list[socket]:
 
 def test_the_picture_is_the_one_that_is_drawn_in_process(own: Server) -> None:
     drawn = frame(document(own.url, "/ops/exp.json"))
-    assert own.get("/ops/exp.png").content == png(drawn, address())
+    assert own.get("/ops/exp.png").content == figure_png(drawn, address())
 
 
 def test_the_web_goes_on_while_pictures_are_drawn(own: Server) -> None:
@@ -79,7 +79,7 @@ def test_the_web_goes_on_while_pictures_are_drawn(own: Server) -> None:
 def test_more_pictures_than_can_be_drawn_soon_are_refused(own: Server) -> None:
     with ExitStack() as stack:
         with asleep(rasterizer(own)):
-            connections = asked(stack, own, [f"/ops/exp.png?grad_output=2.{n:02}5" for n in range(QUEUE + 3)])
+            connections = asked(stack, own, [f"/ops/exp.png?grad_output=2.{n:02}5" for n in range(LONGEST_QUEUE + 3)])
             refused: list[socket] = []
             while len(refused) < 3:
                 refused = select(connections, [], [], 60)[0]
@@ -87,7 +87,7 @@ def test_more_pictures_than_can_be_drawn_soon_are_refused(own: Server) -> None:
                 status, headers, body = read(connection)
                 assert (status, headers["retry-after"]) == (503, "1")
                 assert b"ask again" in body
-        assert [read(each)[0] for each in connections if each not in refused] == [200] * QUEUE
+        assert [read(each)[0] for each in connections if each not in refused] == [200] * LONGEST_QUEUE
 
 
 def test_a_process_that_is_killed_is_replaced(own: Server) -> None:
@@ -111,7 +111,7 @@ def with_one(use: Callable[[Rasterizer], Awaitable[None]], deadline: float = 60.
 def test_one_picture_that_many_ask_for_at_once_is_drawn_once() -> None:
     async def use(rasterizer: Rasterizer) -> None:
         svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
-        drawn = await asyncio.gather(*(rasterizer.png(svg) for _ in range(4 * QUEUE)))
+        drawn = await asyncio.gather(*(rasterizer.png(svg) for _ in range(4 * LONGEST_QUEUE)))
         assert len({id(each) for each in drawn}) == 1
 
     with_one(use)

@@ -10,11 +10,11 @@ from support.own_worker import SQUARE, worker, written
 
 import gradloupe
 from gradloupe.ops import Op
-from gradloupe.server.compare.source_diff import docstrings, listings
-from gradloupe.server.protocol.job import Work
+from gradloupe.server.compare.source_diff import folded_docstrings, source_listings
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.protocol.source_lines import source_lines
-from gradloupe.server.protocol.stack_dump import Fault
-from gradloupe.server.supervisor.crash_report import Lost, unloaded, unsolved
+from gradloupe.server.protocol.stack_dump import StackFrame
+from gradloupe.server.supervisor.crash_report import WorkerLost, inference_crash, startup_crash
 
 NO_ENDS = "\x0c\n\x0c# \x0b \x1c \x1d \x1e \x85 \u2028 \u2029 .\n"
 CLASS = f'''class Cube(torch.autograd.Function):
@@ -88,24 +88,24 @@ def test_the_excerpt_of_a_file_that_raises_has_the_line_that_raised(here: Path) 
 def test_the_excerpt_of_a_file_that_ends_its_worker_has_the_line_that_was_running(here: Path) -> None:
     written(here, {"fed": f"{FILE}exit()\n"})
     line = FILE.count("\n") + 1
-    lost = Lost("exit code 1", calls=[Fault(str(here / "fed.py"), line, "<module>")])
-    assert [line, "exit()"] in unloaded(lost, Work(targets=("fed.py",)))["trouble"]["excerpt"]
+    lost = WorkerLost("exit code 1", calls=[StackFrame(str(here / "fed.py"), line, "<module>")])
+    assert [line, "exit()"] in startup_crash(lost, Job(targets=("fed.py",)))["trouble"]["excerpt"]
 
 
 def test_the_excerpt_of_a_function_that_ends_its_worker_has_the_line_that_was_running() -> None:
     stub = {"source": CLASS, "first_line": FIRST, "file": "fed.py", "title": "Cube"}
     line = FILE.count("\n")
-    lost = Lost("exit code 1", calls=[Fault("/fed.py", line, "backward")])
-    excerpt = unsolved(lost, stub, "")["trouble"]["excerpt"]
+    lost = WorkerLost("exit code 1", calls=[StackFrame("/fed.py", line, "backward")])
+    excerpt = inference_crash(lost, stub, "")["trouble"]["excerpt"]
     assert excerpt[-1] == [line, "        return 2 * x**2 * grad_output"]
 
 
 def test_sources_are_compared_line_by_line() -> None:
-    for listing in listings(CLASS, SQUARE.partition("\n\n\n")[2]):
+    for listing in source_listings(CLASS, SQUARE.partition("\n\n\n")[2]):
         assert str(listing).count("\n") == str(listing).count('<span class="line') + str(listing).count('"absent"')
-    folded = docstrings(CLASS)
+    folded = folded_docstrings(CLASS)
     shown = CLASS.count("\n") - sum(len(each.rest) for each in folded.values())
-    assert str(listings(CLASS, CLASS)[0]).count('<span class="line') == shown
+    assert str(source_listings(CLASS, CLASS)[0]).count('<span class="line') == shown
     assert [each.first.strip() for each in folded.values()] == [
         '"""The\x0ccube\u2028of x."""',
         '"""The third\x1cpower. …"""',

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradloupe.server.protocol.suggest import meant
+from gradloupe.server.protocol.suggest import closest_match
 
 NAMES = ("ClampWithGrad", "Sigmoid", "exp")
 
@@ -19,9 +19,9 @@ NAMES = ("ClampWithGrad", "Sigmoid", "exp")
     ],
 )
 def test_the_word_that_is_most_like_it_is_meant_however_it_is_capitalised(word: str, found: str) -> None:
-    assert meant(word, NAMES) == found
+    assert closest_match(word, NAMES) == found
 
 
 def test_how_much_alike_they_have_to_be_can_be_said() -> None:
-    assert meant("expo", NAMES) == "exp"
-    assert meant("expo", NAMES, 0.9) == ""
+    assert closest_match("expo", NAMES) == "exp"
+    assert closest_match("expo", NAMES, 0.9) == ""

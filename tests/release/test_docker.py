@@ -11,7 +11,7 @@ import pytest
 import yaml
 from support.servers import HERE
 
-from gradloupe.server.config.settings import OPTIONS, settings
+from gradloupe.server.config.settings import OPTIONS, parse_settings
 
 pytestmark = pytest.mark.release
 
@@ -66,7 +66,7 @@ def test_the_server_is_the_first_process_and_gets_its_signals():
 
 @pytest.mark.parametrize("arguments", [[], ["my_ops.py"], ["package.kernels:Mine", "--memory", "2048"]])
 def test_what_stands_after_the_image_is_told_to_a_server_that_can_be_reached(arguments):
-    chosen = settings(arguments, environment(), "1")
+    chosen = parse_settings(arguments, environment(), "1")
     assert (chosen.host, chosen.port) == ("0.0.0.0", 8000)  # noqa: S104
     assert chosen.targets == tuple(arguments[:1])
     assert not chosen.next_port, "the port that is published is no other"
@@ -165,4 +165,4 @@ def test_what_compose_sets_are_settings_that_there_are():
         environment = {name: text for name, text in service.get("environment", {}).items() if "$" not in text}
         given = service.get("environment", {})
         assert {name.removeprefix("GRADLOUPE_").lower() for name in given} <= set(OPTIONS)
-        assert settings([], environment, "1")
+        assert parse_settings([], environment, "1")

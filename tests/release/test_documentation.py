@@ -22,10 +22,10 @@ from support.servers import HERE, serving_in_thread
 import gradloupe.ops
 from gradloupe.ops import OPS, Op
 from gradloupe.server.config.options import OPTIONS
-from gradloupe.server.config.settings import settings
-from gradloupe.server.inference.recipe.grammar import parse
-from gradloupe.server.numerics.verdict.verdict import Word
-from gradloupe.server.protocol.question import VIEWS
+from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.numerics.verdict.verdict import VerdictWord
+from gradloupe.server.protocol.question import VIEW_NAMES
 
 ROOT = HERE
 NAMES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
@@ -128,7 +128,7 @@ def test_a_docker_command_that_is_shown_names_what_there_is(command):
     else:
         assert verb == "run"
         image = len(arguments) - 1 - arguments[::-1].index("gradloupe")
-        assert settings(arguments[image + 1 :], {}, "1")
+        assert parse_settings(arguments[image + 1 :], {}, "1")
 
 
 def test_pip_installs_a_folder_that_gives_the_command():
@@ -200,8 +200,8 @@ def test_every_parameter_of_the_address_that_is_shown_is_read(server, subtests):
 
 def test_every_view_and_every_verdict_is_explained():
     first = {row[0].strip("`") for row in rows("docs/reading-a-page.md")}
-    assert {f"view={view}" for view in VIEWS[1:]} <= first
-    assert {*get_args(Word)} <= first
+    assert {f"view={view}" for view in VIEW_NAMES[1:]} <= first
+    assert {*get_args(VerdictWord)} <= first
 
 
 # ---------------------------------------------------------------- code
@@ -227,7 +227,7 @@ def test_the_lines_for_a_notebook_run():
 def test_the_recipes_that_are_shown_can_be_read():
     (block,) = blocks("recipe")
     for line in block.splitlines():
-        assert parse(line).text() == line
+        assert parse_recipe(line).text() == line
 
 
 def test_the_objects_that_a_module_may_hold_are_as_the_documentation_writes_them():

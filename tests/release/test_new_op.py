@@ -60,7 +60,7 @@ def test_a_file_dropped_into_ops_appears_in_gallery_page_and_api(house: Path) ->
 def test_a_file_dropped_into_ops_is_judged_by_the_tests(house: Path) -> None:
     (house / "ops" / "right_newcomer.py").write_text(NEWCOMER.format(slope=2))
     (house / "ops" / "wrong_newcomer.py").write_text(NEWCOMER.format(slope=3))
-    options = "-p no:cacheprovider -q -rA -k newcomer tests/ops/test_claims.py tests/ops/test_seed_values.py"
+    options = "-p no:cacheprovider -q -rA -k newcomer tests/ops/test_claims.py"
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *options.split()],
         cwd=HERE,
@@ -73,6 +73,6 @@ def test_a_file_dropped_into_ops_is_judged_by_the_tests(house: Path) -> None:
         r"^(PASSED|FAILED) tests/([\w/]+)\.py::(\w+)\[.*?(right|wrong)_newcomer", ran.stdout, re.MULTILINE
     )
     assert {outcome for outcome, *_, op in found if op == "right"} == {"PASSED"}, ran.stdout
-    assert {file for _, file, _, op in found if op == "right"} == {"ops/test_claims", "ops/test_seed_values"}
-    judged = "test_the_measured_verdict_equals_the_claim"
+    assert {file for _, file, _, op in found if op == "right"} == {"ops/test_claims"}
+    judged = "test_the_measured_verdict_and_the_contract_are_as_the_op_claims"
     assert {outcome for outcome, _, test, op in found if (test, op) == (judged, "wrong")} == {"FAILED"}

@@ -22,7 +22,7 @@ from support import http as patient
 from support.raw_http import connected, send
 from support.servers import HERE, Server, serving
 
-from gradloupe.server.supervisor.engine import QUEUE
+from gradloupe.server.supervisor.engine import QUEUE_SIZE
 
 pytestmark = pytest.mark.release
 
@@ -195,10 +195,10 @@ def crowded(server: Server) -> Iterator[None]:
     """A server whose worker stands still, with as many questions as may wait."""
     os.kill(server.worker(), signal.SIGSTOP)
     with ExitStack() as stack:
-        for _ in range(QUEUE):
+        for _ in range(QUEUE_SIZE):
             connection = stack.enter_context(connected(server))
             send(connection, f"/ops/exp.json?count=5&grad_output={next(NEVER_ASKED)}")
-        wait_for(server, QUEUE)
+        wait_for(server, QUEUE_SIZE)
         yield
     with suppress(ProcessLookupError):
         os.kill(server.worker(), signal.SIGCONT)

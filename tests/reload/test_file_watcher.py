@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from support import event_loop as looping
 
-from gradloupe.server.reload.file_watcher import Watcher
+from gradloupe.server.reload.file_watcher import FileWatcher
 
-Deed = Callable[[Path, Watcher], Awaitable[None]]
+Deed = Callable[[Path, FileWatcher], Awaitable[None]]
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ class Heard:
 
 
 @asynccontextmanager
-async def heard(watcher: Watcher) -> AsyncIterator[Heard]:
+async def heard(watcher: FileWatcher) -> AsyncIterator[Heard]:
     async with aclosing(watcher.saves()) as saves:
         yield Heard(saves)
 
 
-async def stirred(watcher: Watcher, deed: Callable[[], object]) -> None:
+async def stirred(watcher: FileWatcher, deed: Callable[[], object]) -> None:
     """Do that, and return when the watcher has been told of it."""
     before = watcher.stirs
     deed()
@@ -53,7 +53,7 @@ async def stirred(watcher: Watcher, deed: Callable[[], object]) -> None:
             await asyncio.sleep(0.001)
 
 
-async def at_work(watcher: Watcher, file: Path) -> None:
+async def at_work(watcher: FileWatcher, file: Path) -> None:
     """Return when the watcher is told what happens to the file."""
     async with asyncio.timeout(60):
         while not watcher.stirs:
@@ -74,18 +74,18 @@ def text_of(file: Path) -> str:
     return file.read_text()
 
 
-async def overwritten(file: Path, watcher: Watcher) -> None:
+async def overwritten(file: Path, watcher: FileWatcher) -> None:
     save(file, "saved = 1\n")
 
 
-async def renamed_over(file: Path, watcher: Watcher) -> None:
+async def renamed_over(file: Path, watcher: FileWatcher) -> None:
     """As vim, black and most others do it."""
     beside = file.with_suffix(".py.tmp")
     save(beside, "saved = 1\n")
     os.replace(beside, file)
 
 
-async def kept_as_a_backup(file: Path, watcher: Watcher) -> None:
+async def kept_as_a_backup(file: Path, watcher: FileWatcher) -> None:
     """As vim does it with `backupcopy=no`."""
     backup = file.with_name("my_ops.py~")
     os.rename(file, backup)
@@ -93,22 +93,22 @@ async def kept_as_a_backup(file: Path, watcher: Watcher) -> None:
     os.unlink(backup)
 
 
-async def emptied_first(file: Path, watcher: Watcher) -> None:
+async def emptied_first(file: Path, watcher: FileWatcher) -> None:
     await stirred(watcher, lambda: save(file, ""))
     save(file, "saved = 1\n")
 
 
-async def in_two_halves(file: Path, watcher: Watcher) -> None:
+async def in_two_halves(file: Path, watcher: FileWatcher) -> None:
     await stirred(watcher, lambda: save(file, "sav"))
     append(file, "ed = 1\n")
 
 
-async def deleted_and_created(file: Path, watcher: Watcher) -> None:
+async def deleted_and_created(file: Path, watcher: FileWatcher) -> None:
     await stirred(watcher, file.unlink)
     save(file, "saved = 1\n")
 
 
-async def in_a_burst(file: Path, watcher: Watcher) -> None:
+async def in_a_burst(file: Path, watcher: FileWatcher) -> None:
     for number in range(100):
         save(file, f"saved = {number}\n" * 50)
     save(file, "saved = 1\n")
@@ -128,7 +128,7 @@ async def in_a_burst(file: Path, watcher: Watcher) -> None:
 )
 def test_a_save_is_heard_of_once_and_whole(file: Path, deed: Deed) -> None:
     async def scene() -> None:
-        watcher = Watcher([file])
+        watcher = FileWatcher([file])
         async with heard(watcher) as news:
             listening = asyncio.create_task(news.next())
             await at_work(watcher, file)
@@ -146,7 +146,7 @@ def test_a_save_is_heard_of_once_and_whole(file: Path, deed: Deed) -> None:
 
 def test_a_file_that_was_only_touched_is_no_save(file: Path) -> None:
     async def scene() -> None:
-        watcher = Watcher([file])
+        watcher = FileWatcher([file])
         async with heard(watcher) as news:
             listening = asyncio.create_task(news.next())
             await at_work(watcher, file)
@@ -162,7 +162,7 @@ def test_a_file_that_was_only_touched_is_no_save(file: Path) -> None:
 
 def test_what_was_saved_before_anybody_listened_is_heard_of(file: Path) -> None:
     async def scene() -> None:
-        watcher = Watcher([file])
+        watcher = FileWatcher([file])
         save(file, "saved = 1\n")
         async with heard(watcher) as news:
             assert await news.next() == []
@@ -172,7 +172,7 @@ def test_what_was_saved_before_anybody_listened_is_heard_of(file: Path) -> None:
 
 def test_a_file_that_stays_away_is_told_and_so_is_its_return(file: Path) -> None:
     async def scene() -> None:
-        watcher = Watcher([file])
+        watcher = FileWatcher([file])
         async with heard(watcher) as news:
             os.unlink(file)
             assert await news.next() == [file]
@@ -190,7 +190,7 @@ def test_a_folder_that_is_replaced_is_followed(tmp_path: Path) -> None:
         os.mkdir(folder)
         file = folder / "my_ops.py"
         save(file, "first = 1\n")
-        watcher = Watcher([file])
+        watcher = FileWatcher([file])
         async with heard(watcher) as news:
             listening = asyncio.create_task(news.next())
             await at_work(watcher, file)
@@ -213,7 +213,7 @@ def test_a_file_behind_a_link_is_followed(tmp_path: Path) -> None:
         real, link = tmp_path / "there" / "real.py", tmp_path / "here" / "my_ops.py"
         save(real, "first = 1\n")
         link.symlink_to(real)
-        watcher = Watcher([link])
+        watcher = FileWatcher([link])
         async with heard(watcher) as news:
             listening = asyncio.create_task(news.next())
             save(real, "saved = 1\n")
@@ -224,7 +224,7 @@ def test_a_file_behind_a_link_is_followed(tmp_path: Path) -> None:
 
 def test_while_it_looks_wide_a_module_that_appears_beside_is_heard_of(file: Path) -> None:
     async def scene() -> None:
-        watcher = Watcher([file])
+        watcher = FileWatcher([file])
         async with heard(watcher) as news:
             watcher.follow([file], wide=True)
             listening = asyncio.create_task(news.next())
@@ -248,7 +248,7 @@ def test_other_folders_are_followed_as_soon_as_they_are_named(file: Path, tmp_pa
         helper = tmp_path / "lib" / "helper.py"
         helper.parent.mkdir()
         save(helper, "half = 2\n")
-        watcher = Watcher([file])
+        watcher = FileWatcher([file])
         async with heard(watcher) as news:
             listening = asyncio.create_task(news.next())
             await at_work(watcher, file)
@@ -263,7 +263,7 @@ def test_where_nothing_is_reported_it_looks_itself(file: Path, monkeypatch: pyte
     """As on a drive over the network, or one of the system around this one."""
 
     async def scene() -> None:
-        watcher = Watcher([file])
+        watcher = FileWatcher([file])
         async with heard(watcher) as news:
             listening = asyncio.create_task(news.next())
             save(file, "saved = 1\n")

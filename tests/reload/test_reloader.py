@@ -13,9 +13,9 @@ import pytest
 from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 from support import event_loop as looping
 
-from gradloupe.server.protocol.job import Work
-from gradloupe.server.reload.reloader import Loads
-from gradloupe.server.url.parse import read
+from gradloupe.server.protocol.job import Job
+from gradloupe.server.reload.reloader import Reloader
+from gradloupe.server.url.parse import read_address
 
 SCALED = '''"""What a visitor has written."""
 
@@ -48,9 +48,9 @@ def file(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def loading(*targets: Path | str, deadline: float = 60.0) -> AsyncIterator[Loads]:
+async def loading(*targets: Path | str, deadline: float = 60.0) -> AsyncIterator[Reloader]:
     """Their first load has come to an end."""
-    loads = Loads(Work(deadline=deadline, targets=tuple(map(str, targets))))
+    loads = Reloader(Job(deadline=deadline, targets=tuple(map(str, targets))))
     await loads.connect()
     try:
         await until(loads, lambda: loads.generation == 1)
@@ -59,7 +59,7 @@ async def loading(*targets: Path | str, deadline: float = 60.0) -> AsyncIterator
         await loads.close()
 
 
-async def until(loads: Loads, so: Any, seconds: float = 120.0) -> None:
+async def until(loads: Reloader, so: Any, seconds: float = 120.0) -> None:
     """Wait for a state in which that is so."""
 
     async def seen() -> None:
@@ -70,10 +70,12 @@ async def until(loads: Loads, so: Any, seconds: float = 120.0) -> None:
     await asyncio.wait_for(seen(), seconds)
 
 
-async def slope(loads: Loads) -> float:
+async def slope(loads: Reloader) -> float:
     """What backward returns in the middle: the factor of the version that has answered."""
     op = await loads.engine.op("Scaled")
-    answer = await loads.engine.answer(read(op, await loads.engine.device(), "start=-1&stop=1&count=5").question)
+    answer = await loads.engine.answer(
+        read_address(op, await loads.engine.device(), "start=-1&stop=1&count=5").question
+    )
     assert answer.header["failure"] is None, answer.header["failure"]
     return float(answer.columns["analytical"][2])
 
@@ -212,7 +214,7 @@ def test_a_save_during_a_load_that_never_ends_is_loaded_at_once(file: Path) -> N
             await until(loads, lambda: loads.state()["loading"])
             assert await slope(loads) == 1
             save(file, scaled(2))
-            await until(loads, lambda: loads.generation == 2, Work.loading / 2)  # that of the other is not waited for
+            await until(loads, lambda: loads.generation == 2, Job.loading / 2)  # that of the other is not waited for
             assert await slope(loads) == 2
 
     run(scene())

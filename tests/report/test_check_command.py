@@ -26,15 +26,15 @@ from support.command_line import NO_HURRY, OF_THE_TERMINAL, Ran, in_every_form, 
 from support.own_worker import LAST
 
 from gradloupe.server.protocol import load_error
-from gradloupe.server.protocol.job import Work
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.report import terminal as text
-from gradloupe.server.report.html_page import page
-from gradloupe.server.report.json_report import document
-from gradloupe.server.report.junit import junit
-from gradloupe.server.report.progress import Far, progress
-from gradloupe.server.report.report_data import Found, Report
-from gradloupe.server.report.result import Checked, Finding, Swept, Worst
-from gradloupe.server.report.runner import examined, helpers
+from gradloupe.server.report.html_page import html_report
+from gradloupe.server.report.json_report import json_report
+from gradloupe.server.report.junit import junit_report
+from gradloupe.server.report.progress import ReportTotal, report_progress
+from gradloupe.server.report.report_data import ExaminedFunction, Report
+from gradloupe.server.report.result import CheckResult, SweptSection, WorstPoint, XrayFinding
+from gradloupe.server.report.runner import examine_all, helper_count
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 GOOD = '''
@@ -423,10 +423,10 @@ def test_who_is_told_that_no_call_was_found_can_write_one_into_the_file(folder: 
 def test_many_functions_are_shared_by_workers_and_told_in_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     names = [*(f"Cube{number}" for number in range(20)), *NAMES[2:]]
-    monkeypatch.setattr(sys.modules[examined.__module__], "helpers", lambda count: 2 if count == len(names) else 0)
+    monkeypatch.setattr(sys.modules[examine_all.__module__], "helpers", lambda count: 2 if count == len(names) else 0)
     heard = list[tuple[int, int, str]]()
-    process = WorkerProcess(Work(targets=("many.py",)))
-    report = looping.run(examined(process, ["Product"], lambda *told: heard.append(told), drawn=False))
+    process = WorkerProcess(Job(targets=("many.py",)))
+    report = looping.run(examine_all(process, ["Product"], lambda *told: heard.append(told), drawn=False))
     assert [each.checked.name for each in report.found] == names
     assert [each.checked.word for each in report.found] == ["matches"] * 20 + ["differs", "lost", "unsolved"]
     assert [each.checked.name for each in report.faulty] == ["Crash", "Riddle"]
@@ -439,17 +439,17 @@ def test_what_a_helper_cannot_load_is_examined_by_the_first(folder: Path, monkey
     (folder / "once.py").write_text(f"{once}{GOOD}{STRAIGHT}")
     (folder / "fresh").touch()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys.modules[examined.__module__], "helpers", lambda count: 1)
-    process = WorkerProcess(Work(targets=("once.py",)))
-    report = looping.run(examined(process, (), lambda *told: None))
+    monkeypatch.setattr(sys.modules[examine_all.__module__], "helpers", lambda count: 1)
+    process = WorkerProcess(Job(targets=("once.py",)))
+    report = looping.run(examine_all(process, (), lambda *told: None))
     assert [each.checked.word for each in report.found] == ["matches", "differs"]
     assert all(each.curves for each in report.found)
 
 
 def test_a_few_functions_have_one_worker_and_no_more_than_four_have_many() -> None:
-    assert helpers(8) == 0
-    assert 0 <= helpers(9) <= 1
-    assert 0 <= helpers(10_000) <= 3
+    assert helper_count(8) == 0
+    assert 0 <= helper_count(9) <= 1
+    assert 0 <= helper_count(10_000) <= 3
 
 
 def test_a_page_is_written_without_a_check_and_that_is_no_failure(folder: Path) -> None:
@@ -568,8 +568,8 @@ def test_what_was_found_until_ctrl_c_is_told(tmp_path: Path) -> None:
 def test_outside_a_terminal_a_line_tells_now_and_then_how_far_many_functions_are(
     capsys: pytest.CaptureFixture[str], total: int, every: float, lines: int
 ) -> None:
-    far = Far()
-    with progress(far, every) as tell:
+    far = ReportTotal()
+    with report_progress(far, every) as tell:
         for number in range(total):
             tell(number, total, f"Cube{number}")
     told = capsys.readouterr().err.splitlines()
@@ -577,11 +577,11 @@ def test_outside_a_terminal_a_line_tells_now_and_then_how_far_many_functions_are
     assert far.total == total
 
 
-SWEPT = Swept(
-    "x", "y", -3.0, 3.0, "differs", "backward is wrong.", worst=Worst(1.0, 2.0, 3.0, 0.0), line=12, fault=True
+SWEPT = SweptSection(
+    "x", "y", -3.0, 3.0, "differs", "backward is wrong.", worst=WorstPoint(1.0, 2.0, 3.0, 0.0), line=12, fault=True
 )
-FINDING = Finding("GRADIENT", "What backward returns", "error", "The gradient", "It is 2, not 3.", line=12)
-WRONG = Checked(
+FINDING = XrayFinding("GRADIENT", "What backward returns", "error", "The gradient", "It is 2, not 3.", line=12)
+WRONG = CheckResult(
     "Wrong[red]", "differs", "backward is wrong.", "x: float64[7]", (SWEPT,), (FINDING,), file="my.py", line=3
 )
 
@@ -589,7 +589,7 @@ WRONG = Checked(
 def on_a_terminal(report: Report) -> str:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as stream:
-        text.write(report, text.console(stream))
+        text.print_report(report, text.console(stream))
     read = bytearray()
     with os.fdopen(ours, "rb") as terminal, suppress(OSError):  # which is how the end of a terminal is told
         while some := terminal.read1(65536):
@@ -600,7 +600,7 @@ def on_a_terminal(report: Report) -> str:
 def test_a_terminal_is_written_to_in_colours_unless_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    report = Report(("my.py",), (Found(WRONG, {}),), torch="2")
+    report = Report(("my.py",), (ExaminedFunction(WRONG, {}),), torch="2")
     assert "\x1b[31mdiffers" in on_a_terminal(report)
     assert "Wrong[red]" in on_a_terminal(report)
     monkeypatch.setenv("NO_COLOR", "1")
@@ -612,16 +612,16 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(mo
     for given, wide in (("40", 100), ("140", 140)):
         monkeypatch.setenv("COLUMNS", given)
         stream = io.StringIO()
-        text.write(Report(("my.py",), (Found(long, {}),)), text.console(stream))
+        text.print_report(Report(("my.py",), (ExaminedFunction(long, {}),)), text.console(stream))
         assert wide - 10 < max(map(len, stream.getvalue().splitlines())) <= wide
 
 
 def test_what_xml_has_no_place_for_is_replaced() -> None:
-    found = Found(replace(WRONG, sentence="a\x00b", name="<&>"), {})
-    trouble = load_error.trouble("no \x1b here", "E")
+    found = ExaminedFunction(replace(WRONG, sentence="a\x00b", name="<&>"), {})
+    trouble = load_error.load_error("no \x1b here", "E")
     for report in (Report(("a",), (found,)), Report(("a",), (), (trouble,))):
-        assert parsed(junit(report)).get("name") == "gradloupe"
-        assert json.loads(document(report))["schema"] == 1
+        assert parsed(junit_report(report)).get("name") == "gradloupe"
+        assert json.loads(json_report(report))["schema"] == 1
 
 
 @pytest.fixture(scope="module")
@@ -666,5 +666,5 @@ def test_the_page_fits_a_telephone_and_every_reader(opened: Page) -> None:
 
 def test_the_page_escapes_what_a_visitor_writes() -> None:
     evil = "<script>alert(1)</script>"
-    found = Found(replace(WRONG, name=evil, sentence=evil, recipe=evil), {"source": evil, "doc": evil})
-    assert b"<script" not in page(Report((evil,), (found,), torch="2", device="cpu"))
+    found = ExaminedFunction(replace(WRONG, name=evil, sentence=evil, recipe=evil), {"source": evil, "doc": evil})
+    assert b"<script" not in html_report(Report((evil,), (found,), torch="2", device="cpu"))

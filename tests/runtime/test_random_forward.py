@@ -9,8 +9,8 @@ from support.sections import look, op_of, written
 
 from gradloupe.ops import Input
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.verdict import sentence
-from gradloupe.server.views.columns import columns, marks
+from gradloupe.server.numerics.sentences.verdict import verdict_sentence
+from gradloupe.server.views.columns import curve_columns, point_marks
 
 NAMES = Names("x", "y", "exact")
 
@@ -38,21 +38,21 @@ def test_one_draw_is_a_smooth_curve_with_the_gradient_that_backward_returns():
     seen, verdict = look(GUMBEL)
     assert seen.one_draw
     assert verdict.word == "undecided"
-    drawn = columns(seen, verdict)
+    drawn = curve_columns(seen, verdict)
     assert np.ptp(np.diff(drawn["forward"])) < 0.02
     np.testing.assert_allclose(drawn["numerical"], drawn["analytical"], rtol=0, atol=1e-8)
-    assert marks(seen) == []
+    assert point_marks(seen) == []
 
 
 def test_a_forward_that_draws_is_said_to_draw_and_what_the_curves_are():
-    said = sentence(*look(GUMBEL), NAMES)
+    said = verdict_sentence(*look(GUMBEL), NAMES)
     assert said.startswith("forward draws random numbers: asked twice, it answers differently")
     assert said.endswith(
         "The curves show one draw: every point was given the same random numbers. "
         "Of this draw backward returns the slope."
     )
     coin = written(lambda x: (torch.rand_like(x) < torch.sigmoid(x)).to(x), torch.ones_like)
-    assert sentence(*look(coin), NAMES).endswith(
+    assert verdict_sentence(*look(coin), NAMES).endswith(
         "Of this draw backward does not return the slope anywhere on −3 ≤ x ≤ 3."
     )
 
@@ -65,7 +65,7 @@ def test_whose_random_numbers_they_are_makes_no_difference(draw):
     seen, verdict = look(written(lambda x: torch.sin(x) + noise(x), torch.cos))
     assert seen.one_draw
     assert verdict.word == "undecided"
-    np.testing.assert_allclose(columns(seen, verdict)["numerical"], np.cos(seen.rows.x), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(curve_columns(seen, verdict)["numerical"], np.cos(seen.rows.x), rtol=0, atol=1e-7)
 
 
 def test_what_no_seed_repeats_is_drawn_without_a_numerical_gradient():
@@ -73,6 +73,6 @@ def test_what_no_seed_repeats_is_drawn_without_a_numerical_gradient():
     seen, verdict = look(written(lambda x: torch.sin(x) + (0.618 * next(count)) % 1, torch.cos))
     assert not seen.one_draw
     assert verdict.word == "undecided"
-    assert np.isnan(columns(seen, verdict)["numerical"]).all()
-    assert marks(seen) == []
-    assert "game of chance" in sentence(seen, verdict, NAMES)
+    assert np.isnan(curve_columns(seen, verdict)["numerical"]).all()
+    assert point_marks(seen) == []
+    assert "game of chance" in verdict_sentence(seen, verdict, NAMES)

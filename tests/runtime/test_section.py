@@ -8,9 +8,9 @@ import torch
 from support.sections import look, op_of, section
 
 from gradloupe.ops import OPS, Input, Parameter
-from gradloupe.server.runtime.batching import arranged, structure
+from gradloupe.server.runtime.batching import batched_section, section_structure
 from gradloupe.server.runtime.failure import FunctionFailed
-from gradloupe.server.runtime.rejected_points import refused
+from gradloupe.server.runtime.rejected_points import find_rejected
 from gradloupe.server.runtime.vjp import dense, expanded, strided, transposed
 
 T = np.linspace(-2, 2, 9)
@@ -36,7 +36,7 @@ def linear_by_hand(t, wrt, of):
 @pytest.mark.parametrize("of", [(0, 0), (1, 1)])
 def test_any_element_of_a_matrix_can_be_swept_and_looked_at(wrt, of):
     name, row, column = wrt
-    cut = arranged(section("functional_linear", wrt=f"{name}[{row},{column}]", of=f"y[{of[0]},{of[1]}]"), T)
+    cut = batched_section(section("functional_linear", wrt=f"{name}[{row},{column}]", of=f"y[{of[0]},{of[1]}]"), T)
     values, gradients = linear_by_hand(T, wrt, of)
     returned = cut.backward(T, 1.0)
     assert cut.forward(T) == pytest.approx(values, abs=1e-12)
@@ -59,7 +59,7 @@ def test_any_element_of_a_matrix_can_be_swept_and_looked_at(wrt, of):
     ],
 )
 def test_how_a_function_may_be_evaluated_is_found_by_measurement(op, wrt, of, found):
-    assert structure(arranged(section(op, wrt=wrt, of=of), T)) == found
+    assert section_structure(batched_section(section(op, wrt=wrt, of=of), T)) == found
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_how_a_function_may_be_evaluated_is_found_by_measurement(op, wrt, of, fo
 def test_what_only_looks_elementwise_is_evaluated_one_by_one(name, function):
     op = op_of(function)
     t = np.linspace(-2, 2, 41)
-    cut = arranged(section(op), t)
-    assert structure(cut) == "one by one"
+    cut = batched_section(section(op), t)
+    assert section_structure(cut) == "one by one"
     alone = [float(function(torch.tensor([each]))[0]) for each in t]
     assert cut.forward(t) == pytest.approx(alone)
 
@@ -93,13 +93,13 @@ def test_a_mask_that_depends_on_the_shape_is_not_taken_for_elementwise():
             of="y[1]",
             wrt="x[1]",
         )
-        assert structure(arranged(section(op), T)) == "one by one"
+        assert section_structure(batched_section(section(op), T)) == "one by one"
 
 
 def test_no_more_copies_of_a_tensor_than_some_thousand_are_stacked():
     most = []
     op = op_of(lambda x: most.append(len(x)) or 2 * x, Input("x", shape=(2, 3), value=0.5), of="y[1,0]", wrt="x[1,0]")
-    cut = arranged(section(op), T)
+    cut = batched_section(section(op), T)
     assert cut.forward(np.linspace(-1, 1, 5000)) == pytest.approx(2 * np.linspace(-1, 1, 5000))
     assert max(most) == 2 * 1024
 
@@ -117,14 +117,14 @@ def test_a_single_point_that_is_refused_is_a_gap_and_many_are_a_failure():
         returned = cut.backward(t, 1.0)
         for found in (cut.forward(t), returned.values, returned.grad_input):
             assert t[np.isnan(found)].tolist() == [0.5]
-    assert refused(alone.forward, t, alone.forward(t)) == ((0.5, "forward raised ValueError"),)
+    assert find_rejected(alone.forward, t, alone.forward(t)) == ((0.5, "forward raised ValueError"),)
     for each in (np.full(41, 0.5), np.array([0.5])):
         with pytest.raises(FunctionFailed, match="half"):
             together.forward(each)
 
 
 def test_an_outer_product_of_all_copies_is_not_taken_for_a_batch():
-    cut = arranged(section("functional_linear", wrt="input[0,1]", of="y[0,0]"), T)
+    cut = batched_section(section("functional_linear", wrt="input[0,1]", of="y[0,0]"), T)
     assert cut.output_size(T) == 4 * len(T)
 
 
@@ -145,29 +145,29 @@ def test_a_backward_that_clips_the_norm_of_all_gradients_is_asked_one_by_one(cou
 
 def test_the_rows_of_a_softmax_are_stacked():
     op = op_of(lambda x: torch.softmax(x, 1), Input("x", shape=(2, 3), value=0.5), of="y[1,0]", wrt="x[1,2]")
-    cut = arranged(section(op), T)
-    assert structure(cut) == "together"
+    cut = batched_section(section(op), T)
+    assert section_structure(cut) == "together"
     wanted = [float(torch.softmax(torch.tensor([0.5, 0.5, t]), 0)[0]) for t in T]
     assert cut.forward(T) == pytest.approx(wanted, abs=1e-7)
 
 
 def test_what_is_not_swept_is_held():
-    cut = arranged(section("abs_product", wrt="u", v=(3.0,)), T)
+    cut = batched_section(section("abs_product", wrt="u", v=(3.0,)), T)
     assert cut.forward(T) == pytest.approx(3 * np.abs(T))
 
 
 def test_a_float_parameter_can_be_swept_and_returns_no_gradient():
-    cut = arranged(section("clamp_with_grad", wrt="min", input=(-2.5,)), T)
+    cut = batched_section(section("clamp_with_grad", wrt="min", input=(-2.5,)), T)
     returned = cut.backward(np.array([-3.0, -1.0]), 1.0)
     assert returned.values == pytest.approx([-2.5, -1.0])
     assert returned.grad_input is None
 
 
 def test_a_none_from_backward_is_autograds_zero_and_is_told_apart():
-    returned = arranged(section("replace_grad", wrt="x_forward"), T).backward(T, 1.0)
+    returned = batched_section(section("replace_grad", wrt="x_forward"), T).backward(T, 1.0)
     assert returned.none
     assert not returned.grad_input.any()
-    assert not arranged(section("replace_grad", wrt="x_backward"), T).backward(T, 1.0).none
+    assert not batched_section(section("replace_grad", wrt="x_backward"), T).backward(T, 1.0).none
 
 
 def test_backward_receives_a_dense_grad_output_of_the_value_asked_for():
@@ -185,7 +185,7 @@ def test_backward_receives_a_dense_grad_output_of_the_value_asked_for():
 
     section(op_of(Watching.apply), dtype=torch.float32).backward(np.array([1.0]), -2.5)
     assert seen[-1][0].tolist() == [-2.5]
-    arranged(section(op_of(Watching.apply)), T).backward(T, -2.5)
+    batched_section(section(op_of(Watching.apply)), T).backward(T, -2.5)
     values, stride = seen[-1]
     assert values.tolist() == [-2.5] * len(T)
     assert stride == (1,)
@@ -194,7 +194,7 @@ def test_backward_receives_a_dense_grad_output_of_the_value_asked_for():
 def test_every_point_may_have_a_grad_output_of_its_own():
     numbers = np.arange(9.0)
     for op, wrt, of in (("square", "x", "y"), ("kill_head", "x[0,3]", "y[0,3]"), ("functional_linear", "", "")):
-        cut = arranged(section(op, wrt=wrt, of=of), T)
+        cut = batched_section(section(op, wrt=wrt, of=of), T)
         found = cut.backward(T, numbers).grad_input
         assert found == pytest.approx(numbers * cut.backward(T, 1.0).grad_input)
 
@@ -213,7 +213,7 @@ def test_a_grad_output_may_lie_in_memory_in_any_layout(layout, stride):
             seen.append((grad_output.tolist(), grad_output.stride()))
             return grad_output
 
-    cut = arranged(section(op_of(Watching.apply)), T)
+    cut = batched_section(section(op_of(Watching.apply)), T)
     assert cut.backward(T, -2.5, layout).grad_input.tolist() == [-2.5] * 9
     assert seen[-1] == ([-2.5] * 9, stride)
 
@@ -273,7 +273,7 @@ def test_an_element_the_output_does_not_have_is_a_failure_to_show(element):
 
 def test_big_inputs_are_evaluated_in_batches():
     op = op_of(lambda x: 2 * x, Input("x", shape=(3, 5000), value=0.0), wrt="x[1,7]", of="y[1,7]")
-    assert arranged(section(op), T).forward(T) == pytest.approx(2 * T)
+    assert batched_section(section(op), T).forward(T) == pytest.approx(2 * T)
 
 
 def test_a_function_that_works_in_place_is_given_a_copy():
@@ -287,7 +287,7 @@ def test_a_function_that_works_in_place_is_given_a_copy():
         def backward(ctx, grad_output):
             return 2 * grad_output
 
-    returned = arranged(section(op_of(DoubleInPlace.apply)), T).backward(T, 1.0)
+    returned = batched_section(section(op_of(DoubleInPlace.apply)), T).backward(T, 1.0)
     assert returned.values == pytest.approx(2 * T)
     assert returned.grad_input.tolist() == [2.0] * len(T)
 
@@ -309,4 +309,4 @@ def test_rows_held_against_all_rows_of_another_input_are_not_held_against_all_it
         Input("z", shape=(6, 4), value=tuple(some[:24])),
         Input("codebook", shape=(8, 4), value=tuple(some[:32])),
     )
-    assert arranged(section(op, wrt="z[0,0]", of="y[0,0]"), np.linspace(-3, 3, 401)).stacked == ("z",)
+    assert batched_section(section(op, wrt="z[0,0]", of="y[0,0]"), np.linspace(-3, 3, 401)).stacked == ("z",)

@@ -16,7 +16,7 @@ from functions.misbehaving_op import OWN
 from support.own_server import Own, showing
 from support.servers import Server, serving, serving_in_thread, to_the_last, witnessed
 
-from gradloupe.server.protocol.answer_header import blank
+from gradloupe.server.protocol.answer_header import empty_answer
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +76,8 @@ def test_whatever_failed_the_answer_has_the_same_shape(misbehaving: Own) -> None
     assert lost["failure"]["phase"] == "worker"
     assert raised.keys() == lost.keys()
     for answer in (raised, lost):
-        measured = {name: answer[name] for name in blank("", {})}
-        assert measured == blank(answer["verdict"]["sentence"], answer["failure"])
+        measured = {name: answer[name] for name in empty_answer("", {})}
+        assert measured == empty_answer(answer["verdict"]["sentence"], answer["failure"])
 
 
 def test_a_function_that_forks_answers_once(misbehaving: Own) -> None:

@@ -14,7 +14,7 @@ from functions.misbehaving_op import MISBEHAVING
 from support.servers import Server, copy_of_the_house, serving
 from support.waiting import until
 
-from gradloupe.server.supervisor.supervisor import STARTS
+from gradloupe.server.supervisor.supervisor import MAX_FAILED_STARTS
 
 BORROWED = sysconfig.get_path("purelib")
 
@@ -30,7 +30,7 @@ def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_any_number_of_slow_questions_is_survived(misbehaving: Server) -> None:
-    for _ in range(STARTS + 1):
+    for _ in range(MAX_FAILED_STARTS + 1):
         assert misbehaving.get("/ops/misbehaving.json?deed=hang").json()["failure"]["kind"] == "Timeout"
     assert misbehaving.get("/ops/exp.json?count=11").json()["verdict"]["word"] == "matches"
     misbehaving.wait_until_ready()

@@ -6,10 +6,10 @@ from typing import Any
 
 from gradloupe.ops import OPS
 from gradloupe.server.protocol.question import Question
-from gradloupe.server.views.columns import Columns
+from gradloupe.server.views.columns import ColumnArrays
 from gradloupe.server.worker import answer as door
 
 
-def answer(question: Question) -> tuple[dict[str, Any], Columns]:
+def answer(question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """What the worker of the gallery answers."""
-    return door.answer(question, OPS[question.op])
+    return door.answer_question(question, OPS[question.op])

@@ -16,11 +16,11 @@ import pytest
 
 from gradloupe import __version__
 from gradloupe.server.cli import run
-from gradloupe.server.config.options import FORMATS
-from gradloupe.server.config.settings import settings
-from gradloupe.server.protocol.job import Work
-from gradloupe.server.report.command import told
-from gradloupe.server.report.runner import each_of
+from gradloupe.server.config.options import REPORT_FORMATS
+from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.protocol.job import Job
+from gradloupe.server.report.command import write_report
+from gradloupe.server.report.runner import examine_targets
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 from support import event_loop as looping
 
@@ -68,11 +68,13 @@ def _apart(command: Callable[[], int]) -> int:
 
 def in_every_form(folder: Path, line: str) -> dict[str, Ran]:
     """The same ``--check``, its Functions examined once, as it is written in each ``--format``."""
-    chosen = settings([*line.split(), *NO_HURRY], {}, __version__)
+    chosen = parse_settings([*line.split(), *NO_HURRY], {}, __version__)
     with chdir(folder):
-        process = WorkerProcess(Work(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
-        report = looping.run(each_of(process, chosen.allow, lambda *_: None, True, {}))
-    return {form: _written(folder, partial(told, report, replace(chosen, format=form))) for form in FORMATS}
+        process = WorkerProcess(Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
+        report = looping.run(examine_targets(process, chosen.allow, lambda *_: None, True, {}))
+    return {
+        form: _written(folder, partial(write_report, report, replace(chosen, format=form))) for form in REPORT_FORMATS
+    }
 
 
 def _written(folder: Path, command: Callable[[], int]) -> Ran:

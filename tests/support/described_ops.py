@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradloupe.server.catalogue.op_description import catalogue
-from gradloupe.server.worker.answer import device
+from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.worker.answer import device_summary
 
-OPS = {op["name"]: op for op in catalogue()}
-DEVICE = device()
+OPS = {op["name"]: op for op in op_descriptions()}
+DEVICE = device_summary()

@@ -10,17 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gradloupe.server.protocol.job import Work
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import default
+from gradloupe.server.url.address import default_address
 from support.servers import children
 
 
 @asynccontextmanager
 async def engine_of(*targets: Path, **limits: Any) -> AsyncIterator[Engine]:
     """The engine whose workers import these files; with none, that of the gallery."""
-    engine = Engine.spawn(Work(targets=tuple(map(str, targets)), **limits))
+    engine = Engine.spawn(Job(targets=tuple(map(str, targets)), **limits))
     await engine.connect()
     try:
         yield engine
@@ -30,7 +30,7 @@ async def engine_of(*targets: Path, **limits: Any) -> AsyncIterator[Engine]:
 
 async def question_of(engine: Engine, name: str, **changes: Any) -> Question:
     """What the page of an op asks first, with these changes."""
-    return replace(default(await engine.op(name)).question, **changes)
+    return replace(default_address(await engine.op(name)).question, **changes)
 
 
 def kill_zygotes() -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gradloupe.server.protocol.frames import PREFIX, Frame, lengths, pack, unpack
-from gradloupe.server.protocol.job import Work
+from gradloupe.server.protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 SQUARE = '''import torch
@@ -65,7 +65,7 @@ class Worker:
 @contextmanager
 def worker(*targets: str) -> Iterator[Worker]:
     """A worker on these targets, started in the folder we are in."""
-    process = WorkerProcess(Work(targets=targets))
+    process = WorkerProcess(Job(targets=targets))
     try:
         yield Worker(received(process.channel), process.channel)
     finally:
@@ -84,7 +84,7 @@ def written(folder: Path, files: dict[str, str]) -> Path:
 
 def received(channel: socket.socket) -> dict[str, Any]:
     """The header of the next frame."""
-    header, payload = lengths(_exactly(channel, PREFIX.size))
+    header, payload = parse_prefix(_exactly(channel, FRAME_PREFIX.size))
     return unpack(_exactly(channel, header), _exactly(channel, payload)).header
 
 

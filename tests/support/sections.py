@@ -6,8 +6,8 @@ from typing import Any
 import torch
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.catalogue.op_description import first_looked_at, parsed
-from gradloupe.server.catalogue.output_shapes import shapes
+from gradloupe.server.catalogue.op_description import default_elements, parse_element
+from gradloupe.server.catalogue.output_shapes import measured_shapes
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.curve.evaluation import Evaluation
 from gradloupe.server.numerics.sampling.grid import Grid
@@ -62,8 +62,8 @@ def written(value: Callable[..., Any], derivative: Callable[..., Any], **words: 
 def section(op: Op | str, wrt: str = "", of: str = "", dtype: torch.dtype = torch.float64, **given: Any) -> Section:
     """The section of an op, everything else held where the op declares it or at what is given."""
     op = OPS[op] if isinstance(op, str) else op
-    first_wrt, first_of = first_looked_at(op, shapes(op))
-    by, out = parsed(wrt) if wrt else first_wrt, parsed(of) if of else first_of
+    first_wrt, first_of = default_elements(op, measured_shapes(op))
+    by, out = parse_element(wrt) if wrt else first_wrt, parse_element(of) if of else first_of
     return Section(
         op=op,
         call=op,

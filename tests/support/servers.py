@@ -19,9 +19,9 @@ import httpx2
 from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 
 from gradloupe import __version__
-from gradloupe.server.cli import door_of, server_of
-from gradloupe.server.config.settings import settings
-from gradloupe.server.reload.composite_engine import Door, Library
+from gradloupe.server.cli import make_server, start_engine
+from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.reload.composite_engine import AnyEngine, CompositeEngine
 from support import http as patient
 from support.waiting import SECONDS, until
 
@@ -55,11 +55,11 @@ class Server:
 class InThread(Server):
     """One in a thread of this process, whose workers are copies of the process that all the tests share."""
 
-    door: Door
+    door: AnyEngine
     token: str
 
     def workers(self) -> list[int]:
-        engines = self.door.engines if isinstance(self.door, Library) else [self.door]
+        engines = self.door.engines if isinstance(self.door, CompositeEngine) else [self.door]
         return [each.worker for each in engines if each.worker]
 
 
@@ -81,10 +81,10 @@ class InProcess(Server):
 @contextmanager
 def serving_in_thread(*arguments: str, cwd: Path = HERE) -> Iterator[InThread]:
     """What ``gradloupe --port 0`` serves, started in ``cwd``, from this process: nothing is imported again."""
-    chosen = settings(["--port", "0", *arguments], os.environ, __version__)
+    chosen = parse_settings(["--port", "0", *arguments], os.environ, __version__)
     with chdir(cwd), socket.create_server((chosen.host, 0), backlog=2048) as listener:
-        door = door_of(chosen)()
-        web = server_of(door, chosen)
+        door = start_engine(chosen)()
+        web = make_server(door, chosen)
         thread = Thread(target=web.run, kwargs={"sockets": [listener]}, name="server")
         thread.start()
         try:

@@ -12,11 +12,20 @@ from hypothesis import strategies as st
 from support import http as patient
 from support.described_ops import DEVICE, OPS
 
-from gradloupe.server.catalogue.op_description import parsed
-from gradloupe.server.protocol.question import VIEWS
-from gradloupe.server.url.address import PARTS, THEMES, Address, canonical, curves_only, default, defaults, extents
-from gradloupe.server.url.numbers import BadQuery, read_float, write
-from gradloupe.server.url.parse import read
+from gradloupe.server.catalogue.op_description import parse_element
+from gradloupe.server.protocol.question import VIEW_NAMES
+from gradloupe.server.url.address import (
+    HIDEABLE_PARTS,
+    THEMES,
+    Address,
+    canonical_address,
+    curves_only,
+    default_address,
+    default_query_values,
+    default_ranges,
+)
+from gradloupe.server.url.numbers import BadQuery, read_float, write_number
+from gradloupe.server.url.parse import read_address
 
 METAL = {
     "torch": DEVICE["torch"],
@@ -131,12 +140,14 @@ def test_an_endless_query_is_refused(server: str) -> None:
 
 def test_a_float64_request_on_a_device_that_has_none_names_what_it_has() -> None:
     with pytest.raises(BadQuery, match=r"float64 does not exist on Apple GPU \(Metal\); allowed are float32\."):
-        read(OPS["exp"], METAL, "device=mps")
-    assert read(OPS["exp"], METAL, "device=mps&dtype=float32").question.dtype == "float32"
+        read_address(OPS["exp"], METAL, "device=mps")
+    assert read_address(OPS["exp"], METAL, "device=mps&dtype=float32").question.dtype == "float32"
 
 
 def test_every_kind_of_state_is_read() -> None:
-    asked = read(OPS["functional_linear"], DEVICE, "wrt=weight[0,1]&of=y[0,0]&start=-2&stop=2.5&count=11").question
+    asked = read_address(
+        OPS["functional_linear"], DEVICE, "wrt=weight[0,1]&of=y[0,0]&start=-2&stop=2.5&count=11"
+    ).question
     assert (str(asked.wrt), str(asked.of), asked.start, asked.stop, asked.count) == (
         "weight[0,1]",
         "y[0,0]",
@@ -144,55 +155,55 @@ def test_every_kind_of_state_is_read() -> None:
         2.5,
         11,
     )
-    held = read(OPS["replace_grad"], DEVICE, "x_backward=+2.5&grad_output=-0").question
+    held = read_address(OPS["replace_grad"], DEVICE, "x_backward=+2.5&grad_output=-0").question
     assert held.inputs["x_backward"] == (2.5,)
     assert math.copysign(1, held.grad_output) == -1
 
 
 def test_how_a_section_is_shown_is_part_of_its_address() -> None:
     query = "height=420&hide=legend,verdict&theme=dark&sliders=min:9,grad_output:3&width="
-    address = read(OPS["clamp_with_grad"], DEVICE, query)
+    address = read_address(OPS["clamp_with_grad"], DEVICE, query)
     assert (address.theme, address.hide, address.width, address.height) == ("dark", ("verdict", "legend"), None, 420)
     assert address.sliders == (("min", 9), ("grad_output", 3))
-    shortest = canonical(OPS["clamp_with_grad"], address, "/embed/{name}")
+    shortest = canonical_address(OPS["clamp_with_grad"], address, "/embed/{name}")
     said = "theme=dark&hide=verdict,legend&height=420&sliders=min:9,grad_output:3"
     assert shortest == f"/embed/clamp_with_grad?{said}"
 
 
 def test_what_newsletters_append_to_a_link_is_not_read() -> None:
-    address = read(OPS["clamp_with_grad"], DEVICE, "utm_source=mail&min=-2&fbclid=abc")
-    assert canonical(OPS["clamp_with_grad"], address) == "/ops/clamp_with_grad?min=-2"
+    address = read_address(OPS["clamp_with_grad"], DEVICE, "utm_source=mail&min=-2&fbclid=abc")
+    assert canonical_address(OPS["clamp_with_grad"], address) == "/ops/clamp_with_grad?min=-2"
 
 
 def test_a_minus_may_be_written_as_print_has_it() -> None:
-    assert read(OPS["clamp_with_grad"], DEVICE, "min=−1.5").question.parameters["min"] == -1.5
+    assert read_address(OPS["clamp_with_grad"], DEVICE, "min=−1.5").question.parameters["min"] == -1.5
 
 
 def test_a_place_lies_in_the_middle_of_the_range_until_it_is_said() -> None:
-    asked = read(OPS["exp"], DEVICE, "view=step&start=1&stop=4").question
+    asked = read_address(OPS["exp"], DEVICE, "view=step&start=1&stop=4").question
     assert (asked.view, asked.at, asked.place) == ("step", None, 2.5)
-    assert read(OPS["exp"], DEVICE, "view=step&at=").question.at is None
-    elsewhere = read(OPS["exp"], DEVICE, "view=step&at=9")
+    assert read_address(OPS["exp"], DEVICE, "view=step&at=").question.at is None
+    elsewhere = read_address(OPS["exp"], DEVICE, "view=step&at=9")
     assert elsewhere.question.place == 9
-    assert canonical(OPS["exp"], elsewhere) == "/ops/exp?view=step&at=9"
+    assert canonical_address(OPS["exp"], elsewhere) == "/ops/exp?view=step&at=9"
 
 
 def test_the_page_is_told_what_a_view_and_a_place_are_by_default() -> None:
-    usual = defaults(OPS["exp"], parsed("x"))
+    usual = default_query_values(OPS["exp"], parse_element("x"))
     assert (usual["view"], usual["at"]) == ("curves", "")
-    assert canonical(OPS["exp"], read(OPS["exp"], DEVICE, "view=curves&at=")) == "/ops/exp"
+    assert canonical_address(OPS["exp"], read_address(OPS["exp"], DEVICE, "view=curves&at=")) == "/ops/exp"
 
 
 def test_rows_may_be_parted_by_semicolons() -> None:
     weight = next(each for each in OPS["functional_linear"]["inputs"] if each["name"] == "weight")
     rows, columns = weight["shape"]
     text = ";".join(",".join(str(10 * i + j) for j in range(columns)) for i in range(rows))
-    asked = read(OPS["functional_linear"], DEVICE, f"weight={text}").question
+    asked = read_address(OPS["functional_linear"], DEVICE, f"weight={text}").question
     assert asked.inputs["weight"] == tuple(10 * i + j for i in range(rows) for j in range(columns))
 
 
 def test_a_swept_parameter_starts_at_its_bounds() -> None:
-    asked = read(OPS["clamp_with_grad"], DEVICE, "wrt=min").question
+    asked = read_address(OPS["clamp_with_grad"], DEVICE, "wrt=min").question
     assert (asked.start, asked.stop) == (-3, 3)
 
 
@@ -203,75 +214,77 @@ def test_what_nothing_bounds_is_looked_at_around_its_default() -> None:
         {"name": "mode", "kind": "choice", "minimum": None, "maximum": None, "default": "a"},
     ]
     op = OPS["exp"] | {"parameters": unbounded}
-    assert extents(op) == {"x": (-2, 2), "k": (7, 13), "n": (0, 5)}
-    assert read(op, DEVICE, "wrt=k").question.stop == 13
+    assert default_ranges(op) == {"x": (-2, 2), "k": (7, 13), "n": (0, 5)}
+    assert read_address(op, DEVICE, "wrt=k").question.stop == 13
 
 
 def test_an_address_of_nothing_but_defaults_may_leave_all_of_them_out(subtests: pytest.Subtests) -> None:
     for name, op in OPS.items():
         for wrt in op["elements"]["wrt"]:
             with subtests.test(name, wrt=wrt):
-                usual = defaults(op, parsed(wrt)) | {"wrt": wrt}
+                usual = default_query_values(op, parse_element(wrt)) | {"wrt": wrt}
                 query = "&".join(f"{key}={quote(text)}" for key, text in usual.items())
-                assert read(op, DEVICE, query) == default(op, parsed(wrt))
+                assert read_address(op, DEVICE, query) == default_address(op, parse_element(wrt))
 
 
 def test_an_op_without_a_query_has_the_shortest_address() -> None:
-    assert {name: read(op, DEVICE, "") for name, op in OPS.items()} == {name: default(op) for name, op in OPS.items()}
-    assert {canonical(op, default(op)) for op in OPS.values()} == {f"/ops/{name}" for name in OPS}
+    assert {name: read_address(op, DEVICE, "") for name, op in OPS.items()} == {
+        name: default_address(op) for name, op in OPS.items()
+    }
+    assert {canonical_address(op, default_address(op)) for op in OPS.values()} == {f"/ops/{name}" for name in OPS}
 
 
 def test_defaults_are_left_out_and_the_order_is_that_of_the_declaration() -> None:
     query = "layout=stacked&grad_output=-1.0&count=401&max=1e0&min=-0.5&dtype=float64"
     op = OPS["clamp_with_grad"]
-    assert canonical(op, read(op, DEVICE, query)) == "/ops/clamp_with_grad?min=-0.5&grad_output=-1"
+    assert canonical_address(op, read_address(op, DEVICE, query)) == "/ops/clamp_with_grad?min=-0.5&grad_output=-1"
 
 
 @st.composite
 def addresses(draw: st.DrawFn) -> tuple[str, Address]:
     op = OPS[draw(st.sampled_from(sorted(OPS)))]
     said = [f"wrt={draw(st.sampled_from(op['elements']['wrt']))}", f"of={draw(st.sampled_from(op['elements']['of']))}"]
-    said += [f"{i['name']}={','.join(write(draw(FINITE)) for _ in i['values'])}" for i in op["inputs"]]
+    said += [f"{i['name']}={','.join(write_number(draw(FINITE)) for _ in i['values'])}" for i in op["inputs"]]
     said += [
-        f"{p['name']}={write(draw(st.floats(p['minimum'], p['maximum'])))}"
+        f"{p['name']}={write_number(draw(st.floats(p['minimum'], p['maximum'])))}"
         for p in op["parameters"]
         if p["kind"] == "float" and draw(st.booleans())
     ]
     said += [f"grad_output={draw(FINITE)!r}", f"count={draw(st.integers(2, 50))}"]
     said += [f"layout={draw(st.sampled_from(['stacked', 'overlaid']))}"] * draw(st.integers(0, 1))
-    said += [f"view={draw(st.sampled_from(VIEWS))}"] * draw(st.integers(0, 1))
+    said += [f"view={draw(st.sampled_from(VIEW_NAMES))}"] * draw(st.integers(0, 1))
     said += [f"theme={draw(st.sampled_from(THEMES))}"] * draw(st.integers(0, 1))
-    said += [f"hide={','.join(draw(st.lists(st.sampled_from(PARTS), unique=True)))}"] * draw(st.integers(0, 1))
+    said += [f"hide={','.join(draw(st.lists(st.sampled_from(HIDEABLE_PARTS), unique=True)))}"] * draw(st.integers(0, 1))
     said += [f"width={draw(st.integers(200, 2400))}"] * draw(st.integers(0, 1))
     said += [f"sliders=grad_output:{draw(st.integers(2, 41))}"] * draw(st.integers(0, 1))
     swept = said[0].removeprefix("wrt=")
     if swept not in [each["name"] for each in op["parameters"]]:  # those have bounds
         said += [f"at={draw(st.floats(0, 1))!r}"] * draw(st.integers(0, 1))
     query = "&".join(draw(st.permutations(said)))
-    return op["name"], read(op, DEVICE, query)
+    return op["name"], read_address(op, DEVICE, query)
 
 
 @given(addresses())
 def test_the_canonical_address_asks_for_exactly_the_same(asked: tuple[str, Address]) -> None:
     name, address = asked
-    path, _, query = canonical(OPS[name], address).partition("?")
-    again = read(OPS[name], DEVICE, query)
+    path, _, query = canonical_address(OPS[name], address).partition("?")
+    again = read_address(OPS[name], DEVICE, query)
     assert path == f"/ops/{name}"
     assert repr(again) == repr(address)
-    assert canonical(OPS[name], again) == canonical(OPS[name], address)
+    assert canonical_address(OPS[name], again) == canonical_address(OPS[name], address)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300))
 def test_a_written_number_is_read_as_the_same_bits(value: float) -> None:
-    again = read_float("x", write(value))
+    again = read_float("x", write_number(value))
     assert (again, math.copysign(1, again)) == (value, math.copysign(1, value))
-    assert json.loads(write(value)) == value
+    assert json.loads(write_number(value)) == value
 
 
 def test_to_compile_is_a_word_of_the_closer_look_alone() -> None:
-    asked = read(OPS["exp"], DEVICE, "view=contract&compile=true")
+    asked = read_address(OPS["exp"], DEVICE, "view=contract&compile=true")
     assert asked.question.compile
-    assert canonical(OPS["exp"], asked) == "/ops/exp?view=contract&compile=true"
-    assert canonical(OPS["exp"], curves_only(asked)) == "/ops/exp"
+    assert canonical_address(OPS["exp"], asked) == "/ops/exp?view=contract&compile=true"
+    assert canonical_address(OPS["exp"], curves_only(asked)) == "/ops/exp"
     with pytest.raises(BadQuery, match="compile=perhaps is not one of its words"):
-        read(OPS["exp"], DEVICE, "compile=perhaps")
+        read_address(OPS["exp"], DEVICE, "compile=perhaps")

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 import torch
-from functions import user_written as various
+from functions import user_written
 from support.sections import section
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue.op_description import first_looked_at
-from gradloupe.server.catalogue.output_shapes import shapes
+from gradloupe.server.catalogue.op_description import default_elements
+from gradloupe.server.catalogue.output_shapes import measured_shapes
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.inference.recipe.grammar import parse_recipe
 from gradloupe.server.inference.recipe.recipe import BadRecipe, Constant, Recipe
-from gradloupe.server.user_code.codegen import block, pytest_of
-from gradloupe.server.user_code.example_inputs import override
-from gradloupe.server.user_code.gradcheck_inputs import concrete
+from gradloupe.server.user_code.codegen import declaration_source, pytest_source
+from gradloupe.server.user_code.example_inputs import override_for
+from gradloupe.server.user_code.gradcheck_inputs import gradcheck_inputs_of
 
 OWN = [
     ("Log", "x: float64[7] positive"),
@@ -47,19 +47,19 @@ GALLERY = (
 
 
 def own(name, text):
-    recipe = parse(text)
-    return op_of(getattr(various, name), recipe, name, name, "various.py"), recipe
+    recipe = parse_recipe(text)
+    return op_of(getattr(user_written, name), recipe, name, name, "user_written.py"), recipe
 
 
 def line(name):
-    return f"from various import {name}"
+    return f"from functions.user_written import {name}"
 
 
 @pytest.mark.parametrize(("name", "text"), OWN)
 def test_a_block_makes_the_same_op(name, text):
     op, recipe = own(name, text)
     there = {}
-    exec(block(op, recipe, line(name)), there)  # noqa: S102
+    exec(declaration_source(op, recipe, line(name)), there)  # noqa: S102
     again = there[f"op_{name.lower()}"]
     for word in ("function", "title", "group", "inputs", "parameters", "outputs", "wrt", "of", "dtype"):
         assert getattr(again, word) == getattr(op, word), word
@@ -77,33 +77,33 @@ def several(outputs):
 
 def test_a_block_behind_the_function_needs_no_import():
     op, recipe = own("Rows", OWN[3][1])
-    text = block(op, recipe)
+    text = declaration_source(op, recipe)
     assert text.startswith("import torch\nfrom gradloupe.ops import Input, Op\n")
-    assert "various" not in text.replace('group="various.py"', "")
+    assert "user_written" not in text.replace('group="user_written.py"', "")
     assert "return Rows.apply(index, table, weight, lambda x: x)" in text
 
 
 def test_an_object_of_the_visitor_is_left_to_be_filled_in():
-    recipe = Recipe((*parse("x: float64[7]").arguments, Constant("f", torch.nn.Tanh(), "<object>")))
+    recipe = Recipe((*parse_recipe("x: float64[7]").arguments, Constant("f", torch.nn.Tanh(), "<object>")))
     op = op_of(lambda x, f: f(x), recipe, "own", "own", "own")
-    assert "f = ...  # an object of your program" in block(op, recipe)
-    assert "gradcheck(" not in pytest_of(op, recipe, "from my_ops import own")
+    assert "f = ...  # an object of your program" in declaration_source(op, recipe)
+    assert "gradcheck(" not in pytest_source(op, recipe, "from my_ops import own")
 
 
 def test_large_tensors_are_drawn_and_not_written_out():
     op, recipe = own("Clamp", "x: float64[7]; min = -1.0; max = 1.0")
-    big = parse("x: float64[20,20]")
+    big = parse_recipe("x: float64[20,20]")
     many = op_of(lambda x: x @ x, big, "own", "own", "own")
-    text = pytest_of(many, big, "from my_ops import own")
+    text = pytest_source(many, big, "from my_ops import own")
     assert "torch.randn((20, 20), generator=torch.Generator().manual_seed(0), dtype=torch.float64)" in text
     assert "fast_mode=True" in text
     assert len(text.splitlines()) < 25
-    assert max(map(len, pytest_of(op, recipe, line("Clamp")).splitlines())) <= 120
+    assert max(map(len, pytest_source(op, recipe, line("Clamp")).splitlines())) <= 120
 
 
 def test_the_numbers_for_gradcheck_lie_off_the_kinks():
     op = OPS["clipped_relu"]
-    (x,) = concrete(op).tensors.values()
+    (x,) = gradcheck_inputs_of(op).tensors.values()
     assert x.numel() > 3
     assert all(abs(value) > 0.01 and abs(value - 2) > 0.01 for value in x.tolist())
 
@@ -111,8 +111,8 @@ def test_the_numbers_for_gradcheck_lie_off_the_kinks():
 @pytest.mark.parametrize("name", GALLERY)
 def test_gradcheck_says_of_an_op_of_the_gallery_what_its_test_says(name):
     op = OPS[name]
-    text = pytest_of(op, None, f"from gradloupe.ops.{name} import op")
-    says = concrete(op).says
+    text = pytest_source(op, None, f"from gradloupe.ops.{name} import op")
+    says = gradcheck_inputs_of(op).says
     if op.claim == "exact":
         assert says == "passes"
     assert ("assert not gradcheck" in text, "pytest.raises" in text) == (says == "fails", says == "raises")
@@ -122,13 +122,16 @@ def test_gradcheck_says_of_an_op_of_the_gallery_what_its_test_says(name):
 def outcomes(tmp_path_factory):
     """What pytest says of each test in the files that are copied; in test_centred.py backward is not what it should."""
     folder = tmp_path_factory.mktemp("copied")
-    (folder / "various.py").write_text(Path(various.__file__).read_text(encoding="utf-8"), encoding="utf-8")
-    texts = {f"test_{name}": pytest_of(OPS[name], None, f"from gradloupe.ops.{name} import op") for name in GALLERY}
+    (folder / "functions").mkdir()
+    (folder / "functions" / "user_written.py").write_text(
+        Path(user_written.__file__).read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    texts = {f"test_{name}": pytest_source(OPS[name], None, f"from gradloupe.ops.{name} import op") for name in GALLERY}
     for name, text in OWN:
         op, recipe = own(name, text)
-        texts[f"test_own_{name}"] = pytest_of(op, recipe, line(name))
+        texts[f"test_own_{name}"] = pytest_source(op, recipe, line(name))
     op, recipe = own("Centred", "x: float64[7]")
-    texts["test_centred"] = pytest_of(op, recipe, line("Centred"))
+    texts["test_centred"] = pytest_source(op, recipe, line("Centred"))
     for name, text in texts.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     ran = subprocess.run(
@@ -153,7 +156,7 @@ def test_a_test_of_what_should_be_exact_and_is_not_fails(outcomes):
     assert [outcome for outcome, file in outcomes if file == "test_centred"] == ["FAILED"] * 2
 
 
-class Documented(various.Clamp):
+class Documented(user_written.Clamp):
     """A clamp that says how it is called.
 
     Gradloupe: x: float64[5]; min = -2.0; max = 2.0
@@ -164,53 +167,53 @@ NAMES = ("x", "min", "max")
 
 
 def test_a_line_in_the_docstring_is_the_recipe():
-    found = override(Documented, NAMES, {})
+    found = override_for(Documented, NAMES, {})
     assert found.recipe.text() == "x: float64[5]; min = -2.0; max = 2.0"
-    assert override(various.Clamp, NAMES, {}) is None
+    assert override_for(user_written.Clamp, NAMES, {}) is None
 
 
 def test_a_bad_line_in_the_docstring_is_told():
-    class Bad(various.Clamp):
+    class Bad(user_written.Clamp):
         """Gradloupe: x: float64[5]; limit = 3"""
 
     with pytest.raises(BadRecipe, match="The line “Gradloupe: …” in the docstring cannot be used"):
-        override(Bad, NAMES, {})
+        override_for(Bad, NAMES, {})
 
 
-@pytest.mark.parametrize("key", [various.Clamp, "Clamp"])
+@pytest.mark.parametrize("key", [user_written.Clamp, "Clamp"])
 def test_example_inputs_are_used_as_they_are(key):
     x = torch.tensor([[0.123456, 5.0]])
-    found = override(various.Clamp, NAMES, {"example_inputs": {key: (x, -1, 1.5), "Other": (3,)}})
+    found = override_for(user_written.Clamp, NAMES, {"example_inputs": {key: (x, -1, 1.5), "Other": (3,)}})
     assert found.recipe.text() == "x: float32[1,2]; min = -1; max = 1.5"
     assert torch.equal(found.given["x"], x)
-    op = op_of(various.Clamp, found.recipe, "own", "own", "own", found.given)
+    op = op_of(user_written.Clamp, found.recipe, "own", "own", "own", found.given)
     assert op.dtype == "float32"
     assert op.inputs[0].values[0] == pytest.approx(0.123456)
-    assert first_looked_at(op, shapes(op))[0].name == "x"
+    assert default_elements(op, measured_shapes(op))[0].name == "x"
     assert section(op).wrt == "x"
 
 
 def test_example_inputs_may_be_one_tensor_one_tuple_a_dict_or_a_recipe():
     x = torch.ones(3, dtype=torch.float64)
     alone = {"alone": True}
-    assert override(various.Log, ("x",), {"example_inputs": x}, **alone).recipe.text() == "x: float64[3]"
-    assert override(various.Log, ("x",), {"example_inputs": (x,)}, **alone).recipe.text() == "x: float64[3]"
-    assert override(various.Log, ("x",), {"example_inputs": (x,)}) is None  # of which of several?
+    assert override_for(user_written.Log, ("x",), {"example_inputs": x}, **alone).recipe.text() == "x: float64[3]"
+    assert override_for(user_written.Log, ("x",), {"example_inputs": (x,)}, **alone).recipe.text() == "x: float64[3]"
+    assert override_for(user_written.Log, ("x",), {"example_inputs": (x,)}) is None  # of which of several?
     by_name = {"example_inputs": {"Clamp": {"max": 1.0, "x": x, "min": 0.0}}}
-    assert override(various.Clamp, NAMES, by_name).recipe.text() == "x: float64[3]; min = 0.0; max = 1.0"
+    assert override_for(user_written.Clamp, NAMES, by_name).recipe.text() == "x: float64[3]; min = 0.0; max = 1.0"
     text = {"example_inputs": {"Log": "x: float64[2] positive"}}
-    assert override(various.Log, ("x",), text).recipe.text() == "x: float64[2] positive"
+    assert override_for(user_written.Log, ("x",), text).recipe.text() == "x: float64[2] positive"
 
 
 def test_example_inputs_may_hold_objects_and_tensors_that_do_not_learn():
     thing = torch.nn.Tanh()
     x, h = torch.ones(3, requires_grad=True), torch.ones(3)
     values = (torch.tensor([2, 0]), x, h, thing)
-    found = override(various.Rows, ("index", "table", "weight", "then"), {"example_inputs": {"Rows": values}})
+    found = override_for(user_written.Rows, ("index", "table", "weight", "then"), {"example_inputs": {"Rows": values}})
     assert found.recipe.text() == ("index: int64[2] < 3; table: float32[3]; weight: float32[3] nograd; then = <object>")
     assert found.objects == {"then": thing}
-    assert parse(found.recipe.text(), objects=found.objects) == found.recipe
-    menu = override(various.Rows, ("index", "table", "f"), {"example_inputs": {"Rows": (x, h, torch.tanh)}})
+    assert parse_recipe(found.recipe.text(), objects=found.objects) == found.recipe
+    menu = override_for(user_written.Rows, ("index", "table", "f"), {"example_inputs": {"Rows": (x, h, torch.tanh)}})
     assert menu.recipe.text().endswith("f = torch.tanh")
 
 
@@ -226,6 +229,6 @@ def test_example_inputs_may_hold_objects_and_tensors_that_do_not_learn():
 )
 def test_example_inputs_that_do_not_fit_are_told_in_a_sentence(said, sentence):
     with pytest.raises(BadRecipe) as refused:
-        override(various.Clamp, NAMES, {"example_inputs": {"Clamp": said}})
+        override_for(user_written.Clamp, NAMES, {"example_inputs": {"Clamp": said}})
     assert str(refused.value).startswith("example_inputs cannot be used.")
     assert sentence in str(refused.value)

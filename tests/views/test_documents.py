@@ -12,19 +12,19 @@ from support.answers import answer
 from support.sections import written
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue.op_description import catalogue, parsed
+from gradloupe.server.catalogue.op_description import op_descriptions, parse_element
 from gradloupe.server.protocol.errors import BadQuestion
 from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.runtime.devices import Device
-from gradloupe.server.worker.answer import device, place_for
+from gradloupe.server.worker.answer import choose_device, device_summary
 
 
 def ask(op, wrt, of="y", start=-3.0, stop=3.0, **more):
-    return answer(Question(op, parsed(wrt), parsed(of), start, stop, **more))
+    return answer(Question(op, parse_element(wrt), parse_element(of), start, stop, **more))
 
 
 def test_the_catalogue_is_plain_data():
-    described = json.loads(json.dumps(catalogue(), allow_nan=False))
+    described = json.loads(json.dumps(op_descriptions(), allow_nan=False))
     assert [each["name"] for each in described] == list(OPS)
     linear = next(each for each in described if each["name"] == "functional_linear")
     assert linear["outputs"] == [{"name": "y", "shape": [2, 2]}]
@@ -35,12 +35,12 @@ def test_the_catalogue_is_plain_data():
 
 @pytest.mark.parametrize("text", ["x", "x[0]", "weight[10,2]", "t[0,1,2]"])
 def test_an_element_reads_as_it_is_written(text):
-    assert str(parsed(text)) == text
+    assert str(parse_element(text)) == text
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_an_answer_is_plain_data_with_equally_long_columns(name):
-    described = next(each for each in catalogue() if each["name"] == name)
+    described = next(each for each in op_descriptions() if each["name"] == name)
     wrt, of = (Element(each["name"], tuple(each["index"])) for each in (described["wrt"], described["of"]))
     header, columns = answer(Question(name, wrt, of, -3.0, 3.0))
     json.dumps(header, allow_nan=False)
@@ -89,7 +89,9 @@ def test_a_none_from_backward_is_noted():
 
 
 def test_a_device_that_is_not_there_is_refused_with_what_is():
-    absent = next(kind for kind in ("mps", "cuda") if kind not in {each["kind"] for each in device()["devices"]})
+    absent = next(
+        kind for kind in ("mps", "cuda") if kind not in {each["kind"] for each in device_summary()["devices"]}
+    )
     with pytest.raises(BadQuestion, match=f"there is no {absent} on this machine; choose auto or one of .*cpu"):
         ask("exp", "x", device=absent)
 
@@ -98,9 +100,9 @@ def test_a_dtype_the_device_lacks_is_refused_or_taken_elsewhere():
     found = (Device("mps", "a GPU", ("float32",)), Device("cpu", "a CPU", ("float64", "float32")))
     question = Question("exp", Element("x"), Element("y"), -3.0, 3.0)
     with pytest.raises(BadQuestion, match="a GPU \\(mps\\) has no float64; choose one of float32, or device=cpu"):
-        place_for(replace(question, device="mps"), found)
-    assert place_for(question, found) == (found[1], ["a GPU has no float64, so a CPU was used instead."])
-    assert place_for(replace(question, dtype="float32"), found) == (found[0], [])
+        choose_device(replace(question, device="mps"), found)
+    assert choose_device(question, found) == (found[1], ["a GPU has no float64, so a CPU was used instead."])
+    assert choose_device(replace(question, dtype="float32"), found) == (found[0], [])
 
 
 def test_a_grad_output_that_the_dtype_cannot_hold_is_refused():
@@ -118,7 +120,7 @@ def test_a_range_that_the_dtype_cannot_tell_from_a_point_is_refused(start, stop)
 
 @pytest.mark.parametrize("name", ["cube", "clamp_with_grad", "clipped_relu", "sinh", "heaviside_sigmoid", "kill_head"])
 def test_at_the_ends_of_the_representable_range_there_is_still_an_answer(name, subtests):
-    described = next(each for each in catalogue() if each["name"] == name)
+    described = next(each for each in op_descriptions() if each["name"] == name)
     wrt, of = (Element(each["name"], tuple(each["index"])) for each in (described["wrt"], described["of"]))
     for stop, grad_output in product((1e-300, 1e12, 1e300), (0.0, 1e300, -1e-300)):
         with subtests.test(stop=stop, grad_output=grad_output):

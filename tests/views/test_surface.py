@@ -17,18 +17,18 @@ from support.described_ops import DEVICE, OPS
 from support.sections import op_of, section
 
 from gradloupe.ops import Input
-from gradloupe.server.catalogue.op_description import parsed
+from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.numerics.surface import budget
 from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.schema.surface import SurfaceSchema
-from gradloupe.server.url.address import beside, canonical, curves_only
+from gradloupe.server.url.address import canonical_address, curves_only, default_wrt2
 from gradloupe.server.url.numbers import BadQuery
-from gradloupe.server.url.parse import read
-from gradloupe.server.views.surface import look
+from gradloupe.server.url.parse import read_address
+from gradloupe.server.views.surface import surface_view
 
 
 def asked(op: str, query: str = "") -> Any:
-    return read(OPS[op], DEVICE, f"view=surface{query}")
+    return read_address(OPS[op], DEVICE, f"view=surface{query}")
 
 
 def document(server: str, address: str) -> dict[str, Any]:
@@ -55,21 +55,21 @@ def document(server: str, address: str) -> dict[str, Any]:
     ],
 )
 def test_the_next_number_that_can_be_swept_is_swept_too(op: str, wrt: str, other: str | None) -> None:
-    assert beside(OPS[op], parsed(wrt)) == (parsed(other) if other else None)
+    assert default_wrt2(OPS[op], parse_element(wrt)) == (parse_element(other) if other else None)
 
 
 def test_the_shortest_address_leaves_out_what_is_so_anyway() -> None:
     explicit = asked("abs_product", "&wrt2=v&start2=-3&stop2=3")
     assert explicit == asked("abs_product")
-    assert canonical(OPS["abs_product"], explicit) == "/ops/abs_product?view=surface"
+    assert canonical_address(OPS["abs_product"], explicit) == "/ops/abs_product?view=surface"
     other = asked("image_alpha", "&wrt2=a&start2=0.25")
-    assert canonical(OPS["image_alpha"], other) == "/ops/image_alpha?view=surface&wrt2=a&start2=0.25"
-    assert canonical(OPS["image_alpha"], curves_only(other)) == "/ops/image_alpha"
+    assert canonical_address(OPS["image_alpha"], other) == "/ops/image_alpha?view=surface&wrt2=a&start2=0.25"
+    assert canonical_address(OPS["image_alpha"], curves_only(other)) == "/ops/image_alpha"
 
 
 def test_another_view_does_not_mind_what_a_surface_would_sweep() -> None:
-    address = read(OPS["image_alpha"], DEVICE, "view=area&wrt2=a&stop2=0.5")
-    assert canonical(OPS["image_alpha"], address) == "/ops/image_alpha?view=area"
+    address = read_address(OPS["image_alpha"], DEVICE, "view=area&wrt2=a&stop2=0.5")
+    assert canonical_address(OPS["image_alpha"], address) == "/ops/image_alpha?view=area"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_slow_function_gets_the_points_that_there_is_time_for_and_a_note_says_
     op = op_of(slow, Input("x", shape=(2, 2)))
     names = [Element("x", (0, place)) for place in range(2)]
     asked = Question("slow", names[0], Element("y"), -2.0, 2.0, wrt2=names[1], start2=-2.0, stop2=2.0)
-    found, columns = look(section(op, wrt="x[0,0]"), asked)
+    found, columns = surface_view(section(op, wrt="x[0,0]"), asked)
     assert found["shape"] in ([0, 0], [3, 3], [5, 5], [9, 9])
     assert "A call takes about" in " ".join([found["sentence"], *found.get("notes", [])])
     assert found["pairs"] == []

@@ -22,14 +22,14 @@ from support.sections import op_of, written
 from support.servers import Server, copy_of_the_house, serving
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.catalogue.op_description import parsed
-from gradloupe.server.documents.columns import LISTINGS
-from gradloupe.server.documents.json_document import COLUMNS
-from gradloupe.server.protocol.answer_header import blank
-from gradloupe.server.protocol.question import VIEWS, Question
+from gradloupe.server.catalogue.op_description import parse_element
+from gradloupe.server.documents.json_document import DOCUMENT_COLUMNS
+from gradloupe.server.documents.text_columns import TEXT_COLUMNS
+from gradloupe.server.protocol.answer_header import empty_answer
+from gradloupe.server.protocol.question import VIEW_NAMES, Question
 from gradloupe.server.schema import contract, descent, jacobian, node, section, surface, views
 
-CLOSER = VIEWS[1:]
+CLOSER = VIEW_NAMES[1:]
 SHAPES: dict[str, Any] = {
     "curves": section.SectionSchema,
     "area": views.AreaSchema,
@@ -47,7 +47,7 @@ SHAPES: dict[str, Any] = {
 
 def ask(op: str, view: str, wrt: str = "x", start: float = -3.0, stop: float = 3.0, **more: Any) -> Any:
     """The header and the columns of a view."""
-    return answer(Question(op, parsed(wrt), parsed("y"), start, stop, view=view, **more))
+    return answer(Question(op, parse_element(wrt), parse_element("y"), start, stop, view=view, **more))
 
 
 def refused(constant: str) -> None:
@@ -65,7 +65,7 @@ def checked(response: httpx2.Response, view: str) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW_NAMES)
 def test_a_view_of_every_op_is_answered_before_the_deadline_as_numbers_and_as_a_table(
     server: str, view: str, subtests: pytest.Subtests
 ) -> None:
@@ -74,7 +74,7 @@ def test_a_view_of_every_op_is_answered_before_the_deadline_as_numbers_and_as_a_
             document = checked(patient.get(f"{server}/ops/{name}.json?view={view}"), view)
             assert document["failure"] is None
             assert document.get("sentence", "a sentence").strip()
-            assert document["columns"].keys() >= set(COLUMNS[view])
+            assert document["columns"].keys() >= set(DOCUMENT_COLUMNS[view])
             response = patient.get(f"{server}/ops/{name}.csv?view={view}")
             assert response.status_code == 200
             table = csv.DictReader(io.StringIO(response.text))
@@ -83,7 +83,7 @@ def test_a_view_of_every_op_is_answered_before_the_deadline_as_numbers_and_as_a_
             assert len(rows) == len(columns[{"map": "ratio", "surface": "forward"}.get(view, next(iter(columns)))])
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW_NAMES)
 def test_no_state_of_the_controls_takes_a_view_out_of_its_shape(
     server: str, view: str, subtests: pytest.Subtests
 ) -> None:
@@ -111,7 +111,7 @@ def test_a_view_that_is_known_is_not_sent_again(server: str, view: str, ending: 
 
 
 def test_every_view_has_a_tag_of_its_own_and_so_has_every_place(server: str) -> None:
-    addresses = [f"view={view}" for view in VIEWS] + ["view=step&at=0.5", "view=step&at=1"]
+    addresses = [f"view={view}" for view in VIEW_NAMES] + ["view=step&at=0.5", "view=step&at=1"]
     tags = [patient.head(f"{server}/ops/exp.json?{address}").headers["etag"] for address in addresses]
     assert len(set(tags)) == len(addresses)
     assert tags[0] == patient.head(f"{server}/ops/exp.json").headers["etag"]
@@ -126,7 +126,7 @@ def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW_NAMES)
 @pytest.mark.parametrize("deed", ["raise", "exit"])
 def test_a_function_that_fails_is_told_in_the_shape_of_the_view(misbehaving: Server, view: str, deed: str) -> None:
     document = checked(misbehaving.get(f"/ops/misbehaving.json?view={view}&deed={deed}&x=2.5"), view)
@@ -139,12 +139,12 @@ def test_a_function_that_fails_is_told_in_the_shape_of_the_view(misbehaving: Ser
         assert "half of a surrogate pair" in next(row["seen"] for row in document["checks"] if row["level"] == "error")
         return
     said = document["verdict"]["sentence"] if view == "curves" else document["sentence"]
-    measured = blank(said, document["failure"], view)
+    measured = empty_answer(said, document["failure"], view)
     assert {name: document[name] for name in measured} == json.loads(json.dumps(measured))
     assert not any(document["columns"].values())
     table = misbehaving.get(f"/ops/misbehaving.csv?view={view}&deed={deed}&x=2.5")
     names, why = table.text.splitlines()
-    assert names.split(",") == list(COLUMNS[view])
+    assert names.split(",") == list(DOCUMENT_COLUMNS[view])
     assert why.startswith(f"# {document['failure']['phase']} failed")
 
 
@@ -288,7 +288,7 @@ def test_a_function_whose_domain_ends_nearby_can_be_looked_at(monkeypatch: pytes
     for view in CLOSER:
         header, columns = ask("picky", view, start=0.0, stop=1.0)
         assert header["failure"] is None
-        assert columns or view in (*LISTINGS, "surface")  # whose rows are words, and which wants two elements
+        assert columns or view in (*TEXT_COLUMNS, "surface")  # whose rows are words, and which wants two elements
     header, _ = ask("picky", "step", start=0.0, stop=1.0, at=0.25)
     assert header["best"]["value"] == pytest.approx(1, rel=1e-9)
     header, columns = ask("picky", "step", start=0.0, stop=1.0, at=-0.25)

@@ -21,7 +21,7 @@ from support.servers import children, serving
 from support.waiting import until
 
 from gradloupe.server.protocol.errors import EngineBroken
-from gradloupe.server.protocol.job import Work
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.supervisor import worker_process
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
@@ -84,7 +84,7 @@ def test_a_copy_greets_after_a_quarter_of_the_work_of_a_process_that_loads_torch
 ) -> None:
     run(seconds())  # the first has to load it
     copied = min(run(seconds()) for _ in range(3))
-    monkeypatch.setattr(worker_process, "FORKS", False)
+    monkeypatch.setattr(worker_process, "CAN_FORK", False)
     assert copied < run(seconds()) / 4
 
 
@@ -140,7 +140,7 @@ def test_where_python_itself_is_told_something_else_another_process_is_copied(mo
 def test_a_worker_that_is_closed_before_torch_is_there_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONWARNINGS", "ignore::UserWarning")  # so that it is a fresh one
     before = set(children(os.getpid(), "worker.forkserver"))
-    worker = WorkerProcess(Work())
+    worker = WorkerProcess(Job())
     (zygote,) = set(children(os.getpid(), "worker.forkserver")) - before
     assert worker.pid == 0
     worker.kill()
@@ -163,7 +163,7 @@ def test_a_process_that_was_stopped_is_replaced_as_soon_as_it_owes_news(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here by a Function, which waits then; it might be a debugger."""
-    monkeypatch.setattr(worker_process, "UNTOLD", 0.2)
+    monkeypatch.setattr(worker_process, "EXIT_REPORT_TIMEOUT", 0.2)
     file = tmp_path / "my_ops.py"
     stops = "time.sleep(os.kill(os.getppid(), signal.SIGSTOP) or 60)"
     text = TELLING.replace("x.abs().max() > 50", "59 < x.abs().max() < 61").replace("raise ValueError", f"{stops}, str")

@@ -110,7 +110,7 @@ class Spins(torch.autograd.Function):
 def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
     file: Path, monkeypatch: pytest.MonkeyPatch, most: float, kind: str
 ) -> None:
-    monkeypatch.setattr(connection, "BUSY", most)
+    monkeypatch.setattr(connection, "BUSY_FACTOR", most)
     now = file.with_name("now")
     file.write_text(SPINS % (str(now), str(now)))
 
@@ -355,7 +355,7 @@ def test_an_import_that_ends_its_process_is_explained_with_its_line(file: Path, 
 
 def test_a_worker_started_by_itself_is_no_other(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a process that has loaded torch cannot be copied."""
-    monkeypatch.setattr(worker_process, "FORKS", False)
+    monkeypatch.setattr(worker_process, "CAN_FORK", False)
     before = children(os.getpid(), "worker.forkserver")
     (well, lost, after), source = run(answers(file, "none", "segfault", "none"))
     assert {*children(os.getpid(), "worker.forkserver")} <= {*before}
@@ -422,7 +422,7 @@ def test_a_worker_that_does_not_stay_is_not_replaced_without_a_pause(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a thread of the file ends it: else a server that nobody asks anything would be busy for ever."""
-    monkeypatch.setattr(supervisor, "PAUSE", 0.7)
+    monkeypatch.setattr(supervisor, "RESTART_PAUSE", 0.7)
     births = tmp_path / "births"
     leaves = f"open({str(births)!r}, 'a').write(f'{{time.time()}}\\n'), time.sleep(0.1), os._exit(3)"
     imported = f"threading.Timer(0.2, lambda: ({leaves})).start()"

@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["yes", "no", "wrong", "unknown"]
+BadgeState = Literal["yes", "no", "wrong", "unknown"]
 # At most so many characters of a message of torch are quoted.
-LONGEST = 160
+MAX_MESSAGE = 160
 
 
 @dataclass(frozen=True)
-class Badge:
+class CapabilityBadge:
     """``state`` is ``yes``, ``no`` (it is refused), ``wrong`` (it runs, with other numbers) or ``unknown``."""
 
     name: str
-    state: State
+    state: BadgeState
     sentence: str
 
 
-def raised(error: BaseException) -> str:
+def exception_summary(error: BaseException) -> str:
     """The type of an exception and the first sentence of its message, without the full stop."""
     try:
-        lines = str(error)[: 4 * LONGEST].strip().splitlines() or [""]
+        lines = str(error)[: 4 * MAX_MESSAGE].strip().splitlines() or [""]
     except Exception:  # noqa: BLE001 an exception may be a Function's own
         lines = [""]
-    said, kind = lines[0].split(". ")[0].rstrip(".:"), type(error).__name__[:LONGEST]
-    return f"{kind}: {said if len(said) <= LONGEST else said[: LONGEST - 1] + '…'}" if said else kind
+    said, kind = lines[0].split(". ")[0].rstrip(".:"), type(error).__name__[:MAX_MESSAGE]
+    return f"{kind}: {said if len(said) <= MAX_MESSAGE else said[: MAX_MESSAGE - 1] + '…'}" if said else kind

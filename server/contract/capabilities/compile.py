@@ -18,29 +18,29 @@ from typing import Any
 import torch
 
 from ...runtime.arguments import tensors_of
-from ..examination.call import Call, reseed
-from .capability import Badge, State, raised
+from ..examination.call import Call, reset_seeds
+from .capability import BadgeState, CapabilityBadge, exception_summary
 
 # Time limit in seconds, and the least that is worth a try. Most of it is spent on what torch imports when it compiles
 # for the first time; a request has ten seconds.
 _PATIENCE, _LEAST = 60.0, 0.02
-KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+_KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _ALIKE = 1e-6
 _LONGEST = 65536  # bytes of an answer
 
-_Said = tuple[State, str]
+_Said = tuple[BadgeState, str]
 
 
-def compiling(call: Call, asked: bool, patience: float = _PATIENCE) -> Badge:
+def compile_badge(call: Call, asked: bool, patience: float = _PATIENCE) -> CapabilityBadge:
     """Whether forward and backward compile as one graph and keep their gradients; tried only if ``asked``."""
     if not asked:
-        return Badge("compile", "unknown", "Not tried, because torch.compile takes seconds.")
+        return CapabilityBadge("compile", "unknown", "Not tried, because torch.compile takes seconds.")
     if not hasattr(os, "fork"):
-        return Badge("compile", "unknown", "It can be tried only where a process can be copied.")
+        return CapabilityBadge("compile", "unknown", "It can be tried only where a process can be copied.")
     if patience < _LEAST:
-        return Badge("compile", "unknown", "The Function is too slow: no time was left to try torch.compile.")
+        return CapabilityBadge("compile", "unknown", "The Function is too slow: no time was left to try torch.compile.")
     state, sentence = _apart(lambda: _compiled(call), min(patience, _PATIENCE))
-    return Badge("compile", state, sentence)
+    return CapabilityBadge("compile", state, sentence)
 
 
 def _compiled(call: Call) -> _Said:
@@ -51,7 +51,7 @@ def _compiled(call: Call) -> _Said:
     wanted = call.gradients(given)
     compiled = torch.compile(lambda *some: call.callee(*some), backend="aot_eager", fullgraph=True)
     fresh = call.arguments()
-    reseed()
+    reset_seeds()
     try:
         outputs = dict(zip(ran.outputs, tensors_of(compiled(*fresh.arguments)), strict=True))
         moved = [name for name in given if outputs[name].requires_grad]
@@ -62,7 +62,7 @@ def _compiled(call: Call) -> _Said:
             allow_unused=True,
         )
     except Exception as error:  # noqa: BLE001 what a Function raises is a result
-        return "no", f"torch.compile raises {raised(error)}."
+        return "no", f"torch.compile raises {exception_summary(error)}."
     values = call.run().outputs
     if not all(_same(outputs[name].detach(), value.detach()) for name, value in values.items()):
         return "wrong", "Compiled, forward returns other numbers."
@@ -111,7 +111,7 @@ def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(math.ceil(patience) + 1)
     if sys.platform == "linux":
-        library.prctl(KILL_WITH_PARENT, int(signal.SIGKILL))
+        library.prctl(_KILL_WITH_PARENT, int(signal.SIGKILL))
         if os.getppid() != parent:
             os._exit(1)
 
@@ -127,7 +127,7 @@ def _answer(work: Callable[[], _Said], writing: int) -> None:
         try:
             said: Any = work()
         except Exception as error:  # noqa: BLE001
-            said = ("unknown", f"What should be compiled raises {raised(error)} already before.")
+            said = ("unknown", f"What should be compiled raises {exception_summary(error)} already before.")
         os.write(writing, json.dumps(said).encode()[:_LONGEST])
     finally:
         os._exit(0)

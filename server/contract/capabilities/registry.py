@@ -10,30 +10,30 @@ import numpy as np
 
 from ...runtime import timing
 from ...runtime.section import Section
-from ...runtime.timeouts import TookTooLong, within
+from ...runtime.timeouts import TookTooLong, time_limit
 from ..examination.call import Call
-from ..examination.probe import Check, Level
-from ..examination.references import AMP, FUNC, MECHANICS, PRECISION
-from ..examination.session import Examined
-from .capability import Badge, raised
-from .compile import compiling
-from .dtypes import autocast, complex_numbers, half
-from .transforms import func_grad, jvp, vmap
+from ..examination.probe import CheckRow, Level
+from ..examination.session import CheckSession
+from ..examination.torch_documentation import AMP, MECHANICS, PRECISION, TORCH_FUNC
+from .capability import CapabilityBadge, exception_summary
+from .compile import compile_badge
+from .dtypes import autocast_badge, complex_badge, half_precision_badge
+from .transforms import func_grad_badge, jvp_badge, vmap_badge
 
-FAMILY = "Other parts of torch"
-TITLES = {
-    "vmap": ("VMAP", "torch.func.vmap", FUNC),
-    "jvp": ("JVP", "Forward mode", FUNC),
-    "func.grad": ("FUNC-GRAD", "torch.func.grad", FUNC),
+_FAMILY = "Other parts of torch"
+_TITLES = {
+    "vmap": ("VMAP", "torch.func.vmap", TORCH_FUNC),
+    "jvp": ("JVP", "Forward mode", TORCH_FUNC),
+    "func.grad": ("FUNC-GRAD", "torch.func.grad", TORCH_FUNC),
     "compile": ("COMPILE", "torch.compile", "torch.compile"),
     "autocast": ("AUTOCAST", "torch.autocast", AMP),
     "complex": ("COMPLEX", "If it is ever given complex numbers", MECHANICS),
     "half": ("HALF", "Half precision", PRECISION),
 }
 # How serious wrong numbers are; a Function for real numbers need not support complex ones.
-GRAVE: dict[str, Level] = {"vmap": "error", "jvp": "error", "func.grad": "error", "complex": "note", "half": "note"}
+_GRAVE: dict[str, Level] = {"vmap": "error", "jvp": "error", "func.grad": "error", "complex": "note", "half": "note"}
 # Badges whose refusal ("no") gets no row of its own.
-REFUSES = {"vmap", "jvp", "func.grad", "complex", "half"}
+_REFUSES = {"vmap", "jvp", "func.grad", "complex", "half"}
 _ADVICE = {
     "jvp": "The jvp has to return the derivative of forward along the tangent, as backward is that of its transpose.",
     "complex": "For complex numbers a gradient is grad_output times the conjugate of the derivative.",
@@ -41,59 +41,61 @@ _ADVICE = {
 }
 
 
-def rows(at: Examined, badges: tuple[Badge, ...]) -> tuple[Check, ...]:
+def badge_rows(at: CheckSession, badges: tuple[CapabilityBadge, ...]) -> tuple[CheckRow, ...]:
     """The rows of those badges that belong among the checks."""
-    known = [badge for badge in badges if badge.state in ("yes", "wrong") or badge.name not in REFUSES]
+    known = [badge for badge in badges if badge.state in ("yes", "wrong") or badge.name not in _REFUSES]
     return tuple(_row(at, badge) for badge in known if badge.state != "unknown")
 
 
-def _row(at: Examined, badge: Badge) -> Check:
-    id_, title, document = TITLES[badge.name]
+def _row(at: CheckSession, badge: CapabilityBadge) -> CheckRow:
+    id_, title, document = _TITLES[badge.name]
     level: Level = "fine" if badge.state == "yes" else "note"
     if badge.state == "wrong":
-        level = GRAVE.get(badge.name, "warning")
+        level = _GRAVE.get(badge.name, "warning")
     advice = _ADVICE.get(badge.name, "") if badge.state == "wrong" else ""
     line = at.source.defined(badge.name) if badge.name in ("vmap", "jvp") else None
-    return Check(id_, FAMILY, level, title, badge.sentence, "", advice, line, document)
+    return CheckRow(id_, _FAMILY, level, title, badge.sentence, "", advice, line, document)
 
 
 # The order in which they are shown; torch.compile is tried last, in the time that is left.
-ORDER = ("vmap", "jvp", "func.grad", "compile", "autocast", "complex", "half")
+_ORDER = ("vmap", "jvp", "func.grad", "compile", "autocast", "complex", "half")
 # Time limit in seconds for each of the others.
 _ONE = 1.5
 
 
 @np.errstate(all="ignore")
-def badges(section: Section, call: Call, until: float = math.inf, compiled: bool = False) -> tuple[Badge, ...]:
+def capability_badges(
+    section: Section, call: Call, until: float = math.inf, compiled: bool = False
+) -> tuple[CapabilityBadge, ...]:
     """Try all badges on a working ``call``. Exceptions of the Function become badges.
 
     torch.compile takes seconds, and is tried only with ``compiled``. Complex numbers are tried on ``section``. What is
     not tried by the time ``until`` is unknown.
     """
-    asked: dict[str, Callable[[], Badge]] = {
-        "vmap": lambda: vmap(call),
-        "jvp": lambda: jvp(call),
-        "func.grad": lambda: func_grad(call),
-        "autocast": lambda: autocast(call),
-        "complex": lambda: complex_numbers(section),
-        "half": lambda: half(call),
+    asked: dict[str, Callable[[], CapabilityBadge]] = {
+        "vmap": lambda: vmap_badge(call),
+        "jvp": lambda: jvp_badge(call),
+        "func.grad": lambda: func_grad_badge(call),
+        "autocast": lambda: autocast_badge(call),
+        "complex": lambda: complex_badge(section),
+        "half": lambda: half_precision_badge(call),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {name: _tried(name, ask, until) for name, ask in asked.items()}
-        found["compile"] = compiling(call, compiled, until - timing.now())
-        return tuple(found[name] for name in ORDER)
+        found["compile"] = compile_badge(call, compiled, until - timing.now())
+        return tuple(found[name] for name in _ORDER)
 
 
-def _tried(name: str, ask: Callable[[], Badge], until: float) -> Badge:
+def _tried(name: str, ask: Callable[[], CapabilityBadge], until: float) -> CapabilityBadge:
     """The badge; unknown if trying it takes too long or raises."""
     left = until - timing.now()
     if left <= 0:
-        return Badge(name, "unknown", "The Function is too slow for all badges.")
+        return CapabilityBadge(name, "unknown", "The Function is too slow for all badges.")
     try:
-        with within(min(left, _ONE)):
+        with time_limit(min(left, _ONE)):
             return ask()
     except TookTooLong:
-        return Badge(name, "unknown", "The Function was not back in time.")
+        return CapabilityBadge(name, "unknown", "The Function was not back in time.")
     except Exception as error:  # noqa: BLE001 what a Function raises, or gives us to raise, is a result
-        return Badge(name, "unknown", f"It could not be tried: it met {raised(error)}.")
+        return CapabilityBadge(name, "unknown", f"It could not be tried: it met {exception_summary(error)}.")

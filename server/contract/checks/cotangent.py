@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from ...numerics.formatting.numbers import number
-from ...numerics.linearity.violation import sentence
-from ...runtime.failure import said
+from ...numerics.formatting.numbers import format_number
+from ...numerics.linearity.violation import describe_violation
+from ...runtime.failure import describe_exception
 from ...runtime.vjp import Layout, expanded, strided, transposed
-from ..examination.call import Call, Gradients, Tensors, irregular
-from ..examination.function_lines import BACKWARD
-from ..examination.probe import Found, Probe
-from ..examination.references import EXTENDING, MECHANICS
-from ..examination.session import Examined, close
-from .surrogate import DECLARED, follows
+from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
+from ..examination.function_lines import BACKWARD_METHODS
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession, gradients_close
+from ..examination.torch_documentation import EXTENDING, MECHANICS
+from .surrogate import SURROGATE_SENTENCE, follows_surrogate
 
 _LARGER = 1024.0
 
 
-def gradout_inplace(at: Examined) -> Iterator[Found]:
+def _gradout_inplace(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: backward does not edit grad_output in place."""
     backward = at.first.backward
     written = backward.written if backward else ()
@@ -31,26 +31,26 @@ def gradout_inplace(at: Examined) -> Iterator[Found]:
         return
     if written and backward:
         place = written[0]
-        name = at.source.parameter(1 + place, *BACKWARD) or "grad_output"
+        name = at.source.parameter(1 + place, *BACKWARD_METHODS) or "grad_output"
         then, now = backward.copies[place], backward.grad_outputs[place]
         seen = _change(name, then, now)
     else:
-        name = at.source.parameter(1, *BACKWARD) or "grad_output"
-        seen = sentence(found, at.section.wrt) if found else ""
-    yield Found(
+        name = at.source.parameter(1, *BACKWARD_METHODS) or "grad_output"
+        seen = describe_violation(found, at.section.wrt) if found else ""
+    yield CheckFinding(
         "error",
         seen,
         "That tensor belongs to the engine: after y.sum() all of its elements are one number in memory, and writing to "
         "one of them writes to all.",
         f"Write to a copy: {name}.clone().",
-        at.source.edited(name, *BACKWARD) or at.source.defined(*BACKWARD),
+        at.source.edited(name, *BACKWARD_METHODS) or at.source.defined(*BACKWARD_METHODS),
     )
 
 
-def gradout_strides(at: Examined) -> Iterator[Found]:
+def _gradout_strides(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: the gradient does not depend on the memory layout (strides) of grad_output."""
     if "GRADOUT-INPLACE" in at.broken:
-        yield Found("note", "backward writes to grad_output, which no layout in memory bears alike.")
+        yield CheckFinding("note", "backward writes to grad_output, which no layout in memory bears alike.")
         return
     for call in _shaped(at):
         for laid, how in _LAYOUTS.items():
@@ -58,7 +58,7 @@ def gradout_strides(at: Examined) -> Iterator[Found]:
                 yield found
                 return
     if found_law := at.laws.at("layout"):
-        yield _astray(at, sentence(found_law, at.section.wrt))
+        yield _astray(at, describe_violation(found_law, at.section.wrt))
 
 
 _LAYOUTS: dict[Layout, str] = {
@@ -68,12 +68,13 @@ _LAYOUTS: dict[Layout, str] = {
 }
 
 
-def _laid(at: Examined, call: Call, laid: Layout, how: str) -> Found | None:
+def _laid(at: CheckSession, call: Call, laid: Layout, how: str) -> CheckFinding | None:
     """The finding for one memory layout of all grad_outputs, None if there is none."""
     try:
         ran = call.run()
         dense_ones = {
-            name: torch.full_like(out, 0.75) if laid is expanded else irregular(out) for name, out in ran.moved.items()
+            name: torch.full_like(out, 0.75) if laid is expanded else irregular_tensor(out)
+            for name, out in ran.moved.items()
         }
         if not all(given.numel() for given in dense_ones.values()):
             return None
@@ -84,40 +85,40 @@ def _laid(at: Examined, call: Call, laid: Layout, how: str) -> Found | None:
         ran = call.run()
         found = ran.gradients({name: laid(given) for name, given in dense_ones.items()})
     except Exception as error:  # noqa: BLE001 a result
-        return _astray(at, f"Where {how}, backward raised {said(error)}.", at.source.line_of(error))
-    name = next((name for name in plain if not close(plain[name], found[name])), None)
+        return _astray(at, f"Where {how}, backward raised {describe_exception(error)}.", at.source.line_of(error))
+    name = next((name for name in plain if not gradients_close(plain[name], found[name])), None)
     if name is None:
         return None
     return _astray(at, f"Where {how}, the gradient of {name} is another one for the same grad_output.")
 
 
-def _astray(at: Examined, seen: str, line: int | None = None) -> Found:
-    return Found(
+def _astray(at: CheckSession, seen: str, line: int | None = None) -> CheckFinding:
+    return CheckFinding(
         "error",
         seen,
         "A grad_output need not lie in memory one number after another.",
         "Use reshape in place of view, and contiguous() before memory is read directly.",
-        line or at.source.called("view", *BACKWARD) or at.source.returned(),
+        line or at.source.called("view", *BACKWARD_METHODS) or at.source.returned(),
     )
 
 
-def _shaped(at: Examined) -> Iterator[Call]:
+def _shaped(at: CheckSession) -> Iterator[Call]:
     """The call as it is, and for an elementwise Function also with its numbers as a matrix of two rows."""
     yield at.call
     if at.call.stacked and all(tensor.dim() < 2 for tensor in at.call.tensors.values()):
         yield at.call.holding({name: at.call.tensors[name].reshape(2, -1) for name in at.call.stacked})
 
 
-def _nonlinear(at: Examined) -> Iterator[Found]:
+def _nonlinear(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: backward is linear in grad_output, as every vector-Jacobian product is."""
     broken = [each for each in at.laws.findings if each.law in _LAWS]
-    seen = sentence(broken[0], at.section.wrt) if broken else _broken_law(at)
+    seen = describe_violation(broken[0], at.section.wrt) if broken else _broken_law(at)
     if not seen:
         return
-    declared = follows(at)
-    yield Found(
+    declared = follows_surrogate(at)
+    yield CheckFinding(
         "note" if declared else "error",
-        f"{seen} {DECLARED}" if declared else seen,
+        f"{seen} {SURROGATE_SENTENCE}" if declared else seen,
         "The engine adds up what comes back from every path: what is not linear depends on the order and the size of "
         "the parts.",
         "" if declared else "Every term of a gradient has grad_output as a factor, once.",
@@ -128,11 +129,11 @@ def _nonlinear(at: Examined) -> Iterator[Found]:
 _LAWS = ("zero", "odd", "scales", "adds", "mixes")
 
 
-def _broken_law(at: Examined) -> str:
+def _broken_law(at: CheckSession) -> str:
     """The first violation of linearity over all outputs and inputs at once, as a sentence; empty if there is none."""
-    one, other = at.first.grad_outputs, {name: irregular(g, 71) for name, g in at.first.grad_outputs.items()}
+    one, other = at.first.grad_outputs, {name: irregular_tensor(g, 71) for name, g in at.first.grad_outputs.items()}
     of_one, of_other = at.gradients(one), at.gradients(other)
-    laws: tuple[tuple[str, Tensors, Gradients], ...] = (
+    laws: tuple[tuple[str, TensorsByName, GradientsByName], ...] = (
         ("returns something for grad_output 0", _each(one, lambda t: 0 * t), _of(of_one, lambda t: 0 * t)),
         ("depends on the sign of grad_output", _each(one, torch.neg), _of(of_one, torch.neg)),
         (
@@ -160,16 +161,16 @@ def _broken_law(at: Examined) -> str:
     return ""
 
 
-def _each(given: Tensors, what: Callable[[torch.Tensor], torch.Tensor]) -> Tensors:
+def _each(given: TensorsByName, what: Callable[[torch.Tensor], torch.Tensor]) -> TensorsByName:
     return {name: what(each) for name, each in given.items()}
 
 
-def _of(given: Gradients, what: Callable[[torch.Tensor], torch.Tensor]) -> Gradients:
+def _of(given: GradientsByName, what: Callable[[torch.Tensor], torch.Tensor]) -> GradientsByName:
     return {name: None if each is None else what(each) for name, each in given.items()}
 
 
-def _sum(some: Gradients, others: Gradients) -> Gradients:
-    summed: Gradients = {}
+def _sum(some: GradientsByName, others: GradientsByName) -> GradientsByName:
+    summed: GradientsByName = {}
     for name, one in some.items():
         other = others[name]
         summed[name] = one if other is None else other if one is None else one + other
@@ -179,9 +180,9 @@ def _sum(some: Gradients, others: Gradients) -> Gradients:
 def _near(found: torch.Tensor | None, expected: torch.Tensor | None) -> bool:
     """Close where both are finite: overflow and division by 0 are no violations."""
     if found is None or expected is None:
-        return close(found, expected)
+        return gradients_close(found, expected)
     finite = found.isfinite() & expected.isfinite()
-    return close(torch.where(finite, found, 0), torch.where(finite, expected, 0))
+    return gradients_close(torch.where(finite, found, 0), torch.where(finite, expected, 0))
 
 
 def _largest(found: torch.Tensor | None) -> str:
@@ -189,7 +190,7 @@ def _largest(found: torch.Tensor | None) -> str:
         return "nothing"
     flat = torch.nan_to_num(found.detach().reshape(-1))
     value = flat[int(flat.abs().argmax())]
-    return number(float(value.real if value.is_complex() else value))
+    return format_number(float(value.real if value.is_complex() else value))
 
 
 def _change(name: str, then: torch.Tensor | None, now: torch.Tensor | None) -> str:
@@ -200,20 +201,24 @@ def _change(name: str, then: torch.Tensor | None, now: torch.Tensor | None) -> s
     row = int(far.argmax())
     if not float(far[row]) or then.is_complex():
         return f"{said_so}."
-    was, is_ = (number(float(each.reshape(-1)[row])) for each in (then, now))
+    was, is_ = (format_number(float(each.reshape(-1)[row])) for each in (then, now))
     return f"{said_so}: what was {was} is {is_} afterwards."
 
 
-HANDED = (
+COTANGENT_CHECKS = (
     Probe(
-        "GRADOUT-INPLACE", "Writing to grad_output", EXTENDING, "backward leaves grad_output as it is.", gradout_inplace
+        "GRADOUT-INPLACE",
+        "Writing to grad_output",
+        EXTENDING,
+        "backward leaves grad_output as it is.",
+        _gradout_inplace,
     ),
     Probe(
         "GRADOUT-STRIDES",
         "How grad_output lies in memory",
         MECHANICS,
         "However grad_output lies in memory, the gradient is the same.",
-        gradout_strides,
+        _gradout_strides,
         ("backward", "steady"),
     ),
     Probe(

@@ -10,14 +10,14 @@ import numpy as np
 import torch
 
 from ...numerics.diagnosis.unused_saved import unused_saved
-from ...numerics.sentences.places import listed
-from ...runtime.graph import nodes
-from ...runtime.recorder import Kept
-from ..examination.call import Gradients
-from ..examination.comparison import differing, farthest
-from ..examination.probe import Found, Probe
-from ..examination.references import EXTENDING, MECHANICS, SAVE
-from ..examination.session import Examined, close
+from ...numerics.sentences.places import join_words
+from ...runtime.graph import function_nodes
+from ...runtime.recorder import KeptTensor
+from ..examination.call import GradientsByName
+from ..examination.comparison import differing_gradients, farthest_elements
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession, gradients_close
+from ..examination.torch_documentation import EXTENDING, MECHANICS, SAVE_FOR_BACKWARD
 
 _POINTS = 33
 # Findings that explain a wrong gradient better than "a mask was forgotten" does.
@@ -26,15 +26,16 @@ _EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT
 _OWN = {"materialize_grads", "saved_for_forward"}
 
 
-def ctx_tensor(at: Examined) -> Iterator[Found]:
+def _ctx_tensor(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: no tensor is an attribute of ctx."""
     kept = at.first.forward.attributes if at.first.forward else ()
     if not kept:
         return
     grave = any(each.what != "intermediate" or "float" in each.dtype or "complex" in each.dtype for each in kept)
-    yield Found(
+    yield CheckFinding(
         "warning" if grave else "note",
-        f"forward puts {listed([_on_ctx(each) for each in kept[:4]])} on ctx: {sum(each.size for each in kept)} bytes.",
+        f"forward puts {join_words([_on_ctx(each) for each in kept[:4]])} on ctx: "
+        f"{sum(each.size for each in kept)} bytes.",
         "Such a tensor is not protected from being edited, not freed after backward, and no hook for saved tensors "
         "sees it.",
         "Give tensors to ctx.save_for_backward, and keep only numbers and shapes on ctx.",
@@ -42,7 +43,7 @@ def ctx_tensor(at: Examined) -> Iterator[Found]:
     )
 
 
-def ctx_cycle(at: Examined) -> Iterator[Found]:
+def _ctx_cycle(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: the node is freed with its outputs, since no reference cycle keeps it alive."""
     enabled = gc.isenabled()
     gc.disable()
@@ -59,7 +60,7 @@ def ctx_cycle(at: Examined) -> Iterator[Found]:
         if enabled:
             gc.enable()
     what = f"ctx.{names[0]}" if names else "ctx"
-    yield Found(
+    yield CheckFinding(
         "error" if for_ever else "warning",
         f"The node outlives its outputs: {what} holds an output, whose grad_fn is ctx itself.",
         "Its memory is never freed." if for_ever else "Its memory is freed only when Python's garbage collector runs.",
@@ -68,9 +69,9 @@ def ctx_cycle(at: Examined) -> Iterator[Found]:
     )
 
 
-def _left_behind(at: Examined) -> weakref.ref[object] | None:
+def _left_behind(at: CheckSession) -> weakref.ref[object] | None:
     ran = at.call.run()
-    own = [node for node in nodes(ran.outputs.values()) if type(node)._forward_cls is at.function]
+    own = [node for node in function_nodes(ran.outputs.values()) if type(node)._forward_cls is at.function]
     return weakref.ref(own[0]) if own else None
 
 
@@ -80,18 +81,18 @@ def _leads_to(value: object, node: object) -> bool:
     return any(isinstance(each, torch.Tensor) and each.grad_fn is node for each in inside)
 
 
-def stale_input(at: Examined) -> Iterator[Found]:
+def _stale_input(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: an input edited between forward and backward raises, or does not matter."""
     plain = at.gradients(at.first.grad_outputs)
     for name in at.call.tensors:
         found = _edited_after(at, name) or plain
-        for worse, pair in differing(plain, found):
-            if close(*pair):
+        for worse, pair in differing_gradients(plain, found):
+            if gradients_close(*pair):
                 continue
-            was, is_ = farthest(*pair)
+            was, is_ = farthest_elements(*pair)
             kept = at.first.forward.attributes if at.first.forward else ()
             own = next((each for each in kept if each.what == "input"), None)
-            yield Found(
+            yield CheckFinding(
                 "warning",
                 f"When {name} is edited in place after the call, the gradient of {worse} silently changes "
                 f"from {was} to {is_}.",
@@ -102,7 +103,7 @@ def stale_input(at: Examined) -> Iterator[Found]:
             return
 
 
-def _edited_after(at: Examined, name: str) -> Gradients | None:
+def _edited_after(at: CheckSession, name: str) -> GradientsByName | None:
     """The gradients after an input was edited in place; None if the engine raises, as it should."""
     ran = at.call.run()
     try:
@@ -113,7 +114,7 @@ def _edited_after(at: Examined, name: str) -> Gradients | None:
         return None
 
 
-def saved_unused(at: Examined) -> Iterator[Found]:
+def _saved_unused(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every saved tensor affects a gradient."""
     low, high = at.reach
     unused = unused_saved(at.section, np.linspace(low, high, _POINTS))
@@ -124,9 +125,10 @@ def saved_unused(at: Examined) -> Iterator[Found]:
     wrong = not (at.by_design or at.broken & _EXPLAIN) and any(
         bool(s.differs(at.first.gradients.get(n)).any()) for n, s in at.slopes.items()
     )
-    yield Found(
+    yield CheckFinding(
         "warning" if wrong else "note",
-        f"{listed(unused)} {'is' if len(unused) == 1 else 'are'} saved, and whatever stands there no gradient changes.",
+        f"{join_words(unused)} {'is' if len(unused) == 1 else 'are'} saved, "
+        "and whatever stands there no gradient changes.",
         f"{size} bytes are kept until backward for nothing." if size else "Memory is kept until backward for nothing.",
         "The gradient is not the slope of forward either: is a mask or a factor forgotten?"
         if wrong
@@ -135,13 +137,13 @@ def saved_unused(at: Examined) -> Iterator[Found]:
     )
 
 
-def saved_intermediate(at: Examined) -> Iterator[Found]:
+def _saved_intermediate(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: only inputs and outputs are saved, no intermediate results."""
     saved = at.first.forward.saved if at.first.forward else ()
     between = [each for each in saved if each and each.what == "intermediate" and "float" in each.dtype]
     if between:
         many = len(between) > 1
-        yield Found(
+        yield CheckFinding(
             "note",
             f"{len(between)} saved tensor{'s are' if many else ' is'} neither input nor output, of "
             f"{sum(each.size for each in between)} bytes.",
@@ -151,46 +153,60 @@ def saved_intermediate(at: Examined) -> Iterator[Found]:
         )
 
 
-def ctx_shadow(at: Examined) -> Iterator[Found]:
+def _ctx_shadow(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: no attribute set on ctx hides one that ctx has as the node of the graph."""
     taken = set(dir(at.function._backward_cls)) - _OWN
     kept = set(at.first.forward.names) if at.first.forward else set[str]()
     hidden = sorted((kept | at.source.attributes()) & taken)
     if hidden:
         broken = at.first.failed != ""
-        yield Found(
+        yield CheckFinding(
             "error" if broken else "warning",
-            f"forward puts {listed(['ctx.' + name for name in hidden])} on ctx, which ctx has already.",
+            f"forward puts {join_words(['ctx.' + name for name in hidden])} on ctx, which ctx has already.",
             "ctx is the node of the graph, and the engine uses these names itself.",
             f"Give it another name, such as ctx.my_{hidden[0]}.",
             at.source.kept(hidden[0]),
         )
 
 
-def _on_ctx(kept: Kept) -> str:
+def _on_ctx(kept: KeptTensor) -> str:
     return f"{kept.called} as ctx.{kept.name}"
 
 
-NAMES = (Probe("CTX-SHADOW", "Names on ctx", MECHANICS, "No attribute of ctx hides one of the node.", ctx_shadow, ()),)
-KEPT = (
+CTX_NAME_CHECKS = (
+    Probe("CTX-SHADOW", "Names on ctx", MECHANICS, "No attribute of ctx hides one of the node.", _ctx_shadow, ()),
+)
+SAVED_STATE_CHECKS = (
     Probe(
-        "CTX-TENSOR", "Tensors on ctx", SAVE, "No tensor is an attribute of ctx.", ctx_tensor, ("forward", "watched")
+        "CTX-TENSOR",
+        "Tensors on ctx",
+        SAVE_FOR_BACKWARD,
+        "No tensor is an attribute of ctx.",
+        _ctx_tensor,
+        ("forward", "watched"),
     ),
-    Probe("CTX-CYCLE", "Letting go of memory", SAVE, "The node goes when its outputs go.", ctx_cycle, ("forward",)),
+    Probe(
+        "CTX-CYCLE",
+        "Letting go of memory",
+        SAVE_FOR_BACKWARD,
+        "The node goes when its outputs go.",
+        _ctx_cycle,
+        ("forward",),
+    ),
     Probe(
         "STALE-INPUT",
         "Inputs edited after the call",
-        SAVE,
+        SAVE_FOR_BACKWARD,
         "An input edited after the call is noticed, or does not matter.",
-        stale_input,
+        _stale_input,
         ("backward", "steady"),
     ),
     Probe(
         "SAVED-UNUSED",
         "Saved for nothing",
-        SAVE,
+        SAVE_FOR_BACKWARD,
         "Every saved tensor has its influence.",
-        saved_unused,
+        _saved_unused,
         ("backward", "steady"),
     ),
     Probe(
@@ -198,7 +214,7 @@ KEPT = (
         "Saved intermediate results",
         EXTENDING,
         "Only inputs and outputs are saved.",
-        saved_intermediate,
+        _saved_intermediate,
         ("forward", "watched"),
     ),
 )

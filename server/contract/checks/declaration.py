@@ -10,27 +10,27 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from ...numerics.sentences.places import listed
-from ...runtime.recorder import has_setup
-from ..examination.probe import Found, Probe
-from ..examination.references import EXTENDING, FUNC, FUNCTION
-from ..examination.session import Examined
+from ...numerics.sentences.places import join_words
+from ...runtime.recorder import has_setup_context
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession
+from ..examination.torch_documentation import EXTENDING, FUNCTION, TORCH_FUNC
 
-FLAGS = {
+_FLAGS = {
     "boxed_grads_call": "backward is given one list of all grad_outputs, which it may empty as it goes",
     "clear_saved_tensors_on_access": "saved tensors can be read once only, and are freed then",
 }
 
 
-def no_backward(at: Examined) -> Iterator[Found]:
+def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: there is exactly one of backward and vjp, and the methods are static."""
     function = at.function
     if at.first.ran and not at.first.forward:
-        yield Found("note", f"The op was called, and {function.__name__} was not seen to be.")
+        yield CheckFinding("note", f"The op was called, and {function.__name__} was not seen to be.")
         return
     own = [name for name in ("backward", "vjp") if getattr(function, name) is not getattr(_SingleLevelFunction, name)]
     if len(own) == 2:
-        yield Found(
+        yield CheckFinding(
             "error",
             "The class has both backward and vjp.",
             "torch raises when either is needed.",
@@ -39,7 +39,7 @@ def no_backward(at: Examined) -> Iterator[Found]:
         )
         return
     if not own:
-        yield Found(
+        yield CheckFinding(
             "error",
             "The class has no backward: only the curve of forward can be drawn.",
             "torch raises when a gradient is asked for.",
@@ -52,9 +52,9 @@ def no_backward(at: Examined) -> Iterator[Found]:
     ]
     if plain:
         made = "__init__" in vars(function)
-        yield Found(
+        yield CheckFinding(
             "warning" if made else "note",
-            f"{listed(plain)} {'is' if len(plain) == 1 else 'are'} no static method{'s' * (len(plain) > 1)}"
+            f"{join_words(plain)} {'is' if len(plain) == 1 else 'are'} no static method{'s' * (len(plain) > 1)}"
             + (", and the class has an __init__, as old Functions had." if made else "."),
             "What is passed as self is ctx: apply makes no object of the class, and never calls its __init__."
             if made
@@ -66,7 +66,7 @@ def no_backward(at: Examined) -> Iterator[Found]:
         )
 
 
-def nested_arg(at: Examined) -> Iterator[Found]:
+def _nested_arg(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: no tensor is hidden in a list or a dict that is an argument."""
     forward = at.first.forward
     for place, argument in enumerate(forward.arguments if forward else ()):
@@ -74,7 +74,7 @@ def nested_arg(at: Examined) -> Iterator[Found]:
         if tensors:
             tracked = any(each.requires_grad for each in tensors)
             name = at.first.record.name(place)
-            yield Found(
+            yield CheckFinding(
                 "error" if tracked else "note",
                 f"{name} is a {type(argument).__name__} that holds {len(tensors)} "
                 f"tensor{'s' * (len(tensors) > 1)}{', of which gradients are asked' if tracked else ''}.",
@@ -92,10 +92,10 @@ def _inside(argument: Any) -> list[torch.Tensor]:
     return [each for each in values if isinstance(each, torch.Tensor)]
 
 
-def setup_context(at: Examined) -> Iterator[Found]:
+def _setup_context(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: forward takes no ctx (new style, with setup_context)."""
-    if not has_setup(at.function):
-        yield Found(
+    if not has_setup_context(at.function):
+        yield CheckFinding(
             "note",
             "forward takes ctx.",
             "torch.func refuses it: no vmap, jacrev or func.grad.",
@@ -104,20 +104,22 @@ def setup_context(at: Examined) -> Iterator[Found]:
         )
 
 
-def new_flags(at: Examined) -> Iterator[Found]:
+def _new_flags(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: neither of the class flags of torch 2.13 is set."""
-    for name, means in FLAGS.items():
+    for name, means in _FLAGS.items():
         if getattr(at.function, name, False):
-            yield Found("note", f"{name} is set.", f"{means[0].upper()}{means[1:]}.", "", at.source.defined("backward"))
+            yield CheckFinding(
+                "note", f"{name} is set.", f"{means[0].upper()}{means[1:]}.", "", at.source.defined("backward")
+            )
 
 
-DECLARED = (
+DECLARATION_CHECKS = (
     Probe(
         "NO-BACKWARD",
         "A backward that is there",
         EXTENDING,
         "forward and backward are static methods.",
-        no_backward,
+        _no_backward,
         (),
     ),
     Probe(
@@ -125,15 +127,15 @@ DECLARED = (
         "Tensors inside arguments",
         EXTENDING,
         "Every tensor is an argument of its own.",
-        nested_arg,
+        _nested_arg,
         ("watched",),
     ),
     Probe(
         "SETUP-CONTEXT",
         "forward and ctx",
-        FUNC,
+        TORCH_FUNC,
         "forward goes without ctx, and setup_context has it.",
-        setup_context,
+        _setup_context,
         (),
     ),
     Probe(
@@ -141,7 +143,7 @@ DECLARED = (
         "Flags of the class",
         FUNCTION,
         "Neither boxed_grads_call nor clear_saved_tensors_on_access is set.",
-        new_flags,
+        _new_flags,
         (),
     ),
 )

@@ -6,23 +6,23 @@ from collections.abc import Iterator
 
 import torch
 
-from ...numerics.formatting.numbers import number
-from ...runtime.failure import said
-from ...runtime.recorder import dtype_of
+from ...numerics.formatting.numbers import format_number
+from ...runtime.failure import describe_exception
+from ...runtime.recorder import short_dtype
 from ..examination.call import Call
-from ..examination.function_lines import BACKWARD
-from ..examination.probe import Found, Probe
-from ..examination.references import MECHANICS, PRECISION
-from ..examination.session import Examined
+from ..examination.function_lines import BACKWARD_METHODS
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession
+from ..examination.torch_documentation import MECHANICS, PRECISION
 
 # Tolerance of the gradient in each dtype, relative to the largest one.
 _ALLOWED = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
 # Inputs tried in addition to the ends of the range: 0 and numbers close to it, and large ones.
-CRITICAL = (0.0, 1e-12, -1e-12)
+_CRITICAL = (0.0, 1e-12, -1e-12)
 _LARGE = (1e2, -1e2, 1e4, -1e4)
 
 
-def dtypes(at: Examined) -> Iterator[Found]:
+def _dtypes(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every dtype gives the gradient of float64, up to a tolerance."""
     plain, told = at.first.gradients, list[str]()
     for dtype, most in _ALLOWED.items():
@@ -34,17 +34,17 @@ def dtypes(at: Examined) -> Iterator[Found]:
             }
             found = ran.gradients(given)
         except Exception as error:  # noqa: BLE001 a result
-            told.append(f"{name} raised {said(error)}")
+            told.append(f"{name} raised {describe_exception(error)}")
             continue
-        other = {dtype_of(out) for out in ran.moved.values()} - {name}
+        other = {short_dtype(out) for out in ran.moved.values()} - {name}
         told += [f"{name} gives an output of {each}" for each in sorted(other)]
         off, broken = _off(plain, found)
         if broken:
             told.append(f"{name} gives a gradient that is not finite")
         elif off > most:
-            told.append(f"{name} is off by {number(100 * off)} %")
+            told.append(f"{name} is off by {format_number(100 * off)} %")
     if told:
-        yield Found("note", f"{'; '.join(told)}.", "", "", None)
+        yield CheckFinding("note", f"{'; '.join(told)}.", "", "", None)
 
 
 def _off(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | None]) -> tuple[float, bool]:
@@ -62,15 +62,16 @@ def _off(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | 
     return off, broken
 
 
-def nonfinite(at: Examined) -> Iterator[Found]:
+def _nonfinite(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: where forward is finite, the gradient is too."""
-    within = [x for x in CRITICAL if at.reach[0] <= x <= at.reach[1]]
+    within = [x for x in _CRITICAL if at.reach[0] <= x <= at.reach[1]]
     for name, x, value, gradient in _scan(at, (*within, *at.reach, *_LARGE)):
         beyond = not at.reach[0] <= x <= at.reach[1]
         nan = gradient != gradient
-        yield Found(
+        yield CheckFinding(
             "warning" if nan and not beyond else "note",
-            f"At {name} = {number(x)} forward is {number(value)} and the gradient is {number(gradient)}.",
+            f"At {name} = {format_number(x)} forward is {format_number(value)} "
+            f"and the gradient is {format_number(gradient)}.",
             "One NaN spoils every parameter that it reaches."
             if nan
             else "It may be right, and still it spoils every parameter that it reaches.",
@@ -82,7 +83,7 @@ def nonfinite(at: Examined) -> Iterator[Found]:
         return
 
 
-def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float, float, float]]:
+def _scan(at: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, float, float, float]]:
     """Gradients that are not finite although the outputs are: input, its value, output, gradient.
 
     The first element of each input is set to each of the places, and all elements to 0 if that is one of them.
@@ -107,7 +108,7 @@ def _scan(at: Examined, places: tuple[float, ...]) -> Iterator[tuple[str, float,
                     break
 
 
-def _empty(at: Examined) -> Iterator[Found]:
+def _empty(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: empty tensors work."""
     tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items() if t.dim()}
     if not tensors:  # a tensor without a dimension is never empty
@@ -117,29 +118,29 @@ def _empty(at: Examined) -> Iterator[Found]:
         ran = call.run()
         ran.gradients(call.grad_outputs(ran)) if ran.moved else None
     except Exception as error:  # noqa: BLE001 a result
-        yield Found(
+        yield CheckFinding(
             "note",
-            f"With no elements at all it raised {said(error)}.",
+            f"With no elements at all it raised {describe_exception(error)}.",
             "",
             "An empty batch does occur; often it is not meant to work.",
-            at.source.line_of(error) or at.source.defined(*BACKWARD),
+            at.source.line_of(error) or at.source.defined(*BACKWARD_METHODS),
         )
 
 
-NUMBERS = (
+DTYPE_CHECKS = (
     Probe(
         "DTYPES",
         "Other dtypes",
         PRECISION,
         "float32, float16 and bfloat16 give the gradient of float64, as far as they can.",
-        dtypes,
+        _dtypes,
     ),
     Probe(
         "NONFINITE",
         "Gradients that are not finite",
         MECHANICS,
         "Where forward is finite, so is the gradient.",
-        nonfinite,
+        _nonfinite,
         ("backward", "steady"),
     ),
     Probe("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.", _empty),

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from ...numerics.differentiation.finite_differences import BOUNDS, Kind, differentiate
-from ...numerics.formatting.numbers import number
+from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
+from ...numerics.formatting.numbers import format_number
 from ...runtime.arrays import Array
-from ..examination.call import Call, Tensors, irregular
-from ..examination.probe import Found, Probe
-from ..examination.references import GRADCHECK
-from ..examination.session import Examined
-from ..examination.slopes import Slopes, dot, slopes
-from .surrogate import DECLARED, declared
+from ..examination.call import Call, TensorsByName, irregular_tensor
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession
+from ..examination.slopes import TensorSlopes, tensor_slopes, weighted_sum
+from ..examination.torch_documentation import GRADCHECK
+from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 # Relative tolerance of a gradient, in addition to the error of the differences.
 _NEAR = 1e-3
@@ -36,7 +36,7 @@ _UNLIKE = "The derivative of its surrogate is yet another."
 _BESIDE = 0.02
 
 
-def gradient(at: Examined) -> Iterator[Found]:
+def _gradient(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every gradient equals finite differences of forward, at the inputs of the call and at others nearby."""
     given, unknown = at.first.grad_outputs, list[str]()
     for name, measured in at.slopes.items():
@@ -49,24 +49,24 @@ def gradient(at: Examined) -> Iterator[Found]:
     if beside := _beside(at):
         found = beside.gradients(given)
         for name in beside.tensors:
-            measured = slopes(beside, name, given)
+            measured = tensor_slopes(beside, name, given)
             unknown = [each for each in unknown if each != name or not bool(measured.known.any())]
             if wrong := _wrong(beside, name, measured, found.get(name), given):
                 element, seen = wrong
                 yield _said(at, element, f"At irregular numbers beside the declared ones: {seen}")
                 return
     if unknown:
-        yield Found("note", f"Not compared for {', '.join(unknown)}: differences of forward settle nowhere.")
+        yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward settle nowhere.")
 
 
-def _said(at: Examined, element: str, seen: str) -> Found:
+def _said(at: CheckSession, element: str, seen: str) -> CheckFinding:
     name = element.partition("[")[0]
     if at.by_design:
-        meant_so = declared(at, name, at.first.gradients.get(name))
-        return Found("note", seen, "", DECLARED if meant_so else _UNLIKE, at.source.returned())
+        meant_so = surrogate_explains(at, name, at.first.gradients.get(name))
+        return CheckFinding("note", seen, "", SURROGATE_SENTENCE if meant_so else _UNLIKE, at.source.returned())
     if at.broken & _EXPLAIN:
-        return Found("note", seen, "", "Another row says why.", at.source.returned())
-    return Found(
+        return CheckFinding("note", seen, "", "Another row says why.", at.source.returned())
+    return CheckFinding(
         "error",
         seen,
         "Nothing notices: the engine delivers whatever backward returns.",
@@ -77,7 +77,7 @@ def _said(at: Examined, element: str, seen: str) -> Found:
 
 
 def _wrong(
-    call: Call, name: str, measured: Slopes, found: torch.Tensor | None, given: Tensors
+    call: Call, name: str, measured: TensorSlopes, found: torch.Tensor | None, given: TensorsByName
 ) -> tuple[str, str] | None:
     """The element whose gradient is farthest from the slope of forward, and a sentence; None if all are right."""
     if found is None or found.shape != measured.value.shape or found.is_complex():
@@ -92,16 +92,19 @@ def _wrong(
         slope, error = _again(call, name, given, place)
         returned = float(found.detach().reshape(-1)[place])
         largest = abs(slope) + measured.largest
-        if np.isfinite(slope) and not abs(returned - slope) <= BOUNDS * error + _NEAR * largest:
+        if np.isfinite(slope) and not abs(returned - slope) <= EVIDENCE_BOUNDS * error + _NEAR * largest:
             at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
-            is_ = number(float(call.tensors[name].reshape(-1)[place]))
+            is_ = format_number(float(call.tensors[name].reshape(-1)[place]))
             element = f"{name}[{at}]" if at else name
-            seen = f"for {element} = {is_} backward returned {number(returned)}, and the slope is {number(slope)}."
+            seen = (
+                f"for {element} = {is_} backward returned {format_number(returned)}, "
+                f"and the slope is {format_number(slope)}."
+            )
             return element, seen
     return None
 
 
-def _again(call: Call, name: str, given: Tensors, place: int) -> tuple[float, float]:
+def _again(call: Call, name: str, given: TensorsByName, place: int) -> tuple[float, float]:
     """The slope by one element, measured as for the curves, and its error; NaN if it does not converge."""
     held = call.tensors[name]
     x = float(held.reshape(-1)[place])
@@ -112,24 +115,24 @@ def _again(call: Call, name: str, given: Tensors, place: int) -> tuple[float, fl
             moved = held.clone()
             moved.view(-1)[place] = float(each)
             outputs = call.value(**{name: moved})
-            values.append(sum(dot(outputs[out], weight) for out, weight in given.items()))
+            values.append(sum(weighted_sum(outputs[out], weight) for out, weight in given.items()))
         return np.array(values)
 
     here = np.array([x])
     found = differentiate(along, here, along(here), _STRETCH * max(1.0, abs(x)))
-    if found.kind[0] != Kind.SMOOTH:
+    if found.kind[0] != PointKind.SMOOTH:
         return float("nan"), 0.0
     return float(found.value[0]), float(found.error[0])
 
 
-def _beside(at: Examined) -> Call | None:
+def _beside(at: CheckSession) -> Call | None:
     """The call at irregular inputs near the declared ones, which may be symmetric; None if the Function fails there."""
     if at.call.stacked:
         return None
     moved = {}
     for name, tensor in at.call.tensors.items():
         low, high = next(each.domain for each in at.section.op.inputs if each.name == name)
-        moved[name] = tensor + _BESIDE * (high - low) * irregular(tensor, 37)
+        moved[name] = tensor + _BESIDE * (high - low) * irregular_tensor(tensor, 37)
     call = at.call.holding(moved)
     try:
         found = call.gradients(at.first.grad_outputs)
@@ -141,13 +144,13 @@ def _beside(at: Examined) -> Call | None:
     return call if same and all(bool(each.isfinite().all()) for each in given) else None
 
 
-GRADIENT = (
+GRADIENT_CHECKS = (
     Probe(
         "GRADIENT",
         "The gradient and the derivative",
         GRADCHECK,
         "The gradient is the derivative of forward.",
-        gradient,
+        _gradient,
         ("backward", "steady"),
     ),
 )

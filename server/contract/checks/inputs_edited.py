@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...numerics.sentences.places import listed
-from ...runtime.failure import said
-from ...runtime.recorder import same
-from ..examination.call import Ran
-from ..examination.probe import Found, Probe
-from ..examination.references import DIRTY
-from ..examination.session import Examined
+from ...numerics.sentences.places import join_words
+from ...runtime.failure import describe_exception
+from ...runtime.recorder import same_elements
+from ..examination.call import ForwardRun
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession
+from ..examination.torch_documentation import MARK_DIRTY
 
 
-def dirty_missing(at: Examined) -> Iterator[Found]:
+def _dirty_missing(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every input that forward edits in place is given to mark_dirty."""
     forward, ran = at.first.forward, at.first.ran
     if forward is None or ran is None:
@@ -21,16 +21,16 @@ def dirty_missing(at: Examined) -> Iterator[Found]:
     edited = [name for name in forward.written if name not in forward.dirty] + _past_autograd(at, ran)
     if edited:
         name = edited[0]
-        yield Found(
+        yield CheckFinding(
             "error",
-            f"forward edits {listed(list(dict.fromkeys(edited)))} in place, and does not say so.",
+            f"forward edits {join_words(list(dict.fromkeys(edited)))} in place, and does not say so.",
             "The tensor of the caller changes, and what is computed from it later has a wrong gradient.",
             f"Work on a copy, or say ctx.mark_dirty({name}) and return it.",
             at.source.edited(name, "forward") or at.source.defined("forward"),
         )
 
 
-def _past_autograd(at: Examined, ran: Ran) -> list[str]:
+def _past_autograd(at: CheckSession, ran: ForwardRun) -> list[str]:
     """Inputs whose values changed without a new version counter: edited through .data, or by NumPy."""
     forward = at.first.forward
     known = set(forward.written) | set(forward.dirty) if forward else set[str]()
@@ -38,41 +38,41 @@ def _past_autograd(at: Examined, ran: Ran) -> list[str]:
     changed = [
         places.get(id(tensor), name)
         for name, tensor in ran.given.tensors.items()
-        if not same(tensor.detach(), at.call.tensors[name].to(tensor.dtype))
+        if not same_elements(tensor.detach(), at.call.tensors[name].to(tensor.dtype))
     ]
     return [name for name in changed if name not in known]
 
 
-def dirty_not_returned(at: Examined) -> Iterator[Found]:
+def _dirty_not_returned(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every input given to mark_dirty is among the outputs."""
     error = at.first.error
-    message = said(error) if error else ""
+    message = describe_exception(error) if error else ""
     if "mark_dirty" in message or "modified in-place" in message or "returned as output" in message:
         dirty = at.first.forward.dirty if at.first.forward else ()
-        yield Found(
+        yield CheckFinding(
             "error",
-            f"{listed(list(dirty)) if dirty else 'An input'} is marked as dirty, and forward does not return it.",
-            f"torch raised {said(error)}." if error else "",
+            f"{join_words(list(dirty)) if dirty else 'An input'} is marked as dirty, and forward does not return it.",
+            f"torch raised {describe_exception(error)}." if error else "",
             "Return every tensor that is given to ctx.mark_dirty.",
             at.source.called("mark_dirty"),
         )
 
 
-EDITED = (
+IN_PLACE_CHECKS = (
     Probe(
         "DIRTY-NOT-RETURNED",
         "Dirty inputs are outputs",
-        DIRTY,
+        MARK_DIRTY,
         "Every tensor marked as dirty is returned.",
-        dirty_not_returned,
+        _dirty_not_returned,
         (),
     ),
     Probe(
         "DIRTY-MISSING",
         "Inputs edited in place",
-        DIRTY,
+        MARK_DIRTY,
         "forward edits no input unsaid.",
-        dirty_missing,
+        _dirty_missing,
         ("forward", "watched"),
     ),
 )

@@ -13,17 +13,17 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from ...runtime.recorder import Function, rebound
-from ..examination.call import Gradients
-from ..examination.function_lines import BACKWARD
-from ..examination.probe import Found, Probe
-from ..examination.references import FUNCTION
-from ..examination.session import Examined, all_close
+from ...runtime.recorder import FunctionClass, replace_references
+from ..examination.call import GradientsByName
+from ..examination.function_lines import BACKWARD_METHODS
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession, all_gradients_close
+from ..examination.torch_documentation import FUNCTION
 
 _MOST = 12
 
 
-def late_read(at: Examined) -> Iterator[Found]:
+def _late_read(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: changing an outside number that backward reads, in a copy of backward, changes no gradient."""
     plain = at.gradients(at.first.grad_outputs)
     name = "vjp" if at.function.vjp is not _SingleLevelFunction.vjp else "backward"
@@ -33,23 +33,23 @@ def late_read(at: Examined) -> Iterator[Found]:
         return
     for called, moved in [*_attributes(at.function, own), *_globals(own)][:_MOST]:
         variant = type(at.function.__name__, (at.function,), {name: staticmethod(moved)})
-        if not all_close(plain, _of_another(at, variant) or plain):
+        if not all_gradients_close(plain, _of_another(at, variant) or plain):
             last = called.rpartition(".")[2]
             # A name in capitals is a constant to whoever reads it.
             changes = _is_set(own, last) or ("." in called and not last.isupper())
-            yield Found(
+            yield CheckFinding(
                 "warning" if changes else "note",
                 f"backward reads {called} when it runs, not when forward did.",
                 "What it is then counts: a value set between forward and backward changes the gradient.",
                 f"Put it on ctx in forward: ctx.{last} = {called}."
                 if changes
                 else "It is set once in its file; put it on ctx in forward if it is ever to change.",
-                at.source.read(last, *BACKWARD),
+                at.source.read(last, *BACKWARD_METHODS),
             )
             return
 
 
-def _of_another(at: Examined, variant: Function) -> Gradients | None:
+def _of_another(at: CheckSession, variant: FunctionClass) -> GradientsByName | None:
     """The gradients with a changed backward; None if that raises, as the changed number may be invalid."""
     try:
         ran = at.call.through(at.through(variant)).run()
@@ -58,13 +58,13 @@ def _of_another(at: Examined, variant: Function) -> Gradients | None:
         return None
 
 
-def _attributes(function: Function, own: FunctionType) -> Iterator[tuple[str, Any]]:
+def _attributes(function: FunctionClass, own: FunctionType) -> Iterator[tuple[str, Any]]:
     """The numbers that backward reads as class attributes, each with a copy of backward that reads another value."""
     for name in own.__code__.co_names:
         value = function.__dict__.get(name)
         if _is_number(value):
             variant = type(function.__name__, (function,), {name: _moved(value)})
-            moved = rebound(own, function, variant, 1)
+            moved = replace_references(own, function, variant, 1)
             if moved is not own:
                 yield f"{function.__name__}.{name}", moved
 
@@ -105,13 +105,13 @@ def _is_set(own: FunctionType, name: str) -> bool:
     return False
 
 
-LATE = (
+LATE_BINDING_CHECKS = (
     Probe(
         "LATE-READ",
         "Numbers read at backward time",
         FUNCTION,
         "backward reads no number of its class or module by name.",
-        late_read,
+        _late_read,
         ("backward", "steady"),
     ),
 )

@@ -7,24 +7,26 @@ from typing import Any
 
 import torch
 
-from ...numerics.sentences.places import listed
-from ...runtime.failure import said
+from ...numerics.sentences.places import join_words
+from ...runtime.failure import describe_exception
 from ...runtime.timeouts import TookTooLong
-from ..examination.probe import Found, Probe
-from ..examination.references import EXTENDING, NONDIFFERENTIABLE
-from ..examination.session import Examined
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession
+from ..examination.torch_documentation import EXTENDING, MARK_NON_DIFFERENTIABLE
 
 
-def forward_raised(at: Examined) -> Iterator[Found]:
+def _forward_raised(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: forward runs without an exception."""
     error = at.first.error
     if at.first.failed == "forward" and isinstance(error, TookTooLong):
-        yield Found("error", f"forward was interrupted, because {error}.", "", "", at.source.defined("forward"))
+        yield CheckFinding("error", f"forward was interrupted, because {error}.", "", "", at.source.defined("forward"))
     elif at.first.failed == "forward" and error and not at.broken & {"DIRTY-NOT-RETURNED", "CTX-SHADOW"}:
-        yield Found("error", f"forward raised {said(error)}.", "There is no output.", "", at.source.line_of(error))
+        yield CheckFinding(
+            "error", f"forward raised {describe_exception(error)}.", "There is no output.", "", at.source.line_of(error)
+        )
 
 
-def list_out(at: Examined) -> Iterator[Found]:
+def _list_out(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: forward returns a tensor or a tuple of tensors, no other container."""
     forward = at.first.forward
     if forward is None:
@@ -32,7 +34,7 @@ def list_out(at: Examined) -> Iterator[Found]:
     inside = [type(each).__name__ for each in forward.outputs if _holds_tensors(each)]
     kind = forward.kind if forward.kind in ("list", "dict") else (inside or [""])[0]
     if kind:
-        yield Found(
+        yield CheckFinding(
             "error",
             f"forward returns a {kind} that holds tensors.",
             "Tensors inside it are not tracked: no gradient comes back from them.",
@@ -46,7 +48,7 @@ def _holds_tensors(value: Any) -> bool:
     return any(isinstance(each, torch.Tensor) for each in inside)
 
 
-def no_grad_out(at: Examined) -> Iterator[Found]:
+def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every output requires grad if an input does."""
     ran = at.first.ran
     if ran is None or at.broken & {"LIST-OUT", "NESTED-ARG"}:
@@ -57,9 +59,9 @@ def no_grad_out(at: Examined) -> Iterator[Found]:
     whole = [name for name in still if not _floating(ran.outputs[name])]
     if ran.moved:
         because = "of integers" if still == whole else "marked as not differentiable"
-        yield Found(
+        yield CheckFinding(
             "note",
-            f"{listed(still)} never require{'s' * (len(still) == 1)} grad: {because}.",
+            f"{join_words(still)} never require{'s' * (len(still) == 1)} grad: {because}.",
             "backward is given zeros for it, or None.",
             "",
             at.source.called("mark_non_differentiable") or at.source.output(),
@@ -70,10 +72,10 @@ def no_grad_out(at: Examined) -> Iterator[Found]:
     if not ran.outputs:
         seen, level = f"forward returns {_kind(kind)}, and no tensor.", "error"
     elif still == whole or marked:
-        seen, level = f"{listed(still)} never require{'s' * (len(still) == 1)} grad.", "note"
+        seen, level = f"{join_words(still)} never require{'s' * (len(still) == 1)} grad.", "note"
     else:
-        seen, level = f"{listed(still)} does not require grad although the inputs do.", "error"
-    yield Found(
+        seen, level = f"{join_words(still)} does not require grad although the inputs do.", "error"
+    yield CheckFinding(
         "error" if level == "error" else "note",
         seen,
         "backward is never called.",
@@ -82,16 +84,16 @@ def no_grad_out(at: Examined) -> Iterator[Found]:
     )
 
 
-def returns_input(at: Examined) -> Iterator[Found]:
+def _returns_input(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: no output is an input."""
     forward = at.first.forward
     if forward is None:
         return
     returned = [name for name in forward.returned_inputs if name not in forward.dirty]
     if returned:
-        yield Found(
+        yield CheckFinding(
             "note",
-            f"forward returns {listed(returned)} itself.",
+            f"forward returns {join_words(returned)} itself.",
             "torch makes a view of it, and forbids to edit the result in place.",
             f"Return {returned[0]}.clone() if the result is ever to be edited, or {returned[0]}.view_as({returned[0]}) "
             "to say what is meant.",
@@ -99,7 +101,7 @@ def returns_input(at: Examined) -> Iterator[Found]:
         )
 
 
-def returns_view(at: Examined) -> Iterator[Found]:
+def _returns_view(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: no output is a view of an input."""
     forward = at.first.forward
     if forward is None:
@@ -114,7 +116,7 @@ def returns_view(at: Examined) -> Iterator[Found]:
         if isinstance(out, torch.Tensor) and id(out) not in own and out.numel():
             name = shared.get(out.untyped_storage().data_ptr())
             if name:
-                yield Found(
+                yield CheckFinding(
                     "note",
                     f"An output of forward is a view of {name}: both lie in the same memory.",
                     "torch forbids to edit the result in place.",
@@ -134,22 +136,22 @@ def _kind(name: str) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-OUTPUTS = (
-    Probe("FORWARD-RAISED", "Running forward", EXTENDING, "forward runs.", forward_raised, ()),
+OUTPUT_CHECKS = (
+    Probe("FORWARD-RAISED", "Running forward", EXTENDING, "forward runs.", _forward_raised, ()),
     Probe(
         "LIST-OUT",
         "Outputs in a list",
         EXTENDING,
         "forward returns a tensor or a tuple.",
-        list_out,
+        _list_out,
         ("forward", "watched"),
     ),
     Probe(
         "NO-GRAD-OUT",
         "Outputs without a gradient",
-        NONDIFFERENTIABLE,
+        MARK_NON_DIFFERENTIABLE,
         "Every output requires grad where an input does.",
-        no_grad_out,
+        _no_grad_out,
         ("forward",),
     ),
     Probe(
@@ -157,7 +159,7 @@ OUTPUTS = (
         "An input as an output",
         EXTENDING,
         "No output is an input.",
-        returns_input,
+        _returns_input,
         ("forward", "watched"),
     ),
     Probe(
@@ -165,7 +167,7 @@ OUTPUTS = (
         "A view of an input as an output",
         EXTENDING,
         "No output shares its memory with an input.",
-        returns_view,
+        _returns_view,
         ("forward", "watched"),
     ),
 )

@@ -7,18 +7,18 @@ from typing import Any
 
 import torch
 
-from ...numerics.sentences.places import listed
-from ...runtime.failure import said
+from ...numerics.sentences.places import join_words
+from ...runtime.failure import describe_exception
 from ...runtime.timeouts import TookTooLong
-from ..examination.probe import Found, Probe, shape_of
-from ..examination.references import EXTENDING
-from ..examination.session import Examined
+from ..examination.probe import CheckFinding, Probe, shape_as_tuple
+from ..examination.session import CheckSession
+from ..examination.torch_documentation import EXTENDING
 
 # Messages of the engine for which there is a check with a better explanation.
-ENGINE = ("incorrect number of gradients", "different than None", "expected shape", "expected device")
+_ENGINE = ("incorrect number of gradients", "different than None", "expected shape", "expected device")
 
 
-def grad_count(at: Examined) -> Iterator[Found]:
+def _grad_count(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: backward returns one value for each argument of forward."""
     if "incorrect number of gradients" not in _message(at):
         return
@@ -26,10 +26,10 @@ def grad_count(at: Examined) -> Iterator[Found]:
     if not (backward and forward):
         return
     count, got = len(forward.arguments), len(backward.values)
-    names = listed([at.first.record.name(place) for place in range(count)])
+    names = join_words([at.first.record.name(place) for place in range(count)])
     what = f"forward takes {count} argument{_s(count)} ({names}) and backward returned {got} value{_s(got)}"
     in_a_list = isinstance(backward.returned, list)
-    yield Found(
+    yield CheckFinding(
         "error",
         f"{what}: a list, which counts as one." if in_a_list else f"{what}.",
         f"{_raised(at)}.",
@@ -40,14 +40,14 @@ def grad_count(at: Examined) -> Iterator[Found]:
     )
 
 
-def grad_nontensor(at: Examined) -> Iterator[Found]:
+def _grad_nontensor(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: backward returns None for every argument that is no tensor."""
     if "different than None" not in _message(at):
         return
     for place, argument, value in at.first.pairs:
         if value is not None and not isinstance(argument, torch.Tensor):
             name = at.first.record.name(place)
-            yield Found(
+            yield CheckFinding(
                 "error",
                 f"backward returned a gradient for {name}, which is {_kind(argument)}.",
                 f"{_raised(at)}.",
@@ -57,7 +57,7 @@ def grad_nontensor(at: Examined) -> Iterator[Found]:
             return
 
 
-def grad_shape(at: Examined) -> Iterator[Found]:
+def _grad_shape(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every gradient has a shape that the engine can sum to that of its input."""
     message = _message(at)
     if "invalid gradient" not in message or "expected shape" not in message:
@@ -71,9 +71,10 @@ def grad_shape(at: Examined) -> Iterator[Found]:
             (each for each, tensor, _ in at.first.pairs if each != place and _has_shape(tensor, value.shape)), None
         )
         name, record = at.first.record.name(place), at.first.record
-        yield Found(
+        yield CheckFinding(
             "error",
-            f"backward returned shape {shape_of(value.shape)} for {name}, which has {shape_of(argument.shape)}.",
+            f"backward returned shape {shape_as_tuple(value.shape)} for {name}, "
+            f"which has {shape_as_tuple(argument.shape)}.",
             f"{_raised(at)}.",
             f"That is the shape of {record.name(other)}: are the two swapped?"
             if other is not None
@@ -83,11 +84,11 @@ def grad_shape(at: Examined) -> Iterator[Found]:
         return
 
 
-def grad_device(at: Examined) -> Iterator[Found]:
+def _grad_device(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every gradient is on the device of its input."""
     message = _message(at)
     if "invalid gradient" in message and "expected device" in message:
-        yield Found(
+        yield CheckFinding(
             "error",
             "backward returned a gradient on another device than its input is on.",
             f"{_raised(at)}.",
@@ -96,29 +97,33 @@ def grad_device(at: Examined) -> Iterator[Found]:
         )
 
 
-def backward_raised(at: Examined) -> Iterator[Found]:
+def _backward_raised(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: backward returns, and the engine accepts the result (whatever the other checks do not explain)."""
     first, message = at.first, _message(at)
-    if first.failed != "backward" or first.error is None or any(each in message for each in ENGINE):
+    if first.failed != "backward" or first.error is None or any(each in message for each in _ENGINE):
         return
     if "NO-BACKWARD" in at.broken or "CTX-SHADOW" in at.broken:
         return
     if first.backward:
-        what = f"The engine does not take what backward returned: it raised {said(first.error)}."
-        yield Found("error", what, "", "", at.source.returned())
+        what = f"The engine does not take what backward returned: it raised {describe_exception(first.error)}."
+        yield CheckFinding("error", what, "", "", at.source.returned())
     else:
         late = isinstance(first.error, TookTooLong)
-        what = f"backward was interrupted, because {first.error}." if late else f"backward raised {said(first.error)}."
+        what = (
+            f"backward was interrupted, because {first.error}."
+            if late
+            else f"backward raised {describe_exception(first.error)}."
+        )
         line = at.source.line_of(first.error) or at.source.defined("backward", "vjp")
-        yield Found("error", what, "No gradient is delivered.", "", line)
+        yield CheckFinding("error", what, "No gradient is delivered.", "", line)
 
 
-def _message(at: Examined) -> str:
-    return said(at.first.error) if at.first.failed == "backward" and at.first.error else ""
+def _message(at: CheckSession) -> str:
+    return describe_exception(at.first.error) if at.first.failed == "backward" and at.first.error else ""
 
 
-def _raised(at: Examined) -> str:
-    return f"The engine raised {said(at.first.error)}" if at.first.error else ""
+def _raised(at: CheckSession) -> str:
+    return f"The engine raised {describe_exception(at.first.error)}" if at.first.error else ""
 
 
 def _expandable(small: torch.Size, large: torch.Size) -> bool:
@@ -140,13 +145,13 @@ def _s(count: int) -> str:
     return "" if count == 1 else "s"
 
 
-REFUSED = (
+REJECTED_GRADIENT_CHECKS = (
     Probe(
         "GRAD-COUNT",
         "Number of gradients",
         EXTENDING,
         "One value for each argument of forward.",
-        grad_count,
+        _grad_count,
         ("watched",),
     ),
     Probe(
@@ -154,7 +159,7 @@ REFUSED = (
         "Gradients of numbers",
         EXTENDING,
         "None for every argument that is no tensor.",
-        grad_nontensor,
+        _grad_nontensor,
         ("watched",),
     ),
     Probe(
@@ -162,7 +167,7 @@ REFUSED = (
         "Shape of each gradient",
         EXTENDING,
         "Every gradient fits the shape of its input.",
-        grad_shape,
+        _grad_shape,
         ("watched",),
     ),
     Probe(
@@ -170,7 +175,7 @@ REFUSED = (
         "Device of each gradient",
         EXTENDING,
         "Every gradient is on the device of its input.",
-        grad_device,
+        _grad_device,
         ("watched",),
     ),
     Probe(
@@ -178,7 +183,7 @@ REFUSED = (
         "Running backward",
         EXTENDING,
         "backward runs, and the engine takes what it returns.",
-        backward_raised,
+        _backward_raised,
         ("forward",),
     ),
 )

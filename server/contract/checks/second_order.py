@@ -6,41 +6,41 @@ from collections.abc import Iterator
 
 import torch
 
-from ...numerics.formatting.numbers import number
-from ...runtime.failure import said
+from ...numerics.formatting.numbers import format_number
+from ...runtime.failure import describe_exception
 from ...runtime.once_differentiable import declares_once
-from ..examination.call import Gradients, Tensors
-from ..examination.function_lines import BACKWARD
-from ..examination.probe import Found, Probe
-from ..examination.references import DOUBLE, ONCE
-from ..examination.session import Examined
-from ..examination.slopes import Slopes, of_function
+from ..examination.call import GradientsByName, TensorsByName
+from ..examination.function_lines import BACKWARD_METHODS
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession
+from ..examination.slopes import TensorSlopes, slopes_of_function
+from ..examination.torch_documentation import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE
 
 # A steeper slope of the gradient is taken for a kink.
 _STEEP = 1e4
 
 
-def once_diff(at: Examined) -> Iterator[Found]:
+def _once_diff(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: backward is not decorated with once_differentiable."""
     if declares_once(at.function):
-        yield Found(
+        yield CheckFinding(
             "note",
             "backward is decorated with once_differentiable: it must not be differentiated.",
             "Only backward() through the gradient raises; torch.autograd.grad with allow_unused returns zeros without "
             "a word.",
             "Take it off if second derivatives are wanted and backward is made of torch's own operations.",
-            at.source.defined(*BACKWARD),
+            at.source.defined(*BACKWARD_METHODS),
         )
 
 
-def _second_order(at: Examined) -> Iterator[Found]:
+def _second_order(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: the gradient of the gradient equals finite differences of the gradient."""
     declared = declares_once(at.function)
     if at.broken & {"NONLINEAR", "GRADOUT-INPLACE"} and not at.by_design:
-        yield Found("note", "Not compared: what backward does to grad_output spoils every comparison.")
+        yield CheckFinding("note", "Not compared: what backward does to grad_output spoils every comparison.")
         return
     if "GRADIENT" in at.broken and not at.by_design:
-        yield Found("note", "Not compared: the first derivative is not settled.")
+        yield CheckFinding("note", "Not compared: the first derivative is not settled.")
         return
     analytical, error = _analytical(at)
     weights = {
@@ -57,21 +57,23 @@ def _second_order(at: Examined) -> Iterator[Found]:
             continue
         row = int(torch.where(off, numerical.value.abs(), -1.0).argmax())
         called = 0.0 if found is None else float(found.detach().reshape(-1)[row])
-        is_ = number(float(numerical.value.reshape(-1)[row]))
+        is_ = format_number(float(numerical.value.reshape(-1)[row]))
         if declared:
-            yield Found("note", f"It would be {is_} for {name}; backward declares that there is none.", "", "", None)
+            yield CheckFinding(
+                "note", f"It would be {is_} for {name}; backward declares that there is none.", "", "", None
+            )
         elif error:
-            yield Found(
+            yield CheckFinding(
                 "warning",  # a warning only: whoever needs it sees the exception
-                f"The derivative of backward by {name} is {is_}, and asking for it raised {said(error)}.",
+                f"The derivative of backward by {name} is {is_}, and asking for it raised {describe_exception(error)}.",
                 "",
                 "Add @once_differentiable, or compute in backward with torch's own operations.",
-                at.source.line_of(error) or at.source.defined(*BACKWARD),
+                at.source.line_of(error) or at.source.defined(*BACKWARD_METHODS),
             )
         else:
-            yield Found(
+            yield CheckFinding(
                 "warning" if at.by_design else "error",
-                f"By differences the second derivative for {name} is {is_}, and autograd says {number(called)}.",
+                f"By differences the second derivative for {name} is {is_}, and autograd says {format_number(called)}.",
                 "No error and no warning: what forward kept is a constant to autograd."
                 if not called
                 else "No error and no warning.",
@@ -81,14 +83,14 @@ def _second_order(at: Examined) -> Iterator[Found]:
         return
 
 
-def _suspect(at: Examined) -> int | None:
+def _suspect(at: CheckSession) -> int | None:
     """The line that puts an intermediate result on ctx, else the first line of backward."""
     forward = at.first.forward
     kept = next((each for each in forward.attributes if each.what != "input"), None) if forward else None
-    return (at.source.kept(kept.name) if kept else None) or at.source.defined(*BACKWARD)
+    return (at.source.kept(kept.name) if kept else None) or at.source.defined(*BACKWARD_METHODS)
 
 
-def _analytical(at: Examined) -> tuple[dict[str, torch.Tensor | None], Exception | None]:
+def _analytical(at: CheckSession) -> tuple[dict[str, torch.Tensor | None], Exception | None]:
     """The gradient of Σ cos(k) · gradient by autograd, where None stands for 0, and what was raised instead."""
     try:
         ran = at.call.run()
@@ -108,42 +110,47 @@ def _analytical(at: Examined) -> tuple[dict[str, torch.Tensor | None], Exception
         return {}, error
 
 
-def _handed(at: Examined) -> dict[str, str]:
+def _handed(at: CheckSession) -> dict[str, str]:
     """The outputs with a real grad_output, by the name that messages give to it."""
     names = [name for name, given in at.first.grad_outputs.items() if not given.is_complex()]
     return {f"grad_output of {name}" if len(names) > 1 else "grad_output": name for name in names}
 
 
-def _by_handed(at: Examined, name: str, weights: Tensors) -> Slopes:
+def _by_handed(at: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
     """The same by finite differences with respect to the grad_output of one output."""
 
     def total(moved: torch.Tensor) -> float:
         return _weighed(at.call.gradients({**at.first.grad_outputs, name: moved}), weights)
 
-    return of_function(total, at.first.grad_outputs[name])
+    return slopes_of_function(total, at.first.grad_outputs[name])
 
 
-def _weighed(found: Gradients, weights: Tensors) -> float:
+def _weighed(found: GradientsByName, weights: TensorsByName) -> float:
     return sum(float((each.detach() * weights[own]).sum()) for own, each in found.items() if each is not None)
 
 
-def _numerical(at: Examined, name: str, weights: Tensors) -> Slopes:
+def _numerical(at: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
     """The same by finite differences with respect to one input."""
 
     def total(moved: torch.Tensor) -> float:
         return _weighed(at.call.holding({name: moved}).gradients(at.first.grad_outputs), weights)
 
-    return of_function(total, at.call.tensors[name])
+    return slopes_of_function(total, at.call.tensors[name])
 
 
-SECOND = (
+SECOND_ORDER_CHECKS = (
     Probe(
-        "ONCE-DIFF", "Second derivatives declared impossible", ONCE, "once_differentiable is not used.", once_diff, ()
+        "ONCE-DIFF",
+        "Second derivatives declared impossible",
+        ONCE_DIFFERENTIABLE,
+        "once_differentiable is not used.",
+        _once_diff,
+        (),
     ),
     Probe(
         "SECOND-ORDER",
         "Second derivatives",
-        DOUBLE,
+        DOUBLE_BACKWARD,
         "Autograd's second derivative is that of backward, or both are 0.",
         _second_order,
         ("backward", "steady"),

@@ -7,25 +7,26 @@ from typing import Any
 
 import torch
 
-from ...numerics.formatting.numbers import number
-from ...numerics.sentences.places import listed
-from ...runtime.failure import said
-from ...runtime.recorder import dtype_of
-from ..examination.probe import Found, Probe, shape_of
-from ..examination.references import EXTENDING, FUNCTION
-from ..examination.session import Examined
-from .surrogate import DECLARED, declared
+from ...numerics.formatting.numbers import format_number
+from ...numerics.sentences.places import join_words
+from ...runtime.failure import describe_exception
+from ...runtime.recorder import short_dtype
+from ..examination.probe import CheckFinding, Probe, shape_as_tuple
+from ..examination.session import CheckSession
+from ..examination.torch_documentation import EXTENDING, FUNCTION
+from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 
-def grad_shape_reduced(at: Examined) -> Iterator[Found]:
+def _grad_shape_reduced(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every gradient has the exact shape of its input, so that the engine need not sum it."""
     for place, argument, value in at.first.pairs:
         if isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor) and value.shape != argument.shape:
             name, times = at.first.record.name(place), value.numel() // max(1, argument.numel())
-            yield Found(
+            yield CheckFinding(
                 "note",
-                f"backward returned shape {shape_of(value.shape)} for {name}, which has {shape_of(argument.shape)}.",
-                f"The engine summed it to {shape_of(argument.shape)} without a word.",
+                f"backward returned shape {shape_as_tuple(value.shape)} for {name}, "
+                f"which has {shape_as_tuple(argument.shape)}.",
+                f"The engine summed it to {shape_as_tuple(argument.shape)} without a word.",
                 f"The sum is right{_memory(times)}: sum_to_size({name}.shape) says what is meant.",
                 at.source.returned(),
             )
@@ -35,7 +36,7 @@ def _memory(times: int) -> str:
     return f", but it takes {times} times the memory" if times > 1 else ""
 
 
-def _swapped(at: Examined) -> Iterator[Found]:
+def _swapped(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: the gradients of two inputs of the same shape are not swapped."""
     given, slopes = at.first.gradients, at.slopes
     for one, other in ((a, b) for a in given for b in given if a < b):
@@ -43,19 +44,19 @@ def _swapped(at: Examined) -> Iterator[Found]:
             continue
         crossed = slopes[other].agrees(given[one]) and slopes[one].agrees(given[other])
         if crossed and not slopes[one].agrees(given[one]) and not slopes[other].agrees(given[other]):
-            meant_so = declared(at, one, given[one]) and declared(at, other, given[other])
-            yield Found(
+            meant_so = surrogate_explains(at, one, given[one]) and surrogate_explains(at, other, given[other])
+            yield CheckFinding(
                 "note" if meant_so else "error",
                 f"What is returned for {one} is the gradient of {other}, and the other way round: their slopes are up "
-                f"to {number(slopes[one].largest)} and {number(slopes[other].largest)}.",
+                f"to {format_number(slopes[one].largest)} and {format_number(slopes[other].largest)}.",
                 "Both have the same shape, so the engine notices nothing.",
-                DECLARED if meant_so else "Return the gradients in the order of the arguments of forward.",
+                SURROGATE_SENTENCE if meant_so else "Return the gradients in the order of the arguments of forward.",
                 at.source.returned(),
                 one,
             )
 
 
-def grad_dtype(at: Examined) -> Iterator[Found]:
+def _grad_dtype(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: every gradient has the dtype of its input."""
     for place, argument, value in at.first.pairs:
         if not (isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor)):
@@ -63,16 +64,16 @@ def grad_dtype(at: Examined) -> Iterator[Found]:
         if argument.dtype == value.dtype:
             continue
         name, lost = at.first.record.name(place), _narrower(value.dtype, argument.dtype)
-        yield Found(
+        yield CheckFinding(
             "warning" if lost else "note",
-            f"backward returned {dtype_of(value)} for {name}, which is {dtype_of(argument)}.",
-            f"The engine cast it to {dtype_of(argument)}" + (": what was lost stays lost." if lost else "."),
+            f"backward returned {short_dtype(value)} for {name}, which is {short_dtype(argument)}.",
+            f"The engine cast it to {short_dtype(argument)}" + (": what was lost stays lost." if lost else "."),
             "Convert masks and constants with .to(grad_output.dtype), and compute in the dtype of the input.",
             at.source.returned(),
         )
 
 
-def grad_none(at: Examined) -> Iterator[Found]:
+def _grad_none(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: no input that requires grad gets None, unless its slope is 0."""
     forward = at.first.forward
     for place, argument, value in at.first.pairs:
@@ -83,20 +84,20 @@ def grad_none(at: Examined) -> Iterator[Found]:
         own = _own_name(at, argument)
         slopes = at.slopes.get(own)
         moves = slopes is not None and slopes.moves
-        meant_so = moves and declared(at, own, None)
-        measured = f"its slope by differences is up to {number(slopes.largest)}" if slopes and moves else ""
+        meant_so = moves and surrogate_explains(at, own, None)
+        measured = f"its slope by differences is up to {format_number(slopes.largest)}" if slopes and moves else ""
         still = "and differences of forward find no slope either" if slopes else "and its slope was not measured"
-        yield Found(
+        yield CheckFinding(
             "error" if moves and not meant_so else "note",
             f"backward returned None for {name}, which requires grad, {'but ' + measured if moves else still}.",
             "The engine takes None for zeros, and leaves .grad as it was.",
-            (DECLARED if meant_so else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
+            (SURROGATE_SENTENCE if meant_so else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
             at.source.returned(),
             own,
         )
 
 
-def _own_name(at: Examined, argument: torch.Tensor) -> str:
+def _own_name(at: CheckSession, argument: torch.Tensor) -> str:
     """The name of the input that an argument of forward is; a 0-dimensional one is passed as a view of its tensor."""
     given = at.first.ran.given.tensors if at.first.ran else {}
     for name, tensor in given.items():
@@ -105,7 +106,7 @@ def _own_name(at: Examined, argument: torch.Tensor) -> str:
     return ""
 
 
-def needs_input_grad(at: Examined) -> Iterator[Found]:
+def _needs_input_grad(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: backward computes no gradient that ctx.needs_input_grad says is not needed."""
     names = tuple(at.call.tensors)
     wasted, line = [], None
@@ -117,9 +118,9 @@ def needs_input_grad(at: Examined) -> Iterator[Found]:
                 continue
             ran.gradients(call.grad_outputs(ran))
         except Exception as error:  # noqa: BLE001 a result
-            yield Found(
+            yield CheckFinding(
                 "warning",
-                f"Where {name} requires no grad, the call fails: it raised {said(error)}.",
+                f"Where {name} requires no grad, the call fails: it raised {describe_exception(error)}.",
                 "",
                 "Ask ctx.needs_input_grad before a gradient is computed.",
                 at.source.line_of(error),
@@ -128,9 +129,9 @@ def needs_input_grad(at: Examined) -> Iterator[Found]:
         wasted += [name] * any(_wasted(record, place) for place in range(len(record.parameters)))
         line = at.source.returned()
     if wasted:
-        yield Found(
+        yield CheckFinding(
             "note",
-            f"The gradient of {listed(wasted)} is computed even where it is not asked for.",
+            f"The gradient of {join_words(wasted)} is computed even where it is not asked for.",
             "The engine throws it away.",
             "Skip it where ctx.needs_input_grad is False: that saves time.",
             line,
@@ -155,13 +156,13 @@ def _narrower(given: torch.dtype, wanted: torch.dtype) -> bool:
     return torch.finfo(given).eps > torch.finfo(wanted).eps if wanted.is_floating_point else False
 
 
-RETURNED = (
+SILENT_CORRECTION_CHECKS = (
     Probe(
         "GRAD-SHAPE-REDUCED",
         "Gradients that the engine sums",
         EXTENDING,
         "Every gradient has the very shape of its input.",
-        grad_shape_reduced,
+        _grad_shape_reduced,
         ("watched", "backward"),
     ),
     Probe(
@@ -177,7 +178,7 @@ RETURNED = (
         "Dtype of each gradient",
         EXTENDING,
         "Every gradient has the dtype of its input.",
-        grad_dtype,
+        _grad_dtype,
         ("watched", "backward"),
     ),
     Probe(
@@ -185,7 +186,7 @@ RETURNED = (
         "None for an input",
         FUNCTION,
         "Every input that requires grad is given a gradient.",
-        grad_none,
+        _grad_none,
         ("watched", "backward"),
     ),
     Probe(
@@ -193,7 +194,7 @@ RETURNED = (
         "Gradients nobody asks for",
         FUNCTION,
         "No gradient is computed in vain.",
-        needs_input_grad,
+        _needs_input_grad,
         ("watched", "backward"),
     ),
 )

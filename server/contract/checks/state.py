@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 import torch
 
-from ...runtime.failure import said
-from ...runtime.recorder import same
+from ...runtime.failure import describe_exception
+from ...runtime.recorder import same_elements
 from ..examination.call import Call
-from ..examination.comparison import differing, farthest
-from ..examination.function_lines import BACKWARD, FORWARD
-from ..examination.probe import Found, Probe
-from ..examination.references import EXTENDING, FUNCTION, REPRODUCIBILITY
-from ..examination.session import Examined, all_close, close
+from ..examination.comparison import differing_gradients, farthest_elements
+from ..examination.function_lines import BACKWARD_METHODS, FORWARD_METHODS
+from ..examination.probe import CheckFinding, Probe
+from ..examination.session import CheckSession, all_gradients_close, gradients_close
+from ..examination.torch_documentation import EXTENDING, FUNCTION, REPRODUCIBILITY
 
 
-def stateful_forward(at: Examined) -> Iterator[Found]:
+def _stateful_forward(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: two calls with the same inputs give the same outputs."""
     one, other = at.call.run(), at.call.run()
     for name, out in one.outputs.items():
         again = other.outputs.get(name)
-        if again is None or not same(out.detach(), again.detach()):
-            was, is_ = ("there", "gone") if again is None else farthest(out, again)
-            yield Found(
+        if again is None or not same_elements(out.detach(), again.detach()):
+            was, is_ = ("there", "gone") if again is None else farthest_elements(out, again)
+            yield CheckFinding(
                 "warning",
                 f"Called twice with the same input and random numbers, {name} is {was} and then {is_}.",
                 "",
@@ -33,30 +33,32 @@ def stateful_forward(at: Examined) -> Iterator[Found]:
             return
 
 
-def nondet_backward(at: Examined) -> Iterator[Found]:
+def _nondet_backward(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: two calls with the same inputs give the same gradients."""
     if "RANDOM-BACKWARD" in at.broken:
-        yield Found("note", "It draws random numbers, so no two answers can be compared.")
+        yield CheckFinding("note", "It draws random numbers, so no two answers can be compared.")
         return
     some, others = at.gradients(at.first.grad_outputs), at.gradients(at.first.grad_outputs)
-    for name, found in differing(some, others):
-        rounding, (was, is_) = all_close(some, others), farthest(*found)
-        yield Found(
+    for name, found in differing_gradients(some, others):
+        rounding, (was, is_) = all_gradients_close(some, others), farthest_elements(*found)
+        yield CheckFinding(
             "note" if rounding else "error",
             f"Called twice alike, backward returned {was} and then {is_} for {name}.",
             "Autograd expects the same gradient for the same call.",
             "The difference is rounding."
             if rounding
             else "Look for memory that is not initialised (torch.empty), or for state that is kept between calls.",
-            at.source.called("empty_like", *BACKWARD) or at.source.called("empty", *BACKWARD) or at.source.returned(),
+            at.source.called("empty_like", *BACKWARD_METHODS)
+            or at.source.called("empty", *BACKWARD_METHODS)
+            or at.source.returned(),
         )
         return
 
 
-def bwd_repeat(at: Examined) -> Iterator[Found]:
+def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: a second backward through the same graph gives the same gradients."""
     if at.broken & {"RANDOM-BACKWARD", "NONDET-BACKWARD"}:
-        yield Found("note", "It does not repeat itself on a fresh graph either.")
+        yield CheckFinding("note", "It does not repeat itself on a fresh graph either.")
         return
     ran = at.call.run()
     first = ran.gradients(at.handed, retain=True)
@@ -65,30 +67,30 @@ def bwd_repeat(at: Examined) -> Iterator[Found]:
         second = ran.gradients(at.handed, retain=True)
     except Exception as error:  # noqa: BLE001 a result
         once = getattr(at.function, "clear_saved_tensors_on_access", False)
-        yield Found(
+        yield CheckFinding(
             "note" if once else "warning",
-            f"A second backward through the same graph, with retain_graph=True, raised {said(error)}.",
+            f"A second backward through the same graph, with retain_graph=True, raised {describe_exception(error)}.",
             "",
             "That is the price of clear_saved_tensors_on_access."
             if once
             else "Leave what forward saved as it is, so that backward can be asked again.",
-            at.source.line_of(error) or at.source.defined(*BACKWARD),
+            at.source.line_of(error) or at.source.defined(*BACKWARD_METHODS),
         )
         return
-    for name, found in differing(first, second):
-        if not close(*found):
-            was, is_ = farthest(*found)
-            yield Found(
+    for name, found in differing_gradients(first, second):
+        if not gradients_close(*found):
+            was, is_ = farthest_elements(*found)
+            yield CheckFinding(
                 "error",
                 f"Asked twice through the same graph, backward returned {was} and then {is_} for {name}.",
                 "With retain_graph=True the engine calls backward again on the same ctx.",
                 "backward changes what forward kept: write to a copy.",
-                at.source.edited("ctx", *BACKWARD) or _edited_saved(at) or at.source.returned(),
+                at.source.edited("ctx", *BACKWARD_METHODS) or _edited_saved(at) or at.source.returned(),
             )
             return
 
 
-def global_state(at: Examined) -> Iterator[Found]:
+def _global_state(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: another call between forward and backward changes no gradient."""
     alone = at.gradients(at.first.grad_outputs)
     ran = at.call.run()
@@ -102,10 +104,10 @@ def global_state(at: Examined) -> Iterator[Found]:
     except Exception:  # noqa: BLE001 forward may not be defined at other inputs
         between_tracked = alone
     for other in (between, between_tracked):
-        for name, found in differing(alone, other):
-            if not close(*found):
-                was, is_ = farthest(*found)
-                yield Found(
+        for name, found in differing_gradients(alone, other):
+            if not gradients_close(*found):
+                was, is_ = farthest_elements(*found)
+                yield CheckFinding(
                     "error",
                     f"With another call between forward and backward, backward returned {is_} for {name} in place of "
                     f"{was}.",
@@ -117,15 +119,15 @@ def global_state(at: Examined) -> Iterator[Found]:
                 return
 
 
-def fwd_gradmode(at: Examined) -> Iterator[Found]:
+def _fwd_gradmode(at: CheckSession) -> Iterator[CheckFinding]:
     """Check: forward returns the same with and without grad mode, and if no input requires grad."""
     tracked = at.call.run()
     try:
         plain = {"no input requires grad": at.call.run(which=()).outputs, "torch.no_grad is on": at.call.value()}
     except Exception as error:  # noqa: BLE001 a result
-        yield Found(
+        yield CheckFinding(
             "warning",
-            f"Where no input requires grad, the call raised {said(error)}.",
+            f"Where no input requires grad, the call raised {describe_exception(error)}.",
             "",
             "forward should do the same whether or not a gradient is asked for.",
             at.source.line_of(error),
@@ -133,14 +135,15 @@ def fwd_gradmode(at: Examined) -> Iterator[Found]:
         return
     for where, outputs in plain.items():
         for name, out in tracked.outputs.items():
-            if name not in outputs or not same(out.detach(), outputs[name].detach()):
-                was, is_ = farthest(out, outputs[name]) if name in outputs else ("there", "gone")
-                yield Found(
+            if name not in outputs or not same_elements(out.detach(), outputs[name].detach()):
+                was, is_ = farthest_elements(out, outputs[name]) if name in outputs else ("there", "gone")
+                yield CheckFinding(
                     "warning",
                     f"Where {where}, {name} is {is_} in place of {was}.",
                     "Training and inference compute different numbers.",
                     "forward should not ask for ctx.needs_input_grad or requires_grad to choose what it returns.",
-                    at.source.read("needs_input_grad", *FORWARD) or at.source.read("requires_grad", *FORWARD),
+                    at.source.read("needs_input_grad", *FORWARD_METHODS)
+                    or at.source.read("requires_grad", *FORWARD_METHODS),
                 )
                 return
 
@@ -155,26 +158,26 @@ def _elsewhere(call: Call) -> Call:
     )
 
 
-def _edited_saved(at: Examined) -> int | None:
+def _edited_saved(at: CheckSession) -> int | None:
     """The line at which backward edits a saved tensor in place, found by its variable name."""
-    given = at.source.parameter(1, *BACKWARD)
+    given = at.source.parameter(1, *BACKWARD_METHODS)
     return next(
         (
             line
             for name in ("saved", *at.source.unpacked())
-            if name != given and (line := at.source.edited(name, *BACKWARD))
+            if name != given and (line := at.source.edited(name, *BACKWARD_METHODS))
         ),
         None,
     )
 
 
-REPEATABLE = (
+STATE_CHECKS = (
     Probe(
         "STATEFUL-FORWARD",
         "State in forward",
         FUNCTION,
         "Called twice alike, forward returns the same.",
-        stateful_forward,
+        _stateful_forward,
         ("forward",),
     ),
     Probe(
@@ -182,21 +185,21 @@ REPEATABLE = (
         "The same call, the same gradient",
         REPRODUCIBILITY,
         "Called twice alike, backward returns the same.",
-        nondet_backward,
+        _nondet_backward,
     ),
     Probe(
         "BWD-REPEAT",
         "backward asked again",
         EXTENDING,
         "A second backward through the same graph returns the same.",
-        bwd_repeat,
+        _bwd_repeat,
     ),
     Probe(
         "GLOBAL-STATE",
         "State outside ctx",
         FUNCTION,
         "Another call in between changes no gradient.",
-        global_state,
+        _global_state,
         ("backward", "steady"),
     ),
     Probe(
@@ -204,7 +207,7 @@ REPEATABLE = (
         "With and without a gradient",
         FUNCTION,
         "forward returns the same whether or not a gradient is asked for.",
-        fwd_gradmode,
+        _fwd_gradmode,
         ("forward", "steady"),
     ),
 )

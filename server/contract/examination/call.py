@@ -15,14 +15,14 @@ import torch
 
 from ....ops import Input, Op
 from ...runtime import rng
-from ...runtime.arguments import shape_of, tensors_of
-from ...runtime.rng import Randomness
+from ...runtime.arguments import input_shape, tensors_of
+from ...runtime.rng import GeneratorStates
 from ...runtime.section import Section
-from ...runtime.timeouts import begun
-from ...runtime.vjp import Root, delivered
+from ...runtime.timeouts import note_call_start
+from ...runtime.vjp import CotangentsRoot, leaf_gradients
 
-Tensors = Mapping[str, torch.Tensor]
-Gradients = dict[str, torch.Tensor | None]
+TensorsByName = Mapping[str, torch.Tensor]
+GradientsByName = dict[str, torch.Tensor | None]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Given:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ForwardRun:
     """One run of forward: what it ``returned``, and the tensors in that by name in ``outputs``."""
 
     given: _Given
@@ -52,16 +52,16 @@ class Ran:
         """The outputs that require grad."""
         return {name: out for name, out in self.outputs.items() if out.requires_grad}
 
-    def gradients(self, grad_outputs: Tensors, *, retain: bool = False, create: bool = False) -> Gradients:
+    def gradients(self, grad_outputs: TensorsByName, *, retain: bool = False, create: bool = False) -> GradientsByName:
         """Backpropagate these ``grad_outputs``: the gradient of each leaf. Outputs that are not named get none.
 
         ``retain`` and ``create`` are ``retain_graph`` and ``create_graph`` of torch. Raises whatever backward raises.
         """
         some = [(out, grad_outputs[name]) for name, out in self.moved.items() if name in grad_outputs]
-        root = Root.apply(*(out for out, _ in some), *(given for _, given in some))  # type: ignore[no-untyped-call]
+        root = CotangentsRoot.apply(*(out for out, _ in some), *(given for _, given in some))  # type: ignore[no-untyped-call]
         leaves = list(self.given.leaves.values())
-        begun()
-        found = delivered(root, leaves, retain_graph=retain, create_graph=create)
+        note_call_start()
+        found = leaf_gradients(root, leaves, retain_graph=retain, create_graph=create)
         return dict(zip(self.given.leaves, found, strict=True))
 
 
@@ -97,7 +97,7 @@ class Call:
         """The same call of another function."""
         return replace(self, callee=callee)
 
-    def holding(self, tensors: Tensors) -> Call:
+    def holding(self, tensors: TensorsByName) -> Call:
         """The same call with these tensors replaced."""
         return replace(self, tensors={**self.tensors, **tensors})
 
@@ -117,28 +117,28 @@ class Call:
 
     def run(
         self, given: _Given | None = None, *, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None
-    ) -> Ran:
+    ) -> ForwardRun:
         """Call once, with the same random seed as every other run. Raises whatever forward raises."""
         given = given or self.arguments(which, dtype)
-        reseed()
-        begun()
+        reset_seeds()
+        note_call_start()
         returned = self.callee(*given.arguments)
         tensors = tensors_of(returned)
-        return Ran(given, returned, dict(zip(self._names(len(tensors)), tensors, strict=True)))
+        return ForwardRun(given, returned, dict(zip(self._names(len(tensors)), tensors, strict=True)))
 
     def value(self, **moved: torch.Tensor) -> dict[str, torch.Tensor]:
         """The outputs under ``no_grad``, with some tensors replaced. Raises whatever forward raises."""
         with torch.no_grad():
             return self.holding(moved).run(which=()).outputs
 
-    def gradients(self, grad_outputs: Tensors) -> Gradients:
+    def gradients(self, grad_outputs: TensorsByName) -> GradientsByName:
         """Run forward and backward once. Raises whatever the Function raises."""
         ran = self.run()
         return ran.gradients({name: given.clone() for name, given in grad_outputs.items()})
 
-    def grad_outputs(self, ran: Ran, seed: int = 5) -> dict[str, torch.Tensor]:
+    def grad_outputs(self, ran: ForwardRun, seed: int = 5) -> dict[str, torch.Tensor]:
         """An irregular ``grad_output`` for every output that requires grad."""
-        return {name: irregular(out, seed + place) for place, (name, out) in enumerate(ran.moved.items())}
+        return {name: irregular_tensor(out, seed + place) for place, (name, out) in enumerate(ran.moved.items())}
 
     def _names(self, count: int) -> tuple[str, ...]:
         declared = self.op.outputs
@@ -146,10 +146,10 @@ class Call:
 
 
 def _tensor(section: Section, name: str, values: tuple[float, ...]) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64).reshape(shape_of(section.op, name))
+    return torch.tensor(values, dtype=torch.float64).reshape(input_shape(section.op, name))
 
 
-def irregular(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
+def irregular_tensor(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
     """A tensor like another one, of fixed pseudo-random numbers: either sign, magnitude between 0.5 and 2."""
     draw = np.random.default_rng(seed)
     shape = tuple(like.shape)
@@ -160,14 +160,14 @@ def irregular(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
     return found.to(like.device, like.dtype)
 
 
-def reseed() -> None:
+def reset_seeds() -> None:
     """Reset the random generators of torch, NumPy and Python to the fixed seed."""
-    rng.reseed(rng.SEED)
+    rng.seed_all_generators(rng.SEED)
 
 
 # How many numbers are stacked in one call, and their offset in the interval, which keeps them off its middle, off
 # halves and off whole numbers.
-COPIES, SHIFT = 8, 0.41
+STACK_SIZE, _SHIFT = 8, 0.41
 # Inputs that are not swept are varied by at most this fraction of their domain.
 _ASIDE = 0.06
 # Elements declared with one common value are moved by up to this fraction of the domain: most kinks are at 0 and 1.
@@ -205,8 +205,8 @@ def _several(section: Section, plain: Call, reach: tuple[float, float] | None) -
         for place, name in enumerate(names):
             low, high = _interval(section, name, name == swept, own)
             # Golden-ratio sequence, so that no two inputs vary together.
-            share = (torch.arange(COPIES, dtype=torch.float64) + SHIFT) / COPIES
-            share = share if name == swept else (_GOLDEN * (1 + place) * (1 + COPIES * share)) % 1
+            share = (torch.arange(STACK_SIZE, dtype=torch.float64) + _SHIFT) / STACK_SIZE
+            share = share if name == swept else (_GOLDEN * (1 + place) * (1 + STACK_SIZE * share)) % 1
             rows[name] = (low + (high - low) * share).reshape(-1, *plain.tensors[name].shape[1:])
         yield Call(section.op, {**plain.tensors, **rows}, plain.parameters, section.op, names)
 
@@ -231,7 +231,7 @@ def _beside(section: Section, plain: Call) -> dict[str, torch.Tensor]:
     return moved
 
 
-def runs(call: Call) -> bool:
+def call_succeeds(call: Call) -> bool:
     """Whether the call returns without an exception."""
     try:
         call.value()
@@ -254,12 +254,12 @@ def _same_as_alone(call: Call) -> bool:
     Where forward draws random numbers, values are not compared.
     """
     try:
-        reseed()
-        before = Randomness.now()
+        reset_seeds()
+        before = GeneratorStates.now()
         together = _said(call)
         drawn = bool(before.changed())
-        alone = [each for row in range(COPIES) if (each := _said(_row(call, row)))]
-        if not together or len(alone) < COPIES or any(math.prod(t.shape[1:]) > 1 for t in together[0].values()):
+        alone = [each for row in range(STACK_SIZE) if (each := _said(_row(call, row)))]
+        if not together or len(alone) < STACK_SIZE or any(math.prod(t.shape[1:]) > 1 for t in together[0].values()):
             return False
         return drawn or all(_alike(call, together, alone, row) for row in _WITNESSES)
     except Exception:  # noqa: BLE001 then they are not stacked

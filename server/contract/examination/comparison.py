@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import torch
 
-from ...numerics.formatting.numbers import apart
-from ...runtime.recorder import same
-from .call import Gradients
-from .probe import shape_of
+from ...numerics.formatting.numbers import format_distinct
+from ...runtime.recorder import same_elements
+from .call import GradientsByName
+from .probe import shape_as_tuple
 
 _Pair = tuple[torch.Tensor, torch.Tensor]
 
 
-def differing(some: Gradients, others: Gradients) -> Iterator[tuple[str, _Pair]]:
+def differing_gradients(some: GradientsByName, others: GradientsByName) -> Iterator[tuple[str, _Pair]]:
     """The gradients that are not bitwise equal, by name; None counts as zeros."""
     for name, one in some.items():
         other = others[name]
@@ -22,16 +22,16 @@ def differing(some: Gradients, others: Gradients) -> Iterator[tuple[str, _Pair]]
         if given is not None:
             zeros = torch.zeros_like(given)
             pair = (zeros if one is None else one, zeros if other is None else other)
-            if not same(*pair):
+            if not same_elements(*pair):
                 yield name, pair
 
 
-def farthest(one: torch.Tensor, other: torch.Tensor) -> tuple[str, str]:
+def farthest_elements(one: torch.Tensor, other: torch.Tensor) -> tuple[str, str]:
     """The two elements that are farthest apart, as text; the shapes if those differ."""
     if one.shape != other.shape or not one.numel():
-        return f"shape {shape_of(one.shape)}", f"shape {shape_of(other.shape)}"
+        return f"shape {shape_as_tuple(one.shape)}", f"shape {shape_as_tuple(other.shape)}"
     a, b = (each.detach().reshape(-1).to(torch.complex128) for each in (one, other))
     far = (torch.nan_to_num(a) - torch.nan_to_num(b)).abs()
     row = int(torch.where(a.isnan() != b.isnan(), torch.inf, far).argmax())
     first, second = float(a[row].real), float(b[row].real)
-    return apart(first, second), apart(second, first)
+    return format_distinct(first, second), format_distinct(second, first)

@@ -13,12 +13,12 @@ import torch
 from ....ops import Op
 from ...runtime.failure import failure_of
 
-FORWARD = ("forward", "setup_context")
-BACKWARD = ("backward", "vjp")
+FORWARD_METHODS = ("forward", "setup_context")
+BACKWARD_METHODS = ("backward", "vjp")
 
 
 @dataclass(frozen=True)
-class Source:
+class FunctionSource:
     """The source of an op. Methods return a line number, or None if nothing is found or there is no source."""
 
     op: Op
@@ -39,7 +39,7 @@ class Source:
 
     def returned(self) -> int | None:
         """The last return statement of backward."""
-        return self._last(BACKWARD, lambda node: isinstance(node, ast.Return))
+        return self._last(BACKWARD_METHODS, lambda node: isinstance(node, ast.Return))
 
     def output(self) -> int | None:
         """The last return statement of forward."""
@@ -47,18 +47,18 @@ class Source:
 
     def kept(self, name: str) -> int | None:
         """Where forward sets the attribute of ctx of this name."""
-        return self._first(FORWARD, lambda node: _is_kept(node) == name)
+        return self._first(FORWARD_METHODS, lambda node: _is_kept(node) == name)
 
     def called(self, name: str, *within: str) -> int | None:
         """Where a method of this name is called, such as ``save_for_backward``."""
         return self._first(
-            within or FORWARD,
+            within or FORWARD_METHODS,
             lambda node: isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name,
         )
 
     def edited(self, name: str, *within: str) -> int | None:
         """Where the tensor of this name is edited in place: ``name[…] = …``, ``name += …``, ``name.add_(…)``."""
-        return self._first(within or FORWARD, lambda node: _edits(node) == name)
+        return self._first(within or FORWARD_METHODS, lambda node: _edits(node) == name)
 
     def drawn(self, *within: str) -> int | None:
         """Where random numbers are drawn, judging by the names of the calls."""
@@ -76,13 +76,13 @@ class Source:
 
     def attributes(self) -> set[str]:
         """The names of the attributes that forward and setup_context set on ctx."""
-        return {name for node in self._inside(FORWARD) if (name := _is_kept(node))}
+        return {name for node in self._inside(FORWARD_METHODS) if (name := _is_kept(node))}
 
     def unpacked(self) -> set[str]:
         """The variables to which backward unpacks ``ctx.saved_tensors``."""
         return {
             part.id
-            for node in self._inside(BACKWARD)
+            for node in self._inside(BACKWARD_METHODS)
             if isinstance(node, ast.Assign) and "saved_tensors" in ast.unparse(node.value)
             for each in _targets(node)
             for part in ast.walk(each)

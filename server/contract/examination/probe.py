@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from .session import Examined, Need
+from .session import CheckSession, Requirement
 
 Level = Literal["error", "warning", "note", "fine"]
 # The most serious first.
@@ -14,7 +14,7 @@ LEVELS: tuple[Level, ...] = ("error", "warning", "note", "fine")
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckRow:
     """The result of a check, as a row of the report.
 
     ``level`` is ``error`` (wrong gradients, or a crash), ``warning`` (likely trouble), ``note`` (good to know) or
@@ -37,7 +37,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Raw:
+class ReturnedGradient:
     """What backward returned for one argument of forward, and what the engine delivered to the input.
 
     Shapes are written like ``(2, 3)``, dtypes like ``float64``; all four may be empty, as for ``None``, and
@@ -53,7 +53,7 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Found:
+class CheckFinding:
     """One finding of a check: the part of its row that differs from finding to finding."""
 
     level: Level
@@ -75,15 +75,15 @@ class Probe:
     title: str
     document: str
     fine: str
-    ask: Callable[[Examined], Iterable[Found]]
-    needs: tuple[Need, ...] = ("backward",)
+    ask: Callable[[CheckSession], Iterable[CheckFinding]]
+    needs: tuple[Requirement, ...] = ("backward",)
 
-    def row(self, family: str, found: Found) -> Check:
+    def row(self, family: str, found: CheckFinding) -> CheckRow:
         """The row that reports a finding."""
         said = (found.seen, found.torch, found.advice, found.line, self.document, found.element)
-        return Check(self.id, family, found.level, self.title, *said)
+        return CheckRow(self.id, family, found.level, self.title, *said)
 
 
-def shape_of(shape: Iterable[int]) -> str:
+def shape_as_tuple(shape: Iterable[int]) -> str:
     """A shape as Python prints a tuple: ``(2, 3)``."""
     return str(tuple(shape))

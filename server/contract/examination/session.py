@@ -9,64 +9,64 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from ...numerics.linearity.laws import Linearity, examine
+from ...numerics.linearity.laws import Linearity, check_linearity
 from ...runtime import timing
-from ...runtime.batching import arranged
-from ...runtime.failure import said
-from ...runtime.graph import nodes
-from ...runtime.recorder import Backward, Forward, Function, Record, instrumented, rebound
+from ...runtime.batching import batched_section
+from ...runtime.failure import describe_exception
+from ...runtime.graph import function_nodes
+from ...runtime.recorder import BackwardCall, CallRecord, ForwardCall, FunctionClass, instrument, replace_references
 from ...runtime.section import Section
-from ...runtime.timeouts import TookTooLong, within
-from .call import Call, Gradients, Ran, Tensors
-from .function_lines import Source
-from .slopes import Slopes, slopes
+from ...runtime.timeouts import TookTooLong, time_limit
+from .call import Call, ForwardRun, GradientsByName, TensorsByName
+from .function_lines import FunctionSource
+from .slopes import TensorSlopes, tensor_slopes
 
 # How many points linearity is checked at, and how many where each point needs calls of its own.
 _POINTS, _FEW = 33, 4
 
 
-def laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
+def _laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
     """Check that backward is linear in grad_output along the sweep, for the chosen output and input."""
     if section.sweeps_parameter:
         return Linearity()
     x = np.unique(section.snap(np.linspace(*reach, _POINTS)))
     try:
-        cut = arranged(section, x)
+        cut = batched_section(section, x)
         x = x if cut.stacked else x[:: _POINTS // _FEW]
-        return examine(cut, x, 1.0, cut.backward(x, 1.0))
+        return check_linearity(cut, x, 1.0, cut.backward(x, 1.0))
     except Exception:  # noqa: BLE001 another check reports what fails
         return Linearity()
 
 
 # What a check can require: outputs, gradients, a first call that was recorded ("watched"), and a Function that gives
 # equal answers to equal calls ("steady").
-Need = Literal["forward", "backward", "watched", "steady"]
+Requirement = Literal["forward", "backward", "watched", "steady"]
 
 
 @dataclass(frozen=True)
-class First:
+class FirstCall:
     """The first call, made through a subclass that records what forward and backward get and return.
 
     ``error`` is what was raised and ``failed`` in which of the two; ``delivered`` is what the engine made of what
     backward returned, one for each tensor argument of forward; ``seconds`` is how long the call took.
     """
 
-    record: Record
-    ran: Ran | None
+    record: CallRecord
+    ran: ForwardRun | None
     grad_outputs: dict[str, torch.Tensor]
-    gradients: Gradients
+    gradients: GradientsByName
     delivered: tuple[torch.Tensor | None, ...]
     failed: str = ""
     error: BaseException | None = None
     seconds: float = 0.0
 
     @property
-    def forward(self) -> Forward | None:
+    def forward(self) -> ForwardCall | None:
         """The record of forward; None if it was not called."""
         return self.record.forwards[0] if self.record.forwards else None
 
     @property
-    def backward(self) -> Backward | None:
+    def backward(self) -> BackwardCall | None:
         """The record of backward; None if it was not called."""
         return self.record.backwards[0] if self.record.backwards else None
 
@@ -80,7 +80,7 @@ class First:
 
 
 @dataclass(frozen=True)
-class Examined:
+class CheckSession:
     """What every check gets. ``broken`` holds the ids of the checks that already found something."""
 
     section: Section
@@ -89,82 +89,82 @@ class Examined:
     broken: set[str] = field(default_factory=set)
 
     @cached_property
-    def function(self) -> Function:
+    def function(self) -> FunctionClass:
         """The user's class: the one that the op names, or if another one is called, the last of those."""
         named = self.section.op.function
         try:
-            called = [type(node)._forward_cls for node in nodes(self.call.run().outputs.values())]
+            called = [type(node)._forward_cls for node in function_nodes(self.call.run().outputs.values())]
         except (Exception, TookTooLong):  # noqa: BLE001 reported with the first call
             return named
         return named if named in called or not called else called[0]
 
     @cached_property
-    def source(self) -> Source:
+    def source(self) -> FunctionSource:
         """The source of that class."""
-        return Source(self.section.op, self.function)
+        return FunctionSource(self.section.op, self.function)
 
     @property
     def by_design(self) -> bool:
         """Whether the op declares a surrogate: a gradient that is deliberately not that of forward."""
         return self.section.op.claim == "surrogate"
 
-    def watched(self) -> tuple[Call, Record]:
+    def watched(self) -> tuple[Call, CallRecord]:
         """The same call through a recording subclass, and its record."""
-        function, record = instrumented(self.function)
+        function, record = instrument(self.function)
         return self.call.through(self.through(function)), record
 
-    def through(self, function: Function) -> Any:
+    def through(self, function: FunctionClass) -> Any:
         """The callable of the op, rebound to call another class."""
-        return rebound(self.section.op.call or self.function.apply, self.function, function)
+        return replace_references(self.section.op.call or self.function.apply, self.function, function)
 
     @cached_property
-    def first(self) -> First:
+    def first(self) -> FirstCall:
         """The first call, with an irregular ``grad_output`` for every output; interrupted after a time limit."""
         began = timing.now()
         try:
-            with within(_FIRST):
+            with time_limit(_FIRST):
                 return replace(self._called(), seconds=timing.now() - began)
         except TookTooLong as error:
-            return First(Record(()), None, {}, {}, (), "forward", error)
+            return FirstCall(CallRecord(()), None, {}, {}, (), "forward", error)
 
-    def _called(self) -> First:
+    def _called(self) -> FirstCall:
         call, record = self.watched()
         delivered: list[torch.Tensor | None] = []
         try:
             ran = call.run()
         except (Exception, TookTooLong) as error:  # noqa: BLE001 a result
-            return First(record, None, {}, {}, (), "forward", error)
-        for node in nodes(ran.outputs.values()):
+            return FirstCall(record, None, {}, {}, (), "forward", error)
+        for node in function_nodes(ran.outputs.values()):
             if issubclass(type(node)._forward_cls, self.function):
                 # Called on the class: an attribute of ctx may hide the method.
                 type(node).register_hook(node, lambda found, _: delivered.extend(found) if not delivered else None)
                 break
         handed = call.grad_outputs(ran)
         if not handed:
-            return First(record, ran, {}, {}, (), "backward", None)
+            return FirstCall(record, ran, {}, {}, (), "backward", None)
         try:
             copies = {name: given.clone() for name, given in handed.items()}
             found = ran.gradients(copies, retain=True)
         except (Exception, TookTooLong) as error:  # noqa: BLE001 a result
-            return First(record, ran, handed, {}, (), "backward", error)
-        return First(record, ran, handed, found, tuple(delivered))
+            return FirstCall(record, ran, handed, {}, (), "backward", error)
+        return FirstCall(record, ran, handed, found, tuple(delivered))
 
-    def lacks(self, needs: tuple[Need, ...]) -> str:
+    def lacks(self, needs: tuple[Requirement, ...]) -> str:
         """Why the requirements of a check are not met; empty if they are."""
         first = self.first
         if first.failed and isinstance(first.error, TookTooLong) and {"forward", "backward"} & set(needs):
             return f"{first.failed} was interrupted, because {first.error}"
         if "forward" in needs and first.failed == "forward" and first.error:
-            return f"forward raised {said(first.error)}"
+            return f"forward raised {describe_exception(first.error)}"
         if "backward" in needs and first.failed:
             if first.error:
-                return f"{first.failed} raised {said(first.error)}"
+                return f"{first.failed} raised {describe_exception(first.error)}"
             return "no output requires a gradient, so backward is never called"
         if "watched" in needs and not first.forward:
             return "the Function could not be watched where the op calls it"
         if "watched" in needs and "backward" in needs and not first.backward:
             return "backward was not called"
-        if "steady" in needs and self.broken & UNSTEADY:
+        if "steady" in needs and self.broken & _UNSTEADY:
             return "the Function does not repeat itself"
         return ""
 
@@ -173,41 +173,41 @@ class Examined:
         """Copies of the grad_outputs of the first call, since backward may write to them."""
         return {name: given.clone() for name, given in self.first.grad_outputs.items()}
 
-    def gradients(self, grad_outputs: Tensors) -> Gradients:
+    def gradients(self, grad_outputs: TensorsByName) -> GradientsByName:
         """Run forward and backward of the user's class once, unrecorded."""
         return self.call.gradients(grad_outputs)
 
     @cached_property
-    def slopes(self) -> dict[str, Slopes]:
+    def slopes(self) -> dict[str, TensorSlopes]:
         """Finite differences of forward with respect to every tensor, for the ``grad_output`` of the first call."""
-        return {name: slopes(self.call, name, self.first.grad_outputs) for name in self.call.tensors}
+        return {name: tensor_slopes(self.call, name, self.first.grad_outputs) for name in self.call.tensors}
 
     @cached_property
     def laws(self) -> Linearity:
         """Violations of linearity in grad_output along the sweep."""
-        return laws_along(self.section, self.reach)
+        return _laws_along(self.section, self.reach)
 
 
 # Time limit of the first call in seconds.
 _FIRST = 1.5
 # Relative tolerance within which two gradients differ by rounding only: in float64, and in any other dtype.
 _DOUBLE = (torch.float64, torch.complex128)
-_ROUNDING, ROUNDING_IN_FLOAT = 1e-6, 1e-3
+_ROUNDING, _ROUNDING_IN_FLOAT = 1e-6, 1e-3
 # Once one of these checks has found something, two calls cannot be compared any more.
-UNSTEADY = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}
+_UNSTEADY = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}
 
 
-def close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
+def gradients_close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
     """Whether two gradients are equal up to rounding; None counts as zeros."""
     if a is None or b is None:
         return all(each is None or not bool(torch.nan_to_num(each).any()) for each in (a, b))
     if a.shape != b.shape:
         return False
-    a, b, rtol = a.detach(), b.detach(), _ROUNDING if b.dtype in _DOUBLE else ROUNDING_IN_FLOAT
+    a, b, rtol = a.detach(), b.detach(), _ROUNDING if b.dtype in _DOUBLE else _ROUNDING_IN_FLOAT
     largest = float(torch.where(b.isfinite(), b, 0.0).abs().max()) if b.numel() else 0.0
     return torch.allclose(a, b, rtol=rtol, atol=rtol * largest + 1e-12, equal_nan=True)
 
 
-def all_close(some: Gradients, others: Gradients) -> bool:
+def all_gradients_close(some: GradientsByName, others: GradientsByName) -> bool:
     """Whether all gradients are equal up to rounding."""
-    return all(close(some[name], others.get(name)) for name in some)
+    return all(gradients_close(some[name], others.get(name)) for name in some)

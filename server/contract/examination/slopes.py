@@ -9,19 +9,19 @@ from itertools import pairwise
 import torch
 
 from ...runtime import timing
-from .call import Call, Tensors
+from .call import Call, TensorsByName
 
 # How many elements of a tensor are measured, and the time limit for all of them in seconds.
 _MOST, _SECONDS = 24, 0.1
 _STEP, _LEVELS = 1e-3, 3
 # A slope counts as known if its error is at most this fraction of 1 + its magnitude.
-KNOWN = 1e-4
+_KNOWN = 1e-4
 # Where forward is smooth, the difference between the two one-sided slopes shrinks with the step; at a kink it stays.
 _TOGETHER = 0.6
 
 
 @dataclass(frozen=True)
-class Slopes:
+class TensorSlopes:
     """The derivative by each element of a tensor, and whether it is ``known``; both in the shape of the tensor.
 
     It is not known at kinks, jumps and the edge of a domain, nor for elements that were not measured.
@@ -74,24 +74,24 @@ class Slopes:
         return known.max() if known.numel() else torch.zeros(())
 
 
-def slopes(call: Call, name: str, weights: Tensors) -> Slopes:
+def tensor_slopes(call: Call, name: str, weights: TensorsByName) -> TensorSlopes:
     """The derivative of Σ weight · output by the elements of one tensor. Raises whatever forward raises."""
     held = call.tensors[name]
 
     def total(x: torch.Tensor) -> float:
         outputs = call.value(**{name: x})
-        return sum(dot(outputs[each], weight) for each, weight in weights.items())
+        return sum(weighted_sum(outputs[each], weight) for each, weight in weights.items())
 
-    return of_function(total, held)
+    return slopes_of_function(total, held)
 
 
-def dot(output: torch.Tensor, weight: torch.Tensor) -> float:
+def weighted_sum(output: torch.Tensor, weight: torch.Tensor) -> float:
     """Σ weight · output; for complex numbers the real part of Σ conj(weight) · output, as torch defines a loss."""
     summed = (output.to(weight.dtype) * weight.conj()).sum()
     return float(summed.real if summed.is_complex() else summed)
 
 
-def of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> Slopes:
+def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> TensorSlopes:
     """The derivative of a scalar function by the elements of a tensor: at most 24 of them, and within the time limit.
 
     Central differences with Richardson extrapolation.
@@ -106,7 +106,7 @@ def of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> S
         if timing.now() > until:
             break
     typical = float(value[known].abs().max()) if bool(known.any()) else 0.0
-    return Slopes(value, known & (value.abs() <= 1e8 * (1 + typical)))
+    return TensorSlopes(value, known & (value.abs() <= 1e8 * (1 + typical)))
 
 
 def _one(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int, middle: float) -> tuple[float, bool]:
@@ -127,5 +127,5 @@ def _one(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int,
     best = (16 * once[1] - once[0]) / 15
     rounding = 16 * torch.finfo(held.dtype).eps * (abs(middle) + abs(x * best)) / (step / 4)
     error = abs(best - once[1]) + rounding
-    bent = abs(sides[2]) > _TOGETHER * abs(sides[0]) and abs(sides[2]) > 16 * rounding + KNOWN * abs(best)
-    return best, error <= KNOWN * (abs(best) + 1) and not bent
+    bent = abs(sides[2]) > _TOGETHER * abs(sides[0]) and abs(sides[2]) > 16 * rounding + _KNOWN * abs(best)
+    return best, error <= _KNOWN * (abs(best) + 1) and not bent

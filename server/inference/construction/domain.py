@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..search.trial import Attempt
-from .swept_element import Pair
+from ..search.trial import RepeatableCall
+from .swept_element import ElementPair
 
 _Interval = tuple[float, float]
 
-USUAL = (-3.0, 3.0)
-POSITIVE = (0.05, 4.0)
+USUAL_DOMAIN = (-3.0, 3.0)
+POSITIVE_DOMAIN = (0.05, 4.0)
 # Half-width and number of points of the search for the finite interval, and bisection steps of its ends.
 _FAR, _COARSE, _HALVINGS = 10.0, 41, 30
 # Larger half-widths to try where forward is constant nearby, and the factor by which the domain exceeds them.
@@ -25,10 +25,10 @@ _CALLS = 3 * _COARSE
 _SEEN, _STILL, _FEW = 0.7, 1e-6, 2
 # A curve whose largest value is this many times the median is too steep to show; the domain is narrowed by this factor.
 _STEEP, NARROWER, NARROWINGS = 1e4, 2 / 3, 5
-LIMITS = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
+_LIMITS = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
 
 
-def span(attempt: Attempt, pair: Pair, usual: _Interval = USUAL) -> _Interval:
+def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = USUAL_DOMAIN) -> _Interval:
     """The interval to sweep: the usual one, or one around the current value if forward is not finite there."""
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
 
@@ -56,14 +56,14 @@ def span(attempt: Attempt, pair: Pair, usual: _Interval = USUAL) -> _Interval:
     return _inward(start, stop) if attempt.late else found
 
 
-def _with_limits(usual: _Interval, attempt: Attempt) -> _Interval:
+def _with_limits(usual: _Interval, attempt: RepeatableCall) -> _Interval:
     """The usual interval, widened to show both sides of the constants of a clamp or threshold."""
     limits = [
         abs(float(value))
         for name, value in attempt.values.items()
         if isinstance(value, int | float)
         and not isinstance(value, bool)
-        and any(word in name.lower() for word in LIMITS)
+        and any(word in name.lower() for word in _LIMITS)
     ]
     reach = max((each for each in limits if 2.0 < each <= 1000.0), default=0.0)
     return _scaled(usual, _BEYOND * reach) if reach else usual

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from ..search.trial import SEED, Attempt, Tensors
+from ..search.trial import TRIAL_SEED, OptionalTensors, RepeatableCall
 
 # Large steps too: small ones do not change a ranking of the elements, such as a mask of the k largest.
 _STEPS = (0.05, 1.3, -1.3, 10.0, -10.0)
@@ -14,7 +14,7 @@ LENGTH, _SHORTER = 7, (5, 1)
 _WITNESSES = (0, 3, 6)
 
 
-def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
+def elementwise_inputs(attempt: RepeatableCall, base: OptionalTensors) -> tuple[str, ...]:
     """The inputs that can be scalars, so that many points are batched in one vector; empty if there are none.
 
     They all have one shape, every other input is a single number, and every output has that shape too. For vectors of
@@ -33,7 +33,7 @@ def elementwise(attempt: Attempt, base: Tensors) -> tuple[str, ...]:
     rows = {name: _row(attempt.tensor(name), place) for place, name in enumerate(names)}
     row = attempt.changed(rows)
     out = row.outputs()
-    steady = _alike(replace(row, seed=SEED + 1).outputs(), out)
+    steady = _alike(replace(row, seed=TRIAL_SEED + 1).outputs(), out)
     fits = (
         out is not None
         and all(each is not None and each.shape == (LENGTH,) for each in out)
@@ -54,7 +54,7 @@ def _row(tensor: torch.Tensor, place: int) -> torch.Tensor:
     return torch.cat((flat, flat[:1] + more.to(flat.dtype))) if flat.numel() < LENGTH else flat.clone()
 
 
-def _alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
+def _alone(row: RepeatableCall, out: OptionalTensors, names: tuple[str, ...]) -> bool:
     """Whether a step of one element changes the output elements at its index alone."""
     for name in names:
         for element in range(LENGTH):
@@ -71,7 +71,7 @@ def _alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
     return True
 
 
-def _anywhere(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
+def _anywhere(row: RepeatableCall, out: OptionalTensors, names: tuple[str, ...]) -> bool:
     """Whether the results are the same in reverse order, and in shorter vectors, down to length 1."""
     backwards = row.changed({name: row.tensor(name).flip(0) for name in names}).outputs()
     if not _alike(backwards, [None if each is None else each.flip(0) for each in out]):
@@ -85,7 +85,7 @@ def _anywhere(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
     )
 
 
-def _same(out: Tensors, base: Tensors, size: int, steady: bool) -> bool:
+def _same(out: OptionalTensors, base: OptionalTensors, size: int, steady: bool) -> bool:
     """Whether a vector gives the same values as the shape of the recipe."""
     count = min(size, LENGTH)
     flat = [None if each is None else each.reshape(-1) for each in base]
@@ -96,12 +96,12 @@ def _same(out: Tensors, base: Tensors, size: int, steady: bool) -> bool:
     )
 
 
-def _backward_alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
+def _backward_alone(row: RepeatableCall, out: OptionalTensors, names: tuple[str, ...]) -> bool:
     """Whether a one-hot grad_output gives the VJP of ones at its index and of zeros elsewhere; random VJPs pass."""
     ones = torch.ones(LENGTH, dtype=torch.float64)
     for place in range(len(out)):
         full, none = row.pulled(place, ones), row.pulled(place, 0 * ones)
-        again = replace(row, seed=SEED + 1).pulled(place, ones)
+        again = replace(row, seed=TRIAL_SEED + 1).pulled(place, ones)
         if not (full and none and again) or any(not _near(full[name], again[name]) for name in names):
             continue
         for element in _WITNESSES:
@@ -112,14 +112,14 @@ def _backward_alone(row: Attempt, out: Tensors, names: tuple[str, ...]) -> bool:
     return True
 
 
-def _backward_bears(row: Attempt, names: tuple[str, ...]) -> bool:
+def _backward_bears(row: RepeatableCall, names: tuple[str, ...]) -> bool:
     """Whether backward works for a shorter vector, too: it may use a constant tensor that forward does not."""
     shorter = row.changed({name: row.tensor(name)[: _SHORTER[0]] for name in names})
     ones = torch.ones(LENGTH, dtype=torch.float64)
     return row.pulled(0, ones) is None or shorter.pulled(0, ones[: _SHORTER[0]]) is not None
 
 
-def _row_bears(attempt: Attempt, row: Attempt, base: Tensors) -> bool:
+def _row_bears(attempt: RepeatableCall, row: RepeatableCall, base: OptionalTensors) -> bool:
     """Whether backward works for a vector if it works for the shape of the recipe, which may be 0-dimensional."""
     own = base[0]
     if own is None or row.pulled(0, torch.ones(LENGTH, dtype=torch.float64)) is not None:
@@ -127,11 +127,13 @@ def _row_bears(attempt: Attempt, row: Attempt, base: Tensors) -> bool:
     return attempt.pulled(0, torch.ones_like(own)) is None
 
 
-def _adds(row: Attempt, names: tuple[str, ...]) -> bool:
+def _adds(row: RepeatableCall, names: tuple[str, ...]) -> bool:
     """Whether the gradient of a shared scalar is the sum over the elements, not their mean; random gradients pass."""
     shared = [each.name for each in row.recipe.inputs if each.name not in names]
     ones = torch.ones(LENGTH, dtype=torch.float64)
-    full, again = (each.pulled(0, ones) for each in (row, replace(row, seed=SEED + 1))) if shared else (None, None)
+    full, again = (
+        (each.pulled(0, ones) for each in (row, replace(row, seed=TRIAL_SEED + 1))) if shared else (None, None)
+    )
     if not (full and again) or any(not _near(full[name], again[name]) for name in shared):
         return True
     alone = [
@@ -148,7 +150,7 @@ def _part(tensor: torch.Tensor | None, index: torch.Tensor | slice) -> torch.Ten
     return None if tensor is None else tensor[index] if tensor.dim() else tensor
 
 
-def _alike(some: Tensors | None, others: Tensors | None) -> bool:
+def _alike(some: OptionalTensors | None, others: OptionalTensors | None) -> bool:
     if some is None or others is None or len(some) != len(others):
         return False
     return all(

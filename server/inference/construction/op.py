@@ -9,18 +9,18 @@ from typing import Any, Literal
 import torch
 
 from ....ops import Input, Op, Parameter
-from ...runtime.arguments import Bound, Held, Taken
-from ...runtime.graph import nodes
+from ...runtime.arguments import BoundFunction, ConstantArgument, PassedArgument
+from ...runtime.graph import function_nodes
 from ..recipe.recipe import Constant, NotInferred, Recipe, TensorArgument
 from ..search.blame import blame
-from ..search.failure import raised
-from ..search.not_retried import incurable
-from ..search.trial import Attempt, Tensors, aside, plain, several
-from .domain import POSITIVE, USUAL, span
-from .elementwise import elementwise
-from .output_names import free, outputs_of
-from .parameter_bounds import parameter
-from .swept_element import Pair, first, pairs
+from ..search.failure import describe_error
+from ..search.source_errors import is_source_error
+from ..search.trial import OptionalTensors, RepeatableCall, as_tuple, float64_output, quietly
+from .domain import POSITIVE_DOMAIN, USUAL_DOMAIN, swept_domain
+from .elementwise import elementwise_inputs
+from .output_names import free_names, names_of_outputs
+from .parameter_bounds import bounded_parameter
+from .swept_element import ElementPair, pair_to_show, pairs_by_input
 
 _Given = Mapping[str, torch.Tensor]
 # Seconds for the analysis beyond the first call, for slow Functions and for others; a call is slow from _SLOW on.
@@ -28,22 +28,22 @@ _SECONDS, SWIFTLY, _SLOW = 2.0, 5.0, 0.01
 
 
 @dataclass(frozen=True)
-class Made:
+class _Analysis:
     """The result of the analysis: ``numbers`` are the scalar inputs that can be batched in a vector, ``scalars`` those
     passed as 0-dimensional tensors.
     """
 
-    attempt: Attempt
-    base: Tensors
+    attempt: RepeatableCall
+    base: OptionalTensors
     numbers: tuple[str, ...]
     scalars: tuple[str, ...]
-    pairs: dict[str, Pair]
+    pairs: dict[str, ElementPair]
     names: dict[str, str]
 
     @property
-    def first(self) -> Pair:
+    def first(self) -> ElementPair:
         """The pair of elements that is shown first."""
-        return first(self.pairs)
+        return pair_to_show(self.pairs)
 
 
 def op_of(
@@ -54,44 +54,44 @@ def op_of(
     ``given`` are tensors to use in place of those that the recipe fills. Raises ``NotInferred`` where the call fails,
     returns no floating tensor, or has nothing to sweep; a failing backward is reported when it is measured.
     """
-    with aside():
-        attempt = Attempt.at(function, recipe, given)
+    with quietly():
+        attempt = RepeatableCall.at(function, recipe, given)
         graph, base = _called(attempt)
         attempt.outputs()
         attempt = attempt.within(SWIFTLY if attempt.clock.seconds < _SLOW else _SECONDS)
         return _op(_made(attempt, base), graph, name, title, group)
 
 
-def _called(attempt: Attempt) -> tuple[type[torch.autograd.Function] | None, Tensors]:
+def _called(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, OptionalTensors]:
     """The Function found in the graph of the first call, and its outputs. Raises ``NotInferred``."""
     recipe = attempt.recipe.text()
     try:
         _, returned = attempt.called(track=True)
     except (Exception, SystemExit) as error:
         raise _refused(attempt, recipe, error) from error
-    base = [plain(each) for each in several(returned)]
+    base = [float64_output(each) for each in as_tuple(returned)]
     if not any(each is not None and each.numel() for each in base):
         raise NotInferred(
             f"forward returned no floating tensor with elements, so there is nothing to look at. It was called with "
             f"{recipe}; correct that recipe.",
             recipe=recipe,
         )
-    tensors = [each for each in several(returned) if isinstance(each, torch.Tensor)]
-    found = [type(node)._forward_cls for node in nodes(tensors)]
+    tensors = [each for each in as_tuple(returned) if isinstance(each, torch.Tensor)]
+    found = [type(node)._forward_cls for node in function_nodes(tensors)]
     return (found[0] if found else None), base
 
 
-def _refused(attempt: Attempt, recipe: str, error: BaseException) -> NotInferred:
+def _refused(attempt: RepeatableCall, recipe: str, error: BaseException) -> NotInferred:
     said = (str(error).strip() or "no message").splitlines()[0]
     names = [each.name for each in attempt.recipe.arguments]
-    if incurable(blame(error, names, list(attempt.values.values()))):
-        sentence = f"forward {raised(error)}, whatever it is called with; mend it."
+    if is_source_error(blame(error, names, list(attempt.values.values()))):
+        sentence = f"forward {describe_error(error)}, whatever it is called with; mend it."
     else:
         sentence = f"forward raised {type(error).__name__}: {said}. It was called with {recipe}; correct that recipe."
     return NotInferred(sentence, recipe=recipe, tried=((recipe, f"{type(error).__name__}: {said}"),), error=error)
 
 
-def _made(attempt: Attempt, base: Tensors) -> Made:
+def _made(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:
     if not any(attempt.tensor(each.name).numel() for each in attempt.recipe.inputs):
         raise NotInferred(
             "None of the tensors that require grad has elements, so there is nothing to sweep; give one a shape, such "
@@ -100,22 +100,22 @@ def _made(attempt: Attempt, base: Tensors) -> Made:
         )
     # A Function may return something else under no_grad, as it is called from here on.
     base = attempt.outputs() or base
-    numbers = elementwise(attempt, base)
-    found = pairs(attempt, base)
+    numbers = elementwise_inputs(attempt, base)
+    found = pairs_by_input(attempt, base)
     if numbers:
         place = _place(found, numbers)
         held = {each: _element(attempt.tensor(each), place, found[each].wrt_index) for each in numbers}
         attempt = attempt.changed(held)
         base = attempt.outputs() or base
-        found = pairs(attempt, base)
+        found = pairs_by_input(attempt, base)
     scalars = tuple(each.name for each in attempt.recipe.inputs if each.name not in numbers and not each.shape)
-    return Made(attempt, base, numbers, scalars, found, free(each.name for each in attempt.recipe.arguments))
+    return _Analysis(attempt, base, numbers, scalars, found, free_names(each.name for each in attempt.recipe.arguments))
 
 
-def _place(found: dict[str, Pair], numbers: tuple[str, ...]) -> tuple[int, ...]:
+def _place(found: dict[str, ElementPair], numbers: tuple[str, ...]) -> tuple[int, ...]:
     """The element to show: one that depends on a shared input, such as a learned clip, if there is one."""
     shared = [each for name, each in found.items() if name not in numbers and each.moves]
-    return shared[0].of_index if shared else first(found).wrt_index
+    return shared[0].of_index if shared else pair_to_show(found).wrt_index
 
 
 def _element(tensor: torch.Tensor, index: tuple[int, ...], own: tuple[int, ...]) -> torch.Tensor:
@@ -123,7 +123,7 @@ def _element(tensor: torch.Tensor, index: tuple[int, ...], own: tuple[int, ...])
     return tensor[index if len(index) == tensor.dim() else own].reshape(1)
 
 
-def _op(made: Made, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str) -> Op:
+def _op(made: _Analysis, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str) -> Op:
     recipe, function = made.attempt.recipe, made.attempt.function
     is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
     looked = made.first
@@ -132,7 +132,7 @@ def _op(made: Made, graph: type[torch.autograd.Function] | None, name: str, titl
     # An empty input cannot be the first.
     inputs.sort(key=lambda each: not each.values)
     taken = [each.name for each in inputs] + [each.name for each in parameters]
-    outputs = outputs_of(function, len(made.base), taken)
+    outputs = names_of_outputs(function, len(made.base), taken)
     return Op(
         function=function if is_class else graph or _named(function),  # type: ignore[arg-type]
         title=title,
@@ -160,39 +160,39 @@ def _written(name: str, index: tuple[int, ...], tensor: torch.Tensor | None) -> 
     return name if one else f"{name}[{','.join(map(str, index))}]"
 
 
-def _input(made: Made, each: TensorArgument) -> Input:
+def _input(made: _Analysis, each: TensorArgument) -> Input:
     tensor = made.attempt.tensor(each.name)
     values = tuple(float(number) for number in tensor.reshape(-1).double())
     pair = made.pairs.get(each.name)
-    usual = POSITIVE if each.fill == "positive" else USUAL
-    domain = span(made.attempt, pair, usual) if pair else usual
+    usual = POSITIVE_DOMAIN if each.fill == "positive" else USUAL_DOMAIN
+    domain = swept_domain(made.attempt, pair, usual) if pair else usual
     shape = () if each.name in made.numbers else each.shape
     alike = len(set(values)) == 1
     return Input(made.names[each.name], shape=shape, domain=domain, value=values[0] if alike else values)
 
 
-def _parameter(made: Made, looked: Pair, each: TensorArgument | Constant) -> Parameter | None:
+def _parameter(made: _Analysis, looked: ElementPair, each: TensorArgument | Constant) -> Parameter | None:
     if isinstance(each, TensorArgument):
         return None
-    return parameter(made.attempt, looked, each, made.names[each.name])
+    return bounded_parameter(made.attempt, looked, each, made.names[each.name])
 
 
-def _call(made: Made, taken: list[str], is_class: bool) -> Callable[..., Any] | None:
+def _call(made: _Analysis, taken: list[str], is_class: bool) -> Callable[..., Any] | None:
     """The adapter from the arguments of the op to those of the Function; None for a class that needs none."""
     function, recipe = made.attempt.function, made.attempt.recipe
     base = _dtype(recipe)
-    arguments: list[Taken | Held] = []
+    arguments: list[PassedArgument | ConstantArgument] = []
     for each in recipe.arguments:
         if made.names[each.name] in taken:
             own = each.dtype if isinstance(each, TensorArgument) else base
             cast = None if own == base else getattr(torch, own)
-            arguments.append(Taken(taken.index(made.names[each.name]), each.name in made.scalars, cast))
+            arguments.append(PassedArgument(taken.index(made.names[each.name]), each.name in made.scalars, cast))
         else:
             follows = isinstance(each, TensorArgument) and each.dtype == base
-            arguments.append(Held(made.attempt.values[each.name], follows))
-    if arguments != [Taken(place) for place in range(len(arguments))]:
-        return Bound(function, tuple(arguments))
-    return None if is_class else Bound(function, tuple(arguments))
+            arguments.append(ConstantArgument(made.attempt.values[each.name], follows))
+    if arguments != [PassedArgument(place) for place in range(len(arguments))]:
+        return BoundFunction(function, tuple(arguments))
+    return None if is_class else BoundFunction(function, tuple(arguments))
 
 
 def _dtype(recipe: Recipe) -> Literal["float64", "float32"]:

@@ -11,7 +11,7 @@ from typing import Any
 from ....ops.op import RESERVED
 
 
-def free(names: Iterable[str]) -> dict[str, str]:
+def free_names(names: Iterable[str]) -> dict[str, str]:
     """The name in the op for each argument name, with underscores appended where it is reserved or taken."""
     found: dict[str, str] = {}
     for name in names:
@@ -22,7 +22,7 @@ def free(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def outputs_of(function: Callable[..., Any], count: int, taken: Iterable[str]) -> tuple[str, ...]:
+def names_of_outputs(function: Callable[..., Any], count: int, taken: Iterable[str]) -> tuple[str, ...]:
     """Names of the outputs: the local names in the return statement of forward, or ``y0``, ``y1``."""
     if count == 1:
         return ("y",)

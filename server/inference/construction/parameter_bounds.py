@@ -11,8 +11,8 @@ from typing import Any
 
 from ....ops import Parameter
 from ..recipe.recipe import Constant
-from ..search.trial import Attempt
-from .swept_element import Pair
+from ..search.trial import RepeatableCall
+from .swept_element import ElementPair
 
 # Beginnings of names of numbers that have to be positive.
 _POSITIVE = (
@@ -23,12 +23,12 @@ _SIZES = ("clip", "clamp", "limit", "thresh", "cap")
 _SHARES = ("p", "prob", "ratio", "keep", "momentum", "dropout", "drop", "decay", "share", "fraction")
 # How far below and above an int is tried, step by step until one fails; from _LARGE on, half and double instead.
 _WHOLE, _LARGE, SEEDS = 5, 12, (0, 99)
-SHRINKINGS = 5
+_SHRINKINGS = 5
 _INNER = (0.0, 0.03, 0.27, 0.5, 0.73, 1.0)
 _SECONDS = 0.5
 
 
-def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Parameter | None:
+def bounded_parameter(attempt: RepeatableCall, pair: ElementPair, constant: Constant, name: str) -> Parameter | None:
     """The parameter of an op that a constant becomes, with bounds in which forward stays finite.
 
     None if no other value works, or if it is no number, bool or string. For a Function too slow to be tried they are
@@ -43,7 +43,7 @@ def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Pa
     if isinstance(value, bool):
         return Parameter(name, value, kind="switch") if works(not value) else None
     if isinstance(value, str):
-        strings = [each for each in compared(attempt.function, constant.name) if each == value or works(each)]
+        strings = [each for each in _compared_strings(attempt.function, constant.name) if each == value or works(each)]
         choices = tuple(dict.fromkeys([value, *strings]))
         return Parameter(name, value, kind="choice", choices=choices) if len(choices) > 1 else None
     if isinstance(value, int):
@@ -55,7 +55,7 @@ def parameter(attempt: Attempt, pair: Pair, constant: Constant, name: str) -> Pa
     return None
 
 
-def _works(attempt: Attempt, pair: Pair) -> bool:
+def _works(attempt: RepeatableCall, pair: ElementPair) -> bool:
     """Whether the observed output element still exists and is finite."""
     outputs = attempt.outputs()
     out = outputs[pair.output] if outputs and pair.output < len(outputs) else None
@@ -97,7 +97,7 @@ def _usual(value: float, name: str) -> tuple[float, float]:
 
 def _end(value: float, end: float, works: Callable[[object], bool]) -> float:
     """The usual end, or one closer to the value, such that sampled points between them work."""
-    for _ in range(SHRINKINGS):
+    for _ in range(_SHRINKINGS):
         if all(works(value + (end - value) * share) for share in _INNER[::-1]):
             return float(f"{end:.9g}")
         end = value + (end - value) / 2
@@ -109,7 +109,7 @@ def _nice(number: float) -> float:
     return float(f"{number:.2g}")
 
 
-def compared(function: Callable[..., Any], name: str) -> list[str]:
+def _compared_strings(function: Callable[..., Any], name: str) -> list[str]:
     """The strings that the source compares an argument with, or that are keys of a dict it indexes, in order."""
     found: list[str] = []
     for part in ("forward", "setup_context", "backward"):

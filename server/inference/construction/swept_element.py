@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ..search.trial import Attempt, Tensors
+from ..search.trial import OptionalTensors, RepeatableCall
 
 _Index = tuple[int, ...]
 
@@ -18,7 +18,7 @@ ENOUGH_INPUT, ENOUGH_ELEMENT, ENOUGH_SAME = 0.05, 0.5, 0.25
 
 
 @dataclass(frozen=True)
-class Pair:
+class ElementPair:
     """An element of an input and one of an output: ``moves`` is the slope, ``pulls`` that backward is not zero."""
 
     wrt: str
@@ -29,7 +29,7 @@ class Pair:
     pulls: bool = False
 
 
-def pairs(attempt: Attempt, base: Tensors) -> dict[str, Pair]:
+def pairs_by_input(attempt: RepeatableCall, base: OptionalTensors) -> dict[str, ElementPair]:
     """For every input the pair with its largest slope; ``base`` are the unperturbed outputs."""
     return {
         each.name: _pair(attempt, base, each.name)
@@ -38,7 +38,7 @@ def pairs(attempt: Attempt, base: Tensors) -> dict[str, Pair]:
     }
 
 
-def first(found: dict[str, Pair]) -> Pair:
+def pair_to_show(found: dict[str, ElementPair]) -> ElementPair:
     """The pair to show: that of the first input with about the largest slope and a gradient."""
     for good in (
         [each for each in found.values() if each.moves and each.pulls],
@@ -53,7 +53,7 @@ def first(found: dict[str, Pair]) -> Pair:
     raise ValueError("there is no input")
 
 
-def _pair(attempt: Attempt, base: Tensors, name: str) -> Pair:
+def _pair(attempt: RepeatableCall, base: OptionalTensors, name: str) -> ElementPair:
     count = attempt.tensor(name).numel()
     best = _best(attempt, base, name, _spread(count, _FEW))
     if not best.moves and count > _FEW:
@@ -61,8 +61,8 @@ def _pair(attempt: Attempt, base: Tensors, name: str) -> Pair:
     return _pulled(attempt, base, best)
 
 
-def _best(attempt: Attempt, base: Tensors, name: str, elements: list[int]) -> Pair:
-    found: list[Pair] = []
+def _best(attempt: RepeatableCall, base: OptionalTensors, name: str, elements: list[int]) -> ElementPair:
+    found: list[ElementPair] = []
     for element in elements:
         if found and attempt.late:
             break
@@ -71,7 +71,7 @@ def _best(attempt: Attempt, base: Tensors, name: str, elements: list[int]) -> Pa
     return next(each for each in found if each.moves >= ENOUGH_ELEMENT * most)
 
 
-def _moving(attempt: Attempt, base: Tensors, name: str, element: int) -> Pair:
+def _moving(attempt: RepeatableCall, base: OptionalTensors, name: str, element: int) -> ElementPair:
     """The output element with the largest slope by an input element, the one at the same index if it is close."""
     held = attempt.tensor(name)
     index = _unravelled(element, held.shape)
@@ -87,13 +87,13 @@ def _moving(attempt: Attempt, base: Tensors, name: str, element: int) -> Pair:
     most = max(sizes)
     for place, out in enumerate(moved):
         if base[place] is not None and out.shape == held.shape and float(out[index]) >= ENOUGH_SAME * most:
-            return Pair(name, index, place, index, float(out[index]))
+            return ElementPair(name, index, place, index, float(out[index]))
     place = next(i for i, size in enumerate(sizes) if size >= ENOUGH_SAME * most and moved[i].numel())
     of = _unravelled(int(moved[place].reshape(-1).argmax()), moved[place].shape)
-    return Pair(name, index, place, of, sizes[place])
+    return ElementPair(name, index, place, of, sizes[place])
 
 
-def _pulled(attempt: Attempt, base: Tensors, pair: Pair) -> Pair:
+def _pulled(attempt: RepeatableCall, base: OptionalTensors, pair: ElementPair) -> ElementPair:
     """The pair, with ``pulls`` set where backward returns a non-zero gradient for it, here or a step aside."""
     out = base[pair.output]
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
@@ -104,7 +104,7 @@ def _pulled(attempt: Attempt, base: Tensors, pair: Pair) -> Pair:
         one_hot[pair.of_index] = 1
         gradients = attempt.moved(pair.wrt, pair.wrt_index, held + step).pulled(pair.output, one_hot)
         if gradients and float(torch.nan_to_num(gradients[pair.wrt][pair.wrt_index])):
-            return Pair(pair.wrt, pair.wrt_index, pair.output, pair.of_index, pair.moves, True)
+            return ElementPair(pair.wrt, pair.wrt_index, pair.output, pair.of_index, pair.moves, True)
     return pair
 
 

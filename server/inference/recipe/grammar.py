@@ -11,24 +11,24 @@ from types import SimpleNamespace
 from typing import Any
 
 from .recipe import (
-    ATTRIBUTES,
-    DTYPES,
+    FLOAT_FILLS,
     FLOATS,
     INTEGERS,
-    MENU,
-    OBJECT,
-    WORDS,
+    NAMED_VALUES,
+    NAMESPACE_CLASS,
+    OBJECT_TEXT,
+    RECIPE_DTYPES,
     BadRecipe,
     Constant,
     Recipe,
     TensorArgument,
-    attributes,
-    word,
+    name_of_value,
+    namespace_attributes,
 )
 
 MOST_TEXT, MOST_ARGUMENTS, MOST_ELEMENTS, MOST_DIMENSIONS = 2000, 32, 16_384, 8
 
-EXAMPLE = "write for example x: float64[7]; k = 2"
+_EXAMPLE = "write for example x: float64[7]; k = 2"
 
 _NAME = r"[^\W\d]\w*"
 _TENSOR = re.compile(rf"({_NAME})\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
@@ -37,7 +37,7 @@ _VALUE = re.compile(rf"({_NAME})\s*=(?!=)\s*(.*)", re.DOTALL)
 _PIECES = re.compile(r"""(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[^;\n])+""")
 
 
-def parse(text: str, names: Sequence[str] | None = None, objects: Mapping[str, Any] | None = None) -> Recipe:
+def parse_recipe(text: str, names: Sequence[str] | None = None, objects: Mapping[str, Any] | None = None) -> Recipe:
     """The recipe written in a line of text, its arguments in the order of ``names``, which are those of ``forward``.
 
     ``names`` may end with ``*args``, which allows ``args0``, ``args1`` and so on. Without ``names`` any name is
@@ -55,7 +55,7 @@ def parse(text: str, names: Sequence[str] | None = None, objects: Mapping[str, A
             raise BadRecipe(f"The recipe gives {each.name!r} twice; give every argument once.")
         arguments[each.name] = each
     if not any(isinstance(each, TensorArgument) and each.grad for each in arguments.values()):
-        raise BadRecipe(f"The recipe has no floating tensor that can be swept, and needs one; {EXAMPLE}.")
+        raise BadRecipe(f"The recipe has no floating tensor that can be swept, and needs one; {_EXAMPLE}.")
     return Recipe(tuple(arguments.values() if names is None else _ordered(arguments, names)))
 
 
@@ -87,19 +87,19 @@ def _argument(piece: str, objects: Mapping[str, Any]) -> TensorArgument | Consta
     if value:
         return _constant(value[1], value[2].strip(), objects)
     raise BadRecipe(
-        f"{_shown(piece)} is no argument of a recipe, which is `name: dtype[shape]` or `name = value`; {EXAMPLE}."
+        f"{_shown(piece)} is no argument of a recipe, which is `name: dtype[shape]` or `name = value`; {_EXAMPLE}."
     )
 
 
 def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> TensorArgument:
-    if dtype not in DTYPES:
-        raise BadRecipe(f"{dtype!r} is no dtype of a recipe, which are {', '.join(DTYPES)}; {EXAMPLE}.")
+    if dtype not in RECIPE_DTYPES:
+        raise BadRecipe(f"{dtype!r} is no dtype of a recipe, which are {', '.join(RECIPE_DTYPES)}; {_EXAMPLE}.")
     shape = _shape(piece, dimensions)
     fill, below, grad = "normal", 2, True
     for said in re.findall(r"<\s*\d+|\S+", words):
         if said[0] == "<" and dtype in INTEGERS and said[1:]:
             below = _below(piece, said)
-        elif fill == "normal" and said in (WORDS if dtype in FLOATS else ("shuffled",) * (dtype in INTEGERS)):
+        elif fill == "normal" and said in (FLOAT_FILLS if dtype in FLOATS else ("shuffled",) * (dtype in INTEGERS)):
             fill = said
         elif said == "nograd":
             grad = False
@@ -112,7 +112,7 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
 
 def _words(dtype: str) -> str:
     if dtype in FLOATS:
-        return f"allowed behind a shape are {', '.join(WORDS)} and nograd, for example x: {dtype}[7] positive"
+        return f"allowed behind a shape are {', '.join(FLOAT_FILLS)} and nograd, for example x: {dtype}[7] positive"
     return f"allowed is x: {dtype}[7]" + ", x: int64[7] < 3 or x: int64[7] shuffled" * (dtype in INTEGERS)
 
 
@@ -141,10 +141,10 @@ def _shape(piece: str, text: str) -> tuple[int, ...]:
 
 
 def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
-    if text == OBJECT and name in objects:
-        return Constant(name, objects[name], OBJECT)
-    if text in MENU:
-        return Constant(name, MENU[text], word(MENU[text]))
+    if text == OBJECT_TEXT and name in objects:
+        return Constant(name, objects[name], OBJECT_TEXT)
+    if text in NAMED_VALUES:
+        return Constant(name, NAMED_VALUES[text], name_of_value(NAMED_VALUES[text]))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
@@ -154,8 +154,8 @@ def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
     if not _written(value):
         raise BadRecipe(
             f"{_shown(f'{name} = {text}')} is no value of a recipe, which are a number, True, False, a 'string', None, "
-            f"a tuple, list or dict of those, one of {', '.join(MENU)}, or {ATTRIBUTES}(k=2) for an object with "
-            f"attributes; write for example {name} = 2."
+            f"a tuple, list or dict of those, one of {', '.join(NAMED_VALUES)}, or {NAMESPACE_CLASS}(k=2) for an "
+            f"object with attributes; write for example {name} = 2."
         )
     return Constant(name, value)
 
@@ -163,14 +163,14 @@ def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
 def _value(node: ast.expr) -> Any:
     """The value of an expression of literals and of names that a recipe may use. Raises ``ValueError``."""
     name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute | ast.Call) else ""
-    if name in MENU:
-        return MENU[name]
+    if name in NAMED_VALUES:
+        return NAMED_VALUES[name]
     if isinstance(node, ast.Tuple | ast.List):
         values = [_value(each) for each in node.elts]
         return values if isinstance(node, ast.List) else tuple(values)
     if isinstance(node, ast.Dict) and all(node.keys):
         return {_value(key): _value(each) for key, each in zip(node.keys, node.values, strict=True) if key}
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == ATTRIBUTES and not node.args:
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == NAMESPACE_CLASS and not node.args:
         named = {each.arg: _value(each.value) for each in node.keywords if each.arg}
         return SimpleNamespace(**named) if len(named) == len(node.keywords) else ...
     return ast.literal_eval(node)
@@ -178,22 +178,22 @@ def _value(node: ast.expr) -> Any:
 
 def _written(value: object) -> bool:
     """Whether a recipe can write a value: literals, names it may use, and containers of those."""
-    held = attributes(value)
+    held = namespace_attributes(value)
     if held is not None:
         return all(map(_written, held.values()))
     if isinstance(value, tuple | list):
         return all(map(_written, value))
     if isinstance(value, dict):
-        return all(plain(key) and _written(each) for key, each in value.items())
-    return plain(value) or bool(word(value))
+        return all(is_literal(key) and _written(each) for key, each in value.items())
+    return is_literal(value) or bool(name_of_value(value))
 
 
-def plain(value: object) -> bool:
+def is_literal(value: object) -> bool:
     """Whether a value can be written as a literal: a number, bool, string, None, or a tuple, list or dict of those."""
     if isinstance(value, (tuple, list)):
-        return all(map(plain, value))
+        return all(map(is_literal, value))
     if isinstance(value, dict):
-        return all(plain(each) for item in value.items() for each in item)
+        return all(is_literal(each) for item in value.items() for each in item)
     return value is None or isinstance(value, (bool, int, float, str))
 
 

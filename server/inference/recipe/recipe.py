@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import torch
 
-from ...runtime.arguments import fresh
-from .values import filled
+from ...runtime.arguments import copy_if_mutable
+from .values import fill_tensor
 
 
 def identity(x: Any) -> Any:
@@ -21,36 +21,36 @@ def identity(x: Any) -> Any:
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
-DTYPES = (*FLOATS, *INTEGERS, "bool")
-FUNCTIONS = ("tanh", "abs", "exp", "sin", "relu", "sigmoid", "mul", "sub", "addcmul")
-_KINDS = (*DTYPES, "complex64", "complex128", "float8_e4m3fn")
-MODULE = "torch.nn.Tanh()"
-MENU: dict[str, Any] = {
+RECIPE_DTYPES = (*FLOATS, *INTEGERS, "bool")
+NAMED_FUNCTIONS = ("tanh", "abs", "exp", "sin", "relu", "sigmoid", "mul", "sub", "addcmul")
+_KINDS = (*RECIPE_DTYPES, "complex64", "complex128", "float8_e4m3fn")
+EXAMPLE_MODULE = "torch.nn.Tanh()"
+NAMED_VALUES: dict[str, Any] = {
     "identity": identity,
-    **{f"torch.{name}": getattr(torch, name) for name in (*FUNCTIONS, *_KINDS)},
-    MODULE: torch.nn.Tanh(),
+    **{f"torch.{name}": getattr(torch, name) for name in (*NAMED_FUNCTIONS, *_KINDS)},
+    EXAMPLE_MODULE: torch.nn.Tanh(),
     **{name: float(name) for name in ("inf", "-inf", "nan")},
 }
 # An object of which only attributes are read is written as a namespace of them.
-ATTRIBUTES = "types.SimpleNamespace"
+NAMESPACE_CLASS = "types.SimpleNamespace"
 
 
-def word(value: Any) -> str:
+def name_of_value(value: Any) -> str:
     """The name that a recipe uses for a callable or dtype, which have no literal; "" if it has none."""
     named = callable(value) or isinstance(value, torch.dtype)
-    found = next((text for text, known in MENU.items() if named and value is known), "")
+    found = next((text for text, known in NAMED_VALUES.items() if named and value is known), "")
     return found or (str(value) if isinstance(value, torch.dtype) else "")
 
 
-def attributes(value: Any) -> dict[str, Any] | None:
+def namespace_attributes(value: Any) -> dict[str, Any] | None:
     """The attributes of an object that a recipe can write; None for anything else."""
     return vars(value) if type(value) is SimpleNamespace else None
 
 
 Fill = Literal["normal", "positive", "negative", "signs", "rising", "tiny", "spd", "index", "shuffled", "mask"]
 # The fills that may be written behind the shape of a floating tensor.
-WORDS = ("positive", "negative", "signs", "rising", "tiny", "spd")
-OBJECT = "<object>"
+FLOAT_FILLS = ("positive", "negative", "signs", "rising", "tiny", "spd")
+OBJECT_TEXT = "<object>"
 
 
 class BadRecipe(Exception):
@@ -118,7 +118,7 @@ class TensorArgument:
         """The argument as a recipe writes it, such as ``x: float64[7] positive``."""
         words = [f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"]
         words += [f"< {self.below}"] * (self.fill == "index")
-        words += [self.fill] * (self.fill in (*WORDS, "shuffled"))
+        words += [self.fill] * (self.fill in (*FLOAT_FILLS, "shuffled"))
         words += ["nograd"] * (self.floating and not self.grad)
         return " ".join(words)
 
@@ -163,7 +163,7 @@ class Recipe:
     def tensors(self, seed: int = 0) -> dict[str, torch.Tensor]:
         """Every tensor of the recipe by name, filled from the seed with values of two decimal places."""
         return {
-            each.name: filled(each.shape, each.dtype, each.fill, each.below, seed + place)
+            each.name: fill_tensor(each.shape, each.dtype, each.fill, each.below, seed + place)
             for place, each in enumerate(self.arguments)
             if isinstance(each, TensorArgument)
         }
@@ -184,7 +184,7 @@ class Recipe:
         pairs: list[tuple[torch.Tensor | None, Any]] = []
         for each in self.arguments:
             if isinstance(each, Constant):
-                pairs.append((None, fresh(each.value)))
+                pairs.append((None, copy_if_mutable(each.value)))
             elif each.grad:
                 leaf = tensors[each.name].detach().clone().requires_grad_()
                 pairs.append((leaf, leaf * 1))
@@ -207,10 +207,10 @@ def _inner(value: Any) -> str:
         return f"[{', '.join(map(_inner, value))}]"
     if isinstance(value, tuple):
         return f"({', '.join(map(_inner, value))}{',' * (len(value) == 1)})"
-    held = attributes(value)
+    held = namespace_attributes(value)
     if held is not None:
-        return f"{ATTRIBUTES}({', '.join(f'{name}={_inner(each)}' for name, each in held.items())})"
-    return word(value) or repr(value)
+        return f"{NAMESPACE_CLASS}({', '.join(f'{name}={_inner(each)}' for name, each in held.items())})"
+    return name_of_value(value) or repr(value)
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor | None) -> bool:

@@ -13,7 +13,7 @@ LOW, HIGH = 0.1, 0.9
 TINY = 1e-12
 
 
-def filled(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int) -> torch.Tensor:
+def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int) -> torch.Tensor:
     """A tensor of this shape, dtype and fill; the same seed gives the same values everywhere.
 
     ``positive`` and ``negative`` are at most 1 in magnitude, ``signs`` are -1 or 1, ``rising`` goes from -1 to 1 along

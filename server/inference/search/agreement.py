@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from ..recipe.recipe import Recipe, TensorArgument
-from .trial import backwards, flat, seeded
+from .trial import call_seeded, tensors_within, weighted_gradients
 
 # Number of elements compared, and the number for a sure answer; one of the few may lie on a kink.
 _DIRECTIONS, _MANY = 6, 32
 _STEPS = {torch.float64: 1e-6, torch.float32: 4e-3}
 _LARGER = (10.0, 1e3, 1e6)
-TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
+_TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = _DIREC
         return Agreement(0.0, False)
 
 
-def sure(call: Callable[..., Any], recipe: Recipe) -> bool:
+def agrees_everywhere(call: Callable[..., Any], recipe: Recipe) -> bool:
     """Whether they agree at every one of many elements, so that it is no coincidence."""
     found = agreement(call, recipe, _MANY)
     return found.moves and found.share == 1.0
 
 
-def elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
+def seems_elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
     """Whether each output element seems to depend on the input elements at its own index alone.
 
     Then tensors of another shape show nothing new. Raises nothing.
@@ -72,7 +72,11 @@ def elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
 def _apart(call: Callable[..., Any], recipe: Recipe) -> bool:
     def outputs(given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         with torch.no_grad():
-            return [each for each in flat(seeded(call, *recipe.build(given=given))) if each.is_floating_point()]
+            return [
+                each
+                for each in tensors_within(call_seeded(call, *recipe.build(given=given)))
+                if each.is_floating_point()
+            ]
 
     tensors, base = recipe.tensors(), outputs({})
     shapes = {each.shape for each in recipe.inputs if each.shape not in ((), (1,))}
@@ -94,18 +98,20 @@ def _apart(call: Callable[..., Any], recipe: Recipe) -> bool:
 def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agreement:
     pairs = recipe.leaves()
     with torch.enable_grad():
-        outputs = [each for each in flat(seeded(call, *(one for _, one in pairs))) if each.is_floating_point()]
+        outputs = [
+            each for each in tensors_within(call_seeded(call, *(one for _, one in pairs))) if each.is_floating_point()
+        ]
     moved = [place for place, each in enumerate(outputs) if each.requires_grad and each.numel()]
     weights = [_irregular(outputs[place]) for place in moved]
     leaves = {each.name: leaf for each, (leaf, _) in zip(recipe.arguments, pairs, strict=True) if leaf is not None}
-    found = backwards([outputs[place] for place in moved], list(leaves.values()), weights)
+    found = weighted_gradients([outputs[place] for place in moved], list(leaves.values()), weights)
 
     def value(name: str, index: int, step: float) -> float:
         tensor = leaves[name].detach().clone()
         tensor.view(-1)[index] += step
         with torch.no_grad():
             arguments = recipe.build(given={name: tensor})
-            returned = [each for each in flat(seeded(call, *arguments)) if each.is_floating_point()]
+            returned = [each for each in tensors_within(call_seeded(call, *arguments)) if each.is_floating_point()]
         return float(
             sum(
                 (returned[place].double() * weight.double()).sum() for place, weight in zip(moved, weights, strict=True)
@@ -116,7 +122,7 @@ def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agre
     inputs = [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.grad]
     for each, gradient in zip(inputs, found, strict=True):
         dense = torch.zeros_like(leaves[each.name]) if gradient is None else gradient
-        step, tolerance = _STEPS.get(dense.dtype, 1e-2), TOLERANCES.get(dense.dtype, 0.1)
+        step, tolerance = _STEPS.get(dense.dtype, 1e-2), _TOLERANCES.get(dense.dtype, 0.1)
         for index in _places(dense.numel(), max(2, directions // len(inputs))):
             slope = (value(each.name, index, step) - value(each.name, index, -step)) / (2 * step)
             said = float(dense.reshape(-1)[index])
@@ -151,7 +157,7 @@ def _hands_on(call: Callable[..., Any], recipe: Recipe) -> bool:
     for factor in _LARGER:
         larger = recipe.tensors()[first] * factor
         with torch.no_grad():
-            outputs = list(flat(seeded(call, *recipe.build(given={first: larger}))))
+            outputs = list(tensors_within(call_seeded(call, *recipe.build(given={first: larger}))))
         if not torch.equal(outputs[0], larger):
             return False
     return True

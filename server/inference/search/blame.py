@@ -77,12 +77,12 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, a
     """The frames of user code, outermost first, each with its line and the expression that was evaluated."""
     while traceback is not None:
         frame = traceback.tb_frame
-        if strange(frame):
+        if is_user_frame(frame):
             yield frame, traceback.tb_lineno, _expression(frame.f_code, traceback.tb_lasti)
         traceback = traceback.tb_next
 
 
-def strange(frame: FrameType) -> bool:
+def is_user_frame(frame: FrameType) -> bool:
     """Whether a frame is of user code, neither torch's nor ours."""
     module = str(frame.f_globals.get("__name__", ""))
     return not module.startswith(_OURS) and module.split(".")[0] != "torch"

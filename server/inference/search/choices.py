@@ -10,19 +10,19 @@ from typing import Any
 
 import torch
 
-from ..recipe.recipe import MENU, Constant, word
+from ..recipe.recipe import NAMED_VALUES, Constant, name_of_value
 from ..recipe.values import TINY
 from ..source import name_hints
-from ..source.evidence import Evidence
-from ..source.signature import LEFT_OUT, MISSING, Argument
-from .filling import objects
+from ..source.evidence import ArgumentEvidence
+from ..source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument
+from .fills import stand_in_objects
 
 # Weight of a type annotation, which outweighs any single line of source.
-ANNOTATED = 7.0
+_ANNOTATED = 7.0
 # Cost of a kind without evidence: tried last, but tried.
-UNLIKELY = 4.0
+_UNLIKELY = 4.0
 # Extra cost of a value with which the Function does nothing (early return), and so agrees trivially.
-PAST = 5.0
+EARLY_RETURN_COST = 5.0
 # Fractions that select some of a few elements; and quantiser steps large enough to be visible.
 _SHARES, _STEPS = (0.5, 0.3), (0.5, 0.1)
 # Callables for one argument, two, or three.
@@ -60,7 +60,7 @@ class Choice:
         return self.kind in _TENSORS
 
 
-def choices(argument: Argument, known: Evidence, first: bool) -> list[Choice]:
+def choices(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -> list[Choice]:
     """The candidates for an argument, the likeliest first.
 
     A default that can be written is tried first; ``first`` says that it is the first argument, usually a tensor.
@@ -69,7 +69,7 @@ def choices(argument: Argument, known: Evidence, first: bool) -> list[Choice]:
     for kind, cost, because in _kinds(argument, known, first):
         for place, value in enumerate(sorted(_values(kind, argument, known), key=known.leads_past)):
             dear = 0.4 * place if kind != "callable" else 0.8 * place
-            dear += PAST * known.leads_past(value)
+            dear += EARLY_RETURN_COST * known.leads_past(value)
             found.append(Choice(kind, cost + dear, because, value))
     unique: dict[tuple[str, str], Choice] = {}
     for each in sorted(found, key=lambda choice: choice.cost):
@@ -79,12 +79,12 @@ def choices(argument: Argument, known: Evidence, first: bool) -> list[Choice]:
 
 def constant(name: str, value: Any) -> Constant:
     """A constant as a recipe writes it."""
-    return Constant(name, value, word(value))
+    return Constant(name, value, name_of_value(value))
 
 
-def writable(value: Any) -> bool:
+def is_writable(value: Any) -> bool:
     """Whether a recipe can write this value so that it can be parsed again."""
-    if isinstance(value, torch.dtype) or any(value is known for known in MENU.values()):
+    if isinstance(value, torch.dtype) or any(value is known for known in NAMED_VALUES.values()):
         return True
     try:
         return bool(ast.literal_eval(repr(value)) == value)
@@ -92,28 +92,32 @@ def writable(value: Any) -> bool:
         return isinstance(value, float)
 
 
-def _defaulted(argument: Argument, known: Evidence) -> Iterator[Choice]:
+def _defaulted(argument: SignatureArgument, known: ArgumentEvidence) -> Iterator[Choice]:
     if isinstance(argument.default, str | torch.device) and str(argument.default).startswith("cuda"):
         yield Choice("device", 0.0, f"its default is {argument.default}, and the tensors are on the CPU", "cpu")
-        yield Choice("default", UNLIKELY, "it is the default", argument.default)
+        yield Choice("default", _UNLIKELY, "it is the default", argument.default)
         return
-    if argument.default is not MISSING and writable(argument.default):
+    if argument.default is not NO_DEFAULT and is_writable(argument.default):
         # None often stands for an optional tensor: with the tensor more of the Function is visible.
-        dear = 1.5 if argument.default is None and known.differentiable else PAST * known.leads_past(argument.default)
+        dear = (
+            1.5
+            if argument.default is None and known.differentiable
+            else EARLY_RETURN_COST * known.leads_past(argument.default)
+        )
         yield Choice("default", dear, "it is the default", argument.default)
 
 
-def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[str, float, str]]:
+def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -> Iterator[tuple[str, float, str]]:
     """The possible kinds, each with its cost and the reason for it."""
     weights, reasons = dict(known.weights), {kind: known.why(kind) for kind in known.weights}
     annotated = [kind for pattern, kind in _KINDS if re.search(pattern, argument.annotation)]
     for place, kind in enumerate(annotated):
-        weights[kind] = weights.get(kind, 0.0) + ANNOTATED - place
+        weights[kind] = weights.get(kind, 0.0) + _ANNOTATED - place
         reasons[kind] = f"its annotation is {argument.annotation}"
     if not annotated:
         _named(argument.name, weights, reasons)
     if known.saved:
-        weights |= {kind: weights[kind] - ANNOTATED for kind in _PLAIN if kind in weights}
+        weights |= {kind: weights[kind] - _ANNOTATED for kind in _PLAIN if kind in weights}
     if first and not annotated:
         weights["tensor"] = weights.get("tensor", 0.0) + 3
         reasons.setdefault("tensor", "it stands first")
@@ -122,7 +126,7 @@ def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[s
     if known.switch and known.differentiable is False:
         weights["mask"] = max(weights.values(), default=0.0) + 1
         reasons["mask"] = "one of its elements is asked whether it is 0 or 1"
-    if argument.default is not MISSING and argument.default is not None and argument.default is not LEFT_OUT:
+    if argument.default is not NO_DEFAULT and argument.default is not None and argument.default is not LEFT_OUT:
         kind = _kind_of(argument.default)
         weights[kind] = weights.get(kind, 0.0) + 4
         reasons.setdefault(kind, "its default is one")
@@ -141,10 +145,10 @@ def _kinds(argument: Argument, known: Evidence, first: bool) -> Iterator[tuple[s
     best = weights[order[0]]
     for place, kind in enumerate(order):
         far = (best - weights[kind]) * 0.4 + 0.2 * place
-        yield kind, min(UNLIKELY, far) if place else 0.0, reasons.get(kind) or "its name"
+        yield kind, min(_UNLIKELY, far) if place else 0.0, reasons.get(kind) or "its name"
 
 
-def _fits(known: Evidence, kind: str, reason: str) -> bool:
+def _fits(known: ArgumentEvidence, kind: str, reason: str) -> bool:
     """Whether what has attributes of its own may yet be of a kind: a tensor if it is used as one, and what is written
     out, as an annotation or as a default.
     """
@@ -152,23 +156,27 @@ def _fits(known: Evidence, kind: str, reason: str) -> bool:
     return tensor or kind not in (*_PLAIN, *_TENSORS) or reason.startswith(("its annotation", "its default"))
 
 
-def _idle(argument: Argument, known: Evidence, annotated: list[str]) -> bool:
+def _idle(argument: SignatureArgument, known: ArgumentEvidence, annotated: list[str]) -> bool:
     """Whether an argument is stored but never used, and its name suggests nothing."""
     kinds = {kind for kind, weight in known.weights.items() if weight > 0}
-    named = name_hints.suggested(argument.name) or name_hints.TENSOR.search(argument.name)
-    return not known.used and kinds == {"number"} and not (annotated or named) and argument.default is MISSING
+    named = name_hints.suggested_values(argument.name) or name_hints.TENSOR_NAME.search(argument.name)
+    return not known.used and kinds == {"number"} and not (annotated or named) and argument.default is NO_DEFAULT
 
 
 def _named(name: str, weights: dict[str, float], reasons: dict[str, str]) -> None:
     patterns = (
-        *(("tensor", name_hints.TENSOR, 2.0), ("index", name_hints.INDEX, 2.0), ("mask", name_hints.MASK, 2.0)),
-        ("callable", name_hints.CALLED, 3.0),
+        *(
+            ("tensor", name_hints.TENSOR_NAME, 2.0),
+            ("index", name_hints.INDEX_NAME, 2.0),
+            ("mask", name_hints.MASK_NAME, 2.0),
+        ),
+        ("callable", name_hints.CALLABLE_NAME, 3.0),
     )
     for kind, pattern, weight in patterns:
         if pattern.search(name if kind == "tensor" else name.lower()):
             weights[kind] = weights.get(kind, 0.0) + weight
             reasons.setdefault(kind, "its name")
-    if name_hints.suggested(name):
+    if name_hints.suggested_values(name):
         weights["number"] = weights.get("number", 0.0) + 1
         reasons.setdefault("number", "its name")
 
@@ -181,7 +189,7 @@ def _kind_of(value: Any) -> str:
     return next((kind for cls, kind in kinds if isinstance(value, cls)), "callable" if callable(value) else "object")
 
 
-def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
+def _values(kind: str, argument: SignatureArgument, known: ArgumentEvidence) -> list[Any]:
     """The values of a kind that are tried, the likeliest first."""
     makers: dict[str, Callable[[], list[Any]]] = {
         "number": lambda: _numbers(argument.name, known),
@@ -189,8 +197,8 @@ def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
         "dim": lambda: [-1, 1, 0, 2],
         "flag": lambda: [False, True],
         "text": lambda: _strings(argument, known),
-        "callable": lambda: [MENU[name] for name in (_ONE, _ONE, TWO, _THREE)[min(known.arity, 3)]],
-        "object": lambda: objects(known),
+        "callable": lambda: [NAMED_VALUES[name] for name in (_ONE, _ONE, TWO, _THREE)[min(known.arity, 3)]],
+        "object": lambda: stand_in_objects(known),
         "sequence": lambda: _sequences(argument.name, known),
         "nothing": lambda: [None],
         "dtype": lambda: [torch.float64, torch.float32],
@@ -201,13 +209,13 @@ def _values(kind: str, argument: Argument, known: Evidence) -> list[Any]:
     return makers[kind]() if kind in makers else []
 
 
-def _numbers(name: str, known: Evidence) -> list[Any]:
-    values = [*known.numbers, *(name_hints.suggested(name) or (0.5, 1.0, 2))]
+def _numbers(name: str, known: ArgumentEvidence) -> list[Any]:
+    values = [*known.numbers, *(name_hints.suggested_values(name) or (0.5, 1.0, 2))]
     if known.share:
         return list(_SHARES)
-    if known.step and name_hints.TINY.search(name.lower()):
+    if known.step and name_hints.TINY_NAME.search(name.lower()):
         values = [*_STEPS, *values]
-    if name_hints.vanishing(name, known.used):
+    if name_hints.is_tiny_constant(name, known.used):
         values = [TINY, *values]
     asked = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))
     if "backward" in known.used and "forward" not in known.used and not known.numbers and not asked and 1.0 in values:
@@ -224,22 +232,22 @@ def _numbers(name: str, known: Evidence) -> list[Any]:
     return values
 
 
-def _wholes(name: str, known: Evidence) -> list[int]:
-    values = [each for each in name_hints.suggested(name) if isinstance(each, int | float)]
+def _wholes(name: str, known: ArgumentEvidence) -> list[int]:
+    values = [each for each in name_hints.suggested_values(name) if isinstance(each, int | float)]
     rounded = [int(each) for each in values if int(each) == each]
     return list(dict.fromkeys([*known.numbers, *rounded, 2, 1, 3, 4]))
 
 
-def _strings(argument: Argument, known: Evidence) -> list[str]:
+def _strings(argument: SignatureArgument, known: ArgumentEvidence) -> list[str]:
     literal = re.findall(r"""['"]([^'"]*)['"]""", argument.annotation)
     found = list(dict.fromkeys([*literal, *known.strings]))
     return found if any(not known.leads_past(each) for each in found) else [*found, "mean", "sum", "none"]
 
 
-def _sequences(name: str, known: Evidence) -> list[Any]:
+def _sequences(name: str, known: ArgumentEvidence) -> list[Any]:
     length = known.length or 2
     fills = [
-        int(each) for each in name_hints.suggested(name) if isinstance(each, int) and not isinstance(each, bool)
+        int(each) for each in name_hints.suggested_values(name) if isinstance(each, int) and not isinstance(each, bool)
     ] or [
         1,
         2,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..recipe.recipe import Constant, Recipe, TensorArgument
-from ..source.signature import MISSING, Argument
+from ..source.signature import NO_DEFAULT, SignatureArgument
 from .blame import Blame
-from .choices import constant, writable
+from .choices import constant, is_writable
 
 _Given = TensorArgument | Constant
-Change = Callable[[TensorArgument], TensorArgument]
+_Change = Callable[[TensorArgument], TensorArgument]
 _LONGEST = 90
 
 
@@ -27,12 +27,12 @@ class Repair:
 
 
 @dataclass(frozen=True)
-class Broken:
+class FailedCall:
     """A ``recipe`` that failed; ``arguments`` are those of the signature, ``saved`` those that forward saves."""
 
     recipe: Recipe
     blame: Blame
-    arguments: tuple[Argument, ...]
+    arguments: tuple[SignatureArgument, ...]
     saved: tuple[str | None, ...] = ()
 
     @property
@@ -80,7 +80,7 @@ class Broken:
         arguments = list(self.recipe.arguments)
         for missing in range(len(arguments), place + 1):
             default = self.arguments[missing].default
-            if default is MISSING or (missing < place and not writable(default)):
+            if default is NO_DEFAULT or (missing < place and not is_writable(default)):
                 return
             arguments.append(constant(self.arguments[missing].name, default))
         arguments[place] = given
@@ -91,12 +91,12 @@ class Broken:
         for count, value in enumerate(values):
             yield from self.changed(place, constant(self.arguments[place].name, value), cost + step * count)
 
-    def all(self, change: Change, cost: float) -> Iterator[Repair]:
+    def all(self, change: _Change, cost: float) -> Iterator[Repair]:
         """The recipe with all its tensors changed."""
         arguments = tuple(change(each) if isinstance(each, TensorArgument) else each for each in self.recipe.arguments)
         first = next((each.name for each in arguments if isinstance(each, TensorArgument)), "")
         yield Repair(Recipe(arguments), cost, first, self.otherwise)
 
-    def blaming(self, places: frozenset[int]) -> Broken:
+    def blaming(self, places: frozenset[int]) -> FailedCall:
         """The same, with the blame on other arguments."""
         return replace(self, blame=replace(self.blame, places=places))

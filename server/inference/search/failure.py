@@ -10,15 +10,15 @@ from ...runtime.timeouts import TookTooLong
 from ..recipe.recipe import NotInferred
 from ..source.signature import not_static
 from .blame import Blame
-from .not_retried import incurable, standing
-from .queue import Step
-from .search import Search, missing
-from .trial import Outcome, tried
+from .queue import RecipeStep
+from .search import RecipeSearch, is_missing_here
+from .source_errors import is_source_error, user_location
+from .trial import Outcome, try_recipe
 
 MOST_TOLD, _LONGEST = 5, 160
 # Errors of torch where a complex tensor is needed.
-COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
-Failures = list[tuple[Step, Outcome, Blame]]
+_COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
+_Failures = list[tuple[RecipeStep, Outcome, Blame]]
 _KINDS = {
     **{"tensor": "a tensor", "index": "an index", "mask": "a mask", "number": "a number", "whole": "a whole number"},
     **{"flag": "True or False", "text": "a string", "callable": "something to call", "sequence": "a tuple or a list"},
@@ -26,7 +26,7 @@ _KINDS = {
 }
 
 
-def not_inferred(function: Any, search: Search) -> NotInferred:
+def not_inferred(function: Any, search: RecipeSearch) -> NotInferred:
     """The ``NotInferred`` for a failed search: the sentence, the argument, a recipe to edit, and some trials."""
     failures = sorted(search.failures, key=lambda each: (not each[1].forward, each[0].cost))
     parameters = tuple((each.name, _found_out(search, each.name)) for each in search.gathered.arguments)
@@ -44,18 +44,18 @@ def not_inferred(function: Any, search: Search) -> NotInferred:
     recipe = failures[0][0].recipe.text()
     sentence, error = _sentence(function, search, failures, argument, recipe), None
     sayable = _way(argument, recipe) in sentence
-    own = [each for each in failures if incurable(each[2]) and not _unbound(function, search, each[2])]
+    own = [each for each in failures if is_source_error(each[2]) and not _unbound(function, search, each[2])]
     own = [each for each in own if not search.of_an_object(each[2])]
     if own:
         step, outcome, _ = own[0]
-        error = tried(search.signature.call, step.recipe).error  # called once more, for its traceback
+        error = try_recipe(search.signature.call, step.recipe).error  # called once more, for its traceback
         if error is not None and not isinstance(error, ImportError):
-            sentence = f"{_raiser(search, outcome)} {raised(error)}, whatever it is called with; mend it."
+            sentence = f"{_raiser(search, outcome)} {describe_error(error)}, whatever it is called with; mend it."
             argument, recipe, sayable = "", step.recipe.text(), False
     return NotInferred(sentence, argument, recipe, _told(failures), parameters, error, sayable)
 
 
-def _farthest(failures: Failures) -> Failures:
+def _farthest(failures: _Failures) -> _Failures:
     """Put the failure that came furthest first, where the Function itself rejects the likeliest recipe."""
     first = failures[0]
     further = [
@@ -69,26 +69,26 @@ def _farthest(failures: Failures) -> Failures:
     return [best, *(each for each in failures if each is not best)]
 
 
-def raised(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """What was raised and where, such as ``raises ValueError: no (my_ops.py, line 12)``."""
     if isinstance(error, SystemExit):
-        return f"ends the program ({', '.join(filter(None, ('sys.exit', standing(error))))})"
-    said, place = _short(Blame(error, frozenset()).message), standing(error)
+        return f"ends the program ({', '.join(filter(None, ('sys.exit', user_location(error))))})"
+    said, place = _short(Blame(error, frozenset()).message), user_location(error)
     return f"raises {said.rstrip('.')}" + (f" ({place})" if place else "")
 
 
-def _raiser(search: Search, outcome: Outcome) -> str:
+def _raiser(search: RecipeSearch, outcome: Outcome) -> str:
     if search.signature.plain:
         return "backward of it" if outcome.forward else "it"
     return "backward" if outcome.forward else "forward"
 
 
-def _unbound(function: Any, search: Search, blamed: Blame) -> bool:
+def _unbound(function: Any, search: RecipeSearch, blamed: Blame) -> bool:
     alone = not search.signature.plain and not_static(function)
     return alone and "Backward' object has no attribute" in blamed.message
 
 
-def _sentence(function: Any, search: Search, failures: Failures, argument: str, recipe: str) -> str:
+def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument: str, recipe: str) -> str:
     name, (_, outcome, blamed) = search.signature.name, failures[0]
     where, said = _raiser(search, outcome), _short(blamed.message)
     if _unbound(function, search, blamed):
@@ -96,7 +96,7 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
             f"forward of {name} is no static method, and reads what only an object of the class has: {said}; decorate "
             "it with @staticmethod, and take what __init__ took as arguments of forward."
         )
-    if missing(blamed):
+    if is_missing_here(blamed):
         return (
             f"{name} cannot run on this machine, whatever it is given: {where} raises {said}; set up what it asks for, "
             f"or {_way(argument, recipe)}."
@@ -104,7 +104,7 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
     if isinstance(blamed.error, TookTooLong):
         said = said.removeprefix("it ")
         return f"{name} does not come to an end: {where} {said}, called with {recipe}; {_way(argument, recipe)}."
-    if COMPLEX.search(blamed.message):
+    if _COMPLEX.search(blamed.message):
         return (
             f"{name} takes complex numbers, and only real ones can be swept: {where} raises {said}; look at a function "
             f"of real tensors that makes them, such as def f(x): return {name}.apply(torch.view_as_complex(x))."
@@ -119,7 +119,7 @@ def _sentence(function: Any, search: Search, failures: Failures, argument: str, 
     )
 
 
-def _blank(search: Search) -> str:
+def _blank(search: RecipeSearch) -> str:
     """A recipe to fill in where nothing was tried: every required argument."""
     pieces = []
     for each in search.gathered.arguments:
@@ -130,7 +130,7 @@ def _blank(search: Search) -> str:
     return "; ".join(pieces)
 
 
-def _object(search: Search, thing: str) -> str:
+def _object(search: RecipeSearch, thing: str) -> str:
     members = ", ".join(f"{thing}.{each}" for each in dict.fromkeys(search.gathered.of(thing).members))
     return (
         f"{thing!r} has to be an object ({_short(members)} is read from it), which no recipe can write down; give "
@@ -147,7 +147,7 @@ def _way(argument: str, recipe: str) -> str:
     return f"say how it is called, such as `{example}`"
 
 
-def _told(failures: Failures) -> tuple[tuple[str, str], ...]:
+def _told(failures: _Failures) -> tuple[tuple[str, str], ...]:
     """A few failed trials, each with another error."""
     told: dict[str, str] = {}
     for step, _, blamed in failures:
@@ -155,7 +155,7 @@ def _told(failures: Failures) -> tuple[tuple[str, str], ...]:
     return tuple((recipe, message) for message, recipe in list(told.items())[:MOST_TOLD])
 
 
-def _argument(search: Search, failures: Failures) -> str:
+def _argument(search: RecipeSearch, failures: _Failures) -> str:
     """The argument that most of the likeliest failures are blamed on."""
     blamed = Counter[str]()
     for place, (_, _, each) in enumerate(failures[:40]):
@@ -164,7 +164,7 @@ def _argument(search: Search, failures: Failures) -> str:
     return blamed.most_common(1)[0][0] if blamed else ""
 
 
-def _found_out(search: Search, name: str) -> str:
+def _found_out(search: RecipeSearch, name: str) -> str:
     known = search.gathered.of(name)
     if not known.weights:
         return "nothing was found out about it"

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 
 from ..recipe.recipe import Constant, Fill, Recipe, TensorArgument, literal
 from ..source import name_hints
-from ..source.collect import Gathered
-from ..source.signature import LEFT_OUT, MISSING
+from ..source.collect import CollectedEvidence
+from ..source.signature import LEFT_OUT, NO_DEFAULT
 from .blame import Blame
-from .cheapest import cheapest
-from .choices import PAST, Choice, choices, constant, writable
-from .filling import asked, filling
-from .shapes import Form, forms
+from .choices import EARLY_RETURN_COST, Choice, choices, constant, is_writable
+from .combinations import cheapest_combinations
+from .fills import fill_from_evidence, fill_within_bounds
+from .shapes import JointShapes, joint_shapes
 
 # Extra cost of a recipe that contains a combination that has failed before.
-AGAIN = 3.0
-MOST_COMBINATIONS = 400
+REPEAT_COST = 3.0
+_MOST_COMBINATIONS = 400
 # Most elements of a tensor of a recipe.
 _LARGEST = 4096
 _Part = tuple[int, str]
@@ -27,7 +27,7 @@ _DTYPES = {"index": "int64", "mask": "bool"}
 
 
 @dataclass(frozen=True)
-class Step:
+class RecipeStep:
     """A recipe to try, its cost (how unlikely it is), and the reason for each argument.
 
     A repair has how far the recipe that it repairs came, ``reached``, and the cost of the change, ``paid``.
@@ -54,7 +54,7 @@ class _Row:
     base: float
     combination: tuple[Choice, ...]
     inside: tuple[int, ...]
-    forms: tuple[Form, ...]
+    forms: tuple[JointShapes, ...]
     again: bool = False
 
     @property
@@ -74,17 +74,17 @@ class _Row:
         return found
 
 
-class Ladder:
+class RecipeQueue:
     """The queue of all steps for the evidence ``gathered``, expanded lazily."""
 
-    def __init__(self, gathered: Gathered) -> None:
+    def __init__(self, gathered: CollectedEvidence) -> None:
         self.gathered = gathered
         arguments = gathered.arguments
         self._options = [choices(each, gathered.of(each.name), not place) for place, each in enumerate(arguments)]
         self._combinations = self._combined()
         self._upcoming = next(self._combinations, None)
-        self._heap: list[tuple[float, int, Step | _Row]] = []
-        self._forms: dict[tuple[tuple[int, ...], tuple[str, ...]], list[Form]] = {}
+        self._heap: list[tuple[float, int, RecipeStep | _Row]] = []
+        self._forms: dict[tuple[tuple[int, ...], tuple[str, ...]], list[JointShapes]] = {}
         self._seen: set[str] = set()
         self._failed: set[frozenset[_Part]] = set()
         self._count = 0
@@ -93,7 +93,7 @@ class Ladder:
     def passes(self) -> range:
         """The possible numbers of arguments of a call."""
         arguments = self.gathered.arguments
-        least = max((place + 1 for place, each in enumerate(arguments) if each.default is MISSING), default=0)
+        least = max((place + 1 for place, each in enumerate(arguments) if each.default is NO_DEFAULT), default=0)
         return range(max(1, least), len(arguments) + 1)
 
     def departures(self, recipe: Recipe) -> int:
@@ -105,17 +105,17 @@ class Ladder:
 
     def _departs(self, recipe: Recipe, place: int) -> bool:
         default = self.gathered.arguments[place].default
-        if default is MISSING or default is LEFT_OUT:
+        if default is NO_DEFAULT or default is LEFT_OUT:
             return False
         passed = place < len(recipe.arguments)
-        if not writable(default):
+        if not is_writable(default):
             return passed
         first, given = self._options[place][0], recipe.arguments[place] if passed else None
         if first.is_tensor or isinstance(given, TensorArgument):
             return not (first.is_tensor and isinstance(given, TensorArgument))
         return literal(given.value if given else default) != literal(first.value)
 
-    def next(self) -> Step | None:
+    def next(self) -> RecipeStep | None:
         """The likeliest step that is left; None if there is none."""
         while True:
             while self._upcoming is not None and (not self._heap or self._upcoming[0] <= self._heap[0][0]):
@@ -129,14 +129,14 @@ class Ladder:
                 continue
             if cost > step.cost or not self._must_fail(_all_parts(step.recipe)):
                 return replace(step, cost=cost)
-            self._put(step.cost + AGAIN, step)
+            self._put(step.cost + REPEAT_COST, step)
 
-    def push(self, step: Step) -> None:
+    def push(self, step: RecipeStep) -> None:
         """Add a step, unless its recipe was added before."""
         if self._is_new(step):
             self._put(step.cost, step)
 
-    def learn(self, step: Step, blamed: Blame) -> None:
+    def learn(self, step: RecipeStep, blamed: Blame) -> None:
         """Remember what failed: the values of the arguments to blame, or their types after a type error."""
         places = [place for place in blamed.places if place < len(step.recipe.arguments)]
         if places and len(places) < len(step.recipe.arguments):
@@ -144,25 +144,25 @@ class Ladder:
             parts = _types(step.recipe) if typed else _parts(step.recipe)
             self._failed.add(frozenset(part for part in parts if part[0] in places))
 
-    def _is_new(self, step: Step) -> bool:
+    def _is_new(self, step: RecipeStep) -> bool:
         text = step.recipe.text()
         new = text not in self._seen and bool(step.recipe.inputs) and not _too_large(step.recipe)
         self._seen.add(text)
         return new
 
-    def _put(self, cost: float, found: Step | _Row) -> None:
+    def _put(self, cost: float, found: RecipeStep | _Row) -> None:
         self._count += 1
         heapq.heappush(self._heap, (cost, self._count, found))
 
-    def _first(self, row: _Row) -> Step | None:
+    def _first(self, row: _Row) -> RecipeStep | None:
         """Pop the first step of a row; None if it is known already, or if the whole row is postponed."""
         if not row.again and self._must_fail(row.parts):
-            self._put(row.cost + AGAIN, replace(row, again=True))
+            self._put(row.cost + REPEAT_COST, replace(row, again=True))
             return None
         form = row.forms[0]
         if row.forms[1:]:
             rest = replace(row, forms=row.forms[1:])
-            self._put(rest.cost + AGAIN * row.again, rest)
+            self._put(rest.cost + REPEAT_COST * row.again, rest)
         step = self._step(row.cost, row.combination, dict(zip(row.inside, form.shapes, strict=True)))
         return step if self._is_new(step) else None
 
@@ -173,7 +173,7 @@ class Ladder:
         """The combinations of the choices for all arguments, the likeliest first."""
         if all(self._options[: self.passes.start]):
             given = [each or [Choice("nothing", 9.0, "", None)] for each in self._options]
-            yield from cheapest([[(one.cost, one) for one in each] for each in given], MOST_COMBINATIONS)
+            yield from cheapest_combinations([[(one.cost, one) for one in each] for each in given], _MOST_COMBINATIONS)
 
     def _expand(self, cost: float, combination: tuple[Choice, ...]) -> None:
         tensors = [place for place, each in enumerate(combination) if each.is_tensor]
@@ -186,11 +186,11 @@ class Ladder:
                 row = _Row(cost + more, tuple(combination[:count]), tuple(inside), tuple(found))
                 self._put(row.cost, row)
 
-    def _of_tensors(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[Form]:
+    def _of_tensors(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[JointShapes]:
         """The shapes for the tensors at these positions, cached: they do not depend on the constants."""
         if (inside, kinds) not in self._forms:
             known = [self.gathered.of(self.gathered.arguments[place].name) for place in inside]
-            self._forms[inside, kinds] = forms(known, kinds, self.gathered.notes.relations)
+            self._forms[inside, kinds] = joint_shapes(known, kinds, self.gathered.notes.relations)
         return self._forms[inside, kinds]
 
     def _counts(self, combination: Sequence[Choice]) -> Iterator[tuple[int, float]]:
@@ -205,9 +205,9 @@ class Ladder:
         for step, count in enumerate(dict.fromkeys(counts)):
             left = self.gathered.arguments[count:]
             unseen = any(self.gathered.of(each.name).leads_past(each.default) for each in left)
-            yield count, 0.5 * step + PAST * unseen
+            yield count, 0.5 * step + EARLY_RETURN_COST * unseen
 
-    def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> Step:
+    def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> RecipeStep:
         given: list[TensorArgument | Constant] = []
         for place, choice in enumerate(combination):
             name = self.gathered.arguments[place].name
@@ -221,20 +221,20 @@ class Ladder:
             )
             given[first] = replace(tensor, grad=True)
         because = {each.name: choice.because for each, choice in zip(given, combination, strict=True)}
-        return Step(cost, Recipe(tuple(given)), because)
+        return RecipeStep(cost, Recipe(tuple(given)), because)
 
     def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument:
         known = self.gathered.of(name)
         if choice.kind == "index":
-            once = bool(shape) and (known.once or bool(name_hints.SHUFFLED.search(name.lower())))
+            once = bool(shape) and (known.once or bool(name_hints.PERMUTATION_NAME.search(name.lower())))
             return TensorArgument(name, shape, "int64", "shuffled" if once else "index", 2)
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
         fill: Fill = "spd" if known.square and len(shape) >= 2 and shape[-1] == shape[-2] else "normal"
         if place:
-            fill = filling(known, shape) or fill
+            fill = fill_from_evidence(known, shape) or fill
         if fill == "normal":
-            fill = asked(known) or fill
+            fill = fill_within_bounds(known) or fill
         dtype = "float32" if known.single else "float64"
         return TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False)
 

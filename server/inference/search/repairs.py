@@ -8,16 +8,16 @@ from dataclasses import replace
 
 from ..recipe.recipe import Constant, Recipe, TensorArgument
 from ..source import name_hints
-from . import kinds, shape_repairs
-from .failed_call import Broken, Repair
+from . import kind_repairs, shape_repairs
+from .failed_call import FailedCall, Repair
 
 _Match = re.Match[str]
-Mend = Callable[[Broken, _Match], Iterator[Repair]]
+_Repairer = Callable[[FailedCall, _Match], Iterator[Repair]]
 
 
-def repairs(broken: Broken) -> Iterator[Repair]:
+def suggested_repairs(broken: FailedCall) -> Iterator[Repair]:
     """The repairs that an error suggests, from the patterns that match its message."""
-    for pattern, mend in MENDS:
+    for pattern, mend in _REPAIRERS:
         match = re.search(pattern, broken.blame.message)
         if match:
             yield from mend(broken, match)
@@ -25,24 +25,24 @@ def repairs(broken: Broken) -> Iterator[Repair]:
         yield from _refused(broken)
 
 
-def _tensor(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _tensor(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor in place of a constant."""
     like = broken.recipe.inputs[0] if broken.recipe.inputs else TensorArgument("x", (7,))
     for step, (place, each) in enumerate(broken.constants()):
-        single = name_hints.ONE.search(each.name.lower())
+        single = name_hints.SCALAR_NAME.search(each.name.lower())
         shapes = ((), like.shape[-1:], like.shape) if single else (like.shape, like.shape[-1:], ())
-        fill = "positive" if name_hints.POSITIVE.search(each.name.lower()) else "normal"
+        fill = "positive" if name_hints.POSITIVE_NAME.search(each.name.lower()) else "normal"
         for more, shape in enumerate(dict.fromkeys((*shapes, (1,)))):
             tensor = TensorArgument(each.name, shape, like.dtype, fill)  # type: ignore[arg-type]
             yield from broken.changed(place, tensor, 0.5 + 0.4 * step + 0.4 * more)
 
 
-def _returned(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _returned(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor for an argument that backward returns a gradient for."""
     yield from _tensor(broken.blaming(frozenset([int(match[1]) - 1])), match)
 
 
-def _saved(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _saved(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor for an argument that is saved for backward."""
     place = int(match[1])
     name = broken.saved[place] if place < len(broken.saved) else None
@@ -50,7 +50,7 @@ def _saved(broken: Broken, match: _Match) -> Iterator[Repair]:
     yield from _tensor(broken.blaming(places) if places else broken, match)
 
 
-def _attribute(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _attribute(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     owner, name = match[1], match[2]
     if owner != "Tensor":
         yield from _tensor(broken, match)
@@ -60,7 +60,7 @@ def _attribute(broken: Broken, match: _Match) -> Iterator[Repair]:
         yield from broken.valued(place, values, 0.8)
 
 
-def _whole(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _whole(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if type(each.value) is not int:
             yield from broken.valued(place, (2, 1, 3), 0.4)
@@ -72,7 +72,7 @@ def _whole(broken: Broken, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, TensorArgument(one.name, (), "int64", "index", 2), 0.5)
 
 
-def _sequence(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _sequence(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if isinstance(each.value, int | float):
             for step, length in enumerate((2, 1, 4, 3)):
@@ -81,19 +81,19 @@ def _sequence(broken: Broken, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, TensorArgument(each.name, (3, 5)), 0.9)
 
 
-def _signs(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _signs(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor of values -1 and 1."""
     for place, each in broken.tensors():
         if place:
             yield from broken.changed(place, replace(each, fill="signs"), 0.4)
 
 
-def _single(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _single(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Single precision."""
     yield from broken.all(lambda each: replace(each, dtype="float32") if each.floating else each, 0.3)
 
 
-def _index(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     dtype = "int32" if re.search(r"\b(Int|int32)\b", match.string) else "int64"
     for step, (place, each) in enumerate(broken.tensors()):
         first = 0.5 * (place == 0) + 0.2 * step
@@ -102,18 +102,18 @@ def _index(broken: Broken, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, given, 0.4 + first + 0.3 * more)
 
 
-def _mask(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _mask(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         yield from broken.changed(place, TensorArgument(each.name, each.shape, "bool"), 0.4 + 0.3 * (place == 0))
 
 
-def _float(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _float(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         if not each.floating:
             yield from broken.changed(place, TensorArgument(each.name, each.shape), 0.5)
 
 
-def _narrower(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _narrower(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A smaller index or int."""
     for place, each in broken.tensors(False):
         if each.fill == "index" and each.below > 1:
@@ -123,13 +123,13 @@ def _narrower(broken: Broken, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, Constant(fixed.name, fixed.value - 1), 0.5)
 
 
-def _positive(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _positive(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     yield from broken.all(lambda each: replace(each, fill="positive") if each.floating else each, 0.3)
     for place, each in reversed(broken.tensors()):
         yield from broken.changed(place, replace(each, fill="positive"), 0.4)
 
 
-def _passed(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _passed(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """As many arguments as backward returns gradients for."""
     expected, got = int(match[1]), int(match[2])
     least = sum(each.required for each in broken.arguments)
@@ -137,14 +137,14 @@ def _passed(broken: Broken, match: _Match) -> Iterator[Repair]:
         yield Repair(Recipe(broken.recipe.arguments[:got]), 0.2, "", "")
 
 
-def _held(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _held(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """One input fewer that requires grad."""
     inputs = [(place, each) for place, each in broken.tensors() if each.grad]
     for place, each in inputs if len(broken.recipe.inputs) > 1 else []:
         yield from broken.changed(place, replace(each, grad=False), 0.5)
 
 
-def _nothing(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _nothing(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A value in place of None."""
     nones = frozenset(place for place, each in broken.constants() if each.value is None)
     if nones:
@@ -153,20 +153,20 @@ def _nothing(broken: Broken, match: _Match) -> Iterator[Repair]:
         yield from broken.valued(place, (1.0, 2, True), 0.6)
 
 
-def _untruthful(broken: Broken, match: _Match) -> Iterator[Repair]:
+def _untruthful(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A bool or a number for a tensor that is used as a condition."""
     for place, each in broken.tensors(False):
         yield from broken.valued(place, (True, 1.0, False, 2, None), 0.5 + 0.5 * (place == 0))
         yield from broken.changed(place, replace(each, shape=()), 0.9)
 
 
-def _refused(broken: Broken) -> Iterator[Repair]:
+def _refused(broken: FailedCall) -> Iterator[Repair]:
     """Repairs after a raise or assert of the user's own code: a value for None, or another number."""
     nones = frozenset(place for place, each in broken.constants() if each.value is None)
     match = re.search("", "")
     if nones and match:
         yield from _tensor(broken.blaming(nones), match)
-    yield from shape_repairs.counted(broken)
+    yield from shape_repairs.sizes_as_ints(broken)
     for place, each in broken.constants() if len(broken.constants()) < 5 else []:
         if type(each.value) is bool:
             yield from broken.valued(place, (not each.value,), 0.5)
@@ -176,21 +176,21 @@ def _refused(broken: Broken) -> Iterator[Repair]:
             yield from broken.valued(place, tuple(each.value * one for one in (0.5, 2.0, 0.0, -1.0)), 0.7)
 
 
-MENDS: tuple[tuple[str, Mend], ...] = (
-    (r"values to unpack \(expected (?:at least )?(\d)", shape_repairs.unpacked),
-    (r"values to unpack", shape_repairs.resized),
+_REPAIRERS: tuple[tuple[str, _Repairer], ...] = (
+    (r"values to unpack \(expected (?:at least )?(\d)", shape_repairs.unpacked_rank),
+    (r"values to unpack", shape_repairs.other_sizes),
     (
         r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
-        shape_repairs.ranged,
+        shape_repairs.rank_for_dim,
     ),
     (
         r"tuple index out of range|too many indices|[Dd]imension specified as|list index out of range",
-        shape_repairs.deeper,
+        shape_repairs.one_more_dimension,
     ),
     (r"(\d)-?\s?[Dd]\b|\d[- ]dim|must be a matrix|must be matrices|a vector", shape_repairs.named_rank),
     (
         r"[Dd]imension mismatch|same number of dimensions|number of dims|greater or equal to the number of dim",
-        shape_repairs.deeper,
+        shape_repairs.one_more_dimension,
     ),
     (r"'(\w+)' object has no attribute '(\w+)'", _attribute),
     (
@@ -199,11 +199,14 @@ MENDS: tuple[tuple[str, Mend], ...] = (
     ),
     (r"different than None at position (\d+), but the corresponding forward input was not", _returned),
     (r"can only save variables, but argument (\d+) is of type", _saved),
-    (r"object is not callable", kinds.called),
-    (r"takes \d+ positional arguments? but (\d) were given|missing (\d) required positional", kinds.taken),
-    (r"must be bool\b", kinds.flag),
-    (r"float8|must be torch\.dtype|dtype.* but got|dtype, not", kinds.dtype),
-    (r"[Bb]f(loat)?16|[Hh]alf|fp16", kinds.narrow),
+    (r"object is not callable", kind_repairs.as_callable),
+    (
+        r"takes \d+ positional arguments? but (\d) were given|missing (\d) required positional",
+        kind_repairs.callable_of_arity,
+    ),
+    (r"must be bool\b", kind_repairs.as_bool),
+    (r"float8|must be torch\.dtype|dtype.* but got|dtype, not", kind_repairs.as_dtype),
+    (r"[Bb]f(loat)?16|[Hh]alf|fp16", kind_repairs.half_precision),
     (r"cannot be interpreted as an integer|indices must be integers|must be int\b|must be tuple of ints", _whole),
     (r"integer argument|expected an? (?:long|int)|integer is required|slice indices|expected .*\bint\b", _whole),
     (r"invalid combination of arguments|incompatible function arguments", _whole),
@@ -214,30 +217,33 @@ MENDS: tuple[tuple[str, Mend], ...] = (
     (r"[Ll]ong|int64|\bInt\b|int32|used as indices|must be of integer|index tensor|integral|integer", _index),
     (r"\bBool\b|invert|bitwise|boolean|BoolTensor|ByteTensor|bool\b", _mask),
     (r"floating point|only Tensors of floating|not implemented for '(?:Long|Int|Bool)'", _float),
-    (r"square|same size.*last two", shape_repairs.square),
-    (r"positive-definite|positive definite|[Ss]ingular|not invertible|[Cc]holesky", shape_repairs.definite),
-    (r"\((\d+)x(\d+) and (\d+)x(\d+)\)", shape_repairs.product),
-    (r"(?:size (?=\d+ in last dim)|must have length )(\d+)", shape_repairs.length),
-    (r"index (\d+) is out of bounds for dimension (\d+) with size (\d+)", shape_repairs.beyond),
-    (r"\((\d+)\) must match.*\((\d+)\)", shape_repairs.mismatch),
-    (r"size mismatch, got .*?(\d+).*?(\d+)", shape_repairs.mismatch),
-    (r"[Ee]xpected .*?\b(\d+)\b.*?, but got .*?\b(\d+)\b", shape_repairs.mismatch),
-    (r"to have (\d+) channels, but got (\d+)", shape_repairs.mismatch),
-    (r"\[(?:\d+, )*(\d+)\] (?:and|vs\.?|with) \[(?:\d+, )*(\d+)\]", shape_repairs.mismatch),
-    (r"invalid gradient at index (\d+) - got \[([\d, ]*)\]", shape_repairs.of_gradient),
-    (r"is invalid for input of size|not divisible|divisible by|view size|unflatten|divide", shape_repairs.divisible),
-    (r"is invalid for input of size|[Nn]umber of elements|elements in total|numel", shape_repairs.spread),
-    (r"(?:must|should|has to|needs? to|have to) (?:be|have|equal)\D{0,24}?\b(\d+)\b", shape_repairs.demanded),
-    (r"[(\[][A-Za-z]\w*\s*,", shape_repairs.written),
+    (r"square|same size.*last two", shape_repairs.square_matrices),
+    (r"positive-definite|positive definite|[Ss]ingular|not invertible|[Cc]holesky", shape_repairs.definite_matrices),
+    (r"\((\d+)x(\d+) and (\d+)x(\d+)\)", shape_repairs.matrix_product_sizes),
+    (r"(?:size (?=\d+ in last dim)|must have length )(\d+)", shape_repairs.last_dimension),
+    (r"index (\d+) is out of bounds for dimension (\d+) with size (\d+)", shape_repairs.size_for_index),
+    (r"\((\d+)\) must match.*\((\d+)\)", shape_repairs.equal_sizes),
+    (r"size mismatch, got .*?(\d+).*?(\d+)", shape_repairs.equal_sizes),
+    (r"[Ee]xpected .*?\b(\d+)\b.*?, but got .*?\b(\d+)\b", shape_repairs.equal_sizes),
+    (r"to have (\d+) channels, but got (\d+)", shape_repairs.equal_sizes),
+    (r"\[(?:\d+, )*(\d+)\] (?:and|vs\.?|with) \[(?:\d+, )*(\d+)\]", shape_repairs.equal_sizes),
+    (r"invalid gradient at index (\d+) - got \[([\d, ]*)\]", shape_repairs.shape_of_gradient),
+    (
+        r"is invalid for input of size|not divisible|divisible by|view size|unflatten|divide",
+        shape_repairs.divisible_sizes,
+    ),
+    (r"is invalid for input of size|[Nn]umber of elements|elements in total|numel", shape_repairs.size_from_tuple),
+    (r"(?:must|should|has to|needs? to|have to) (?:be|have|equal)\D{0,24}?\b(\d+)\b", shape_repairs.number_in_message),
+    (r"[(\[][A-Za-z]\w*\s*,", shape_repairs.shape_in_message),
     (
         r"[Ss]izes?\b|[Ss]hapes?\b|length|dimension|out of bounds|must match|mismatch|expand|broadcast",
-        shape_repairs.resized,
+        shape_repairs.other_sizes,
     ),
     (r"out of bounds|out of range|selected index k|start \(", _narrower),
     (r"not finite|math domain|must be positive|probability|greater than 0|> 0|division by zero|>= 0", _positive),
     (r"^it was not back", _positive),
     (r"-1 (?:and|or) \+?1\b|-1, ?\+?1[\])}]|\+/-\s?1|±\s?1|\b1 (?:and|or) -1\b", _signs),
-    (r"\b(different|distinct|unequal|not be equal|differ)\b", kinds.another),
+    (r"\b(different|distinct|unequal|not be equal|differ)\b", kind_repairs.distinct_numbers),
     (r"incorrect number of gradients \(expected (\d+), got (\d+)\)", _passed),
     (r"does not require grad|no gradient for any|derivative .* not implemented|requires_grad|require grad", _held),
 )

@@ -12,19 +12,19 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from ...runtime import timing
-from ...runtime.timeouts import TookTooLong, within
+from ...runtime.timeouts import TookTooLong, time_limit
 from ..recipe.recipe import Recipe, TensorArgument
-from ..source.collect import Gathered
+from ..source.collect import CollectedEvidence
 from ..source.signature import Signature
-from .agreement import Agreement, agreement, elementwise, sure
+from .agreement import Agreement, agreement, agrees_everywhere, seems_elementwise
 from .blame import Blame, blame
-from .failed_call import Broken
-from .not_retried import compiling, incurable
-from .queue import AGAIN, Ladder, Step
-from .repairs import repairs
-from .trial import Outcome, tried
+from .failed_call import FailedCall
+from .queue import REPEAT_COST, RecipeQueue, RecipeStep
+from .repairs import suggested_repairs
+from .source_errors import is_source_error, raised_while_compiling
+from .trial import Outcome, try_recipe
 
-MOST_TRIALS = 4000
+_MOST_TRIALS = 4000
 # Trials and seconds after the first recipe that works, to find one that agrees.
 MORE_TRIALS, MORE_SECONDS = 40, 0.6
 # Largest share of the remaining time for a closer look, and about how many calls that takes.
@@ -34,14 +34,14 @@ _CALLS, _UNKNOWN = 40, Agreement(0.0, False)
 _PATIENCE, _LEAST = 0.75, 0.5
 # Give up after this many trials, if this share of them failed with one error that no recipe avoids.
 HOPELESS, _SAME = 40, 0.6
-MISSING_HERE = re.compile(
+_MISSING_HERE = re.compile(
     r"CUDA|No module named|[Pp]rocess group|not registered|^NameError|[Tt]riton|HIP|not compiled|_C\b|MPS|backend|"
     r"Device index must not be negative|cuda array interface"
 )
 
 
 @dataclass
-class Search:
+class RecipeSearch:
     """A search and its result: the best step found, and the failures with what they are blamed on.
 
     ``found`` is the best step that works, ``refused`` one whose gradients torch rejects, or whose backward raises
@@ -49,20 +49,20 @@ class Search:
     """
 
     signature: Signature
-    gathered: Gathered
+    gathered: CollectedEvidence
     budget: float
-    found: tuple[Step, Outcome, Agreement] | None = None
-    refused: tuple[Step, Blame] | None = None
-    failures: list[tuple[Step, Outcome, Blame]] = field(default_factory=list)
+    found: tuple[RecipeStep, Outcome, Agreement] | None = None
+    refused: tuple[RecipeStep, Blame] | None = None
+    failures: list[tuple[RecipeStep, Outcome, Blame]] = field(default_factory=list)
     trials: int = 0
 
     def run(self) -> None:
         """Try steps until one works and agrees, or the budget is spent."""
         self._begun = timing.now()
-        self._ladder = Ladder(self.gathered)
+        self._ladder = RecipeQueue(self.gathered)
         self._settled, self._since = False, (0, 0.0)
         self._cost = 0.0
-        while self._seconds + self._cost < self.budget and self.trials < MOST_TRIALS:
+        while self._seconds + self._cost < self.budget and self.trials < _MOST_TRIALS:
             step = self._ladder.next()
             if step is None:
                 return
@@ -90,29 +90,29 @@ class Search:
     def _seconds(self) -> float:
         return timing.now() - self._begun
 
-    def _enough(self, step: Step) -> bool:
+    def _enough(self, step: RecipeStep) -> bool:
         """Whether to stop with what was found: it agrees and keeps the defaults, or enough others were tried."""
         if self.found is None or self._settled:
             return True
         if self.found[2].full and self.found[2].shows and not self._ladder.departures(self.found[0].recipe):
             return True
         trials, seconds = self.trials - self._since[0], self._seconds - self._since[1]
-        return trials > MORE_TRIALS or seconds > MORE_SECONDS or step.cost > self.found[0].cost + AGAIN
+        return trials > MORE_TRIALS or seconds > MORE_SECONDS or step.cost > self.found[0].cost + REPEAT_COST
 
     def _in_vain(self) -> bool:
         """Whether to give up: torch rejects the gradients for any shape, or nearly all trials fail with one error."""
         if self.refused is not None:
-            counted = "incorrect number" in self.refused[1].message or incurable(self.refused[1])
+            counted = "incorrect number" in self.refused[1].message or is_source_error(self.refused[1])
             return self.trials - self._since[0] > (MORE_TRIALS if counted else 5 * MORE_TRIALS)
         if len(self.failures) % HOPELESS:
             return False
         message, count = Counter(each[2].message for each in self.failures).most_common(1)[0]
         blamed = next(each[2] for each in self.failures if each[2].message == message)
         return count > _SAME * len(self.failures) and bool(
-            missing(blamed) or incurable(blamed) or not blamed.places or self.an_object(blamed)
+            is_missing_here(blamed) or is_source_error(blamed) or not blamed.places or self.an_object(blamed)
         )
 
-    def _try(self, step: Step) -> None:
+    def _try(self, step: RecipeStep) -> None:
         self.trials += 1
         begun = self._seconds
         outcome = self._in_time(step)
@@ -124,7 +124,7 @@ class Search:
             return
         if outcome.error is None:
             try:
-                with within(self._patience):
+                with time_limit(self._patience):
                     self._worked(step, outcome)
             except TookTooLong:
                 self.found, self._settled = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
@@ -134,47 +134,47 @@ class Search:
         # The frames of the traceback would keep all tensors alive.
         blamed = replace(blamed, error=outcome.error.with_traceback(None))
         self.failures.append((step, replace(outcome, given=()), blamed))
-        refused = outcome.refused or (outcome.forward and incurable(blamed) and not self.of_an_object(blamed))
+        refused = outcome.refused or (outcome.forward and is_source_error(blamed) and not self.of_an_object(blamed))
         if refused and self.refused is None and self.found is None:
             self.refused, self._since = (step, blamed), (self.trials, self._seconds)
         self._ladder.learn(step, blamed)
         if self.found is None or self.found[2].idle:
             saved = tuple(self.gathered.notes.memory.saved)
-            for each in repairs(Broken(step.recipe, blamed, self.gathered.arguments, saved)):
+            for each in suggested_repairs(FailedCall(step.recipe, blamed, self.gathered.arguments, saved)):
                 because = {**step.because, each.argument: each.because} if each.argument else step.because
                 cost = step.spent(blamed.reached) + each.cost
-                self._ladder.push(Step(cost, each.recipe, because, blamed.reached, each.cost))
+                self._ladder.push(RecipeStep(cost, each.recipe, because, blamed.reached, each.cost))
 
-    def _in_time(self, step: Step) -> Outcome:
+    def _in_time(self, step: RecipeStep) -> Outcome:
         """A trial with a time limit; repeated without one if the time went into compilation."""
         begun = timing.now()
         try:
-            with within(self._patience):
-                outcome = tried(self.signature.call, step.recipe)
+            with time_limit(self._patience):
+                outcome = try_recipe(self.signature.call, step.recipe)
         except TookTooLong as error:
             outcome = Outcome(step.recipe, (), error)
-        if isinstance(outcome.error, TookTooLong) and compiling(outcome.error):
-            outcome = tried(self.signature.call, step.recipe)
+        if isinstance(outcome.error, TookTooLong) and raised_while_compiling(outcome.error):
+            outcome = try_recipe(self.signature.call, step.recipe)
             self._begun += timing.now() - begun
         return outcome
 
-    def _slow(self, step: Step) -> bool:
+    def _slow(self, step: RecipeStep) -> bool:
         """Whether a closer look would take too long; a borderline call is timed again."""
         left, looks = self.budget - self._seconds, self._cost * _CALLS
         if _SHARE * left < looks <= left:
             begun = self._seconds
-            tried(self.signature.call, step.recipe)
+            try_recipe(self.signature.call, step.recipe)
             self._cost = min(self._cost, self._seconds - begun)
         return self._cost * _CALLS > _SHARE * left
 
-    def _worked(self, step: Step, outcome: Outcome) -> None:
+    def _worked(self, step: RecipeStep, outcome: Outcome) -> None:
         step, outcome = self._held(step, outcome)
         call = self.signature.call
         found = agreement(call, step.recipe)
         if self.found is None:
             self._since = (self.trials, self._seconds)
             # No other shape shows more of an elementwise Function.
-            self._settled = outcome.finite and outcome.some and not found.idle and elementwise(call, step.recipe)
+            self._settled = outcome.finite and outcome.some and not found.idle and seems_elementwise(call, step.recipe)
         if self._better(step, outcome, found):
             self.found = (step, replace(outcome, given=()), found)
         if not outcome.finite or not found.moves:
@@ -182,18 +182,18 @@ class Search:
                 replace(each, fill="positive") if isinstance(each, TensorArgument) and each.floating else each
                 for each in step.recipe.arguments
             )
-            self._ladder.push(Step(step.cost + 0.2, Recipe(arguments), step.because))
+            self._ladder.push(RecipeStep(step.cost + 0.2, Recipe(arguments), step.because))
 
-    def _better(self, step: Step, outcome: Outcome, found: Agreement) -> bool:
+    def _better(self, step: RecipeStep, outcome: Outcome, found: Agreement) -> bool:
         """Whether a step that works is better than the one found; agreement counts last."""
         if self.found is None:
             return True
         left, before = (self._ladder.departures(each.recipe) for each in (step, self.found[0]))
         new, old = _rank(outcome, found, left), _rank(self.found[1], self.found[2], before)
         # A later step that agrees must do so surely, not by chance.
-        return new > old and (left < before or not found.full or sure(self.signature.call, step.recipe))
+        return new > old and (left < before or not found.full or agrees_everywhere(self.signature.call, step.recipe))
 
-    def _held(self, step: Step, outcome: Outcome) -> tuple[Step, Outcome]:
+    def _held(self, step: RecipeStep, outcome: Outcome) -> tuple[RecipeStep, Outcome]:
         """The step without grad for inputs that got no gradient, unless backward explicitly returns one for them."""
         unsure = {name for name in outcome.without if not self.gathered.of(name).differentiable}
         if not unsure:
@@ -202,13 +202,13 @@ class Search:
             replace(each, grad=False) if isinstance(each, TensorArgument) and each.name in unsure else each
             for each in step.recipe.arguments
         )
-        held = tried(self.signature.call, Recipe(arguments))
+        held = try_recipe(self.signature.call, Recipe(arguments))
         return (replace(step, recipe=held.recipe), held) if held.works else (step, outcome)
 
 
-def missing(blamed: Blame) -> bool:
+def is_missing_here(blamed: Blame) -> bool:
     """Whether an error is about something missing on this machine: a module, a device, a process group."""
-    return bool(MISSING_HERE.search(blamed.message))
+    return bool(_MISSING_HERE.search(blamed.message))
 
 
 def _rank(outcome: Outcome, found: Agreement, departures: int) -> tuple[float, ...]:

@@ -8,29 +8,29 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..recipe.recipe import Constant, Recipe, TensorArgument
-from .failed_call import Broken, Repair
-from .shapes import usual
+from .failed_call import FailedCall, Repair
+from .shapes import default_shape
 
 _Match = re.Match[str]
 # With more tensors than this, sizes are not tried one by one.
-MOST_TENSORS = 5
+_MOST_TENSORS = 5
 
 
-def resized(broken: Broken, match: _Match) -> Iterator[Repair]:
+def other_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Other sizes of the last, first and second to last dimension of every tensor to blame."""
     tensors = broken.tensors(False)
-    if len(tensors) > MOST_TENSORS:
+    if len(tensors) > _MOST_TENSORS:
         return
     for step, (place, each) in enumerate(reversed(tensors)):
         last = len(each.shape) - 1
         for turn, at in enumerate(dict.fromkeys((last, 0, max(0, last - 1))) if each.shape else ()):
-            for more, size in enumerate(LENGTHS):
+            for more, size in enumerate(_LENGTHS):
                 if size != each.shape[at]:
                     shape = (*each.shape[:at], size, *each.shape[at + 1 :])
                     yield from broken.changed(place, _shaped(each, shape), 1.0 + 0.15 * more + 0.3 * step + 0.6 * turn)
 
 
-def written(broken: Broken, match: _Match) -> Iterator[Repair]:
+def shape_in_message(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A shape written in the user's own error message: ``(B, N)``, ``(B, 1, T)``, ``[N, 3]``."""
     quoted = re.findall(r"['`\"](\w+)['`\"]", match.string)
     for text in re.findall(r"[(\[]([\w*+\-/ ]+(?:,[\w*+\-/ ]*)+)[)\]]", match.string):
@@ -42,10 +42,10 @@ def written(broken: Broken, match: _Match) -> Iterator[Repair]:
                 continue
             shape = tuple(int(size) if size.isdecimal() else own for size, own in zip(sizes, each.shape, strict=True))
             yield from broken.changed(place, _shaped(each, shape), 0.3)
-        yield from of_rank(broken, len(sizes))
+        yield from _of_rank(broken, len(sizes))
 
 
-def demanded(broken: Broken, match: _Match) -> Iterator[Repair]:
+def number_in_message(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A number that the message asks for, as the size of a dimension or the value of an int."""
     wanted = int(match[1])
     if not 0 < wanted <= _LARGEST:
@@ -60,7 +60,7 @@ def demanded(broken: Broken, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, Constant(constant.name, wanted), 0.5)
 
 
-def counted(broken: Broken) -> Iterator[Repair]:
+def sizes_as_ints(broken: FailedCall) -> Iterator[Repair]:
     """Ints that are the sizes of a tensor, in order: ``B, T, C`` beside a tensor of three dimensions."""
     arguments = broken.recipe.arguments
     wholes = [place for place, each in enumerate(arguments) if isinstance(each, Constant) and type(each.value) is int]
@@ -71,7 +71,7 @@ def counted(broken: Broken) -> Iterator[Repair]:
             yield Repair(Recipe(tuple(given)), 0.4 + 0.05 * step, each.name, broken.otherwise)
 
 
-def spread(broken: Broken, match: _Match) -> Iterator[Repair]:
+def size_from_tuple(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor with as many elements as a tuple of sizes says."""
     sizes = [each for each in broken.recipe.arguments if isinstance(each, Constant) and _sizes(each.value)]
     for each in sizes[:1]:
@@ -92,75 +92,75 @@ def _shaped(each: TensorArgument, shape: tuple[int, ...]) -> TensorArgument:
 # No larger int is taken from a message.
 _LARGEST = 100
 # Sizes to try for a dimension where the usual one is wrong.
-LENGTHS = (3, 2, 4, 6, 8, 5, 7, 9, 1)
+_LENGTHS = (3, 2, 4, 6, 8, 5, 7, 9, 1)
 
 
-def of_rank(broken: Broken, rank: int) -> Iterator[Repair]:
+def _of_rank(broken: FailedCall, rank: int) -> Iterator[Repair]:
     """Each tensor to blame, and all together, with this number of dimensions."""
     if not 0 <= rank <= 6:
         return
     wrong = [(place, each) for place, each in broken.tensors(False) if len(each.shape) != rank]
     for step, (place, each) in enumerate(wrong):
-        yield from broken.changed(place, _with(each, usual(rank, each.fill == "spd")), 0.3 + 0.4 * step)
+        yield from broken.changed(place, _with(each, default_shape(rank, each.fill == "spd")), 0.3 + 0.4 * step)
     if len(wrong) > 1 or (len(broken.recipe.inputs) > 1 and wrong):
-        yield from broken.all(lambda each: _with(each, usual(rank, each.fill == "spd")), 0.5)
+        yield from broken.all(lambda each: _with(each, default_shape(rank, each.fill == "spd")), 0.5)
 
 
-def unpacked(broken: Broken, match: _Match) -> Iterator[Repair]:
+def unpacked_rank(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """As many dimensions, or elements of a sequence, as are unpacked by the source."""
     count = int(match[1])
-    yield from of_rank(broken, count)
+    yield from _of_rank(broken, count)
     for place, each in broken.constants():
         fill = each.value if isinstance(each.value, int | float) and not isinstance(each.value, bool) else 1
         yield from broken.changed(place, Constant(each.name, (fill,) * count), 0.4)
 
 
-def deeper(broken: Broken, match: _Match) -> Iterator[Repair]:
+def one_more_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """One more dimension."""
     for place, each in broken.tensors(False):
         if len(each.shape) < 5:
-            yield from broken.changed(place, _with(each, usual(len(each.shape) + 1)), 0.4)
+            yield from broken.changed(place, _with(each, default_shape(len(each.shape) + 1)), 0.4)
     if len(broken.recipe.inputs) > 1 and max(len(each.shape) for each in broken.recipe.inputs) < 5:
-        yield from broken.all(lambda each: _with(each, usual(len(each.shape) + 1)), 0.5)
+        yield from broken.all(lambda each: _with(each, default_shape(len(each.shape) + 1)), 0.5)
 
 
-def ranged(broken: Broken, match: _Match) -> Iterator[Repair]:
+def rank_for_dim(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Enough dimensions for the ``dim`` that is out of range, or a ``dim`` within range."""
     low, high, got = int(match[1]), int(match[2]), int(match[3])
-    yield from of_rank(broken, got + 1 if got > high else -got)
+    yield from _of_rank(broken, got + 1 if got > high else -got)
     for place, each in broken.constants():
         if each.value == got:
             yield from broken.changed(place, Constant(each.name, low if got < low else high), 0.4)
 
 
-def named_rank(broken: Broken, match: _Match) -> Iterator[Repair]:
+def named_rank(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """As many dimensions as the message says: 4D, 2-dimensional, a matrix."""
     ranks = [int(each) for each in re.findall(r"(\d)(?=-?\s?[Dd]\b|-dim| dim)", match.string)]
     words = {"matrix": 2, "matrices": 2, "vector": 1}
     ranks += [rank for word, rank in words.items() if re.search(rf"\b{word}\b", match.string)]
     for step, rank in enumerate(dict.fromkeys(ranks)):
-        for repair in of_rank(broken, rank):
+        for repair in _of_rank(broken, rank):
             yield replace(repair, cost=repair.cost + 0.3 * step)
 
 
-def square(broken: Broken, match: _Match) -> Iterator[Repair]:
+def square_matrices(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Square matrices, then positive definite ones."""
     for place, each in broken.tensors():
-        shape = usual(max(2, len(each.shape)), True)
+        shape = default_shape(max(2, len(each.shape)), True)
         yield from broken.changed(place, replace(each, shape=shape), 0.4)
         yield from broken.changed(place, replace(each, shape=shape, fill="spd"), 0.45)
-    yield from broken.all(lambda each: replace(each, shape=usual(max(2, len(each.shape)), True)), 0.6)
+    yield from broken.all(lambda each: replace(each, shape=default_shape(max(2, len(each.shape)), True)), 0.6)
 
 
-def definite(broken: Broken, match: _Match) -> Iterator[Repair]:
+def definite_matrices(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Positive definite matrices."""
     for place, each in broken.tensors():
         if len(each.shape) >= 2 and each.shape[-1] == each.shape[-2]:
             yield from broken.changed(place, replace(each, fill="spd"), 0.3)
-    yield from square(broken, match)
+    yield from square_matrices(broken, match)
 
 
-def product(broken: Broken, match: _Match) -> Iterator[Repair]:
+def matrix_product_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Matching inner sizes of a matrix product, changed on either side."""
     rows, one, other, columns = (int(each) for each in match.groups())
     pairs = [((other, columns), (one, columns)), ((columns, other), (columns, one))]
@@ -175,7 +175,7 @@ def product(broken: Broken, match: _Match) -> Iterator[Repair]:
     yield from _lengths(broken)
 
 
-def mismatch(broken: Broken, match: _Match) -> Iterator[Repair]:
+def equal_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Two sizes that should be equal."""
     one, other = int(match[1]), int(match[2])
     for step, (place, each) in enumerate(reversed(broken.tensors(False))):
@@ -192,7 +192,7 @@ def mismatch(broken: Broken, match: _Match) -> Iterator[Repair]:
     yield from _lengths(broken)
 
 
-def length(broken: Broken, match: _Match) -> Iterator[Repair]:
+def last_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A last dimension of the size that the message asks for."""
     wanted = int(match[1])
     for place, each in broken.tensors(False):
@@ -203,7 +203,7 @@ def length(broken: Broken, match: _Match) -> Iterator[Repair]:
     yield from _lengths(broken)
 
 
-def beyond(broken: Broken, match: _Match) -> Iterator[Repair]:
+def size_for_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A dimension large enough for an index that is out of bounds."""
     index, place, size = int(match[1]), int(match[2]), int(match[3])
     for argument, each in broken.tensors(False):
@@ -214,15 +214,15 @@ def beyond(broken: Broken, match: _Match) -> Iterator[Repair]:
     yield from _lengths(broken)
 
 
-def _lengths(broken: Broken) -> Iterator[Repair]:
+def _lengths(broken: FailedCall) -> Iterator[Repair]:
     """Other sizes of the last dimension, where it is the same in all tensors."""
     shapes = {each.shape[-1:] for each in broken.recipe.inputs}
     if len(shapes) == 1 and shapes != {()}:
-        for step, wanted in enumerate(LENGTHS):
+        for step, wanted in enumerate(_LENGTHS):
             yield from broken.all(lambda each, wanted=wanted: _with(each, (*each.shape[:-1], wanted)), 1.5 + 0.2 * step)  # type: ignore[misc]
 
 
-def of_gradient(broken: Broken, match: _Match) -> Iterator[Repair]:
+def shape_of_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """The shape of the gradient that backward returned."""
     place, shape = int(match[1]), tuple(int(each) for each in re.findall(r"\d+", match[2]))
     each = broken.recipe.arguments[place] if place < len(broken.recipe.arguments) else None
@@ -237,9 +237,9 @@ def of_gradient(broken: Broken, match: _Match) -> Iterator[Repair]:
                 yield Repair(Recipe(arguments), 0.6, one.name, "its shape is that of another")
 
 
-def divisible(broken: Broken, match: _Match) -> Iterator[Repair]:
+def divisible_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Divisible sizes: powers of two."""
-    yield from broken.all(lambda each: _with(each, usual(len(each.shape), even=True)), 0.4)
+    yield from broken.all(lambda each: _with(each, default_shape(len(each.shape), even=True)), 0.4)
     yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 0.6)
     for place, constant in broken.constants():
         if type(constant.value) is int:

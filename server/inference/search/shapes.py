@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..source import name_hints
-from ..source.evidence import Evidence, Relations
-from .cheapest import cheapest
+from ..source.evidence import ArgumentEvidence, ShapeRelations
+from .combinations import cheapest_combinations
 
 _Shape = tuple[int, ...]
 _Place = tuple[str, int]
@@ -38,19 +38,21 @@ _MOST = 60
 
 
 @dataclass(frozen=True)
-class Form:
+class JointShapes:
     """One shape for each tensor, and their cost (how unlikely they are together)."""
 
     shapes: tuple[_Shape, ...]
     cost: float
 
 
-def forms(known: Sequence[Evidence], kinds: Sequence[str], relations: Relations) -> list[Form]:
+def joint_shapes(
+    known: Sequence[ArgumentEvidence], kinds: Sequence[str], relations: ShapeRelations
+) -> list[JointShapes]:
     """Joint shapes for these tensors, whose kinds are given; the likeliest first."""
-    found: dict[tuple[_Shape, ...], Form] = {}
+    found: dict[tuple[_Shape, ...], JointShapes] = {}
     for cost, ranks in _rankings(known, kinds):
         for more, shapes in _of_ranks(known, kinds, ranks, relations):
-            form = Form(shapes, cost + more)
+            form = JointShapes(shapes, cost + more)
             if form.shapes not in found or found[form.shapes].cost > form.cost:
                 found[form.shapes] = form
     for form in _weighted(known, kinds):
@@ -59,9 +61,9 @@ def forms(known: Sequence[Evidence], kinds: Sequence[str], relations: Relations)
     return sorted(found.values(), key=lambda form: form.cost)[:_MOST]
 
 
-def _weighted(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[Form]:
+def _weighted(known: Sequence[ArgumentEvidence], kinds: Sequence[str]) -> Iterator[JointShapes]:
     """Shapes of the input, weight and bias of a linear layer or a convolution."""
-    if len(known) not in (2, 3) or set(kinds) != {"tensor"} or not name_hints.WEIGHT.search(known[1].name):
+    if len(known) not in (2, 3) or set(kinds) != {"tensor"} or not name_hints.WEIGHT_NAME.search(known[1].name):
         return
     shapes: tuple[tuple[float, tuple[_Shape, ...]], ...] = (
         (0.3, ((3, 4), (5, 4), (5,))),
@@ -70,16 +72,16 @@ def _weighted(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[Form]
     )
     for cost, form in shapes:
         if all(len(shape) in (each.ranks or [len(shape)]) for shape, each in zip(form, known, strict=False)):
-            yield Form(form[: len(known)], cost)
+            yield JointShapes(form[: len(known)], cost)
 
 
-def usual(rank: int, square: bool = False, even: bool = False) -> _Shape:
+def default_shape(rank: int, square: bool = False, even: bool = False) -> _Shape:
     """The default shape of a tensor of this rank."""
     shape = (_EVEN if even else _USUAL).get(rank, (1,) * max(0, rank - 2) + (2, 3))
     return (*shape[:-2], 4, 4) if square and rank >= 2 else shape
 
 
-def _possible(known: Evidence) -> list[int]:
+def _possible(known: ArgumentEvidence) -> list[int]:
     """The possible ranks of a tensor, the likeliest first."""
     if known.ranks:
         return [each for each in known.ranks if each >= known.least] or known.ranks
@@ -87,12 +89,12 @@ def _possible(known: Evidence) -> list[int]:
     first = [each for each in known.supposed if each >= least]
     if least > 1:
         first.append(least)
-    if name_hints.IMAGE.search(known.name.lower()):
+    if name_hints.IMAGE_NAME.search(known.name.lower()):
         first.append(4)
     return list(dict.fromkeys([*first, *(each for each in _RANKS if each >= least), *range(max(least, 1), 7)]))[:6]
 
 
-def _rankings(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[tuple[float, tuple[int, ...]]]:
+def _rankings(known: Sequence[ArgumentEvidence], kinds: Sequence[str]) -> Iterator[tuple[float, tuple[int, ...]]]:
     """Combinations of ranks: as known, otherwise that of the first tensor, then lower ones."""
     main = 0
     dear = (0.0, 0.8, 1.4, 1.6, 2.6, 3.2)
@@ -100,11 +102,11 @@ def _rankings(known: Sequence[Evidence], kinds: Sequence[str]) -> Iterator[tuple
         options = [[(0.0, rank)]]
         for each, kind in zip(known[1:], kinds[1:], strict=True):
             options.append(list(_beside(each, kind, rank)))
-        for cost, ranks in cheapest(options, 24):
+        for cost, ranks in cheapest_combinations(options, 24):
             yield step + cost, ranks
 
 
-def _beside(known: Evidence, kind: str, rank: int) -> Iterator[tuple[float, int]]:
+def _beside(known: ArgumentEvidence, kind: str, rank: int) -> Iterator[tuple[float, int]]:
     """The possible ranks of a tensor, given the ``rank`` of the first one, with their costs."""
     if known.ranks:
         yield from ((0.5 * place, each) for place, each in enumerate(known.ranks))
@@ -112,19 +114,19 @@ def _beside(known: Evidence, kind: str, rank: int) -> Iterator[tuple[float, int]
     name, least = known.name.lower(), max(known.least, 2 if known.square else 0)
     ranks = {0: 1.4, 1: 1.2, **{each: 0.2 * place for place, each in enumerate(known.supposed)}, rank: 0.0}
     ranks |= {each: 2.5 for each in (2, 3, 4) if each not in ranks}
-    if kind == "tensor" and name_hints.CHANNELS.search(name):
+    if kind == "tensor" and name_hints.CHANNEL_NAME.search(name):
         ranks |= {1: -0.1 if rank > 1 else 0.0}
     if kind == "tensor" and known.few:
         ranks |= {1: -0.2}
-    if kind == "tensor" and name_hints.ONE.search(name):
+    if kind == "tensor" and name_hints.SCALAR_NAME.search(name):
         ranks |= {0: -0.1}
-    if kind == "index" and rank > 1 and name_hints.INDEX.search(name):
+    if kind == "index" and rank > 1 and name_hints.INDEX_NAME.search(name):
         ranks |= {rank - 1: 0.3, 1: -0.1}
     yield from sorted((cost, each) for each, cost in ranks.items() if each >= least)
 
 
 def _of_ranks(
-    known: Sequence[Evidence], kinds: Sequence[str], ranks: tuple[int, ...], relations: Relations
+    known: Sequence[ArgumentEvidence], kinds: Sequence[str], ranks: tuple[int, ...], relations: ShapeRelations
 ) -> Iterator[tuple[float, tuple[_Shape, ...]]]:
     """The joint shapes for given ranks: tied dimensions are equal, others by alignment with the first tensor."""
     rank_of = {each.name: rank for each, rank in zip(known, ranks, strict=True)}
@@ -145,7 +147,7 @@ def _of_ranks(
 
 
 def _lines(
-    known: Sequence[Evidence], kinds: Sequence[str], rank_of: dict[str, int], tied: list[tuple[_Place, _Place]]
+    known: Sequence[ArgumentEvidence], kinds: Sequence[str], rank_of: dict[str, int], tied: list[tuple[_Place, _Place]]
 ) -> Iterator[tuple[float, list[tuple[_Place, _Place]]]]:
     """Alignments of the dimensions of the later tensors with those of the first, with their costs."""
     first, related = known[0].name, {name for tie in tied for name, _ in tie}
@@ -170,12 +172,12 @@ def _lines(
             ways.append(
                 [(0.0, last[-rank:] if rank and mine > rank else []), (0.5, same[:rank])] if mine > rank else free
             )
-    for cost, combined in cheapest(ways, 12):
+    for cost, combined in cheapest_combinations(ways, 12):
         yield cost, [tie for ties in combined for tie in ties]
 
 
 def _sizes(
-    rank_of: dict[str, int], ties: list[tuple[_Place, _Place]], square: set[str], relations: Relations, even: bool
+    rank_of: dict[str, int], ties: list[tuple[_Place, _Place]], square: set[str], relations: ShapeRelations, even: bool
 ) -> dict[_Place, int]:
     """A size for every dimension: equal for tied ones (union-find), otherwise distinct where possible."""
     root: dict[_Place, _Place] = {
@@ -198,7 +200,7 @@ def _sizes(
     spare = iter((5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 8, 9))
     for name, place in root:
         if top((name, place)) == (name, place):
-            here = usual(rank_of[name], name in square, even)[place]
+            here = default_shape(rank_of[name], name in square, even)[place]
             free = here if name == main or rank_of[name] > 3 else next(spare, 2)
             given[name, place] = 3 if (name, place) in kernels else free
     for where, size in relations.least.items():

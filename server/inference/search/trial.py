@@ -14,20 +14,20 @@ from typing import Any
 import torch
 
 from ...runtime import timing
-from ...runtime.arguments import applied, flattened, fresh
-from ...runtime.failure import returned as called
-from ...runtime.isolation import silenced, unchanged
-from ...runtime.rng import reseed, undisturbed
-from ...runtime.timing import Clock
-from ...runtime.vjp import Handed, Root, delivered
+from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutable
+from ...runtime.failure import describe_result as called
+from ...runtime.isolation import discard_output, preserve_torch_settings
+from ...runtime.rng import preserve_rng, seed_all_generators
+from ...runtime.timing import Deadline
+from ...runtime.vjp import CotangentRoot, CotangentsRoot, leaf_gradients
 from ..recipe.recipe import Recipe, TensorArgument
 
-SEED = 1234
-Tensors = list[torch.Tensor | None]
+TRIAL_SEED = 1234
+OptionalTensors = list[torch.Tensor | None]
 
 
 @dataclass(frozen=True)
-class Attempt:
+class RepeatableCall:
     """A call that can be repeated with other values; it is not made any more when the ``clock`` has no time left.
 
     ``values`` are the arguments by name, tensors without grad.
@@ -36,13 +36,13 @@ class Attempt:
     function: Callable[..., Any]
     recipe: Recipe
     values: dict[str, Any]
-    seed: int = SEED
-    clock: Clock = field(default_factory=Clock)
+    seed: int = TRIAL_SEED
+    clock: Deadline = field(default_factory=Deadline)
 
     @classmethod
     def at(
         cls, function: Callable[..., Any], recipe: Recipe, given: Mapping[str, torch.Tensor] | None = None
-    ) -> Attempt:
+    ) -> RepeatableCall:
         """The call of a recipe, with tensors ``given`` in place of those that the recipe fills."""
         built = recipe.build(given=given)
         named = {each.name: value for each, value in zip(recipe.arguments, built, strict=True)}
@@ -54,12 +54,12 @@ class Attempt:
         """Whether there is no time left for another call."""
         return not self.clock.has(1)
 
-    def within(self, seconds: float) -> Attempt:
+    def within(self, seconds: float) -> RepeatableCall:
         """The same with a shorter time limit."""
         own, now = self.clock, timing.now()
-        return replace(self, clock=Clock(min(own.until, now + seconds), own.took, own.over))
+        return replace(self, clock=Deadline(min(own.until, now + seconds), own.took, own.over))
 
-    def changed(self, values: Mapping[str, Any]) -> Attempt:
+    def changed(self, values: Mapping[str, Any]) -> RepeatableCall:
         """The same with other values."""
         return replace(self, values={**self.values, **values})
 
@@ -74,16 +74,16 @@ class Attempt:
                 if track and isinstance(each, TensorArgument) and each.grad:
                     leaves[each.name] = value.requires_grad_()
                     value = value * 1
-            arguments.append(fresh(value))
-        reseed(self.seed)
+            arguments.append(copy_if_mutable(value))
+        seed_all_generators(self.seed)
         begun = timing.now()
         try:
             with torch.set_grad_enabled(track):
-                return leaves, flattened(applied(self.function)(*arguments))
+                return leaves, as_tensor_or_tuple(callable_of(self.function)(*arguments))
         finally:
             self.clock.timed(begun)
 
-    def outputs(self) -> Tensors | None:
+    def outputs(self) -> OptionalTensors | None:
         """The floating outputs in double precision, None for any other output.
 
         None altogether if the call fails or there is no time for it.
@@ -94,7 +94,7 @@ class Attempt:
             _, returned = self.called()
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
             return None
-        return [plain(each) for each in several(returned)]
+        return [float64_output(each) for each in as_tuple(returned)]
 
     def pulled(self, output: int, grad_output: torch.Tensor) -> dict[str, torch.Tensor] | None:
         """The VJP of one output by input name, zeros where backward returns None.
@@ -106,9 +106,9 @@ class Attempt:
         begun = timing.now()
         try:
             leaves, returned = self.called(track=True)
-            out = several(returned)[output]
-            root: torch.Tensor = Handed.apply(out, grad_output.to(out))  # type: ignore[no-untyped-call]
-            found = delivered(root, leaves.values())
+            out = as_tuple(returned)[output]
+            root: torch.Tensor = CotangentRoot.apply(out, grad_output.to(out))  # type: ignore[no-untyped-call]
+            found = leaf_gradients(root, leaves.values())
             self.clock.timed(begun)
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
             return None
@@ -122,26 +122,26 @@ class Attempt:
         value: torch.Tensor = self.values[name]
         return value
 
-    def moved(self, name: str, index: tuple[int, ...], number: float) -> Attempt:
+    def moved(self, name: str, index: tuple[int, ...], number: float) -> RepeatableCall:
         """The same with one element of a tensor set to a number."""
         tensor = self.tensor(name).clone()
         tensor[index] = number
         return self.changed({name: tensor})
 
 
-def several(returned: Any) -> tuple[Any, ...]:
+def as_tuple(returned: Any) -> tuple[Any, ...]:
     """The outputs as a tuple."""
     return returned if isinstance(returned, tuple) else (returned,)
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Inside, nothing is printed, warnings are ignored, and the random state is restored."""
-    with undisturbed(), warnings.catch_warnings(action="ignore"), silenced():
+    with preserve_rng(), warnings.catch_warnings(action="ignore"), discard_output():
         yield
 
 
-def plain(out: Any) -> torch.Tensor | None:
+def float64_output(out: Any) -> torch.Tensor | None:
     """A floating output as a tensor of float64 on the CPU."""
     if isinstance(out, torch.Tensor) and out.is_floating_point() and out.layout == torch.strided:
         return out.detach().to("cpu", torch.float64)
@@ -184,14 +184,19 @@ class Outcome:
 
 
 @contextlib.contextmanager
-def untouched() -> Iterator[None]:
+def state_restored() -> Iterator[None]:
     """Restore the state of torch, random numbers and warnings that user code may change; stdout is discarded."""
-    with unchanged(), undisturbed(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+    with (
+        preserve_torch_settings(),
+        preserve_rng(),
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
         warnings.simplefilter("ignore")
         yield
 
 
-def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
+def try_recipe(call: Callable[..., Any], recipe: Recipe) -> Outcome:
     """Call forward and backward with the arguments of a recipe. Raises nothing, whatever the Function raises."""
     given: tuple[Any, ...] = ()
     forward, dtype = False, torch.get_default_dtype()
@@ -200,9 +205,9 @@ def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             pairs = recipe.leaves()
             given = tuple(one for _, one in pairs)
             leaves = [leaf for leaf, _ in pairs if leaf is not None]
-            outputs = moving(seeded(call, *given))
+            outputs = _differentiable_outputs(call_seeded(call, *given))
             forward = True
-            found = backwards(outputs, leaves, [torch.ones_like(each) for each in outputs])
+            found = weighted_gradients(outputs, leaves, [torch.ones_like(each) for each in outputs])
             gradients = [each for each in found if each is not None]
             if not gradients:
                 raise UnusableCall("backward gave no gradient for any argument")
@@ -218,17 +223,17 @@ def tried(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             torch.set_default_dtype(dtype)
 
 
-def backwards(
+def weighted_gradients(
     outputs: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]
 ) -> list[torch.Tensor | None]:
     """The dense gradient of the weighted sum of the outputs for each leaf. Raises whatever backward raises."""
-    root = Root.apply(*outputs, *weights)  # type: ignore[no-untyped-call]
-    return delivered(root, leaves)
+    root = CotangentsRoot.apply(*outputs, *weights)  # type: ignore[no-untyped-call]
+    return leaf_gradients(root, leaves)
 
 
-def moving(returned: Any) -> list[torch.Tensor]:
+def _differentiable_outputs(returned: Any) -> list[torch.Tensor]:
     """The floating outputs that require grad, mostly finite. Raises ``UnusableCall`` if there are none."""
-    tensors = list(flat(returned))
+    tensors = list(tensors_within(returned))
     floats = [each for each in tensors if each.is_floating_point() or each.is_complex()]
     if not tensors:
         raise UnusableCall(f"forward returned no tensor, but {called(returned, 1)}")
@@ -243,16 +248,16 @@ def moving(returned: Any) -> list[torch.Tensor]:
     return outputs
 
 
-def flat(returned: Any) -> Iterator[torch.Tensor]:
+def tensors_within(returned: Any) -> Iterator[torch.Tensor]:
     """The tensors in a return value, also inside tuples, lists and dicts."""
     if isinstance(returned, torch.Tensor):
         yield returned
     elif isinstance(returned, tuple | list | dict):
         for each in returned.values() if isinstance(returned, dict) else returned:
-            yield from flat(each)
+            yield from tensors_within(each)
 
 
-def seeded(call: Callable[..., Any], *given: Any) -> Any:
+def call_seeded(call: Callable[..., Any], *given: Any) -> Any:
     """Call with the fixed seed of all trials."""
-    reseed(SEED)
+    seed_all_generators(TRIAL_SEED)
     return call(*given)

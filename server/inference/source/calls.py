@@ -10,21 +10,35 @@ from typing import Any
 import torch
 from torch.autograd import Function
 
-from .function_source import Written, written
-from .name_binding import Notebook
-from .quantities import Amounts
-from .torch_signatures import ALONG, CHOICES, KEYWORDS, PLACES, RANKS, SQUARE
+from .function_source import FunctionTree, read_function_source
+from .name_binding import ReadingState
+from .quantities import QuantityReader
+from .torch_signatures import (
+    KEYWORD_CHOICES,
+    KINDS_BY_KEYWORD,
+    KINDS_BY_POSITION,
+    RANKS_BY_POSITION,
+    TAKES_DIM,
+    TAKES_SQUARE,
+)
 
-NOT_TENSORS = {"arange", "zeros", "ones", "full", "tensor", "as_tensor", "empty", "eye", "rand", "randn", "from_numpy"}
+_NOT_TENSORS = {"arange", "zeros", "ones", "full", "tensor", "as_tensor", "empty", "eye", "rand", "randn", "from_numpy"}
 _WEIGHTS = {"tensor": 2.0, "index": 3.0, "mask": 3.0, "dim": 4.0, "whole": 3.0, "number": 1.5, "sequence": 2.0}
-TYPES = {"Tensor": "tensor", "int": "whole", "float": "number", "bool": "flag", "str": "text", "Number": "number"}
+_KIND_OF_TYPE = {
+    "Tensor": "tensor",
+    "int": "whole",
+    "float": "number",
+    "bool": "flag",
+    "str": "text",
+    "Number": "number",
+}
 
 
-class BodyReader(Amounts):
+class BodyReader(QuantityReader):
     """Interface of a reader of one function, named ``where`` in reasons, which follows helpers up to ``depth`` deep."""
 
     def __init__(
-        self, source: Written, notes: Notebook, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
+        self, source: FunctionTree, notes: ReadingState, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
     ) -> None:
         super().__init__(source, notes, of, ctx)
         self.where, self.depth, self.required = where, depth, False
@@ -34,7 +48,7 @@ class BodyReader(Amounts):
         raise NotImplementedError
 
 
-class Called:
+class CallReader:
     """Collects the evidence from the calls in the function of a ``reader``."""
 
     def __init__(self, reader: BodyReader) -> None:
@@ -119,7 +133,9 @@ class Called:
         weight = 3.0 if self.reader.required else 1.0
         for place, each in enumerate(types):
             name = each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "")
-            kind = TYPES.get(name, "sequence" if name in ("tuple", "list", "Sequence", "Iterable") else "object")
+            kind = _KIND_OF_TYPE.get(
+                name, "sequence" if name in ("tuple", "list", "Sequence", "Iterable") else "object"
+            )
             weight = weight if kind != "sequence" else 0.5
             self.reader.say(
                 node.args[0], kind, weight / (place + 1), node, f"{self.reader.where} asks whether it is a {name}"
@@ -139,7 +155,7 @@ class Called:
         reader = self.reader
         applied = isinstance(getattr(callee, "__self__", None), type) and issubclass(callee.__self__, Function)
         context = applied and "ctx" in _first(callee.__self__)
-        source = written(callee.__self__.forward if applied else callee)
+        source = read_function_source(callee.__self__.forward if applied else callee)
         if reader.depth <= 0 or source is None:
             return
         names = source.parameters[bool(context) :]
@@ -151,25 +167,25 @@ class Called:
         if found:
             self._inside(source, found, getattr(callee.__self__ if applied else callee, "__name__", "a helper"))
 
-    def _inside(self, source: Written, of: dict[str, str], where: str) -> None:
+    def _inside(self, source: FunctionTree, of: dict[str, str], where: str) -> None:
         type(self.reader)(source, self.reader.notes, of, where, depth=self.reader.depth - 1).read()
 
     def _placed(self, name: str, given: list[ast.expr], node: ast.Call, callee: Any) -> None:
         reader, noted = self.reader, set()
-        for kind, table in PLACES.items():
+        for kind, table in KINDS_BY_POSITION.items():
             for place in table.get(name, ()):
                 if place < len(given):
                     reader.say(given[place], kind, _WEIGHTS[kind], node, _word(kind, name))
                     noted.add(place)
-        for place, rank in RANKS.get(name, {}).items():
+        for place, rank in RANKS_BY_POSITION.get(name, {}).items():
             found = reader.evidence(given[place]) if place < len(given) else None
             if found:
                 found.has_rank(rank, f"it goes to {name}()")
         first = reader.evidence(given[0]) if given else None
-        if first and name in SQUARE and 0 not in noted:
+        if first and name in TAKES_SQUARE and 0 not in noted:
             first.square = True
         owner = str(getattr(callee, "__module__", "") or "")
-        if first and 0 not in noted and name not in NOT_TENSORS and _of_torch(callee, owner):
+        if first and 0 not in noted and name not in _NOT_TENSORS and _of_torch(callee, owner):
             reader.say(given[0], "tensor", 2, node)
         if name in ("float", "round", "abs") and callee is None:
             reader.say(given[0] if given else None, "number", 1, node)
@@ -183,11 +199,11 @@ class Called:
 
     def _keywords(self, node: ast.Call) -> None:
         for each in node.keywords:
-            kind = KEYWORDS.get(each.arg or "")
+            kind = KINDS_BY_KEYWORD.get(each.arg or "")
             found = self.reader.evidence(each.value)
             if kind and found:
                 self.reader.say(each.value, kind, 3, node, f"it is passed on as {each.arg}=")
-                found.strings += [word for word in CHOICES.get(each.arg or "", ()) if kind == "text"]
+                found.strings += [word for word in KEYWORD_CHOICES.get(each.arg or "", ()) if kind == "text"]
             if (
                 isinstance(each.value, ast.Constant)
                 and each.arg in ("dim", "axis")
@@ -212,9 +228,9 @@ class Called:
             relations.tie((x, -1), (weight, -1))
         if name in ("linear", "conv1d", "conv2d", "conv3d") and weight and bias:
             relations.tie((bias, 0), (weight, 0))
-        if name.startswith("conv") and name in RANKS and weight:
+        if name.startswith("conv") and name in RANKS_BY_POSITION and weight:
             turned = "transpose" in name
-            relations.kernels += [(weight, -1 - place) for place in range(RANKS[name][0] - 2)]
+            relations.kernels += [(weight, -1 - place) for place in range(RANKS_BY_POSITION[name][0] - 2)]
             if x:
                 relations.tie((x, 1), (weight, 0 if turned else 1))
         if name == "sparse_coo_tensor" and x and weight:
@@ -223,13 +239,13 @@ class Called:
         if name == "einsum" and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
             self._summed(given[0].value, [self.reader.subject(each) for each in given[1:]])
         dims = [each.value for each in given[1:2] if isinstance(each, ast.Constant)]
-        if dims and name in ALONG:
+        if dims and name in TAKES_DIM:
             self._dimensional(given[0], given[1])  # type: ignore[arg-type]
         if name == "transpose" and all(isinstance(each, ast.Constant) for each in given[1:]) and len(given) == 3:
             found = self.reader.evidence(given[0])
             if found:
                 found.at_least(max(each.value for each in given[1:]) + 1, f"`{name}` turns its dimensions")  # type: ignore[attr-defined]
-        if name in SQUARE and subjects[0]:
+        if name in TAKES_SQUARE and subjects[0]:
             arguments[subjects[0]].square = True
 
     def _summed(self, equation: str, subjects: list[str | None]) -> None:

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .evidence import Evidence
-from .function_source import Written, written
-from .name_binding import Notebook
+from .evidence import ArgumentEvidence
+from .function_source import FunctionTree, read_function_source
+from .name_binding import ReadingState
 from .reader import Reader
-from .returned_nones import Gradients
-from .signature import LEFT_OUT, Argument, Signature
+from .returned_nones import ReturnedGradients
+from .signature import LEFT_OUT, Signature, SignatureArgument
 
 
 @dataclass(frozen=True)
-class Gathered:
+class CollectedEvidence:
     """The arguments of a call with the evidence on each; ``count`` is how many gradients backward returns."""
 
-    arguments: tuple[Argument, ...]
-    notes: Notebook
+    arguments: tuple[SignatureArgument, ...]
+    notes: ReadingState
     count: int | None
 
-    def of(self, name: str) -> Evidence:
+    def of(self, name: str) -> ArgumentEvidence:
         """The evidence about one argument."""
         return self.notes.arguments[name]
 
 
-def gathered(signature: Signature) -> Gathered:
+def collect_evidence(signature: Signature) -> CollectedEvidence:
     """Read forward, setup_context and backward, where their source is available."""
     star = next((each.name for each in signature.arguments if each.star), "")
     named = [each for each in signature.arguments if not each.star]
-    notes = Notebook({each.name: Evidence(each.name) for each in named}, star=star)
-    sources = {role: written(method) for role, method in signature.methods.items()}
+    notes = ReadingState({each.name: ArgumentEvidence(each.name) for each in named}, star=star)
+    sources = {role: read_function_source(method) for role, method in signature.methods.items()}
     _read_forward(signature, notes, sources.get("forward"))
     _read_setup(notes, sources.get("setup_context"), [each.name for each in named])
-    gradients = Gradients(sources.get("backward"))
+    gradients = ReturnedGradients(sources.get("backward"))
     count = None if signature.plain else gradients.count
     arguments = _expanded(signature, notes, count)
     order = [each.name for each in arguments]
@@ -42,10 +42,10 @@ def gathered(signature: Signature) -> Gathered:
         _note_gradient(notes.arguments[name], None if signature.plain else gradients.differentiable(place), notes)
     for name, known in notes.arguments.items():
         known.few = known.least < 2 and bool(notes.relations.exact((name, 0)))
-    return Gathered(arguments, notes, count)
+    return CollectedEvidence(arguments, notes, count)
 
 
-def _read_forward(signature: Signature, notes: Notebook, source: Written | None) -> None:
+def _read_forward(signature: Signature, notes: ReadingState, source: FunctionTree | None) -> None:
     if source is None:
         return
     names = source.parameters
@@ -55,7 +55,7 @@ def _read_forward(signature: Signature, notes: Notebook, source: Written | None)
     reader.read()
 
 
-def _read_setup(notes: Notebook, source: Written | None, order: list[str]) -> None:
+def _read_setup(notes: ReadingState, source: FunctionTree | None, order: list[str]) -> None:
     """``setup_context(ctx, inputs, output)`` has the arguments in a tuple."""
     if source is None or len(source.parameters) < 2:
         return
@@ -66,16 +66,16 @@ def _read_setup(notes: Notebook, source: Written | None, order: list[str]) -> No
     reader.read()
 
 
-def _read_backward(notes: Notebook, source: Written | None, order: list[str]) -> None:
+def _read_backward(notes: ReadingState, source: FunctionTree | None, order: list[str]) -> None:
     if source is None or not source.parameters:
         return
     reader = Reader(source, notes, {}, "backward", source.parameters[0])
     reader.read()
 
 
-def _expanded(signature: Signature, notes: Notebook, count: int | None) -> tuple[Argument, ...]:
+def _expanded(signature: Signature, notes: ReadingState, count: int | None) -> tuple[SignatureArgument, ...]:
     """The arguments with ``*args`` expanded: as many as are used by name, or as gradients are returned."""
-    arguments = list[Argument]()
+    arguments = list[SignatureArgument]()
     for each in signature.arguments:
         if not each.star:
             arguments.append(each)
@@ -83,11 +83,11 @@ def _expanded(signature: Signature, notes: Notebook, count: int | None) -> tuple
         met = sum(name.startswith(each.name) and name[len(each.name) :].isdigit() for name in notes.arguments)
         wanted = max(met, 1 if count is None else count - len(arguments), 0 if arguments else 1)
         for place in range(wanted):
-            arguments.append(Argument(notes.starred(place), default=LEFT_OUT))
+            arguments.append(SignatureArgument(notes.starred(place), default=LEFT_OUT))
     return tuple(arguments)
 
 
-def _note_gradient(known: Evidence, differentiable: bool | None, notes: Notebook) -> None:
+def _note_gradient(known: ArgumentEvidence, differentiable: bool | None, notes: ReadingState) -> None:
     known.differentiable = differentiable
     if differentiable:
         known.speaks("tensor", 5, "backward returns a gradient for it")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from .early_returns import past, returned
-from .name_binding import Naming, each_of, quoted, whole
+from .early_returns import early_return_values, returned_names
+from .name_binding import NameBinding, integer_literal, literal_elements, quoted_source
 
 
-class Conditions(Naming, ast.NodeVisitor):
+class ConditionReader(NameBinding, ast.NodeVisitor):
     """Reads comparisons and tests; ``where`` is what the function is called in reasons.
 
     ``required`` says that the condition is that of an assert, or of an if that raises.
@@ -28,7 +28,7 @@ class Conditions(Naming, ast.NodeVisitor):
         """Add weight to a kind for the argument that an expression stands for, if any."""
         found = self.evidence(node)
         if found:
-            found.speaks(kind, weight, reason or f"{self.where} has `{quoted(context)}`")
+            found.speaks(kind, weight, reason or f"{self.where} has `{quoted_source(context)}`")
 
     def chosen(self, node: ast.AST, strings: list[str]) -> None:
         """Note that an argument takes one of some strings."""
@@ -50,13 +50,15 @@ class Conditions(Naming, ast.NodeVisitor):
     def leads_past(self, node: ast.If | ast.IfExp) -> None:
         """Note the values for which a branch of forward returns its argument unchanged, or raises."""
         if self.where != "backward":
-            for one, value in past(node, lambda each: self.subject(each) is not None, returned(self.source.statements)):
+            for one, value in early_return_values(
+                node, lambda each: self.subject(each) is not None, returned_names(self.source.statements)
+            ):
                 found = self.evidence(one)
                 if found and not found.leads_past(value):
                     found.past.append(value)
 
     def _compared(self, one: ast.expr, operator: ast.cmpop, other: ast.expr, node: ast.Compare) -> None:
-        values = [each.value for each in each_of(other) if isinstance(each, ast.Constant)]
+        values = [each.value for each in literal_elements(other) if isinstance(each, ast.Constant)]
         wholes = [each for each in values if isinstance(each, int) and not isinstance(each, bool)]
         same, differ = isinstance(operator, ast.Eq | ast.In), isinstance(operator, ast.NotEq | ast.NotIn)
         counted, found = self.counted(one), self.evidence(one)
@@ -64,13 +66,19 @@ class Conditions(Naming, ast.NodeVisitor):
             self.say(one, "nothing", 1, node, f"{self.where} asks whether it is None")
         if counted and counted in self.notes.arguments and (same or (differ and self.required)):
             for each in wholes:
-                self.notes.arguments[counted].has_rank(each, f"{self.where} asks for `{quoted(node)}`", self.required)
+                self.notes.arguments[counted].has_rank(
+                    each, f"{self.where} asks for `{quoted_source(node)}`", self.required
+                )
         if same or differ:
             self.chosen(one, [each for each in values if isinstance(each, str)])
             self._sized(one, other, wholes, node)
             if found:
                 found.numbers += [each for each in wholes if each not in found.numbers]
-            held = self.evidence(one.value) if isinstance(one, ast.Subscript) and whole(one.slice) is not None else None
+            held = (
+                self.evidence(one.value)
+                if isinstance(one, ast.Subscript) and integer_literal(one.slice) is not None
+                else None
+            )
             if held and wholes and set(wholes) <= {0, 1}:
                 held.switch = True
         elif values and not counted:
@@ -91,9 +99,9 @@ class Conditions(Naming, ast.NodeVisitor):
         if theirs:
             relations.alike.append((name, theirs))
         if isinstance(other, ast.Tuple | ast.List) and name in self.notes.arguments:
-            self.notes.arguments[name].has_rank(len(other.elts), f"{self.where} asks for `{quoted(node)}`")
+            self.notes.arguments[name].has_rank(len(other.elts), f"{self.where} asks for `{quoted_source(node)}`")
             for place, each in enumerate(other.elts):
-                size, fixed = self.dimension(each), whole(each)
+                size, fixed = self.dimension(each), integer_literal(each)
                 if size:
                     relations.tie((name, place), size)
                 if fixed is not None and fixed > 0:

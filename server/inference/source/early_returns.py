@@ -10,7 +10,9 @@ _Found = Iterator[tuple[ast.expr, object]]
 _COPIES = {"clone", "view_as", "alias", "identity"}
 
 
-def past(node: ast.If | ast.IfExp, same: Callable[[ast.expr], bool], returned: Collection[str]) -> _Found:
+def early_return_values(
+    node: ast.If | ast.IfExp, same: Callable[[ast.expr], bool], returned: Collection[str]
+) -> _Found:
     """The (expression, value) pairs for which an if takes a branch that only returns an argument, or raises.
 
     Also the numbers in an if-elif chain that ends in a general else. ``same`` says whether an expression is an
@@ -24,7 +26,7 @@ def past(node: ast.If | ast.IfExp, same: Callable[[ast.expr], bool], returned: C
         yield from _asked(node.test, False)
 
 
-def returned(statements: Iterable[ast.stmt]) -> set[str]:
+def returned_names(statements: Iterable[ast.stmt]) -> set[str]:
     """The names that are returned unchanged."""
     nodes = (node for each in statements for node in ast.walk(each))
     return {node.value.id for node in nodes if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)}

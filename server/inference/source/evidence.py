@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .torch_signatures import misspelled
+from .torch_signatures import is_misspelled
 
 # Shares of a small tensor that select neither none nor all of its elements.
 _SEEN = (0.2, 0.8)
 
 
 @dataclass
-class Evidence:
+class ArgumentEvidence:
     """The evidence about one argument, collected by a reader of its Function's source.
 
     Kind: ``weights`` is the weight of each kind (tensor, index, mask, number, whole, dim, flag, text, sequence,
@@ -65,7 +65,7 @@ class Evidence:
     @property
     def foreign(self) -> list[str]:
         """The attributes read from it that are neither those of a tensor nor misspellings of one."""
-        return [each for each in dict.fromkeys(self.members) if not misspelled(each)]
+        return [each for each in dict.fromkeys(self.members) if not is_misspelled(each)]
 
     def speaks(self, kind: str, weight: float, reason: str) -> None:
         """Add weight to a kind."""
@@ -108,7 +108,7 @@ class Evidence:
 
 
 @dataclass
-class Relations:
+class ShapeRelations:
     """Relations between the shapes of several tensors: dimensions of equal, fixed or least size.
 
     A dimension is (argument name, index), negative from the end. ``equal`` are pairs of dimensions of the same size,

@@ -14,7 +14,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Written:
+class FunctionTree:
     """The syntax tree of a function, its parameters, and the namespace that its names refer to.
 
     ``bound`` says that the first of them is filled in by Python: a class method's class.
@@ -37,7 +37,7 @@ class Written:
         return self.tree.body if isinstance(self.tree, ast.FunctionDef) else [self.tree.body]
 
 
-def written(function: Any) -> Written | None:
+def read_function_source(function: Any) -> FunctionTree | None:
     """The source of a Python function or method; None where it is not available."""
     try:
         plain = inspect.unwrap(function)
@@ -52,7 +52,7 @@ def written(function: Any) -> Written | None:
     if tree is None:
         return None
     closed = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=False)
-    return Written(tree, bound, ChainMap({name: _inside(cell) for name, cell in closed}, plain.__globals__))
+    return FunctionTree(tree, bound, ChainMap({name: _inside(cell) for name, cell in closed}, plain.__globals__))
 
 
 @lru_cache(maxsize=512)

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .evidence import Evidence, Relations
-from .function_source import Written
-from .torch_signatures import SAME
+from .evidence import ArgumentEvidence, ShapeRelations
+from .function_source import FunctionTree
+from .torch_signatures import SHAPE_PRESERVING
 
 # Most characters of a quotation in a reason.
-QUOTED = 40
+_QUOTED = 40
 
 
 @dataclass
-class Memory:
+class SavedOnCtx:
     """What ``forward`` keeps on ctx for ``backward``: arguments by attribute, and saved tensors in order."""
 
     kept: dict[str, str] = field(default_factory=dict)
@@ -24,30 +24,30 @@ class Memory:
 
 
 @dataclass
-class Notebook:
+class ReadingState:
     """The state of reading a Function: evidence on each argument, relations of shapes, and what is kept on ctx."""
 
-    arguments: dict[str, Evidence]
-    relations: Relations = field(default_factory=Relations)
-    memory: Memory = field(default_factory=Memory)
+    arguments: dict[str, ArgumentEvidence]
+    relations: ShapeRelations = field(default_factory=ShapeRelations)
+    memory: SavedOnCtx = field(default_factory=SavedOnCtx)
     # The name of ``*args``, whose arguments are created as they are met: args0, args1 ...
     star: str = ""
 
     def starred(self, place: int) -> str:
         """The name of one argument of ``*args``."""
         for each in range(place + 1):
-            self.arguments.setdefault(f"{self.star}{each}", Evidence(f"{self.star}{each}"))
+            self.arguments.setdefault(f"{self.star}{each}", ArgumentEvidence(f"{self.star}{each}"))
         return f"{self.star}{place}"
 
 
-class Naming:
+class NameBinding:
     """The bindings of the names in one function.
 
     ``of`` says which argument a local name is, ``sizes`` which dimension of one, ``lists`` which arguments stand in a
     tuple; ``ctx`` is the name of ctx, ``star`` that of a tuple of all arguments.
     """
 
-    def __init__(self, source: Written, notes: Notebook, of: dict[str, str], ctx: str = "") -> None:
+    def __init__(self, source: FunctionTree, notes: ReadingState, of: dict[str, str], ctx: str = "") -> None:
         self.source, self.notes, self.of, self.ctx = source, notes, dict(of), ctx
         self.sizes: dict[str, tuple[str, int]] = {}
         self.lists: dict[str, list[str | None]] = {}
@@ -60,15 +60,15 @@ class Naming:
         if isinstance(node, ast.Attribute):
             if self.is_ctx(node.value):
                 return self.notes.memory.kept.get(node.attr)
-            return self.subject(node.value) if node.attr in SAME else None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME:
+            return self.subject(node.value) if node.attr in SHAPE_PRESERVING else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SHAPE_PRESERVING:
             return self.subject(node.func.value)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            place = whole(node.slice)
+            place = integer_literal(node.slice)
             return self._item(node.value.id, place) if place is not None else None
         return None
 
-    def evidence(self, node: ast.AST | None) -> Evidence | None:
+    def evidence(self, node: ast.AST | None) -> ArgumentEvidence | None:
         """The evidence on the argument that an expression stands for."""
         name = self.subject(node)
         return self.notes.arguments.get(name) if name else None
@@ -92,9 +92,9 @@ class Naming:
         name: str | None = None
         place: int | None = None
         if isinstance(node, ast.Subscript):
-            name, place = self.shaped(node.value), whole(node.slice)
+            name, place = self.shaped(node.value), integer_literal(node.slice)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size":
-            name, place = self.subject(node.func.value), whole(node.args[0]) if node.args else None
+            name, place = self.subject(node.func.value), integer_literal(node.args[0]) if node.args else None
         elif _is_len(node):
             name, place = self.subject(node.args[0]), 0  # type: ignore[attr-defined]
         return (name, place) if name and place is not None else None
@@ -186,17 +186,17 @@ class Naming:
                 self.notes.memory.kept[target.attr] = item
 
 
-def whole(node: ast.AST | None) -> int | None:
+def integer_literal(node: ast.AST | None) -> int | None:
     """The value of an integer literal, negative ones included; None for anything else."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        found = whole(node.operand)
+        found = integer_literal(node.operand)
         return -found if found is not None else None
     if isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool):
         return node.value
     return None
 
 
-def each_of(node: ast.expr) -> Iterator[ast.expr]:
+def literal_elements(node: ast.expr) -> Iterator[ast.expr]:
     """The elements of a tuple, list or set literal, or the expression itself."""
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         yield from node.elts
@@ -208,7 +208,7 @@ def _is_len(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and bool(node.args)
 
 
-def quoted(node: ast.AST) -> str:
+def quoted_source(node: ast.AST) -> str:
     """The source of a node, on one line and shortened."""
     text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"
+    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"

@@ -6,33 +6,33 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-TENSOR = re.compile(
+TENSOR_NAME = re.compile(
     r"^(x\w?|y\w?|z|u|v|w|h|i|q|k|inp(ut)?s?_?\w?|input_?(tensor|img)?_?|\w*tensor\w?|data|\w*feat(ure)?s?|\w*logits?|scores?|"
     r"\w*weights?|[A-Z]\w?|img|\w*images?|activations?|values?|theta|a|b|re|im|pred(iction)?s?|v_mem|grad(_\w+)?|bias|"
     r"probs?|\w*emb\w*|quer(y|ies)|keys?|t|mat(rix)?\w?|vec(tor)?\w?|points?|xyz\w?|mu|mean|log_?var|running_\w+|hidden|"
     r"state|cell|source|src|output|real|imag|coords?|positions?|signal|audio|residual)$"
 )
-INDEX = re.compile(
+INDEX_NAME = re.compile(
     r"(^|_)(targets?|labels?|idx|ind(ices|ex)?|tgt|assign\w*|segments?|batch|ids?|neighbou?rs?|classes)(_\w+)?$"
 )
-MASK = re.compile(r"(^|_)(mask|cond(ition)?|valid)s?(_|$)")
-POSITIVE = re.compile(
+MASK_NAME = re.compile(r"(^|_)(mask|cond(ition)?|valid)s?(_|$)")
+POSITIVE_NAME = re.compile(
     r"(scale|sigma|std|var(iance)?|temp(erature)?|tau|step_?size|lengthscale|gamma|delta|probs?|weight_sum)$"
 )
-CHANNELS = re.compile(r"(^|_)(bias|gamma|beta|running_\w+|mean|var|scale|zero_?point|step_?size|alpha)s?(_|$)")
-ONE = re.compile(
+CHANNEL_NAME = re.compile(r"(^|_)(bias|gamma|beta|running_\w+|mean|var|scale|zero_?point|step_?size|alpha)s?(_|$)")
+SCALAR_NAME = re.compile(
     r"(^|_)(scale|alpha|step_?size|threshold|temp\w*|tau|beta|lamb\w*|slope|delta|sigma|gamma|n?bits?|cut_?off|eps\w*|reg)"
     r"(_|$)"
 )
-CALLED = re.compile(r"(^|_)(fn|func|function|callback|hook|callable)$", re.IGNORECASE)
+CALLABLE_NAME = re.compile(r"(^|_)(fn|func|function|callback|hook|callable)$", re.IGNORECASE)
 # Lower and upper bounds, which have to be in order.
-LOWER = re.compile(r"(^|_)(min(imum)?|low(er)?|lb)(_?(val(ue)?s?|bounds?|lim(it)?))?$")
-UPPER = re.compile(r"(^|_)(max(imum)?|high|upper|ub|clip)(_?(val(ue)?s?|bounds?|lim(it)?))?$|^alpha$")
+LOWER_BOUND_NAME = re.compile(r"(^|_)(min(imum)?|low(er)?|lb)(_?(val(ue)?s?|bounds?|lim(it)?))?$")
+UPPER_BOUND_NAME = re.compile(r"(^|_)(max(imum)?|high|upper|ub|clip)(_?(val(ue)?s?|bounds?|lim(it)?))?$|^alpha$")
 # Small constants that keep a division from 0; and permutations.
-TINY = re.compile(r"(^|_)(eps\w*|cut_?off|reg(ulari[sz]\w*)?|jitter|broaden\w*|tol(erance)?)(_|$)")
-SHUFFLED = re.compile(r"(^|_)(perm|perms|permut\w*)(_|$)")
-WEIGHT = re.compile(r"(weights?|kernel|filters?)$|^[wW]$")
-IMAGE = re.compile(r"(^|_)(img|images?|rgb|pixels?)\d*(_|$)")
+TINY_NAME = re.compile(r"(^|_)(eps\w*|cut_?off|reg(ulari[sz]\w*)?|jitter|broaden\w*|tol(erance)?)(_|$)")
+PERMUTATION_NAME = re.compile(r"(^|_)(perm|perms|permut\w*)(_|$)")
+WEIGHT_NAME = re.compile(r"(weights?|kernel|filters?)$|^[wW]$")
+IMAGE_NAME = re.compile(r"(^|_)(img|images?|rgb|pixels?)\d*(_|$)")
 
 # The numbers to try for each pattern, the likeliest first.
 _SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
@@ -69,12 +69,12 @@ _SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
 )
 
 
-def vanishing(name: str, used: Collection[str]) -> bool:
+def is_tiny_constant(name: str, used: Collection[str]) -> bool:
     """Whether a constant should be tiny: one that backward alone uses, to keep a division from 0."""
-    return "forward" not in used and bool(TINY.search(name.lower()))
+    return "forward" not in used and bool(TINY_NAME.search(name.lower()))
 
 
-def suggested(name: str) -> Sequence[Any]:
+def suggested_values(name: str) -> Sequence[Any]:
     """The numbers to try for an argument of this name, the likeliest first; none if no pattern fits."""
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return next((values for pattern, values in _SUGGESTED if re.search(pattern, plain)), ())

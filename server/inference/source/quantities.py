@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .indexing import Places
+from .indexing import SubscriptReader
 
 _WHOLE = {"int", "floor", "ceil", "round", "trunc"}
 _STEPS = {"floor", "ceil", "round", "trunc", "round_", "floor_", "ceil_", "trunc_", "rint"}
-TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
-class Amounts(Places):
+class QuantityReader(SubscriptReader):
     """Reads products, quotients and comparisons."""
 
     def shared(self, node: ast.Call) -> None:
@@ -57,11 +57,11 @@ class Amounts(Places):
             for one, operator, other in zip(sides, test.ops, sides[1:], strict=False):
                 kind = type(operator)
                 self._bound(one, kind, other, holds)
-                self._bound(other, TURNED.get(kind, kind), one, holds)
+                self._bound(other, _MIRRORED.get(kind, kind), one, holds)
 
     def _bound(self, one: ast.expr, kind: type[ast.cmpop], other: ast.expr, holds: bool) -> None:
         found, value = self.evidence(one), _number(other)
-        if found is None or value is None or kind not in TURNED:
+        if found is None or value is None or kind not in _MIRRORED:
             return
         if (kind in (ast.Gt, ast.GtE)) == holds:
             found.low = value if found.low is None else max(value, found.low)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import ast
 
-from .calls import BodyReader, Called
-from .evidence import Evidence
-from .function_source import Written
-from .name_binding import Notebook, quoted
-from .torch_signatures import CASTS, ON_MAPPINGS, ON_STRINGS, ON_TENSORS, PLAIN, RANKS, SQUARE
+from .calls import BodyReader, CallReader
+from .evidence import ArgumentEvidence
+from .function_source import FunctionTree
+from .name_binding import ReadingState, quoted_source
+from .torch_signatures import (
+    BUILTIN_ATTRIBUTES,
+    DICT_METHODS,
+    RANKS_BY_POSITION,
+    STRING_METHODS,
+    TAKES_SQUARE,
+    TENSOR_ATTRIBUTES,
+    TENSOR_CASTS,
+)
 
 
 class Reader(BodyReader):
     """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
 
     def __init__(
-        self, source: Written, notes: Notebook, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
+        self, source: FunctionTree, notes: ReadingState, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
     ) -> None:
         super().__init__(source, notes, of, where, ctx, depth)
-        self.calls = Called(self)
+        self.calls = CallReader(self)
 
     def read(self) -> None:
         """Read the whole body."""
@@ -117,7 +125,7 @@ class Reader(BodyReader):
         if where and where[0] in self.notes.arguments:
             place = where[1]
             least = place + 1 if place >= 0 else -place
-            self.notes.arguments[where[0]].at_least(least, f"{self.where} asks for `{quoted(node)}`")
+            self.notes.arguments[where[0]].at_least(least, f"{self.where} asks for `{quoted_source(node)}`")
         table = self.resolved(node.value)
         if isinstance(table, dict) and self.subject(node.slice):
             self.chosen(node.slice, [each for each in table if isinstance(each, str)])
@@ -158,7 +166,7 @@ class Reader(BodyReader):
         aside = len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self.is_ctx(targets[0].value)
         if aside and self.subject(value):
             self.say(value, "number", 0.5, value, f"it is kept as an attribute of {self.ctx}")
-        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in CASTS:
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in TENSOR_CASTS:
             found = self.evidence(value.args[0]) if value.args else None
             if found:
                 found.used.add(value.func.attr)
@@ -180,19 +188,19 @@ class Reader(BodyReader):
             found.speaks("sequence", 4, f"it is {what}")
             found.length = found.length or count
 
-    def _member(self, found: Evidence, node: ast.Attribute) -> None:
-        reason = f"{self.where} uses `{quoted(node)}`"
-        if node.attr in ON_TENSORS:
+    def _member(self, found: ArgumentEvidence, node: ast.Attribute) -> None:
+        reason = f"{self.where} uses `{quoted_source(node)}`"
+        if node.attr in TENSOR_ATTRIBUTES:
             found.speaks("tensor", 4, reason)
-            found.square = found.square or node.attr in SQUARE
-            rank = RANKS.get(node.attr, {}).get(0, 2 if node.attr == "T" else 0)
+            found.square = found.square or node.attr in TAKES_SQUARE
+            rank = RANKS_BY_POSITION.get(node.attr, {}).get(0, 2 if node.attr == "T" else 0)
             if rank:
                 found.has_rank(rank, reason)
-        elif node.attr in ON_STRINGS:
+        elif node.attr in STRING_METHODS:
             found.speaks("text", 3, reason)
-        elif node.attr in ON_MAPPINGS:
+        elif node.attr in DICT_METHODS:
             found.speaks("object", 2, reason)
-        elif node.attr not in PLAIN:
+        elif node.attr not in BUILTIN_ATTRIBUTES:
             found.speaks("object", 3, reason)
             found.members.append(node.attr)
 

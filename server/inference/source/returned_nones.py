@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .function_source import Written
-from .name_binding import whole as whole_number
+from .function_source import FunctionTree
+from .name_binding import integer_literal as whole_number
 
 
-class Gradients:
+class ReturnedGradients:
     """The return values of a ``backward``, by position: True for a literal None, False for anything else.
 
     ``count`` is how many it returns, None where that is not written or not always the same.
     """
 
-    def __init__(self, source: Written | None) -> None:
+    def __init__(self, source: FunctionTree | None) -> None:
         self.lists: dict[str, list[bool]] = {}
         self.assigned: dict[str, bool] = {}
         self.returned: list[list[bool]] = []

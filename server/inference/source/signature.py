@@ -14,7 +14,7 @@ from torch.autograd.function import _SingleLevelFunction
 
 from ..recipe.recipe import NotInferred
 
-MISSING: Any = inspect.Parameter.empty
+NO_DEFAULT: Any = inspect.Parameter.empty
 # Default of an argument of ``*args`` that is not passed.
 LEFT_OUT: Any = object()
 _BASE = _SingleLevelFunction
@@ -26,7 +26,7 @@ class Unfit(NotInferred):
 
 
 @dataclass(frozen=True)
-class Argument:
+class SignatureArgument:
     """One positional argument of ``forward``; a ``star`` stands for any number of them.
 
     ``annotation`` is its text, ``default`` is ``MISSING`` where there is none.
@@ -34,13 +34,13 @@ class Argument:
 
     name: str
     annotation: str = ""
-    default: Any = MISSING
+    default: Any = NO_DEFAULT
     star: bool = False
 
     @property
     def required(self) -> bool:
         """Whether a call has to pass it."""
-        return self.default is MISSING and not self.star
+        return self.default is NO_DEFAULT and not self.star
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Signature:
     """
 
     name: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[SignatureArgument, ...]
     methods: dict[str, Any]
     context: str
     call: Callable[..., Any]
@@ -128,10 +128,10 @@ def _parameters(function: Any, name: str) -> list[inspect.Parameter]:
         ) from error
 
 
-def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[Argument, ...]:
+def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[SignatureArgument, ...]:
     taken = []
     for each in parameters:
-        if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is MISSING:
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is NO_DEFAULT:
             raise Unfit(
                 f"{name} has to be given {each.name!r} by keyword, and apply passes arguments by position only; take "
                 f"the * out of its signature, or give {each.name!r} a default.",
@@ -139,7 +139,7 @@ def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[Argument
             )
         if each.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD):
             star = each.kind is inspect.Parameter.VAR_POSITIONAL
-            taken.append(Argument(each.name, _annotation(each.annotation), each.default, star))
+            taken.append(SignatureArgument(each.name, _annotation(each.annotation), each.default, star))
     if not taken:
         raise Unfit(
             f"forward of {name} takes no argument besides ctx, so there is nothing to sweep; let it take a tensor: "
@@ -150,7 +150,7 @@ def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[Argument
 
 def _annotation(annotation: Any) -> str:
     """The text of an annotation, without the modules in it."""
-    if annotation is MISSING:
+    if annotation is NO_DEFAULT:
         return ""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     if not text or hasattr(annotation, "__args__"):

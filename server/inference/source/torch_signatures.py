@@ -7,12 +7,12 @@ from functools import lru_cache
 
 import torch
 
-PLAIN = set(dir(float)) | set(dir(list)) | set(dir(dict)) | set(dir(str)) | set(dir(tuple))
-ON_TENSORS = set(dir(torch.Tensor)) - PLAIN
-ON_STRINGS = set(dir(str)) - set(dir(tuple)) - set(dir(torch.Tensor))
-ON_MAPPINGS = set(dir(dict)) - set(dir(torch.Tensor)) - {"copy", "clear", "pop"}
+BUILTIN_ATTRIBUTES = set(dir(float)) | set(dir(list)) | set(dir(dict)) | set(dir(str)) | set(dir(tuple))
+TENSOR_ATTRIBUTES = set(dir(torch.Tensor)) - BUILTIN_ATTRIBUTES
+STRING_METHODS = set(dir(str)) - set(dir(tuple)) - set(dir(torch.Tensor))
+DICT_METHODS = set(dir(dict)) - set(dir(torch.Tensor)) - {"copy", "clear", "pop"}
 # Methods and attributes that keep the shape, so that the result may stand for the tensor.
-SAME = {
+SHAPE_PRESERVING = {
     *(
         "contiguous",
         "detach",
@@ -30,9 +30,9 @@ SAME = {
     *("type_as", "bfloat16", "long", "int", "numpy", "resolve_conj"),
 }
 # Functions that convert their argument to a tensor.
-CASTS = {"as_tensor", "tensor", "asarray"}
+TENSOR_CASTS = {"as_tensor", "tensor", "asarray"}
 # Functions that return an uninitialised tensor.
-BLANK = {"empty_like", "empty", "new_empty"}
+UNINITIALISED = {"empty_like", "empty", "new_empty"}
 _EVERY = tuple(range(1, 8))
 
 _TENSORS = {
@@ -45,7 +45,7 @@ _TENSORS = {
     **{"embedding": (1,), "layer_norm": (0, 2, 3), "einsum": _EVERY, "lerp": (0, 1), "block_diag": (0, 1, 2)},
     "sparse_coo_tensor": (1,),
 }
-INDICES: dict[str, tuple[int, ...]] = {
+_INDICES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(
         ("gather", "index_select", "scatter", "scatter_", "scatter_add", "scatter_add_", "index_add"), (2,)
     ),
@@ -53,10 +53,10 @@ INDICES: dict[str, tuple[int, ...]] = {
     **{"take": (1,), "embedding": (0,), "one_hot": (0,), "nll_loss": (1,), "cross_entropy": (1,), "bincount": (0,)},
     **{"take_along_dim": (1,), "scatter_reduce_": (2,), "sparse_coo_tensor": (0,)},
 }
-MASKS: dict[str, tuple[int, ...]] = dict.fromkeys(
+_MASKS: dict[str, tuple[int, ...]] = dict.fromkeys(
     ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_"), (1,)
 )
-DIMS = {
+_DIMS = {
     **dict.fromkeys(("sum", "mean", "softmax", "log_softmax", "logsumexp", "cumsum", "argmax", "argmin", "sort"), (1,)),
     **dict.fromkeys(
         ("flip", "gather", "index_select", "scatter", "scatter_add", "unsqueeze", "squeeze", "narrow"), (1,)
@@ -68,7 +68,7 @@ DIMS = {
     **dict.fromkeys(("topk", "chunk", "split", "norm", "roll", "kthvalue", "renorm", "repeat_interleave"), (2,)),
     **dict.fromkeys(("transpose", "movedim", "swapaxes"), (1, 2)),
 }
-WHOLES = {
+_WHOLES = {
     **dict.fromkeys(("view", "reshape", "expand", "repeat", "tile", "new_zeros", "new_ones", "new_empty"), _EVERY),
     **dict.fromkeys(("arange", "range", "zeros", "ones", "empty", "eye", "randn", "rand", "randperm"), (0, 1, 2, 3, 4)),
     **dict.fromkeys(("topk", "chunk", "split", "roll", "kthvalue", "one_hot", "pixel_shuffle", "group_norm"), (1,)),
@@ -93,15 +93,15 @@ _NUMBERS = {
     **dict.fromkeys(("masked_fill", "masked_fill_", "renorm"), (2,)),
     **dict.fromkeys(("float", "sqrt", "log", "exp", "ceil", "floor", "tanh", "cos", "sin", "isinf", "isnan"), ()),
 }
-SEQUENCES: dict[str, tuple[int, ...]] = {
+_SEQUENCES: dict[str, tuple[int, ...]] = {
     **{"pad": (1,), "permute": (1,), "layer_norm": (1,), "sparse_coo_tensor": (2,)},
 }
-PLACES: dict[str, dict[str, tuple[int, ...]]] = {
-    **{"tensor": _TENSORS, "index": INDICES, "mask": MASKS, "dim": DIMS, "whole": WHOLES, "number": _NUMBERS},
-    "sequence": SEQUENCES,
+KINDS_BY_POSITION: dict[str, dict[str, tuple[int, ...]]] = {
+    **{"tensor": _TENSORS, "index": _INDICES, "mask": _MASKS, "dim": _DIMS, "whole": _WHOLES, "number": _NUMBERS},
+    "sequence": _SEQUENCES,
 }
 # Number of dimensions of the tensors of a function, by position.
-RANKS: dict[str, dict[int, int]] = {
+RANKS_BY_POSITION: dict[str, dict[int, int]] = {
     **{f"conv{n}d": {0: n + 2, 1: n + 2, 2: 1} for n in (1, 2, 3)},
     **{f"conv_transpose{n}d": {0: n + 2, 1: n + 2, 2: 1} for n in (1, 2, 3)},
     **{f"{kind}_pool{n}d": {0: n + 2} for n in (1, 2, 3) for kind in ("max", "avg", "adaptive_avg", "adaptive_max")},
@@ -110,13 +110,13 @@ RANKS: dict[str, dict[int, int]] = {
     **{"embedding": {1: 2}, "baddbmm": {0: 3, 1: 3, 2: 3}, "linear": {1: 2, 2: 1}, "cdist": {0: 2, 1: 2}},
     **{"sparse_coo_tensor": {0: 2, 1: 1}, "unfold": {}, "batch_norm": {1: 1, 2: 1, 3: 1, 4: 1}},
 }
-SQUARE = {
+TAKES_SQUARE = {
     *("inverse", "inv", "cholesky", "eigh", "eigvalsh", "eig", "slogdet", "logdet", "det", "matrix_exp", "trace"),
     *("matrix_power", "expm", "symeig", "cholesky_ex", "sqrtm"),
 }
 # Functions whose second argument, or dim=, is a dimension.
-ALONG = {"sum", "mean", "softmax", "cumsum", "sort", "flip", "norm", "max", "min", "unbind", "size"}
-KEYWORDS = {
+TAKES_DIM = {"sum", "mean", "softmax", "cumsum", "sort", "flip", "norm", "max", "min", "unbind", "size"}
+KINDS_BY_KEYWORD = {
     **dict.fromkeys(("dim", "axis", "dims"), "dim"),
     **dict.fromkeys(("min", "max", "eps", "value", "alpha", "beta", "p", "negative_slope", "threshold"), "number"),
     **dict.fromkeys(("keepdim", "keepdims", "training", "inplace", "align_corners", "largest", "descending"), "flag"),
@@ -124,13 +124,13 @@ KEYWORDS = {
     **{"dtype": "dtype", "device": "device", "index": "index", "mask": "mask", "scale_factor": "number"},
     **dict.fromkeys(("reduction", "mode", "padding_mode", "rounding_mode"), "text"),
 }
-CHOICES = {
+KEYWORD_CHOICES = {
     **{"reduction": ("mean", "sum", "none"), "mode": ("bilinear", "nearest", "constant", "reflect")},
     **{"padding_mode": ("zeros", "border", "reflection"), "rounding_mode": ("floor", "trunc")},
 }
 
 
 @lru_cache(maxsize=512)
-def misspelled(name: str) -> bool:
+def is_misspelled(name: str) -> bool:
     """Whether a name is close to that of an attribute of tensors."""
     return bool(get_close_matches(name, [each for each in dir(torch.Tensor) if each[0] == name[0]], 1, 0.75))

@@ -12,9 +12,9 @@ import numpy as np
 from ...runtime.arrays import EPSILON, Array, Forward
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.finite_differences import BOUNDS, Kind, Slopes, differentiate
-from ..differentiation.noise import largest_nearby
-from ..differentiation.recheck import looked_at_again
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate
+from ..differentiation.noise import moving_maximum
+from ..differentiation.recheck import remeasure
 from ..sampling.grid import Rows
 
 # At most this many points that contradict backward, by more than this relative tolerance, are measured twice.
@@ -25,7 +25,7 @@ _FINER = 0.1
 # … and forward moves in steps finer than the grid where it disagrees at this share of the points.
 _UNSEEN = 0.25
 # Between two points the slope may be at most this many times as large as at either of them.
-STEEPER = 4.0
+_STEEPER = 4.0
 # A change of at most this many ulps counts as none.
 _PLACES = 16.0
 # The visible slope at a row is taken from neighbours within this share of the range.
@@ -46,27 +46,29 @@ class Curve:
     unseen: bool = False
 
 
-def measured(
+def measure_curve(
     section: Section, at: Rows, values: Array, span: float, step: float | None = None, precision: float = EPSILON
 ) -> Curve:
     """The curve of a section with these ``values``; rows next to a jump get the one-sided slope away from it."""
-    slopes = differentiate(inside(section, at.x), at.x, values, span, step, precision)
+    slopes = differentiate(nan_outside_domain(section, at.x), at.x, values, span, step, precision)
     value, kind, error = slopes.value.copy(), slopes.kind.copy(), slopes.error.copy()
     for beside, side in ((at.below, slopes.left), (at.above, slopes.right)):
         value[beside] = side[beside]
-        kind[beside] = Kind.EDGE
+        kind[beside] = PointKind.EDGE
         error[beside] = np.nan
     found = replace(slopes, value=value, kind=kind, error=error)
-    unseen = bool((kind[~at.gap] == Kind.JUMP).sum() > _FEW) or _steps(at, values, found)
+    unseen = bool((kind[~at.gap] == PointKind.JUMP).sum() > _FEW) or _steps(at, values, found)
     return Curve(values, found, unseen)
 
 
 def _steps(at: Rows, values: Array, slopes: Slopes) -> bool:
     """Whether the function moves between the rows by more than its slopes at them account for, in many of the cells."""
-    steep = np.abs(slopes.value) + BOUNDS * slopes.error
+    steep = np.abs(slopes.value) + EVIDENCE_BOUNDS * slopes.error
     with np.errstate(all="ignore"):
-        accounted = STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + _PLACES * EPSILON * np.abs(values[1:])
-        moved, smooth = np.abs(np.diff(values)), slopes.kind == Kind.SMOOTH
+        accounted = _STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + _PLACES * EPSILON * np.abs(
+            values[1:]
+        )
+        moved, smooth = np.abs(np.diff(values)), slopes.kind == PointKind.SMOOTH
     known = smooth[1:] & smooth[:-1] & np.isfinite(moved)
     return bool(known.any() and (moved > accounted)[known].mean() > _UNSEEN)
 
@@ -74,13 +76,13 @@ def _steps(at: Rows, values: Array, slopes: Slopes) -> bool:
 def without_slopes(curve: Curve) -> Curve:
     """The curve of a function that is not deterministic, and so has no slope."""
     slopes = curve.slopes
-    nowhere, unknown = np.full(slopes.value.shape, np.nan), np.full(slopes.kind.shape, Kind.UNRESOLVED, np.int8)
+    nowhere, unknown = np.full(slopes.value.shape, np.nan), np.full(slopes.kind.shape, PointKind.UNRESOLVED, np.int8)
     slopes = replace(slopes, value=nowhere, left=nowhere, right=nowhere, error=nowhere, kind=unknown)
     slopes = replace(slopes, left_error=nowhere, right_error=nowhere)
     return replace(curve, slopes=slopes, unseen=False)
 
 
-def inside(section: Section, x: Array) -> Forward:
+def nan_outside_domain(section: Section, x: Array) -> Forward:
     """The section's forward for points a little beyond ``x`` too: NaN there if the Function refuses them."""
 
     def forward(t: Array) -> Array:
@@ -96,7 +98,7 @@ def inside(section: Section, x: Array) -> Forward:
     return forward
 
 
-def second_look(section: Section, at: Rows, curve: Curve, analytical: Array | None, grad_output: float) -> Curve:
+def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Array | None, grad_output: float) -> Curve:
     """The curve, with some points measured again by the finer ladder where it seems to contradict backward.
 
     A few points may have a bound too tight, and are all looked at again. Of many, some are witnesses: if the
@@ -105,21 +107,23 @@ def second_look(section: Section, at: Rows, curve: Curve, analytical: Array | No
     """
     if analytical is None or not grad_output:
         return curve
-    slopes, smooth = curve.slopes, curve.slopes.kind == Kind.SMOOTH
+    slopes, smooth = curve.slopes, curve.slopes.kind == PointKind.SMOOTH
     with np.errstate(all="ignore"):
         off = np.abs(analytical / grad_output - slopes.value)
-        doubted = np.flatnonzero(smooth & ~(off <= BOUNDS * slopes.error + _LONE_TOLERANCE * np.abs(slopes.value)))
+        doubted = np.flatnonzero(
+            smooth & ~(off <= EVIDENCE_BOUNDS * slopes.error + _LONE_TOLERANCE * np.abs(slopes.value))
+        )
     if not doubted.size:
         return curve
-    forward = inside(section, at.x)
+    forward = nan_outside_domain(section, at.x)
     some = doubted[np.linspace(0, doubted.size - 1, min(_LONE, doubted.size)).astype(np.intp)]
     visible = _visible(at.x, curve.values, slopes)
-    again = looked_at_again(forward, at.x, curve.values, slopes, some, visible[some])
+    again = remeasure(forward, at.x, curve.values, slopes, some, visible[some])
     with np.errstate(all="ignore"):
-        surprised = (again.kind != Kind.SMOOTH) | (np.abs(again.value - slopes.value) + again.error > _FINER * off)
+        surprised = (again.kind != PointKind.SMOOTH) | (np.abs(again.value - slopes.value) + again.error > _FINER * off)
     unseen = bool(doubted.size > _LONE and surprised[some].mean() > _UNSEEN)
     if unseen:
-        again = looked_at_again(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
+        again = remeasure(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
     return Curve(curve.values, again, unseen or curve.unseen)
 
 
@@ -127,4 +131,4 @@ def _visible(x: Array, values: Array, slopes: Slopes) -> Array:
     """The slope below which nothing can be seen at each row: that of the picture, or of what is near if it is less."""
     picture = np.ptp(values[np.isfinite(values)]) / np.ptp(x)
     near = np.nan_to_num(np.abs(slopes.value), nan=picture, posinf=picture)
-    return np.minimum(largest_nearby(near, max(1, int(_NEARBY * x.size))), picture)
+    return np.minimum(moving_maximum(near, max(1, int(_NEARBY * x.size))), picture)

@@ -11,9 +11,9 @@ from ...runtime.failure import Failure
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, Rows
 from ..singularities.special_points import SpecialPoint
-from ..whole_range.check import Wide
+from ..whole_range.check import WholeRangeCheck
 from .curve import Curve
-from .integral_check import Area
+from .integral_check import IntegralCheck
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Evaluation:
     numerical: Curve
     surrogate: Curve | None
     in_sight: float
-    area: Area | None
-    surrogate_area: Area | None
+    area: IntegralCheck | None
+    surrogate_area: IntegralCheck | None
     lost: Array
     share: Array
     special: tuple[SpecialPoint, ...]
@@ -54,7 +54,7 @@ class Evaluation:
     follows_sign: bool
     steady: bool
     linearity: Linearity
-    wide: Wide | None
+    wide: WholeRangeCheck | None
     failure: Failure | None = None
     order: int = 1
     foretold: bool = False
@@ -62,6 +62,6 @@ class Evaluation:
     one_draw: bool = False
     mirror: tuple[int, ...] = ()
 
-    def area_under(self, curve: Curve) -> Area | None:
+    def area_under(self, curve: Curve) -> IntegralCheck | None:
         """The area check against this curve: the numerical one, or the surrogate's."""
         return self.area if curve is self.numerical else self.surrogate_area

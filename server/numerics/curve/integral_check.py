@@ -10,35 +10,35 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Forward, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.quadrature import quadrature, rounding
+from ..differentiation.quadrature import integral_rounding, quadrature
 from ..sampling.grid import Rows
 from ..tolerance import Tolerance
 
 # Where each point needs a call of its own, a cell spans this many rows.
 _EVERY = 5
 # Cells whose residual exceeds these shares of the tolerance, and of the noise, are refined: residuals add up.
-EXACT, _HEARD = 0.05, 0.25
-TRUNCATION = 0.02
+_EXACT, _HEARD = 0.05, 0.25
+TRUNCATION_SHARE = 0.02
 _FALLS = 0.1
 # At most this many doubtful cells are examined; the others get the answer of the majority.
-_MOST, MOST_ONE_BY_ONE = 64, 8
+_MOST, _MOST_ONE_BY_ONE = 64, 8
 # Subdivision of a cell: parts at each level, number of levels, and the most parts followed at a level.
 _PARTS = 4
 _CLOSER = 8
-_OPEN, OPEN_ONE_BY_ONE = 256, 16
+_OPEN, _OPEN_ONE_BY_ONE = 256, 16
 # A residual is backward's fault if no part holds more than _ALONE of it, and the quadrature changed by no more than
 # _MOVED of it under subdivision.
 _ALONE = 0.6
-MOVED = 0.125
+_MOVED = 0.125
 # Subdivisions that confirm it: the residual must stay the same in each.
-CUTS, CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
+_CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 # Forward is a staircase if, on three scales in turn, the residual lies in less than _FEW of _STEPPED parts.
-STEPPED, _STEPS = 32, 3
+_STEPPED, _STEPS = 32, 3
 _FEW, _STILL = 0.25, 1e-3
 
 
 @dataclass(frozen=True)
-class Area:
+class IntegralCheck:
     """One element a cell between rows of a section, in units of ``grad_input`` times length.
 
     ``ends`` are the rows between which the cells lie, one more than there are cells. ``rise`` is ``grad_output``
@@ -64,7 +64,7 @@ class Area:
 
 
 @dataclass(frozen=True)
-class Followed:
+class Antiderivative:
     """The function that backward should be the gradient of: a forward, its ``values`` at the rows, their error bound.
 
     ``gradient`` is what backward returned there; ``precise`` is forward in double precision, where it can be had.
@@ -92,9 +92,15 @@ class _Cells:
     rounding: Array
 
 
-def area_check(
-    section: Section, at: Rows, followed: Followed, grad_output: float, tolerance: Tolerance, share: Array, doubt: Array
-) -> Area | None:
+def check_integrals(
+    section: Section,
+    at: Rows,
+    followed: Antiderivative,
+    grad_output: float,
+    tolerance: Tolerance,
+    share: Array,
+    doubt: Array,
+) -> IntegralCheck | None:
     """The areas of all cells of ``at`` under what the section's backward returns; None where it returns nothing.
 
     ``followed`` is what backward should be the gradient of; ``share`` is how much of ``tolerance.atol`` holds at each
@@ -115,15 +121,15 @@ def area_check(
         held = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
         slack = (right - left) * held + tolerance.rtol * np.abs(area)
         heard = noise[:-1] + noise[1:] + unsure
-        bent = _truncation(area, right - left, followed.gradient[ends]) > EXACT * slack
+        bent = _truncation(area, right - left, followed.gradient[ends]) > _EXACT * slack
         doubted = np.flatnonzero(
-            (bent | (np.abs(rise - area) > _HEARD * heard)) & (np.abs(rise - area) > EXACT * slack)
+            (bent | (np.abs(rise - area) > _HEARD * heard)) & (np.abs(rise - area) > _EXACT * slack)
         )
         cells = _Cells(section, followed.forward, followed.precise, grad_output, left, right, rise, area, heard)
         area, leaps, hidden = _examined(cells, doubted, slack + heard)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
         return None
-    return Area(ends, left, right, rise, area, noise, unsure + hidden, leaps)
+    return IntegralCheck(ends, left, right, rise, area, noise, unsure + hidden, leaps)
 
 
 def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
@@ -137,7 +143,7 @@ def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
 def _truncation(area: Array, width: Array, gradient: Array) -> Array:
     """The truncation error of three Gauss nodes in each cell, extrapolated from the error of the trapezoidal rule."""
     share = np.abs(width * (gradient[:-1] + gradient[1:]) / 2 - area) / np.abs(area)
-    return TRUNCATION * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
+    return TRUNCATION_SHARE * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
 
 
 def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask, Array]:
@@ -149,13 +155,15 @@ def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple
     doubted = doubted[np.abs(cells.rise - area)[doubted] > allowed[doubted]]
     if not doubted.size:
         return area, leaps, hidden
-    most = _MOST if cells.section.stacked else MOST_ONE_BY_ONE
+    most = _MOST if cells.section.stacked else _MOST_ONE_BY_ONE
     some = doubted[np.linspace(0, doubted.size - 1, min(most, doubted.size)).astype(np.intp)]
     area[some] = cells.area[some]
     wrong = _closer(cells, some, area, allowed)
     still = np.abs(cells.rise - area)[some] > allowed[some]
     leaps[some] = still & ~wrong
-    hidden[some] = rounding(cells.section, cells.forward, cells.left[some], cells.right[some], cells.grad_output)
+    hidden[some] = integral_rounding(
+        cells.section, cells.forward, cells.left[some], cells.right[some], cells.grad_output
+    )
     # What most of the examined turned out not to be, the others are not either.
     fault = still & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
     leaps[np.setdiff1d(doubted, some)] = bool(fault.mean() < 0.5)
@@ -183,7 +191,7 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
     """
     scale, section = cells.grad_output, cells.section
     owner, low, high, known = some, cells.left[some], cells.right[some], cells.area[some]
-    fault, most = np.zeros(cells.area.size), _OPEN if section.stacked else OPEN_ONE_BY_ONE
+    fault, most = np.zeros(cells.area.size), _OPEN if section.stacked else _OPEN_ONE_BY_ONE
     for _ in range(_CLOSER):
         edges = section.snap((low + (high - low) * np.linspace(0, 1, _PARTS + 1)[:, None]).ravel())
         edges = edges.reshape(_PARTS + 1, low.size)
@@ -192,12 +200,12 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
         np.add.at(area, owner, parts.sum(axis=0) - known)
         residual = np.nan_to_num(np.abs(rises - parts), nan=np.inf)
         total, moved = residual.sum(axis=0), np.abs(parts.sum(axis=0) - known)
-        spread = (residual.max(axis=0) <= _ALONE * total) & (moved <= MOVED * total) & (total > cells.rounding[owner])
+        spread = (residual.max(axis=0) <= _ALONE * total) & (moved <= _MOVED * total) & (total > cells.rounding[owner])
         whole = (rises - parts).sum(axis=0)
         spread &= np.abs(whole) >= total / 2
         spread[spread] = _stays(cells, edges[0, spread], edges[-1, spread], rises.sum(axis=0)[spread], whole[spread])
         np.add.at(fault, owner[spread], np.abs(whole)[spread])
-        left = residual > cells.rounding[owner] + EXACT * allowed[owner]
+        left = residual > cells.rounding[owner] + _EXACT * allowed[owner]
         child, part = np.nonzero(left & ~spread)
         if not part.size:
             break
@@ -211,14 +219,14 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
 def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array) -> Mask:
     """Whether the residual stays the same under finer quadrature, and so is not an error of the quadrature."""
     stays = np.ones(low.size, bool)
-    for count in CUTS if cells.section.stacked else CUTS_ONE_BY_ONE:
+    for count in _CUTS if cells.section.stacked else _CUTS_ONE_BY_ONE:
         some = np.flatnonzero(stays)
         if not some.size:
             break
         edges = low[some] + (high - low)[some] * np.linspace(0, 1, count + 1)[:, None]
         edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
-        stays[some] = np.abs(rise[some] - finer - residual[some]) <= MOVED * np.abs(residual[some])
+        stays[some] = np.abs(rise[some] - finer - residual[some]) <= _MOVED * np.abs(residual[some])
     return stays
 
 
@@ -228,7 +236,7 @@ def _stepped(cells: _Cells, some: NDArray[np.intp]) -> Mask:
     column, few = np.arange(low.size), np.zeros(low.size, bool)
     slope = cells.area[some] / (high - low)
     for _ in range(_STEPS):
-        edges = low + (high - low) * np.linspace(0, 1, STEPPED + 1)[:, None]
+        edges = low + (high - low) * np.linspace(0, 1, _STEPPED + 1)[:, None]
         rises = cells.grad_output * np.diff(cells.precise(edges.ravel()).reshape(edges.shape), axis=0)
         left = np.nan_to_num(np.abs(rises - slope * np.diff(edges, axis=0)))
         few = (left > _STILL * left.sum(axis=0)).mean(axis=0) < _FEW

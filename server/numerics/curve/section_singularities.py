@@ -7,41 +7,43 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, Forward, largest
+from ...runtime.arrays import Array, Forward, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.noise import noise_along, probe_points
 from ..sampling.grid import Grid
 from ..singularities.special_points import SpecialPoint, special_points
-from .curve import inside
+from .curve import nan_outside_domain
 
 # The least number of grid points with which a kink is told from curvature.
-FINE_ENOUGH = 401
+_FINE_ENOUGH = 401
 _FEWEST = 3
 # A jump of less than this many times the noise is ignored.
-LOUD = 30.0
+_LOUD = 30.0
 # The two sides of a jump of backward differ by more than this share.
 _ALIKE = 1e-6
 
 
-def landmarks(section: Section, reference: Section, grid: Grid, precision: float) -> tuple[SpecialPoint, ...]:
+def forward_singularities(
+    section: Section, reference: Section, grid: Grid, precision: float
+) -> tuple[SpecialPoint, ...]:
     """The special points of forward, searched on a grid of at least 401 points where all points share a call."""
     cheap = section.stacked != ()
-    x = Grid(grid.start, grid.stop, max(grid.count, FINE_ENOUGH) if cheap else grid.count).points()
+    x = Grid(grid.start, grid.stop, max(grid.count, _FINE_ENOUGH) if cheap else grid.count).points()
     try:
         y = reference.forward(x)
     except FunctionFailed:  # it accepts the points of the section's dtype, and not those between them
         return ()
-    forward = inside(reference, x)
+    forward = nan_outside_domain(reference, x)
     found = special_points(forward, x, y, precision, cheap=cheap)
     if any(each.kind == "jump" for each in found):
         found = _louder_than_noise(found, forward, x, y)
     return tuple(_widened(each, section, grid) for each in found)
 
 
-def rough(reference: Section, x: Array, y: Array, share: float) -> bool:
+def is_rough(reference: Section, x: Array, y: Array, share: float) -> bool:
     """Whether forward's rounding is more than this share of its rise over ``x``."""
-    forward, finite = inside(reference, x), y[np.isfinite(y)]
+    forward, finite = nan_outside_domain(reference, x), y[np.isfinite(y)]
     rise = float(np.ptp(finite)) if finite.size else 0.0
     noise = noise_along(forward, forward(probe_points(x, x[-1] - x[0])), x, x[-1] - x[0], rise)
     return bool(np.median(noise) > share * rise)
@@ -51,16 +53,16 @@ def _louder_than_noise(
     found: tuple[SpecialPoint, ...], forward: Forward, x: Array, y: Array
 ) -> tuple[SpecialPoint, ...]:
     """The special points without those jumps that forward's rounding makes."""
-    span, height = x[-1] - x[0], largest(y)
+    span, height = x[-1] - x[0], largest_magnitude(y)
     noise = np.interp(
         [each.x for each in found], x, noise_along(forward, forward(probe_points(x, span)), x, span, height)
     )
     sides = forward(np.array([[each.left, each.right] for each in found]).ravel()).reshape(-1, 2)
-    loud = ~(np.abs(np.diff(sides)[:, 0]) <= LOUD * noise)
+    loud = ~(np.abs(np.diff(sides)[:, 0]) <= _LOUD * noise)
     return tuple(each for each, keep in zip(found, loud, strict=True) if keep or each.kind != "jump")
 
 
-def edges(
+def gradient_jumps(
     section: Section, x: Array, analytical: Array | None, known: tuple[SpecialPoint, ...], grad_output: float
 ) -> tuple[SpecialPoint, ...]:
     """The jumps of what backward returned at places where forward has no singularity."""
@@ -79,7 +81,7 @@ def edges(
             return ()
         # A gradient that leaps beyond all it is elsewhere is at a pole, and nothing is learnt so near to it.
         sides = gradient(np.array([[each.left, each.right] for each in jumps]).ravel()).reshape(-1, 2)
-        fits = (np.abs(sides) <= largest(analytical)).all(axis=1)
+        fits = (np.abs(sides) <= largest_magnitude(analytical)).all(axis=1)
         # A single point that is unlike its two neighbours is no jump, but a point to be judged.
         fits &= np.abs(np.diff(sides)[:, 0]) > _ALIKE * np.abs(sides).max(axis=1)
         return tuple(each for each, fit in zip(jumps, fits, strict=True) if fit)

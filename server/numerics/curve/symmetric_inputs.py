@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...runtime.arrays import Array
-from ...runtime.batching import WITNESSES, arranged
+from ...runtime.batching import WITNESSES, batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Index, Section
 
@@ -17,7 +17,7 @@ _BESIDE = 1e-2
 _ALIKE = 1e-6
 
 
-def mirrored(section: Section, x: Array, grad_output: float) -> Section:
+def with_mirrored_element(section: Section, x: Array, grad_output: float) -> Section:
     """The section, with the element across the diagonal moved too where it has to be.
 
     That is where the matrix is held symmetric, forward reads one of the two elements and never the other, and backward
@@ -25,10 +25,10 @@ def mirrored(section: Section, x: Array, grad_output: float) -> Section:
     it that never asks which is read. The derivative by the pair is then the sum of both gradients; by either element
     alone no such backward would be right.
     """
-    other = across(section, section.wrt_index)
+    other = mirrored_index(section, section.wrt_index)
     if not other or not grad_output:
         return section
-    held = dict(section.inputs)[section.wrt][int(np.ravel_multi_index(section.wrt_index, shape_of(section)))]
+    held = dict(section.inputs)[section.wrt][int(np.ravel_multi_index(section.wrt_index, swept_shape(section)))]
     t = section.snap(held + _BESIDE * WITNESSES * float(x[-1] - x[0]))
     alone = replace(section, stacked=())
     try:
@@ -38,20 +38,20 @@ def mirrored(section: Section, x: Array, grad_output: float) -> Section:
             return section
     except FunctionFailed:
         return section
-    return arranged(both, x, grad_output)
+    return batched_section(both, x, grad_output)
 
 
-def across(section: Section, index: Index) -> Index:
+def mirrored_index(section: Section, index: Index) -> Index:
     """Where the element across the diagonal lies; nowhere if the input that is swept is no symmetric matrix."""
     if section.sweeps_parameter or len(index) < 2 or index[-1] == index[-2]:
         return ()
-    shape = shape_of(section)
+    shape = swept_shape(section)
     held = np.array(dict(section.inputs)[section.wrt]).reshape(shape)
     symmetric = shape[-1] == shape[-2] and np.array_equal(held, held.swapaxes(-1, -2))
     return (*index[:-2], index[-1], index[-2]) if symmetric else ()
 
 
-def shape_of(section: Section) -> Index:
+def swept_shape(section: Section) -> Index:
     """The shape of the input that is swept."""
     return next((each.shape for each in section.op.inputs if each.name == section.wrt), ())
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...runtime.arrays import Array, Forward
 from .loss import Loss
-from .true_gradient import Truth
+from .true_gradient import TrueForward
 
-_COUNT, MOST_POINTS = 201, 801
+_COUNT, _MOST_POINTS = 201, 801
 # The picture holds the range and the start, with room for so many more ranges on either side; where the start is
 # farther away than that many ranges, only what is around it, in numbers that can be told apart.
 _ROOM, _NEAR, _APART = 1.0, 32.0, 1e-4
@@ -33,7 +33,7 @@ class Landscape:
     true: Array
 
 
-def landscape(truth: Truth, loss: Loss, start: float, stop: float, returned: Array, true: Array) -> Landscape:
+def landscape(truth: TrueForward, loss: Loss, start: float, stop: float, returned: Array, true: Array) -> Landscape:
     """From ``start`` to ``stop``, and as far beyond as the positions ``returned`` and ``true`` lie, within reason."""
     x = _places(start, stop, np.concatenate((returned, true)))
     single = truth.outputs(returned[:1, None]).shape[1] == 1
@@ -57,7 +57,7 @@ def _places(start: float, stop: float, visited: Array) -> Array:
     low = max(start - _ROOM * span, float(visited.min(initial=start)))
     high = min(stop + _ROOM * span, float(visited.max(initial=stop)))
     count = round(_COUNT * (high - low) / ((1 + 2 * _ROOM) * span))
-    return np.linspace(low, high, min(MOST_POINTS, max(_COUNT, count)))
+    return np.linspace(low, high, min(_MOST_POINTS, max(_COUNT, count)))
 
 
 def _torn(height: Forward, x: Array, y: Array) -> tuple[Array, Array]:

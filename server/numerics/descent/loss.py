@@ -17,7 +17,7 @@ from ...runtime.section import Section
 
 
 @dataclass(frozen=True)
-class Pulled:
+class LossGradient:
     """A loss and its gradient, which is None where none arrives; ``failure`` is what backward raised."""
 
     loss: float
@@ -38,22 +38,22 @@ class Loss:
     def at(self, position: torch.Tensor) -> float:
         """The loss alone. Raises ``FunctionFailed``."""
         with torch.no_grad():
-            return self.of(output(self.section, position)).item()
+            return self.of(output_at(self.section, position)).item()
 
-    def pull(self, position: torch.Tensor) -> Pulled:
+    def pull(self, position: torch.Tensor) -> LossGradient:
         """The loss, and what ``loss.backward()`` leaves in ``position.grad``. Raises ``FunctionFailed`` of forward."""
         if self.section.sweeps_parameter:
-            return Pulled(self.at(position), None)
+            return LossGradient(self.at(position), None)
         leaf = position.clone().requires_grad_()
-        y = output(self.section, leaf)
+        y = output_at(self.section, leaf)
         loss = self.of(y)
         if not loss.requires_grad:
-            return Pulled(loss.item(), None)
+            return LossGradient(loss.item(), None)
         try:
-            backward(self.section, loss)
+            backpropagate(self.section, loss)
         except FunctionFailed as error:
-            return Pulled(loss.item(), None, error.failure)
-        return Pulled(loss.item(), leaf.grad)
+            return LossGradient(loss.item(), None, error.failure)
+        return LossGradient(loss.item(), leaf.grad)
 
     def residual(self, y: Array) -> Array:
         """The derivative of the loss with respect to each element of the output, flat, where it is ``y``."""
@@ -72,7 +72,7 @@ class Loss:
             raise failure_of(error, self.section.op, "forward") from error
 
 
-def output(section: Section, position: torch.Tensor, copies: int = 1) -> torch.Tensor:
+def output_at(section: Section, position: torch.Tensor, copies: int = 1) -> torch.Tensor:
     """The output ``of`` where ``position`` stands for all of ``wrt``, for so many stacked copies of it.
 
     Raises ``FunctionFailed``.
@@ -87,7 +87,7 @@ def output(section: Section, position: torch.Tensor, copies: int = 1) -> torch.T
     return section.output(returned)
 
 
-def backward(section: Section, loss: torch.Tensor) -> None:
+def backpropagate(section: Section, loss: torch.Tensor) -> None:
     """Go back from a loss through the Function; raises ``FunctionFailed``."""
     try:
         loss.backward()  # type: ignore[no-untyped-call]
@@ -100,36 +100,36 @@ def _arguments(section: Section, position: torch.Tensor, copies: int) -> Iterato
         if name == section.wrt:
             yield position.clone()  # one that works in place would refuse a leaf, and spoil what is not its own
             continue
-        times, shape = copies if name in section.stacked else 1, shape_of(section, name)
+        times, shape = copies if name in section.stacked else 1, moved_shape(section, name)
         held = torch.tensor(values, dtype=section.dtype, device=section.device)
         yield held.repeat(times).reshape(times * shape[0], *shape[1:])
     for name, value in section.parameters:
         yield float(position) if name == section.wrt else value
 
 
-def shape_of(section: Section, name: str) -> tuple[int, ...]:
+def moved_shape(section: Section, name: str) -> tuple[int, ...]:
     """The shape in which an input, or a parameter, moves: a single number as a tensor of one element."""
     return next((each.shape for each in section.op.inputs if each.name == name), ()) or (1,)
 
 
-def size_of(section: Section) -> int:
+def moved_size(section: Section) -> int:
     """How many elements move."""
-    return math.prod(shape_of(section, section.wrt))
+    return math.prod(moved_shape(section, section.wrt))
 
 
-def placed(section: Section, position: Array) -> torch.Tensor:
+def position_tensor(section: Section, position: Array) -> torch.Tensor:
     """The flat ``position`` as the tensor that moves."""
     dtype = torch.float64 if section.sweeps_parameter else section.dtype
     tensor = torch.from_numpy(np.ascontiguousarray(position, dtype=np.float64)).to(section.device, dtype, copy=True)
-    return tensor.reshape(shape_of(section, section.wrt))
+    return tensor.reshape(moved_shape(section, section.wrt))
 
 
-def flat(tensor: torch.Tensor) -> Array:
+def flat_array(tensor: torch.Tensor) -> Array:
     """The elements of a tensor as float64, in row-major order."""
     return cast(Array, tensor.detach().to_dense().to("cpu", torch.float64).numpy(force=True).reshape(-1).copy())
 
 
-def seed(step: int) -> None:
+def seed_generators(step: int) -> None:
     """Begin the random numbers of torch, NumPy and Python anew: the same ones whenever ``step`` is the same."""
     torch.default_generator.manual_seed(step)
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]

@@ -11,14 +11,14 @@ import torch
 from ...runtime import timing
 from ...runtime.arrays import Array
 from ...runtime.failure import Failure, FunctionFailed
-from .loss import Pulled, flat, seed
+from .loss import LossGradient, flat_array, seed_generators
 
 # The loss and its gradient at a position, in a step.
-Pull = Callable[[torch.Tensor, int], Pulled]
+GradientFunction = Callable[[torch.Tensor, int], LossGradient]
 
 
 @dataclass(frozen=True)
-class Run:
+class DescentRun:
     """Steps of x ← x − lr · gradient. Rows are steps, from the start on; columns of the first two are elements.
 
     ``gradients`` are those at each position, NaN where there is none. ``bare`` says that no gradient
@@ -44,19 +44,19 @@ class Run:
         return np.diff(self.positions, axis=0)
 
 
-def walk(start: torch.Tensor, lr: float, steps: int, pull: Pull, seconds: float) -> Run:
+def run_descent(start: torch.Tensor, lr: float, steps: int, pull: GradientFunction, seconds: float) -> DescentRun:
     """Run gradient descent from ``start`` for at most ``steps`` steps and ``seconds`` seconds.
 
     It ends early where the loss or the gradient is no finite number, where none arrives, and where the Function
     fails. The arithmetic is that of ``torch.optim.SGD``.
     """
     position, ends = start.clone(), timing.now() + seconds
-    positions, gradients, losses = [flat(position)], list[Array](), list[float]()
+    positions, gradients, losses = [flat_array(position)], list[Array](), list[float]()
     bare, lost, late, failure = False, False, False, None
     nothing = np.full(position.numel(), np.nan)
     while True:
         step = len(losses)
-        seed(step)
+        seed_generators(step)
         try:
             pulled = pull(position, step)
         except FunctionFailed as error:
@@ -69,13 +69,13 @@ def walk(start: torch.Tensor, lr: float, steps: int, pull: Pull, seconds: float)
         late = step < steps and timing.now() > ends
         if pulled.gradient is None:
             break
-        gradients.append(flat(pulled.gradient))
+        gradients.append(flat_array(pulled.gradient))
         if step == steps or late or not np.isfinite(pulled.loss):
             break
         lost = bool(np.isnan(gradients[-1]).any())
         if lost:
             break
         position = position.add(pulled.gradient.to(position.dtype), alpha=-lr)
-        positions.append(flat(position))
+        positions.append(flat_array(position))
     gradients += [nothing] * (len(positions) - len(gradients))
-    return Run(np.array(positions), np.array(gradients), np.array(losses), bare, lost, failure, late)
+    return DescentRun(np.array(positions), np.array(gradients), np.array(losses), bare, lost, failure, late)

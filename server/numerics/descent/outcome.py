@@ -6,19 +6,19 @@ from typing import Literal
 
 import numpy as np
 
-from .optimizer import Run
+from .optimizer import DescentRun
 
-Going = Literal["falls", "rises", "level", "oscillates", "diverges"]
-Still = Literal["there", "reached", "stays", "stuck", "small", "settles"]
-Ended = Literal["infinite", "nan", "bare", "failed"]
-Ending = Going | Still | Ended
+_Going = Literal["falls", "rises", "level", "oscillates", "diverges"]
+_Still = Literal["there", "reached", "stays", "stuck", "small", "settles"]
+_Ended = Literal["infinite", "nan", "bare", "failed"]
+DescentOutcome = _Going | _Still | _Ended
 
 # The goal is reached where the loss is below this share of the first one.
 REACHED = 1e-6
 # A loss that has grown by this factor, and still grows, diverges.
-GROWN = 1e3
+_GROWN = 1e3
 # Of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
-_TURNS, LESS = 0.2, 0.1
+_TURNS, _LESS = 0.2, 0.1
 # A run has settled if in the last quarter of its steps it moves by less than this share of its whole path.
 _NOWHERE = 1e-6
 # Too few steps to tell whether they go back and forth.
@@ -28,7 +28,7 @@ _SAME = 1e-9
 
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
-def ending(run: Run) -> Ending:
+def descent_outcome(run: DescentRun) -> DescentOutcome:
     """The first of the endings that fits.
 
     ``there``: at the goal from the start; ``reached``: got there; ``stays``: gradient 0 at the start; ``stuck``:
@@ -50,7 +50,7 @@ def ending(run: Run) -> Ending:
     if run.steps and not moved[-1]:
         pulled = bool(run.gradients[run.steps - 1].any())
         return ("settles" if pulled else "stuck") if moved.any() else "small" if pulled else "stays"
-    if last > GROWN * first and last == run.losses.max():
+    if last > _GROWN * first and last == run.losses.max():
         return "diverges"
     if _settled(run):
         return "settles"
@@ -61,14 +61,14 @@ def ending(run: Run) -> Ending:
     return "falls" if last < first else "rises"
 
 
-def _settled(run: Run) -> bool:
+def _settled(run: DescentRun) -> bool:
     """Whether it has gone next to nowhere for the last quarter of its steps."""
     late = run.positions[-1 - run.steps // 4 :]
     way = float(np.ptp(run.positions, axis=0).max())
     return run.steps >= _FEW and float(np.ptp(late, axis=0).max()) <= _NOWHERE * way
 
 
-def _turns(run: Run) -> bool:
+def _turns(run: DescentRun) -> bool:
     """Whether it goes back and forth, and loses nothing by it."""
     half = run.steps // 2
     if half < _FEW:
@@ -76,4 +76,4 @@ def _turns(run: Run) -> bool:
     moved, losses = run.moved[half:], run.losses[half:]
     back = (moved[1:] * moved[:-1]).sum(axis=1) < 0
     middle = len(losses) // 2
-    return bool(back.mean() >= _TURNS and losses[middle:].mean() > (1 - LESS) * losses[:middle].mean())
+    return bool(back.mean() >= _TURNS and losses[middle:].mean() > (1 - _LESS) * losses[:middle].mean())

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..formatting.numbers import apart, number
-from .descent import Descent
-from .optimizer import Run
-from .outcome import REACHED, Ending, ending
+from ..formatting.numbers import format_distinct, format_number
+from .descent import DescentPair
+from .optimizer import DescentRun
+from .outcome import REACHED, DescentOutcome, descent_outcome
 
 # Two descents are one where they are nowhere farther apart than this share of the way.
 _SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class Moving:
+class MovingNames:
     """What moves, by its ``name``, towards which output ``of``; ``parameter`` says that it is no tensor."""
 
     name: str
@@ -25,7 +25,7 @@ class Moving:
 
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
-def sentence(found: Descent, moving: Moving) -> str:
+def descent_sentence(found: DescentPair, moving: MovingNames) -> str:
     """What the descent with this backward leads to, compared with the one along the true derivative."""
     mine, true = _said(found, found.returned, moving), _said(found, found.true, moving)
     if _together(found):
@@ -37,13 +37,13 @@ def sentence(found: Descent, moving: Moving) -> str:
     return " ".join([*parts, *_unmoved(found, moving), *_notes(found)])
 
 
-def _said(found: Descent, run: Run, moving: Moving) -> str:
-    what = _fate(found, run, moving, ending(run))
+def _said(found: DescentPair, run: DescentRun, moving: MovingNames) -> str:
+    what = _fate(found, run, moving, descent_outcome(run))
     return f"{what}, and time was up after {_steps(run.steps)}" if run.late else what
 
 
-def _fate(found: Descent, run: Run, moving: Moving, end: Ending) -> str:
-    name, last = moving.name, number(float(run.losses[-1]))
+def _fate(found: DescentPair, run: DescentRun, moving: MovingNames, end: DescentOutcome) -> str:
+    name, last = moving.name, format_number(float(run.losses[-1]))
     match end:
         case "there":
             return "the loss is 0 from the start"
@@ -82,47 +82,50 @@ def _fate(found: Descent, run: Run, moving: Moving, end: Ending) -> str:
             return f"the descent ends {where}, where {run.failure.phase} raises {run.failure.kind} ({message})"
 
 
-def _change(run: Run, step: int = -1) -> str:
+def _change(run: DescentRun, step: int = -1) -> str:
     first, last = float(run.losses[0]), float(run.losses[step])
     if abs(last - first) <= _SAME * abs(first):
-        return f"the loss stays {number(first)}"
-    return f"the loss {'falls' if last < first else 'grows'} from {apart(first, last)} to {apart(last, first)}"
+        return f"the loss stays {format_number(first)}"
+    return (
+        f"the loss {'falls' if last < first else 'grows'} "
+        f"from {format_distinct(first, last)} to {format_distinct(last, first)}"
+    )
 
 
 def _steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"
 
 
-def _at(run: Run) -> str:
+def _at(run: DescentRun) -> str:
     """Where a single number is; a tensor has no place to be told."""
-    return f" at {number(float(run.positions[-1, 0]))}" if run.positions.shape[1] == 1 else ""
+    return f" at {format_number(float(run.positions[-1, 0]))}" if run.positions.shape[1] == 1 else ""
 
 
-def _way(run: Run) -> str:
+def _way(run: DescentRun) -> str:
     if run.positions.shape[1] > 1:
         return ""
-    return f" from {number(float(run.positions[0, 0]))} to {number(float(run.positions[-1, 0]))}"
+    return f" from {format_number(float(run.positions[0, 0]))} to {format_number(float(run.positions[-1, 0]))}"
 
 
-def _between(run: Run) -> str:
+def _between(run: DescentRun) -> str:
     if run.positions.shape[1] > 1:
         return ""
     half = run.positions[run.steps // 2 :, 0]
-    return f" between {number(float(half.min()))} and {number(float(half.max()))}"
+    return f" between {format_number(float(half.min()))} and {format_number(float(half.max()))}"
 
 
-def _why(found: Descent, run: Run) -> str:
+def _why(found: DescentPair, run: DescentRun) -> str:
     """Why it never moved."""
     return "a dead zone" if found.flat else _zero(found, run)
 
 
-def _zero(found: Descent, run: Run) -> str:
+def _zero(found: DescentPair, run: DescentRun) -> str:
     if run is found.returned:
         return "backward returns 0"
     return "the slope is too small to be measured" if found.rounded else "the slope is 0"
 
 
-def _bare(found: Descent, moving: Moving) -> str:
+def _bare(found: DescentPair, moving: MovingNames) -> str:
     if moving.parameter:
         return "it is a parameter, for which backward returns no gradient"
     if found.whole:
@@ -130,16 +133,16 @@ def _bare(found: Descent, moving: Moving) -> str:
     return "no gradient arrives at it"
 
 
-def _together(found: Descent) -> bool:
+def _together(found: DescentPair) -> bool:
     one, other = found.returned, found.true
-    if one.positions.shape != other.positions.shape or ending(one) != ending(other):
+    if one.positions.shape != other.positions.shape or descent_outcome(one) != descent_outcome(other):
         return False
     away = np.abs(one.positions - one.positions[0])
     way = float(away.max(initial=0.0, where=np.isfinite(away)))
     return bool(np.allclose(one.positions, other.positions, rtol=_SAME, atol=_SAME * way, equal_nan=True))
 
 
-def _unmoved(found: Descent, moving: Moving) -> list[str]:
+def _unmoved(found: DescentPair, moving: MovingNames) -> list[str]:
     still = ~found.returned.moved.any(axis=0) if found.returned.steps else np.zeros(0, bool)
     if not still.any() or still.all():
         return []
@@ -149,6 +152,6 @@ def _unmoved(found: Descent, moving: Moving) -> list[str]:
     return [f"{int(still.sum())} of {still.size} elements of {moving.name} never move."]
 
 
-def _notes(found: Descent) -> list[str]:
+def _notes(found: DescentPair) -> list[str]:
     notes = ["Where forward is bent the slope of the side that leads downhill counts as true."] * found.bent
     return notes + ["It draws random numbers: each step begins them anew, with the same ones for both."] * found.random

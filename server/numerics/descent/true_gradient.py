@@ -8,18 +8,25 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array
-from ...runtime.batching import GOLDEN, arranged
+from ...runtime.batching import GOLDEN_RATIO, batched_section
 from ...runtime.failure import FunctionFailed
-from ...runtime.section import Section, at_once
-from ..differentiation.finite_differences import FINE_WIDEST, WIDEST, WIDEST_LOW_PRECISION, Kind, Slopes, settle
+from ...runtime.section import Section, batch_size
+from ..differentiation.finite_differences import (
+    FINE_WIDEST_STEP,
+    WIDEST_LOW_PRECISION,
+    WIDEST_STEP,
+    PointKind,
+    Slopes,
+    differentiate_one_sided,
+)
 from ..differentiation.noise import relative_precision
 from ..differentiation.reference import reference_of
-from .loss import flat, output, placed, seed, size_of
+from .loss import flat_array, moved_size, output_at, position_tensor, seed_generators
 
-_BENT = (Kind.KINK, Kind.JUMP)
+_BENT = (PointKind.KINK, PointKind.JUMP)
 
 
-def downhill(slopes: Slopes, residual: Array) -> tuple[Array, bool]:
+def downhill_gradient(slopes: Slopes, residual: Array) -> tuple[Array, bool]:
     """The gradient of the loss along each element of what moves, and whether forward is bent or torn there.
 
     ``residual`` is the derivative of the loss with respect to each element of the output. Along an element where
@@ -31,7 +38,7 @@ def downhill(slopes: Slopes, residual: Array) -> tuple[Array, bool]:
     kind = slopes.kind.reshape(shape)
     value = slopes.value.reshape(shape)
     # A slope that is mostly doubt says nothing.
-    value = np.where((kind == Kind.UNRESOLVED) & ~(slopes.error.reshape(shape) < np.abs(value)), 0.0, value)
+    value = np.where((kind == PointKind.UNRESOLVED) & ~(slopes.error.reshape(shape) < np.abs(value)), 0.0, value)
     bent = np.isin(kind, _BENT)
     gradient = _along(value, residual)
     rows = bent.any(axis=1)
@@ -53,14 +60,14 @@ def _along(slope: Array, residual: Array) -> Array:
 _PROBES = 33
 _LEAST_ROUNDING = 2.0**-1074
 # Half ulps by which forward's values may be off, vector lanes of the processor differing among themselves.
-LANES = 8.0
+_LANES = 8.0
 # Apparent kinks are measured again with steps shorter by _NEARER, up to _CLOSER times, and a smooth slope is accepted
 # with a relative error of at most _SURE.
-NEARER, _CLOSER, _SURE = 2.0**-9, 3, 1e-3
+_NEARER, _CLOSER, _SURE = 2.0**-9, 3, 1e-3
 
 
 @dataclass(frozen=True)
-class Truth:
+class TrueForward:
     """Forward in double precision wherever the Function allows that; ``span`` is the range that can be seen.
 
     ``precision`` is half a unit in the last place of what it computes in.
@@ -71,17 +78,17 @@ class Truth:
     precision: float
 
     @classmethod
-    def of(cls, section: Section, start: float, stop: float) -> Truth:
+    def of(cls, section: Section, start: float, stop: float) -> TrueForward:
         """The double-precision forward of a section, its precision estimated between ``start`` and ``stop``."""
-        x = section.snap(start + (stop - start) * np.sort(np.arange(_PROBES) * GOLDEN % 1))
-        reference = reference_of(arranged(section, x), x)
+        x = section.snap(start + (stop - start) * np.sort(np.arange(_PROBES) * GOLDEN_RATIO % 1))
+        reference = reference_of(batched_section(section, x), x)
         try:
             precision = relative_precision(reference.forward, x, reference.forward(x))
         except FunctionFailed:
             precision = EPSILON
         return cls(reference, stop - start, precision)
 
-    def alone(self) -> Truth:
+    def alone(self) -> TrueForward:
         """The same, asked for one point at a time: copies that are stacked would draw random numbers of their own."""
         return replace(self, section=replace(self.section, stacked=()))
 
@@ -90,7 +97,7 @@ class Truth:
 
         The random numbers are those of ``step``. Raises ``FunctionFailed`` where it refuses all of them.
         """
-        size = at_once(size_of(self.section)) if self.section.stacked else 1
+        size = batch_size(moved_size(self.section)) if self.section.stacked else 1
         parts: list[Array | None] = []
         refused: FunctionFailed | None = None
         for first in range(0, len(points), size):
@@ -108,10 +115,10 @@ class Truth:
         return np.concatenate([part if part is not None and part.shape[1] == width else nothing for part in parts])
 
     def _outputs(self, chunk: Array, step: int) -> Array:
-        position = placed(self.section, chunk.reshape(-1)) if len(chunk) == 1 else self._stacked(chunk)
-        seed(step)
+        position = position_tensor(self.section, chunk.reshape(-1)) if len(chunk) == 1 else self._stacked(chunk)
+        seed_generators(step)
         with torch.no_grad():
-            return flat(output(self.section, position, len(chunk))).reshape(len(chunk), -1)
+            return flat_array(output_at(self.section, position, len(chunk))).reshape(len(chunk), -1)
 
     def _row(self, row: Array, step: int) -> Array | None:
         try:
@@ -120,7 +127,7 @@ class Truth:
             return None
 
     def _stacked(self, chunk: Array) -> torch.Tensor:
-        one = placed(self.section, chunk[0])
+        one = position_tensor(self.section, chunk[0])
         many = torch.from_numpy(np.ascontiguousarray(chunk)).to(one.device, one.dtype, copy=True)
         return many.reshape(len(chunk) * one.shape[0], *one.shape[1:])
 
@@ -131,8 +138,8 @@ class Truth:
         """
         n, m = position.size, y.size
         x, values = np.repeat(position, m), np.tile(y, n)
-        share = WIDEST if self.precision == EPSILON else WIDEST_LOW_PRECISION
-        widest = FINE_WIDEST * share * np.maximum(self.span, np.abs(x))
+        share = WIDEST_STEP if self.precision == EPSILON else WIDEST_LOW_PRECISION
+        widest = FINE_WIDEST_STEP * share * np.maximum(self.span, np.abs(x))
 
         def forward(places: Array) -> Array:
             moved = places.reshape(-1, n, m)[:, :, 0]
@@ -141,23 +148,25 @@ class Truth:
             found = self.outputs(points, step)
             return found.ravel() if found.shape[1] == m else np.full(places.size, np.nan)
 
-        rounding = np.maximum(LANES * self.precision * np.abs(values), _LEAST_ROUNDING)
+        rounding = np.maximum(_LANES * self.precision * np.abs(values), _LEAST_ROUNDING)
         finite = np.abs(y[np.isfinite(y)])
         visible = float(finite.max(initial=0.0)) / self.span
         with np.errstate(all="ignore"):
-            slopes = settle(forward, x, values, widest, rounding, self.precision, visible)
+            slopes = differentiate_one_sided(forward, x, values, widest, rounding, self.precision, visible)
             for _ in range(_CLOSER if self.precision == EPSILON else 0):
-                if (slopes.kind == Kind.SMOOTH).all():
+                if (slopes.kind == PointKind.SMOOTH).all():
                     break
-                widest = widest * NEARER
-                slopes = _surer(slopes, settle(forward, x, values, widest, rounding, self.precision, visible))
+                widest = widest * _NEARER
+                slopes = _surer(
+                    slopes, differentiate_one_sided(forward, x, values, widest, rounding, self.precision, visible)
+                )
         return slopes
 
 
 def _surer(slopes: Slopes, closer: Slopes) -> Slopes:
     """The slopes, with those seen from closer where they are smooth there: the kink lay beside, between the steps."""
-    smooth = (closer.kind == Kind.SMOOTH) & (closer.error <= _SURE * np.abs(closer.value))
-    better = (slopes.kind != Kind.SMOOTH) & (smooth | ((closer.value == 0) & (closer.error == 0)))
+    smooth = (closer.kind == PointKind.SMOOTH) & (closer.error <= _SURE * np.abs(closer.value))
+    better = (slopes.kind != PointKind.SMOOTH) & (smooth | ((closer.value == 0) & (closer.error == 0)))
     return replace(
         slopes,
         **{

@@ -7,52 +7,52 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...runtime.arrays import Array, largest
+from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
-from ..formatting.numbers import number
-from ..sentences.places import intervals
-from ..verdict.verdict import Verdict, judged_by
-from .evidence import Evidence, Story, evidence
-from .masked import in_part, mask, not_finite
+from ..formatting.numbers import format_number
+from ..sentences.places import describe_intervals
+from ..verdict.verdict import Verdict, judged_curve
+from .evidence import Evidence, Hypothesis, gather_evidence
+from .masked import not_finite, partly_right, wrong_mask
 from .nonlinear import nonlinear
-from .offset import added, low_precision, single
-from .scaled import blocked, constant_factor, factor_of_x, passes_on
+from .offset import added_term, float32_rounding, low_precision
+from .scaled import constant_factor, constant_response, factor_of_x, zero_gradient
 from .surrogate_shapes import bump, straight_through, window
-from .swapped_inputs import swapped
+from .swapped_inputs import swapped_inputs
 
 # Ratios to slopes below this share of the largest are left out of the summary.
 _STEEP = 0.1
 # From the simplest to the most contrived: the first that fits is reported.
-STORIES: tuple[Callable[[Evidence], Story | None], ...] = (
+_STORIES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
     not_finite,
-    blocked,
-    single,
+    zero_gradient,
+    float32_rounding,
     constant_factor,
     straight_through,
     window,
     bump,
-    mask,
-    swapped,
+    wrong_mask,
+    swapped_inputs,
     factor_of_x,
-    added,
+    added_term,
     low_precision,
-    passes_on,
-    in_part,
+    constant_response,
+    partly_right,
 )
 # Kinds of story about grad_output that may be reported together with one about the slopes.
 _BESIDE = ("layout", "written to", "does not add")
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Diagnosis:
     """Why backward differs: the ``kind`` of story in a word or two, and the story in a sentence or two."""
 
     kind: str
     sentence: str
 
 
-def explained(section: Section, evaluation: Evaluation, verdict: Verdict) -> Explanation | None:
+def diagnose(section: Section, evaluation: Evaluation, verdict: Verdict) -> Diagnosis | None:
     """The simplest story of what backward does wrong, or by design otherwise than forward calls for.
 
     It fits all rows that could be judged within the tolerance of their dtype, but for 1 % at most, which it names.
@@ -65,47 +65,47 @@ def explained(section: Section, evaluation: Evaluation, verdict: Verdict) -> Exp
         if story is None or story[0] in _BESIDE:
             other = _of_slopes(section, evaluation, verdict)
             story = _both(story, other) if story and other else story or other
-    return Explanation(*story) if story else None
+    return Diagnosis(*story) if story else None
 
 
-def _both(one: Story, other: Story) -> Story:
+def _both(one: Hypothesis, other: Hypothesis) -> Hypothesis:
     return one if other[0] == "unexplained" else (one[0], f"{one[1]} Besides, {other[1][0].lower()}{other[1][1:]}")
 
 
-def _of_slopes(section: Section, evaluation: Evaluation, verdict: Verdict) -> Story | None:
+def _of_slopes(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
     """What backward returned, beside the slopes that it is judged by, or else beside those of forward."""
     if not evaluation.grad_output:
         return None
     if verdict.word == "differs":
-        curve = judged_by(evaluation, verdict)
-        seen = evidence(section, evaluation, verdict.against, curve, False)
+        curve = judged_curve(evaluation, verdict)
+        seen = gather_evidence(section, evaluation, verdict.against, curve, False)
         if not seen.wrong.any():
             return _between_points(evaluation, verdict, seen) if verdict.against.intervals else None
         if verdict.against is verdict.forward:
             return _told(seen) or _unexplained(seen)
         if story := _told(seen):
             return story
-    meant = evidence(section, evaluation, verdict.forward, evaluation.numerical, verdict.word != "differs")
+    meant = gather_evidence(section, evaluation, verdict.forward, evaluation.numerical, verdict.word != "differs")
     return (_told(meant) or _unexplained(meant)) if meant.wrong.any() else None
 
 
-def _told(seen: Evidence) -> Story | None:
-    return next((story for tell in STORIES if (story := tell(seen))), None)
+def _told(seen: Evidence) -> Hypothesis | None:
+    return next((story for tell in _STORIES if (story := tell(seen))), None)
 
 
-def _between_points(evaluation: Evaluation, verdict: Verdict, seen: Evidence) -> Story:
-    at = intervals(verdict.against.intervals, evaluation, seen.names)
+def _between_points(evaluation: Evaluation, verdict: Verdict, seen: Evidence) -> Hypothesis:
+    at = describe_intervals(verdict.against.intervals, evaluation, seen.names)
     return "only in part", f"backward is right at every point that was judged, and wrong between them {at}."
 
 
-def _unexplained(seen: Evidence) -> Story:
+def _unexplained(seen: Evidence) -> Hypothesis:
     said = "No simple story fits: what backward returns is no multiple of the slope, no mask and no window"
     if seen.all_flat:
         return (
             "unexplained",
             f"{said}. {seen.owner} is flat; backward returns {_span(seen.returned[seen.wrong])} times grad_output.",
         )
-    steep = seen.wrong & (np.abs(seen.slope) >= _STEEP * largest(seen.slope[seen.judged])) & seen.moving
+    steep = seen.wrong & (np.abs(seen.slope) >= _STEEP * largest_magnitude(seen.slope[seen.judged])) & seen.moving
     if not np.isfinite(seen.returned[steep]).any():
         return "unexplained", f"{said}."
     share = _span((seen.returned / seen.slope)[steep])
@@ -114,5 +114,5 @@ def _unexplained(seen: Evidence) -> Story:
 
 def _span(values: Array) -> str:
     values = values[np.isfinite(values)]
-    low, high = number(float(values.min(initial=np.inf))), number(float(values.max(initial=-np.inf)))
+    low, high = format_number(float(values.min(initial=np.inf))), format_number(float(values.max(initial=-np.inf)))
     return low if low == high else f"from {low} to {high}"

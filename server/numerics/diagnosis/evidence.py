@@ -8,31 +8,31 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, Mask, largest
+from ...runtime.arrays import Array, Mask, largest_magnitude
 from ...runtime.section import Section
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
-from ..differentiation.finite_differences import BOUNDS, Kind
-from ..differentiation.noise import BUT_THE_STEEPEST
-from ..sentences.places import Names, names_of, where
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
+from ..differentiation.noise import STEEPNESS_QUANTILE
+from ..sentences.places import Names, describe_rows, section_names
 from ..status import Status
-from ..tolerance import chosen
+from ..tolerance import tolerance_for
 from ..verdict.point_judge import Comparison, conditioning
 
 # The kind of a story in a word or two, and the story in a sentence or two.
-Story = tuple[str, str]
+Hypothesis = tuple[str, str]
 
-JUDGED = np.array([each in (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS) for each in Status])
+JUDGED_STATUSES = np.array([each in (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS) for each in Status])
 # The share of the wrong rows that a story may leave unexplained, and the share that it must explain with certainty.
 EXCEPTIONS = 0.01
 SURE = 0.9
 # A row is certain if its error bound is below this share of the slope that the story predicts.
-WIDE = 0.1
+SURE_ERROR = 0.1
 # Forward is known to be flat where its slope is known to be less than this share of what backward returned.
 _FLAT = 1e-3
 _NOTHING = 4096 * torch.finfo(torch.float64).eps
 # Values that scatter by more than this share are not typical of one another.
-SCATTER = 0.1
+_SCATTER = 0.1
 # The last places that a product of grad_output may lose.
 _ROUNDING = 2.0
 
@@ -68,7 +68,7 @@ class Evidence:
     @cached_property
     def flat(self) -> Mask:
         """Where the function is known not to move, along more than a single row."""
-        known = self.band <= _FLAT * largest(self.returned[self.judged])
+        known = self.band <= _FLAT * largest_magnitude(self.returned[self.judged])
         flat: Mask = self.judged & ~self.kink & known & (np.abs(self.slope) <= self._nothing)
         rows = np.flatnonzero(self.judged & ~self.kink)
         beside = np.pad(flat[rows], 1)
@@ -101,7 +101,7 @@ class Evidence:
         allowed = (self.precision if np.ndim(scale) or scale else self.rounding) * (np.abs(expected) + most)
         band = np.abs(scale) * self.band
         near = off <= allowed + band
-        sure = near & (band <= allowed + WIDE * (np.abs(expected) + most))
+        sure = near & (band <= allowed + SURE_ERROR * (np.abs(expected) + most))
         left_out: Mask = self.judged & ~near
         wrong = np.count_nonzero(self.wrong)
         if np.count_nonzero(left_out) > EXCEPTIONS * wrong or np.count_nonzero(sure & self.wrong) < SURE * wrong:
@@ -122,7 +122,7 @@ class Evidence:
             return np.nan, np.nan
         middle = float(values[values.size // 2])
         scatter = float(np.sort(np.abs(values - middle))[int(SURE * (values.size - 1))])
-        if scatter > SCATTER * abs(middle):
+        if scatter > _SCATTER * abs(middle):
             return np.nan, np.nan
         return middle, scatter + torch.finfo(self.evaluation.dtype).eps * abs(middle)
 
@@ -142,19 +142,21 @@ class Evidence:
 
     def where(self, rows: Mask) -> str:
         """The places of some of the judged rows, such as ``for x < −1 and for x > 1``."""
-        return where(rows, self.judged, self.evaluation, self.names)
+        return describe_rows(rows, self.judged, self.evaluation, self.names)
 
 
-def evidence(section: Section, evaluation: Evaluation, compared: Comparison, curve: Curve, designed: bool) -> Evidence:
+def gather_evidence(
+    section: Section, evaluation: Evaluation, compared: Comparison, curve: Curve, designed: bool
+) -> Evidence:
     """The evidence against one curve; backward must have returned something, and ``grad_output`` not be 0."""
     assert evaluation.analytical is not None
     slopes = curve.slopes
-    kink = slopes.kind == Kind.KINK
+    kink = slopes.kind == PointKind.KINK
     error = np.where(kink, np.maximum(slopes.left_error, slopes.right_error), slopes.error)
     return Evidence(
         section=section,
         evaluation=evaluation,
-        names=names_of(section),
+        names=section_names(section),
         owner="forward" if curve is evaluation.numerical else "its surrogate",
         designed=designed,
         x=evaluation.rows.x,
@@ -163,21 +165,21 @@ def evidence(section: Section, evaluation: Evaluation, compared: Comparison, cur
         slope=slopes.value,
         left=slopes.left,
         right=slopes.right,
-        band=BOUNDS * (error + np.where(kink, 0.0, conditioning(evaluation, slopes))),
+        band=EVIDENCE_BOUNDS * (error + np.where(kink, 0.0, conditioning(evaluation, slopes))),
         kink=kink,
-        judged=JUDGED[compared.status],
+        judged=JUDGED_STATUSES[compared.status],
         wrong=compared.status == Status.DIFFERS,
-        precision=chosen(1.0, evaluation.dtype).rtol,
+        precision=tolerance_for(1.0, evaluation.dtype).rtol,
         rounding=_ROUNDING * torch.finfo(evaluation.dtype).eps,
     )
 
 
-def passes(factor: str) -> str:
+def describe_factor(factor: str) -> str:
     """The verb phrase for a backward that returns ``factor`` times ``grad_output``."""
-    return "passes grad_output on unchanged" if factor == "1" else f"returns {times(factor)}"
+    return "passes grad_output on unchanged" if factor == "1" else f"returns {times_grad_output(factor)}"
 
 
-def times(factor: str) -> str:
+def times_grad_output(factor: str) -> str:
     """The product of ``factor`` and ``grad_output`` in words."""
     plain = {"0": "0", "1": "grad_output unchanged", "−1": "−grad_output"}
     return plain.get(factor, f"{factor} times grad_output")
@@ -194,5 +196,5 @@ def _most(values: Array) -> float:
     magnitude = magnitude[np.isfinite(magnitude)]
     if not magnitude.size:
         return 0.0
-    at = int(BUT_THE_STEEPEST * (magnitude.size - 1))
+    at = int(STEEPNESS_QUANTILE * (magnitude.size - 1))
     return float(np.partition(magnitude, at)[at])

@@ -11,11 +11,11 @@ import numpy as np
 
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.finite_differences import Kind, differentiate
+from ..differentiation.finite_differences import PointKind, differentiate
 from ..differentiation.reference import reference_of
 from .evidence import Evidence
 
-POWERS = (1, -1, 2, -2)
+_POWERS = (1, -1, 2, -2)
 # Two factors are one if they differ by less than this share.
 _ALIKE = 1e-6
 # A value is moved by a share that no other is likely to be: up, or down where that is out of bounds.
@@ -35,11 +35,11 @@ class _Held:
     section: Section
 
 
-def held_behind(seen: Evidence, size: float) -> tuple[str, int] | None:
+def held_value_behind(seen: Evidence, size: float) -> tuple[str, int] | None:
     """The name of a held value, and the power of it that a factor of this ``size`` is whatever the value; or None."""
     alike = max(_ALIKE, seen.precision) * size
     for each in _all_held(seen.section):
-        powers = [power for power in POWERS if abs(abs(each.value) ** power - size) <= alike]
+        powers = [power for power in _POWERS if abs(abs(each.value) ** power - size) <= alike]
         factor = _factor(seen, each.section) if powers else None
         for power in powers:
             if factor is not None and abs(abs(each.moved) ** power - factor) <= max(_ALIKE, seen.precision) * factor:
@@ -60,7 +60,7 @@ def _factor(seen: Evidence, moved: Section) -> float | None:
         return None
     if returned is None:
         return None
-    factors = np.abs(returned / grad_output / slopes.value)[slopes.kind == Kind.SMOOTH]
+    factors = np.abs(returned / grad_output / slopes.value)[slopes.kind == PointKind.SMOOTH]
     factors = factors[np.isfinite(factors)]
     alike = factors.size and np.ptp(factors) <= max(_ALIKE, seen.precision) * factors.max()
     return float(np.median(factors)) if alike else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, largest
+from ...runtime.arrays import Array, largest_magnitude
 from ..differentiation.noise import mantissa_bits
-from ..formatting.constants import figure
-from ..tolerance import PLACES
-from .evidence import Evidence, Story
+from ..formatting.constants import format_measured
+from ..tolerance import TOLERANCE_ULPS
+from .evidence import Evidence, Hypothesis
 
 # The fewest rows that show an added term; rows where its unit is below _ZERO of the largest are not divided by.
 _ENOUGH = 8
@@ -22,7 +22,7 @@ _ROUGH = 0.5
 _ROUNDED = 16
 
 
-def added(seen: Evidence) -> Story | None:
+def added_term(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope plus a constant or a multiple of x or y, times ``grad_output``."""
     if np.count_nonzero(seen.judged & ~seen.kink) < _ENOUGH:
         return None
@@ -33,7 +33,7 @@ def added(seen: Evidence) -> Story | None:
         exceptions = seen.exceptions(1.0, share * unit) if share else None
         if exceptions is None:
             continue
-        size = figure(abs(share), within)
+        size = format_measured(abs(share), within)
         term = called if size == "1" and called else f"{size} {called}".rstrip()
         sum_ = f"(the slope of {seen.owner} {'−' if share < 0 else '+'} {term})"
         said = f"backward returns grad_output times {sum_} {seen.everywhere(exceptions)}"
@@ -43,7 +43,7 @@ def added(seen: Evidence) -> Story | None:
     return None
 
 
-def single(seen: Evidence) -> Story | None:
+def float32_rounding(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope rounded to float32; all that is returned are numbers of float32."""
     returned, slope = seen.returned[seen.judged], seen.slope[seen.judged]
     if seen.evaluation.dtype != torch.float64 or not seen.wrong.any() or (seen.returned[seen.wrong] == 0).any():
@@ -54,14 +54,14 @@ def single(seen: Evidence) -> Story | None:
     allowed = _ROUNDED * torch.finfo(torch.float32).eps * np.abs(slope) + seen.band[seen.judged]
     if (near != returned).any() or (off > allowed).any():
         return None
-    worst = float(off.max() / largest(slope))
+    worst = float(off.max() / largest_magnitude(slope))
     return "low precision", (
         "backward is right but for rounding: what it returns has 24 significant bits instead of 53, as if it computed "
-        f"in torch.float32, and is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+        f"in torch.float32, and is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
     )
 
 
-def low_precision(seen: Evidence) -> Story | None:
+def low_precision(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope computed in a dtype of fewer significant bits than the chosen one."""
     own = torch.finfo(seen.evaluation.dtype).eps
     returned = seen.returned[seen.judged]
@@ -69,26 +69,27 @@ def low_precision(seen: Evidence) -> Story | None:
         info = torch.finfo(dtype)
         if info.eps <= own or not _rounded(returned, dtype, own):
             continue
-        off, most = np.abs(seen.returned - seen.slope), largest(seen.slope[seen.judged])
-        fits = off <= PLACES[dtype.itemsize] * info.eps * (np.abs(seen.slope) + most) + seen.band
+        off, most = np.abs(seen.returned - seen.slope), largest_magnitude(seen.slope[seen.judged])
+        fits = off <= TOLERANCE_ULPS[dtype.itemsize] * info.eps * (np.abs(seen.slope) + most) + seen.band
         if not fits[seen.judged & ~seen.kink].all():
             return None
         bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
         worst = float(off[seen.judged & ~seen.kink].max() / most)
         return "low precision", (
             f"backward is right but for rounding: what it returns has {bits} significant bits instead of {full}, "
-            f"as if it computed in {info.dtype}, and is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+            f"as if it computed in {info.dtype}, and is off "
+            f"by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
         )
     return _in_part(seen)
 
 
-def _in_part(seen: Evidence) -> Story | None:
+def _in_part(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope, part of it computed in float32 and converted back: its error varies from row to row."""
     if seen.evaluation.dtype != torch.float64:
         return None
     rows = seen.judged & ~seen.kink
-    off, most = (seen.returned - seen.slope)[rows], largest(seen.slope[seen.judged])
-    allowed = PLACES[4] * torch.finfo(torch.float32).eps * (np.abs(seen.slope[rows]) + most) + seen.band[rows]
+    off, most = (seen.returned - seen.slope)[rows], largest_magnitude(seen.slope[seen.judged])
+    allowed = TOLERANCE_ULPS[4] * torch.finfo(torch.float32).eps * (np.abs(seen.slope[rows]) + most) + seen.band[rows]
     if not (seen.wrong & rows).any() or (seen.wrong & seen.kink).any() or off.size < _ENOUGH:
         return None
     if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < _ROUGH * np.sqrt(np.mean(off**2)):
@@ -96,7 +97,7 @@ def _in_part(seen: Evidence) -> Story | None:
     worst = float(np.abs(off).max() / most)
     return "low precision", (
         "backward is right but for rounding: part of it is computed in torch.float32, though what goes in and comes "
-        f"out is torch.float64, and it is off by up to {figure(worst, 0.4 * worst)} of the largest slope."
+        f"out is torch.float64, and it is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
     )
 
 
@@ -105,5 +106,5 @@ def _rounded(returned: Array, dtype: torch.dtype, own: float) -> bool:
     near = torch.from_numpy(returned).to(dtype).to(torch.float64).numpy()
     if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < _ENOUGH:
         return False
-    small = near[np.abs(near) <= largest(near) / 2**_SMALL_BITS]
+    small = near[np.abs(near) <= largest_magnitude(near) / 2**_SMALL_BITS]
     return small.size < _ENOUGH or mantissa_bits(small) > mantissa_bits(near) - _SMALL_BITS

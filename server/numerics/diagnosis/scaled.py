@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...runtime.arrays import Array
-from ..formatting.constants import figure, name
-from ..formatting.numbers import number, simplest
-from ..sentences.places import listed
-from .evidence import Evidence, Story, passes
-from .held_values import held_behind
-from .swapped_inputs import swapped
+from ..formatting.constants import constant_name, format_measured
+from ..formatting.numbers import format_number, simplest_number
+from ..sentences.places import join_words
+from .evidence import Evidence, Hypothesis, describe_factor
+from .held_values import held_value_behind
+from .swapped_inputs import swapped_inputs
 
 # The fewest rows with a nonzero slope for a constant factor, and for a factor of x or y.
 _FEW = 3
@@ -24,7 +24,7 @@ _STEADY = 1e-2
 _ZERO = 1e-6
 
 
-def blocked(seen: Evidence) -> Story | None:
+def zero_gradient(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: backward returns 0 everywhere, although the slope is not 0."""
     exceptions = seen.exceptions(0.0) if seen.moving.any() else None
     if exceptions is None:
@@ -36,7 +36,7 @@ def blocked(seen: Evidence) -> Story | None:
     )
 
 
-def constant_factor(seen: Evidence) -> Story | None:
+def constant_factor(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope times a constant."""
     if np.count_nonzero(seen.moving) < _FEW:
         return None
@@ -47,34 +47,34 @@ def constant_factor(seen: Evidence) -> Story | None:
         return None
     # A crooked number may be what the derivative by another input happens to be at what is held.
     crooked = not (_plain(abs(factor), within) or _plain(1 / abs(factor), within / factor**2))
-    if crooked and (story := swapped(seen)):
+    if crooked and (story := swapped_inputs(seen)):
         return story
-    said, rows = figure(factor, within), seen.everywhere(exceptions)
+    said, rows = format_measured(factor, within), seen.everywhere(exceptions)
     if said == "−1":
         return "reversed", f"backward returns the slope of {seen.owner} with its sign reversed {rows}."
     why = [*["its sign is reversed"] * (factor < 0), *_which(seen, abs(factor), within)]
-    because = f": {listed(why)}" if why else ""
+    because = f": {join_words(why)}" if why else ""
     return "constant factor", f"backward returns {said} times the slope of {seen.owner} {rows}{because}."
 
 
 def _which(seen: Evidence, size: float, within: float) -> list[str]:
     """Which factor is too many, or missing, if it has a name or is a plain number."""
-    if held := held_behind(seen, size):
+    if held := held_value_behind(seen, size):
         which, power = held
         return [f"a factor {which}{'²' * (abs(power) == 2)} is {'too many' if power > 0 else 'missing'}"]
     if size < 1 and (missing := _plain(1 / size, within / size**2)):
         return [f"a factor {missing} is missing"]
-    called = name(size, within)
+    called = constant_name(size, within)
     return [f"a factor {called} is too many"] if called else []
 
 
 def _plain(value: float, within: float) -> str:
     """The name of a constant, or a number of few digits; empty if it is neither."""
-    near = simplest(value - within, value + within)
-    return name(value, within) or number(near) * (near == float(f"{near:.4g}"))
+    near = simplest_number(value - within, value + within)
+    return constant_name(value, within) or format_number(near) * (near == float(f"{near:.4g}"))
 
 
-def factor_of_x(seen: Evidence) -> Story | None:
+def factor_of_x(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope times or divided by a simple expression in x and y."""
     rows = np.flatnonzero(seen.moving & (seen.returned != 0) & np.isfinite(seen.returned))
     if rows.size < _ENOUGH:
@@ -91,13 +91,13 @@ def factor_of_x(seen: Evidence) -> Story | None:
     return None
 
 
-def passes_on(seen: Evidence) -> Story | None:
+def constant_response(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: a constant times ``grad_output`` everywhere, although the slope changes."""
     share, within = seen.typical(seen.returned[seen.judged])
     exceptions = seen.exceptions(0.0, share) if share and np.isfinite(share) else None
     if exceptions is None:
         return None
-    said = f"backward {passes(figure(share, within))} {seen.everywhere(exceptions)}"
+    said = f"backward {describe_factor(format_measured(share, within))} {seen.everywhere(exceptions)}"
     return "straight-through", f"{said}, whatever the slope of {seen.owner}."
 
 
@@ -127,7 +127,7 @@ def _steady(logarithms: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]
     return ranked[..., -1 - few] - ranked[..., few] <= _STEADY
 
 
-def _told(seen: Evidence, called: str, factor: Array, missing: bool) -> Story | None:
+def _told(seen: Evidence, called: str, factor: Array, missing: bool) -> Hypothesis | None:
     fair = np.abs(factor) > _ZERO * np.nanmax(np.abs(factor[seen.judged]))
     some = seen.moving & fair
     share = seen.returned[some] / seen.slope[some]
@@ -138,16 +138,19 @@ def _told(seen: Evidence, called: str, factor: Array, missing: bool) -> Story | 
         return None
     at = seen.everywhere(exceptions)
     passed, wavers = seen.typical(seen.returned[seen.judged])
-    inverse = figure(1 / constant, within / constant**2)
+    inverse = format_measured(1 / constant, within / constant**2)
     through = bool((np.abs(seen.returned - passed)[seen.judged] <= seen.precision * abs(passed)).all())
     if through:
         factor_ = _product(inverse, called) if missing else f"{inverse}/{called}"
-        return "missing factor", f"backward {passes(figure(passed, wavers))} {at}: the factor {factor_} is missing."
+        return (
+            "missing factor",
+            f"backward {describe_factor(format_measured(passed, wavers))} {at}: the factor {factor_} is missing.",
+        )
     if missing:
         factor_ = _product(inverse, called)
         said = f"Times {factor_}, what backward returns is the slope of {seen.owner}"
         return "missing factor", f"{said} {at}: the factor {factor_} is missing."
-    factor_ = _product(figure(constant, within), called)
+    factor_ = _product(format_measured(constant, within), called)
     return (
         "extra factor",
         f"backward returns {factor_} times the slope of {seen.owner} {at}.",

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, largest
-from ..formatting.constants import figure
-from ..sentences.places import MOST_PLACES, stretches
-from .evidence import Evidence, Story, passes
+from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ..formatting.constants import format_measured
+from ..sentences.places import MOST_PLACES, runs_among
+from .evidence import Evidence, Hypothesis, describe_factor
 
 # The fewest rows of a window, or of one flank of a bump.
 _FEW = 3
 # Beside a bump there may be lobes of this share of its height.
-LOBES = 0.25
+_LOBES = 0.25
 # Safety factor on rounding where the flanks of a bump are checked to be monotone.
-WAVER = 4.0
+_WAVER = 4.0
 
 
-def straight_through(seen: Evidence) -> Story | None:
+def straight_through(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: a straight-through estimator, a constant times ``grad_output`` everywhere."""
     share, within = seen.typical(seen.returned[seen.judged])
     if not (seen.all_flat and share and np.isfinite(share)):
@@ -25,25 +25,30 @@ def straight_through(seen: Evidence) -> Story | None:
     exceptions = seen.exceptions(0.0, share)
     if exceptions is None:
         return None
-    said = f"{_flat(seen)}, yet backward {passes(figure(share, within))} {seen.everywhere(exceptions)}"
+    said = (
+        f"{_flat(seen)}, yet backward {describe_factor(format_measured(share, within))} {seen.everywhere(exceptions)}"
+    )
     return "straight-through", f"{said}: a straight-through estimator."
 
 
-def window(seen: Evidence) -> Story | None:
+def window(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: a rectangular window, a constant times ``grad_output`` on a few intervals and 0 elsewhere."""
     if not seen.all_flat:
         return None
-    inside = seen.judged & (np.abs(seen.returned) > largest(seen.returned[seen.judged]) / 2)
+    inside = seen.judged & (np.abs(seen.returned) > largest_magnitude(seen.returned[seen.judged]) / 2)
     share, within = seen.typical(seen.returned[inside])
     exceptions = seen.exceptions(0.0, np.where(inside, share, 0.0))
-    runs = stretches(inside, seen.judged)
+    runs = runs_among(inside, seen.judged)
     if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < _FEW:
         return None
-    said = f"{_flat(seen)}, yet backward {passes(figure(share, within))} {seen.where(inside)} and returns 0 elsewhere"
+    said = (
+        f"{_flat(seen)}, yet backward {describe_factor(format_measured(share, within))} "
+        f"{seen.where(inside)} and returns 0 elsewhere"
+    )
     return "window", f"{said}: a window."
 
 
-def bump(seen: Evidence) -> Story | None:
+def bump(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: ``grad_output`` times a bump with one peak, and low lobes beside it at most."""
     known = np.isfinite(seen.returned)
     x, share = seen.x[known], seen.returned[known]
@@ -57,11 +62,11 @@ def bump(seen: Evidence) -> Story | None:
     cell = seen.evaluation.grid.span / seen.evaluation.grid.count
     width = _width(_crossing(x, sign * share, peak, -1), at, _crossing(x, sign * share, peak, 1), cell, seen)
     lobe = float((sign * share).min())
-    lobes = f", with lobes down to {_three(sign * lobe)}" if lobe < -WAVER * seen.precision * abs(share[peak]) else ""
+    lobes = f", with lobes down to {_three(sign * lobe)}" if lobe < -_WAVER * seen.precision * abs(share[peak]) else ""
     area = _three(float(np.sum(np.diff(x) * (share[1:] + share[:-1]) / 2)))
     return "bump", (
         f"{_flat(seen)}, yet backward returns grad_output times a bump: {_three(share[peak])} high at {seen.wrt} = "
-        f"{figure(at, cell / 2)}{width}{lobes}, with area {area}{_rise(seen)}."
+        f"{format_measured(at, cell / 2)}{width}{lobes}, with area {area}{_rise(seen)}."
     )
 
 
@@ -82,7 +87,7 @@ def _flat(seen: Evidence) -> str:
 
 def _one_peak(share: Array, peak: int, precision: float) -> bool:
     """Whether the values rise to the peak and fall from there, on both sides, and stay low after they reach 0."""
-    waver = (WAVER * EPSILON + precision / 8) * share[peak]
+    waver = (_WAVER * EPSILON + precision / 8) * share[peak]
     zeros = np.flatnonzero(share <= 0)
     first = int(zeros[zeros < peak].max(initial=-1)) + 1
     last = int(zeros[zeros > peak].min(initial=share.size)) - 1
@@ -91,7 +96,7 @@ def _one_peak(share: Array, peak: int, precision: float) -> bool:
     one = bool((steps[:top] >= -waver).all() and (steps[top:] <= waver).all()) and np.unique(lobe).size > 2 * _FEW
     beside = np.abs(np.concatenate((share[:first], share[last + 1 :])))
     falls = max(share[0], share[-1]) < share[peak] * (1 - precision) and 0 < peak < share.size - 1
-    return one and bool(falls) and float(beside.max(initial=0.0)) <= LOBES * share[peak]
+    return one and bool(falls) and float(beside.max(initial=0.0)) <= _LOBES * share[peak]
 
 
 def _crossing(x: Array, share: Array, peak: int, towards: int) -> float | None:
@@ -113,4 +118,4 @@ def _rise(seen: Evidence) -> str:
 
 
 def _three(value: float) -> str:
-    return figure(float(f"{value:.3g}"), 0.0)
+    return format_measured(float(f"{value:.3g}"), 0.0)

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, largest
-from ...runtime.batching import arranged
+from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.finite_differences import BOUNDS, LADDER, LEVELS, RATIO
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, RATIO
 from ..differentiation.reference import reference_of
 from ..differentiation.richardson import extrapolate, tableau
-from .evidence import EXCEPTIONS, SURE, WIDE, Evidence, Story
+from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
 
 # Beside the size of the value that is moved, and of 1.
 _WIDEST = 2e-3
@@ -23,7 +23,7 @@ _TOGETHER, _ALONE = 128, 12
 _PLACES = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 
 
-def swapped(seen: Evidence) -> Story | None:
+def swapped_inputs(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the derivative of forward with respect to another input of the same shape."""
     section, grad_output = seen.section, seen.evaluation.grad_output
     others = [each.name for each in section.op.inputs if each.name != section.wrt and each.shape == _shape(section)]
@@ -54,9 +54,9 @@ def _shape(section: Section) -> tuple[int, ...]:
 
 def _same(returned: Array, slope: Array, error: Array, precision: float) -> bool:
     """Whether backward returned these slopes, as far as they are known, and they are known and not all 0."""
-    allowed = precision * (np.abs(slope) + min(largest(slope), largest(returned)))
-    near = np.abs(returned - slope) <= allowed + BOUNDS * error
-    sure = near & (BOUNDS * error <= allowed + WIDE * np.abs(slope))
+    allowed = precision * (np.abs(slope) + min(largest_magnitude(slope), largest_magnitude(returned)))
+    near = np.abs(returned - slope) <= allowed + EVIDENCE_BOUNDS * error
+    sure = near & (EVIDENCE_BOUNDS * error <= allowed + SURE_ERROR * np.abs(slope))
     return bool(near.mean() >= 1 - EXCEPTIONS and sure.mean() >= SURE and (slope != 0).mean() > 0.5)
 
 
@@ -75,7 +75,7 @@ def _returned_for(section: Section, other: str, seen: Evidence) -> bool:
 
 def _by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Array, Array]:
     """The slope of forward with respect to the ``other`` input at every ``x`` of the swept one, and its error bound."""
-    reference = arranged(reference_of(section, x, grad_output), x, grad_output)
+    reference = batched_section(reference_of(section, x, grad_output), x, grad_output)
     held = dict(section.inputs)[other][_place(section)]
     steps = _WIDEST * max(1.0, abs(held)) * LADDER
     above = np.stack([_moved(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])

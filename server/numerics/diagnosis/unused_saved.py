@@ -9,21 +9,21 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import Array
-from ...runtime.graph import Graph
+from ...runtime.graph import CallGraph
 from ...runtime.section import Section
 
 # The points at which it is tried, as shares of all: on both sides of most masks.
 _WITNESSES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
 # NaN alone is fooled by comparisons, a large number alone by those the other way.
-POISONS = (math.nan, 1e6, -1e6)
+_POISONS = (math.nan, 1e6, -1e6)
 
 
 def unused_saved(section: Section, x: Array) -> tuple[str, ...]:
     """The tensors that the Function saved and that have no influence on any gradient, in the order they were saved."""
-    return tuple(name for name, used in tried_saved(section, x) if used is False)
+    return tuple(name for name, used in saved_tensor_usage(section, x) if used is False)
 
 
-def tried_saved(section: Section, x: Array) -> tuple[tuple[str, bool | None], ...]:
+def saved_tensor_usage(section: Section, x: Array) -> tuple[tuple[str, bool | None], ...]:
     """Each tensor that the Function saved, in that order, and whether any gradient depends on it.
 
     Each is poisoned by itself, at some of the points ``x``: NaN first, then large numbers of both signs. If the
@@ -35,7 +35,7 @@ def tried_saved(section: Section, x: Array) -> tuple[tuple[str, bool | None], ..
         return ()
     witnesses = x[np.unique((_WITNESSES * (x.size - 1)).astype(np.intp))].tolist()
     try:
-        names = _saved(Graph.of(section, witnesses[0]))
+        names = _saved(CallGraph.of(section, witnesses[0]))
     except Exception:  # noqa: BLE001 what fails here is shown where the section itself is evaluated
         return ()
     return tuple(
@@ -43,7 +43,7 @@ def tried_saved(section: Section, x: Array) -> tuple[tuple[str, bool | None], ..
     )
 
 
-def _saved(graph: Graph) -> list[str]:
+def _saved(graph: CallGraph) -> list[str]:
     """What each saved tensor is called; empty for those that cannot be poisoned."""
     called = {tensor.data_ptr(): name for name, tensor in (graph.outputs | graph.given).items()}
     return [
@@ -60,8 +60,8 @@ def _bears_poison(tensor: torch.Tensor) -> bool:
 def _unnoticed(section: Section, witnesses: list[float], place: int) -> bool:
     try:
         for t in witnesses:
-            plain = Graph.of(section, t).gradients()
-            if not all(_same(plain, _poisoned(section, t, place, poison)) for poison in POISONS):
+            plain = CallGraph.of(section, t).gradients()
+            if not all(_same(plain, _poisoned(section, t, place, poison)) for poison in _POISONS):
                 return False
     except Exception:  # noqa: BLE001 it has been noticed
         return False
@@ -69,7 +69,7 @@ def _unnoticed(section: Section, witnesses: list[float], place: int) -> bool:
 
 
 def _poisoned(section: Section, t: float, place: int, poison: float) -> list[torch.Tensor | None]:
-    graph = Graph.of(section, t)
+    graph = CallGraph.of(section, t)
     slots = [slot for node in graph.nodes() for slot in node._raw_saved_tensors]
     slots[place].register_hooks(torch.Tensor.detach, partial(_instead, poison=poison))
     return graph.gradients()

@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward
-from .noise import ASKED_AGAIN, largest_nearby, noise_along, probe_points
+from .noise import COARSE_PER_FINE, moving_maximum, noise_along, probe_points
 from .richardson import extrapolate, tableau
 
 LEVELS, RATIO = 4, 3.0
 LADDER = RATIO ** -np.arange(LEVELS)[:, None]
 # The widest step, as a fraction of the visible range: wide enough to average rounding away, narrow enough
 # for four Richardson columns to converge on whatever can be seen at that range.
-WIDEST = 2e-3
+WIDEST_STEP = 2e-3
 WIDEST_LOW_PRECISION = 0.05
-FINE_LEVELS, FINE_RATIO, FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
-FINE_WIDEST = 0.2
+FINE_LEVELS, FINE_RATIO, _FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
+FINE_WIDEST_STEP = 0.2
 # The spacing of float64 next to 0.
 LEAST_ROUNDING = 2.0**-1074
 # Where points are closer than this fraction of the usual distance, steps shrink in proportion, down to the least.
@@ -30,10 +30,10 @@ _CLOSER, _LEAST = 0.4, 1 / 256
 # A change smaller than this many rounding errors counts as zero.
 _HEARD = 32.0
 # A deviation counts as evidence only beyond this many error bounds.
-BOUNDS = 10.0
+EVIDENCE_BOUNDS = 10.0
 
 
-class Kind(IntEnum):
+class PointKind(IntEnum):
     """Local behaviour of forward at a point, judged from its differences."""
 
     SMOOTH = 0
@@ -76,7 +76,7 @@ def differentiate(
     finer, one-sided steps, which distinguish kinks, jumps and edges of the domain. ``precision`` is half a unit
     in the last place of the precision that forward computes in.
     """
-    widest = step or (WIDEST if precision == EPSILON else WIDEST_LOW_PRECISION) * span
+    widest = step or (WIDEST_STEP if precision == EPSILON else WIDEST_LOW_PRECISION) * span
     with np.errstate(all="ignore"):
         return _differentiate(forward, x, y, span, widest, precision)
 
@@ -105,19 +105,21 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
     value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
     unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * noise) | ~np.isfinite(y)
-    unsettled |= bends(
+    unsettled |= kink_indicator(
         above[-2:] + below[-2:] - 2 * y, 8 * rounding[-1] + 8 * precision * np.abs(x * value), visible * steps[-1]
     )
     error = _of_neighbours(error, unsettled)
     rough = np.flatnonzero(unsettled)
     kind = np.zeros(n, np.int8)
     left, right, left_error, right_error = value.copy(), value.copy(), error.copy(), error.copy()
-    forwards = 2.0 * LEVELS + (probes.size * (1 + ASKED_AGAIN) if precision == EPSILON else probes.size) / n
+    forwards = 2.0 * LEVELS + (probes.size * (1 + COARSE_PER_FINE) if precision == EPSILON else probes.size) / n
     if rough.size:
-        fine = settle(forward, x[rough], y[rough], FINE_WIDEST * wide[rough], rounding[-1, rough], precision, visible)
+        fine = differentiate_one_sided(
+            forward, x[rough], y[rough], FINE_WIDEST_STEP * wide[rough], rounding[-1, rough], precision, visible
+        )
         forwards += fine.forwards * rough.size / n
         agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
-        coarse_wins = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error) & agreed
+        coarse_wins = (fine.kind == PointKind.SMOOTH) & (error[rough] < fine.error) & agreed
         finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
         for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
             ours[rough] = np.where(coarse_wins, ours[rough], theirs)
@@ -138,7 +140,7 @@ def _room(x: Array) -> Array:
     return np.where(share < _CLOSER, np.maximum(share / 2, _LEAST), 1.0)
 
 
-def bends(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
+def kink_indicator(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
     """Kink indicator: whether the second difference at the two finest steps falls with h and not with h²."""
     bend = np.abs(second)
     return (bend[1] > noise) & (bend[1] > 0.7 / RATIO * bend[0]) & (bend[1] > 1e-7 * visible)
@@ -149,10 +151,10 @@ def _of_neighbours(error: Array, unsettled: NDArray[np.bool_]) -> Array:
 
     Where two columns of the tableau cross by chance, the bound of a single point is too small.
     """
-    return np.maximum(error, largest_nearby(np.where(unsettled, 0.0, error), 2))
+    return np.maximum(error, moving_maximum(np.where(unsettled, 0.0, error), 2))
 
 
-def settle(
+def differentiate_one_sided(
     forward: Forward,
     x: Array,
     y: Array,
@@ -166,7 +168,7 @@ def settle(
     ``rounding`` bounds the noise of ``y``; ``visible`` is the slope of the picture's diagonal: smaller differences
     are invisible.
     """
-    ratio = FINE_RATIO if precision == EPSILON else FINE_RATIO_LOW_PRECISION
+    ratio = FINE_RATIO if precision == EPSILON else _FINE_RATIO_LOW_PRECISION
     steps = widest * ratio ** -np.arange(FINE_LEVELS)[:, None]
     points = np.stack((x + steps, x - steps))
     above, below = forward(points.ravel()).reshape(points.shape)
@@ -190,7 +192,7 @@ def settle(
     error = np.fmax(error, np.abs(right - left) / 2 + np.abs(value - (left + right) / 2))
 
     scale = np.abs(value) + np.abs(left) + np.abs(right) + visible
-    kind[~(error <= 1e-3 * scale) & (error > 1e3 * noise)] = Kind.UNRESOLVED
+    kind[~(error <= 1e-3 * scale) & (error > 1e3 * noise)] = PointKind.UNRESOLVED
 
     gap = np.abs(right - left)
     # As the step shrinks, the gap between the one-sided slopes stays at a kink, and shrinks with it where smooth.
@@ -198,11 +200,11 @@ def settle(
     real = (seen[-2:] > gap / 2).all(axis=0) & (seen[-1] > seen[-3] / 2)
     floor = 5 * (left_error + right_error) + 1e-6 * np.maximum(np.abs(left), np.abs(right)) + 1e-6 * visible
     kink = has_left & has_right & real & (gap > floor)
-    kind[kink] = Kind.KINK
+    kind[kink] = PointKind.KINK
     error[kink] = gap[kink] / 2
 
     edge = has_left ^ has_right
-    kind[edge] = Kind.EDGE
+    kind[edge] = PointKind.EDGE
     value[edge] = np.where(has_right, right, left)[edge]
     error[edge] = np.where(has_right, right_error, left_error)[edge]
 
@@ -214,16 +216,16 @@ def settle(
         heard = np.abs(quotient[-1] * run[-1]) > _HEARD * precision * np.abs(y)
         vertical = _grows(quotient) & heard & present & ~jump
         side[vertical] = np.copysign(np.inf, quotient[-1][vertical])
-        kind[vertical & (kind != Kind.EDGE)] = Kind.KINK
+        kind[vertical & (kind != PointKind.EDGE)] = PointKind.KINK
         value[vertical] = side[vertical]
         error[vertical] = np.inf
 
-    kind[jump] = Kind.JUMP
+    kind[jump] = PointKind.JUMP
     value[jump], error[jump] = np.nan, np.inf
     right[jump_right] = np.copysign(np.inf, to_right[-1][jump_right])
     left[jump_left] = np.copysign(np.inf, to_left[-1][jump_left])
     nowhere = ~np.isfinite(y) | ~(has_left | has_right)
-    kind[nowhere] = Kind.NONFINITE
+    kind[nowhere] = PointKind.NONFINITE
     value[nowhere], error[nowhere] = np.nan, np.inf
     sides = left, right, left_error, right_error
     return Slopes(value, error, *sides, kind, rounding, 2.0 * FINE_LEVELS, float(np.max(widest)), precision)

@@ -11,36 +11,36 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward
 
-PLACES = 24
+PROBED_PLACES = 24
 # The distance of the fine and of the coarse probes, as fractions of the visible range, and their number on each side.
-NEAR, FAR = 2e-10, 1e-6
-THREE, SIX = 3, 6
+FINE_DISTANCE, COARSE_DISTANCE = 2e-10, 1e-6
+FINE_PROBES, COARSE_PROBES = 3, 6
 _ROOM = 32.0
 # The ratio of coarse to fine probes.
-ASKED_AGAIN = SIX / THREE
+COARSE_PER_FINE = COARSE_PROBES / FINE_PROBES
 _TINY = 1e-300
 _MOST = 0.05
 _NEXT = 1
 _FEW = 0.5
 # Coarse probes this many times noisier than the fine ones show rounding that the fine ones miss.
-COARSER = 8.0
+_COARSER = 8.0
 # A step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
 _GROSS, _LONE = 1e-4, 100.0
 # With noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
-PERFECT = 64 * EPSILON
+EXACT_NOISE = 64 * EPSILON
 # Steps up to this size may be the rounding of a larger intermediate result.
-ROUNDED = 1e-12
-FLOAT32_BITS = 24
+ROUNDING_STEP = 1e-12
+_FLOAT32_BITS = 24
 _CROOKED = 1 / math.pi
 _SMALL_BITS = 4
 _ENOUGH = 4
 # The quantile of slopes that sets a scale: next to a pole the steepest percent is not representative.
-BUT_THE_STEEPEST = 0.99
+STEEPNESS_QUANTILE = 0.99
 
 
 def probe_points(x: Array, span: float) -> Array:
     """The fine probes: 6 points around each of up to 24 places along ``x``, so close that only noise differs."""
-    return _around(x, NEAR * span, THREE)
+    return _around(x, FINE_DISTANCE * span, FINE_PROBES)
 
 
 def _around(x: Array, gap: float, side: int) -> Array:
@@ -57,7 +57,7 @@ def _around(x: Array, gap: float, side: int) -> Array:
 
 @lru_cache(maxsize=16)
 def _places(count: int) -> NDArray[np.intp]:
-    return np.linspace(0, count - 1, min(PLACES, count)).round().astype(np.intp)
+    return np.linspace(0, count - 1, min(PROBED_PLACES, count)).round().astype(np.intp)
 
 
 def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: float) -> Array:
@@ -68,22 +68,22 @@ def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: fl
     fine probes all have one value, the coarse ones are used, and where these show nothing either, the noise elsewhere.
     Capped at a twentieth of the ``rise`` of the curve.
     """
-    rms = heard(probed, forward(_around(x, FAR * span, SIX)), gross=_GROSS * rise)
-    loud = rms > PERFECT * np.abs(probed[:: 2 * THREE])
+    rms = noise_level(probed, forward(_around(x, COARSE_DISTANCE * span, COARSE_PROBES)), gross=_GROSS * rise)
+    loud = rms > EXACT_NOISE * np.abs(probed[:: 2 * FINE_PROBES])
     elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _steps(probed)
-    rms[~loud] = np.maximum(rms[~loud], min(elsewhere, ROUNDED))
-    known = np.log(np.maximum(np.minimum(largest_nearby(rms, _NEXT), _MOST * rise), _TINY))
+    rms[~loud] = np.maximum(rms[~loud], min(elsewhere, ROUNDING_STEP))
+    known = np.log(np.maximum(np.minimum(moving_maximum(rms, _NEXT), _MOST * rise), _TINY))
     noise = np.exp(np.interp(np.arange(x.size), _places(x.size), known))
     return np.where(noise > 2 * _TINY, noise, 0.0)
 
 
-def heard(close: Array, less_close: Array, *, gross: float = math.inf) -> Array:
+def noise_level(close: Array, less_close: Array, *, gross: float = math.inf) -> Array:
     """The noise at each place, from 3 fine and 6 coarse probes on each side of it.
 
     A single step above ``gross`` among small ones is a jump, not noise.
     """
-    near, far = _rms(close, THREE, gross), _rms(less_close, SIX, gross)
-    return np.where(far > COARSER * near, far, (near + far) / 2)
+    near, far = _rms(close, FINE_PROBES, gross), _rms(less_close, COARSE_PROBES, gross)
+    return np.where(far > _COARSER * near, far, (near + far) / 2)
 
 
 def _rms(values: Array, side: int, gross: float) -> Array:
@@ -94,7 +94,7 @@ def _rms(values: Array, side: int, gross: float) -> Array:
     # Where hardly any step is seen, the noise is half a step.
     steps = np.abs(np.diff(sides))
     highest = steps.max(axis=(0, 2))
-    few = ((steps > 0).mean(axis=(0, 2)) < _FEW) & (highest <= ROUNDED)
+    few = ((steps > 0).mean(axis=(0, 2)) < _FEW) & (highest <= ROUNDING_STEP)
     rms = np.where(few, np.maximum(rms, highest / 2), rms)
     rms[~np.isfinite(rms)] = 0.0
     return rms
@@ -116,10 +116,10 @@ def _steps(values: Array) -> float:
     steps = np.abs(np.diff(values))
     moves = steps > 0
     step = float(np.min(steps, initial=np.inf, where=moves))
-    return step if moves.mean() < _FEW and step <= ROUNDED else 0.0
+    return step if moves.mean() < _FEW and step <= ROUNDING_STEP else 0.0
 
 
-def largest_nearby(values: Array, reach: int) -> Array:
+def moving_maximum(values: Array, reach: int) -> Array:
     """The moving maximum of non-negative ``values``, over ``reach`` places on either side of each."""
     found = np.zeros(values.size + 2 * reach)
     found[reach:-reach] = values
@@ -153,7 +153,7 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
 def _looks_rounded(y: Array) -> bool:
     """Whether all values have a short mantissa, also the small ones; a staircase uses fewer bits for those."""
     bits = mantissa_bits(y)
-    if not 1 < bits <= FLOAT32_BITS or int(np.count_nonzero(np.diff(y))) <= y.size // 2:
+    if not 1 < bits <= _FLOAT32_BITS or int(np.count_nonzero(np.diff(y))) <= y.size // 2:
         return False
     magnitude = np.abs(y)
     small = y[(magnitude > 0) & (magnitude <= np.nanmax(magnitude, initial=0.0, where=np.isfinite(y)) / 2**_SMALL_BITS)]

@@ -16,7 +16,7 @@ NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 # therefore estimated in several parts of it; fewer distances and parts where each point is a call.
 _NEAR = 1e-4  # relative to x; in half precision no number is that close
 _BESIDE, _PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
-BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
+_BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
 
 
 def quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
@@ -30,12 +30,12 @@ def quadrature(section: Section, left: Array, right: Array, grad_output: float) 
     return width * mean
 
 
-def rounding(section: Section, forward: Forward, left: Array, right: Array, grad_output: float) -> Array:
+def integral_rounding(section: Section, forward: Forward, left: Array, right: Array, grad_output: float) -> Array:
     """The rounding error in comparing the rise of ``forward`` over each cell with the integral of its gradient.
 
     Estimated from numbers next to each ``left`` and ``right``, and next to quadrature nodes all over the cell.
     """
-    places, parts = (_BESIDE, _PARTS) if section.stacked else (BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE)
+    places, parts = (_BESIDE, _PARTS) if section.stacked else (_BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE)
     steps = np.clip(np.array(places)[:, None] * torch.finfo(section.dtype).eps, -_NEAR, _NEAR)
     straight = steps / (steps**2).sum()
 

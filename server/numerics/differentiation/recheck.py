@@ -8,16 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Forward
-from .finite_differences import BOUNDS, FINE_WIDEST, LADDER, LEVELS, RATIO, Kind, Slopes, settle
+from .finite_differences import (
+    EVIDENCE_BOUNDS,
+    FINE_WIDEST_STEP,
+    LADDER,
+    LEVELS,
+    RATIO,
+    PointKind,
+    Slopes,
+    differentiate_one_sided,
+)
 from .richardson import extrapolate, tableau
 
 # Other steps, in between those of the first ladder.
-OTHER_WIDEST = 0.6
+_OTHER_WIDEST = 0.6
 # The finer ladder is also preferred where its error bound is this many times smaller.
-SURER = 10.0
+_SURER = 10.0
 
 
-def looked_at_again(
+def remeasure(
     forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp], visible: Array | None = None
 ) -> Slopes:
     """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
@@ -28,13 +37,13 @@ def looked_at_again(
     """
     with np.errstate(all="ignore"):
         least = np.ptp(y[np.isfinite(y)]) / np.ptp(x) if visible is None else visible
-        widest = FINE_WIDEST * slopes.step
-        fine = settle(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
+        widest = FINE_WIDEST_STEP * slopes.step
+        fine = differentiate_one_sided(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
         apart = np.abs(slopes.value[rows] - fine.value)
-        stands = (fine.kind == Kind.SMOOTH) & (apart <= BOUNDS * slopes.error[rows] + fine.error)
-        other = _central(forward, x[rows], OTHER_WIDEST * slopes.step, slopes.noise[rows], slopes.precision)
+        stands = (fine.kind == PointKind.SMOOTH) & (apart <= EVIDENCE_BOUNDS * slopes.error[rows] + fine.error)
+        other = _central(forward, x[rows], _OTHER_WIDEST * slopes.step, slopes.noise[rows], slopes.precision)
         widened = np.fmax(slopes.error[rows], np.fmin(apart, np.abs(slopes.value[rows] - other)))
-        stands &= widened <= SURER * fine.error
+        stands &= widened <= _SURER * fine.error
     value, error = slopes.value.copy(), slopes.error.copy()
     error[rows] = np.where(stands, widened, fine.error)
     value[rows] = np.where(stands, value[rows], fine.value)

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, largest
-from ...runtime.batching import arranged
+from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 
 # The relative difference between two calls of a deterministic forward: last places on a CPU, more on other devices.
-STEADY = {"cpu": 1e-14}
-ELSEWHERE = 1e-5
+REPEAT_TOLERANCE = {"cpu": 1e-14}
+REPEAT_TOLERANCE_ELSEWHERE = 1e-5
 
 
 def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Section:
@@ -22,7 +22,7 @@ def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Sectio
     double = section.at(torch.float64, "cpu")
     if double == section:
         return section
-    double = arranged(replace(double, inputs=rounded(section)), x, grad_output)
+    double = batched_section(replace(double, inputs=rounded_inputs(section)), x, grad_output)
     try:
         double.forward(x[[0, -1]])
     except FunctionFailed:
@@ -30,18 +30,18 @@ def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Sectio
     return double
 
 
-def rounded(section: Section) -> tuple[tuple[str, tuple[float, ...]], ...]:
+def rounded_inputs(section: Section) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """The held inputs, rounded to the section's dtype."""
     return tuple((name, tuple(torch.tensor(values, dtype=section.dtype).tolist())) for name, values in section.inputs)
 
 
-def steady(section: Section, x: Array, y: Array) -> bool:
+def is_deterministic(section: Section, x: Array, y: Array) -> bool:
     """Whether forward is deterministic: a second call gives the same values, but for a device's last places."""
-    again, share = section.forward(x), STEADY.get(section.device, ELSEWHERE)
-    return np.allclose(again, y, rtol=share, atol=share * largest(y), equal_nan=True)
+    again, share = section.forward(x), REPEAT_TOLERANCE.get(section.device, REPEAT_TOLERANCE_ELSEWHERE)
+    return np.allclose(again, y, rtol=share, atol=share * largest_magnitude(y), equal_nan=True)
 
 
-def one_draw(section: Section, x: Array) -> Section | None:
+def with_one_draw(section: Section, x: Array) -> Section | None:
     """The section with the same random numbers in every call; None where forward varies even then."""
-    same = arranged(replace(section, one_draw=True), x)
-    return same if steady(same, x, same.forward(x)) else None
+    same = batched_section(replace(section, one_draw=True), x)
+    return same if is_deterministic(same, x, same.forward(x)) else None

@@ -11,7 +11,7 @@ from ...runtime.arrays import Array
 
 # The next change is extrapolated from the last two. The truncation error is taken as ten times that,
 # and at most the last change itself.
-SAFETY = 10.0
+_SAFETY = 10.0
 _TINY = 1e-300
 # The last change counts if above this multiple of its rounding and this fraction of the two differences.
 _HEARD, _GROSS = 30.0, 0.2
@@ -87,7 +87,7 @@ def extrapolate(
     change, before = moved[:entries], moved[entries:]
     noise = table.gain @ rounding
     slowness = change[table.first :] / (before + _TINY)
-    slowness *= SAFETY
+    slowness *= _SAFETY
     error = change.copy()
     error[table.first :] *= np.minimum(slowness, 1.0, out=slowness)
     error += noise

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from ...runtime.arrays import EPSILON
-from .numbers import simplest
+from .numbers import simplest_number
 
 # A number with more digits than this was not meant as a decimal.
-PLAIN = 6
+MOST_DIGITS = 6
 _NAMED = {
     "π": math.pi,
     "1/π": 1 / math.pi,
@@ -39,22 +39,22 @@ _NAMED = {
     "1/6": 1 / 6,
 }
 # The relative error above which no name is given.
-PRECISE = 1e-6
+_PRECISE = 1e-6
 
 
-def figure(value: float, within: float) -> str:
+def format_measured(value: float, within: float) -> str:
     """A number known to ± ``within``, in as few digits as identify it; long ones in four, unless that would read 1."""
     within = max(within, 4 * EPSILON * abs(value))
-    near = simplest(value - within, value + within)
+    near = simplest_number(value - within, value + within)
     text = repr(near).removesuffix(".0")
-    long = len(repr(abs(near)).partition("e")[0].replace(".", "").strip("0")) > PLAIN
+    long = len(repr(abs(near)).partition("e")[0].replace(".", "").strip("0")) > MOST_DIGITS
     if long and abs(float(f"{value:.4g}")) != 1:
         text = f"{value:.4g}"
     return text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
 
 
-def name(value: float, within: float) -> str:
+def constant_name(value: float, within: float) -> str:
     """The name of the constant with this value, such as ``ln 2`` or ``1/ln 10``; empty if it is not a known one."""
-    if not 0 < within < PRECISE * abs(value):
+    if not 0 < within < _PRECISE * abs(value):
         return ""
     return next((called for called, constant in _NAMED.items() if abs(value - constant) <= within), "")

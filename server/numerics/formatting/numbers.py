@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 
 
-def simplest(low: float, high: float) -> float:
+def simplest_number(low: float, high: float) -> float:
     """The number with the fewest significant digits in ``[low, high]``: a bound of 1.37 is found as 1.37."""
     if low <= 0 <= high:
         return 0.0
@@ -18,7 +18,7 @@ def simplest(low: float, high: float) -> float:
     return float(middle)
 
 
-def number(value: float, span: float = math.inf) -> str:
+def format_number(value: float, span: float = math.inf) -> str:
     """A number as text: a true minus sign, four digits, and more where ``span``, the range it lies in, is small."""
     if math.isnan(value):
         return "NaN"
@@ -34,8 +34,8 @@ def number(value: float, span: float = math.inf) -> str:
     )
 
 
-def apart(value: float, other: float) -> str:
+def format_distinct(value: float, other: float) -> str:
     """The number as text, with enough digits to differ from the ``other``."""
-    if not (math.isfinite(value) and math.isfinite(other)) or number(value) != number(other):
-        return number(value)
+    if not (math.isfinite(value) and math.isfinite(other)) or format_number(value) != format_number(other):
+        return format_number(value)
     return f"{value:.15g}".replace("-", "−")

@@ -8,15 +8,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, largest
+from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.stacked_inputs import Indices
-from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
-from ..differentiation.recheck import looked_at_again
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
+from ..differentiation.recheck import remeasure
 from ..status import Status
-from ..tolerance import Tolerance, chosen
-from ..verdict.point_judge import WIDE, at_kinks
-from .cells import Ground, along, steepest
-from .directional import straight
+from ..tolerance import Tolerance, tolerance_for
+from ..verdict.point_judge import UNDECIDED_SHARE, judge_kinks
+from .cells import BasePoint, forward_of_cells, steepest_per_output
+from .directional import partials_add_up
 
 # A cell that is off by more than this and its error bound is measured again before backward is accused.
 _LONE_TOLERANCE = 1e-13
@@ -25,7 +25,7 @@ _NOTHING = 1e-30
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCells:
     """The numerical slopes, and the status of backward in every cell against them."""
 
     slopes: Slopes
@@ -38,15 +38,15 @@ class Judged:
 
 
 @np.errstate(all="ignore")
-def judged(
-    ground: Ground,
+def judge_jacobian_cells(
+    ground: BasePoint,
     cells: tuple[Indices, Indices],
     slopes: Slopes,
     returned: Array | None,
     dtype: torch.dtype,
     atol: float | None = None,
     rtol: float | None = None,
-) -> Judged:
+) -> JudgedCells:
     """Judge backward against the ``slopes`` in ``cells``, the elements of all rows and of all columns.
 
     The cells that seem to contradict them are first measured again, and no verdict is given where forward is not
@@ -54,58 +54,66 @@ def judged(
     ``returned`` is per unit of ``grad_output``, one for each cell; None where nothing was.
     """
     rows, columns = cells
-    height = largest(ground.y) / ground.span
-    usual = chosen(max(largest(slopes.value), height), dtype)
+    height = largest_magnitude(ground.y) / ground.span
+    usual = tolerance_for(max(largest_magnitude(slopes.value), height), dtype)
     tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
     if returned is None or not ground.steady:
         unknown = Status.GAP if returned is None else Status.UNDECIDED
-        return Judged(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
+        return JudgedCells(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
     off = np.abs(returned - slopes.value)
     doubted = np.flatnonzero(
-        (slopes.kind == Kind.SMOOTH) & ~(off <= BOUNDS * slopes.error + _LONE_TOLERANCE * np.abs(slopes.value))
+        (slopes.kind == PointKind.SMOOTH)
+        & ~(off <= EVIDENCE_BOUNDS * slopes.error + _LONE_TOLERANCE * np.abs(slopes.value))
     )
     if doubted.size:
         by, at = np.tile(ground.copies.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
-        forward, visible = along(ground.copies, rows, columns, doubted), steepest(slopes.value, columns.size)
-        slopes = looked_at_again(forward, by, at, slopes, doubted, visible[doubted])
+        forward, visible = (
+            forward_of_cells(ground.copies, rows, columns, doubted),
+            steepest_per_output(slopes.value, columns.size),
+        )
+        slopes = remeasure(forward, by, at, slopes, doubted, visible[doubted])
     status = _statuses(slopes, returned, tolerance, height)
     beyond = np.isinf(returned) & (np.abs(slopes.value) > torch.finfo(dtype).max)
     status[beyond & (np.sign(returned) == np.sign(slopes.value))] = Status.GAP
     _acquit(ground, rows, columns, slopes, status)
-    return Judged(slopes, status, tolerance)
+    return JudgedCells(slopes, status, tolerance)
 
 
-def _acquit(ground: Ground, rows: Indices, columns: Indices, slopes: Slopes, status: NDArray[np.int8]) -> None:
+def _acquit(ground: BasePoint, rows: Indices, columns: Indices, slopes: Slopes, status: NDArray[np.int8]) -> None:
     """Set accused cells to undecided where an output has partial derivatives but is not differentiable."""
-    accused = (status == Status.DIFFERS) & (slopes.kind == Kind.SMOOTH)
+    accused = (status == Status.DIFFERS) & (slopes.kind == PointKind.SMOOTH)
     some = np.flatnonzero(accused.reshape(rows.size, -1).any(axis=1))
     if not some.size or columns.size == 1:
         return
     table = np.arange(slopes.value.size).reshape(rows.size, -1)[some].ravel()
     found = replace(slopes, value=slopes.value[table], error=slopes.error[table], kind=slopes.kind[table])
-    bent = some[~straight(ground, rows[some], columns, found)]
+    bent = some[~partials_add_up(ground, rows[some], columns, found)]
     crooked = np.isin(np.arange(status.size) // columns.size, bent)
     status[accused & crooked] = Status.UNDECIDED
 
 
 def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: float) -> NDArray[np.int8]:
     off, expected, kind = np.abs(returned - slopes.value), np.abs(slopes.value), slopes.kind
-    allowed, band = tolerance.atol + tolerance.rtol * expected, BOUNDS * slopes.error
+    allowed, band = tolerance.atol + tolerance.rtol * expected, EVIDENCE_BOUNDS * slopes.error
     # A constant has no slope to measure the band by, but it has a height.
-    scale = expected + largest(slopes.value) + height
+    scale = expected + largest_magnitude(slopes.value) + height
     near = off <= allowed + band
     if not scale.any():  # what is so small that nothing was seen of it is nothing
         near |= off <= _NOTHING
-    vague = (band > allowed + WIDE * scale) | (band > WIDE * np.abs(returned)) & (np.abs(returned) > allowed)
-    smooth = kind == Kind.SMOOTH
+    vague = (band > allowed + UNDECIDED_SHARE * scale) | (band > UNDECIDED_SHARE * np.abs(returned)) & (
+        np.abs(returned) > allowed
+    )
+    smooth = kind == PointKind.SMOOTH
     status = np.full(kind.shape, Status.UNDECIDED, np.int8)
     status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
-    edge = kind == Kind.EDGE
+    edge = kind == PointKind.EDGE
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
-    kink = kind == Kind.KINK
-    status[kink] = at_kinks(1.0, returned, slopes, tolerance.atol, tolerance.rtol)[kink]
-    status[kind == Kind.NONFINITE] = Status.GAP
-    status[kind == Kind.JUMP] = Status.JUMP
-    status[np.isin(kind, (Kind.SMOOTH, Kind.KINK, Kind.UNRESOLVED)) & np.isnan(returned)] = Status.DIFFERS
+    kink = kind == PointKind.KINK
+    status[kink] = judge_kinks(1.0, returned, slopes, tolerance.atol, tolerance.rtol)[kink]
+    status[kind == PointKind.NONFINITE] = Status.GAP
+    status[kind == PointKind.JUMP] = Status.JUMP
+    status[np.isin(kind, (PointKind.SMOOTH, PointKind.KINK, PointKind.UNRESOLVED)) & np.isnan(returned)] = (
+        Status.DIFFERS
+    )
     status[smooth & ~np.isfinite(returned)] = Status.DIFFERS
     return status

@@ -8,22 +8,31 @@ from typing import Protocol
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, Forward, largest
+from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.stacked_inputs import Indices
 from ..differentiation.finite_differences import (
-    FINE_WIDEST,
+    FINE_WIDEST_STEP,
     LADDER,
     LEAST_ROUNDING,
     LEVELS,
     RATIO,
-    WIDEST,
     WIDEST_LOW_PRECISION,
-    Kind,
+    WIDEST_STEP,
+    PointKind,
     Slopes,
-    bends,
-    settle,
+    differentiate_one_sided,
+    kink_indicator,
 )
-from ..differentiation.noise import FAR, NEAR, PERFECT, ROUNDED, SIX, THREE, heard, relative_precision
+from ..differentiation.noise import (
+    COARSE_DISTANCE,
+    COARSE_PROBES,
+    EXACT_NOISE,
+    FINE_DISTANCE,
+    FINE_PROBES,
+    ROUNDING_STEP,
+    noise_level,
+    relative_precision,
+)
 from ..differentiation.richardson import extrapolate, tableau
 
 # The number of random lines through all elements of ``wrt`` along which noise is probed.
@@ -31,7 +40,7 @@ _LINES = 2
 # Relative tolerance for two calls of a deterministic forward.
 _STEADY = 1e-14
 # The precision of forward is estimated from this many values along a line, within this share of the range.
-TELLING, _REACH = 24, 0.1
+_TELLING, _REACH = 24, 0.1
 
 
 class _Map(Protocol):
@@ -52,7 +61,7 @@ class _Map(Protocol):
 
 
 @dataclass(frozen=True)
-class Ground:
+class BasePoint:
     """The point at which a Jacobian is taken: the output ``y`` there, its noise, and the precision of forward.
 
     ``span`` is the range of ``wrt``, the scale of all steps; ``precision`` is half a unit in the last place. ``steady``
@@ -67,37 +76,37 @@ class Ground:
     steady: bool = True
 
     @classmethod
-    def plain(cls, copies: _Map, span: float, precision: float = EPSILON) -> Ground:
+    def plain(cls, copies: _Map, span: float, precision: float = EPSILON) -> BasePoint:
         """The point without noise probes, from one forward. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
         return cls(copies, span, y, np.zeros(y.size), precision)
 
     @classmethod
-    def of(cls, copies: _Map, span: float) -> Ground:
+    def of(cls, copies: _Map, span: float) -> BasePoint:
         """The point with noise, precision and determinism probed, from 121 forwards. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
-        t = span * np.linspace(-_REACH, _REACH, TELLING)
+        t = span * np.linspace(-_REACH, _REACH, _TELLING)
         probes = _probes(copies.here, span)
         with np.errstate(all="ignore"):
             points = np.concatenate((_on_line(copies.here, t), *probes))
             # All of them are asked again: in a shorter batch other lanes of the processor would round otherwise.
-            values, again = copies.willing(points), copies.willing(points)[:TELLING]
-            there = values[:TELLING]
+            values, again = copies.willing(points), copies.willing(points)[:_TELLING]
+            there = values[:_TELLING]
             steady = np.array_equal(again, there) or np.allclose(
-                again, there, rtol=_STEADY, atol=_STEADY * largest(there), equal_nan=True
+                again, there, rtol=_STEADY, atol=_STEADY * largest_magnitude(there), equal_nan=True
             )
             precision = _precision(copies, t, there)
-            noise = _noise(values[TELLING:], y) if precision == EPSILON else np.zeros(y.size)
+            noise = _noise(values[_TELLING:], y) if precision == EPSILON else np.zeros(y.size)
         return cls(copies, span, y, noise, precision, steady)
 
     @property
     def widest(self) -> float:
         """The first step."""
-        return (WIDEST if self.precision == EPSILON else WIDEST_LOW_PRECISION) * self.span
+        return (WIDEST_STEP if self.precision == EPSILON else WIDEST_LOW_PRECISION) * self.span
 
 
 @np.errstate(all="ignore")
-def slopes(ground: Ground, rows: Indices, columns: Indices) -> Slopes:
+def jacobian_slopes(ground: BasePoint, rows: Indices, columns: Indices) -> Slopes:
     """The numerical slopes of these outputs by these elements of ``wrt``, flat, row by row of one output.
 
     Eight forwards a column, and a finer ladder with both sides for the cells that these cannot settle.
@@ -113,18 +122,20 @@ def slopes(ground: Ground, rows: Indices, columns: Indices) -> Slopes:
     central = (above - below) / gaps
     scatter = (rounding + ground.precision * np.abs(by * central[-1])) / gaps
     value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
-    last, visible = rounding[-1], steepest(value, columns.size)
+    last, visible = rounding[-1], steepest_per_output(value, columns.size)
     unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * noise) | ~np.isfinite(at)
-    unsettled |= bends(
+    unsettled |= kink_indicator(
         above[-2:] + below[-2:] - 2 * at, 8 * last + 8 * ground.precision * np.abs(by * value), visible * steps[-1]
     )
     kind, left, right = np.zeros(cells, np.int8), value.copy(), value.copy()
     left_error, right_error = error.copy(), error.copy()
     if (rough := np.flatnonzero(unsettled)).size:
-        widest, forward = FINE_WIDEST * ground.widest, along(ground.copies, rows, columns, rough)
-        fine = settle(forward, by[rough], at[rough], widest, last[rough], ground.precision, visible[rough])
+        widest, forward = FINE_WIDEST_STEP * ground.widest, forward_of_cells(ground.copies, rows, columns, rough)
+        fine = differentiate_one_sided(
+            forward, by[rough], at[rough], widest, last[rough], ground.precision, visible[rough]
+        )
         agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
-        coarse_wins = (fine.kind == Kind.SMOOTH) & (error[rough] < fine.error) & agreed
+        coarse_wins = (fine.kind == PointKind.SMOOTH) & (error[rough] < fine.error) & agreed
         finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
         for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
             ours[rough] = np.where(coarse_wins, ours[rough], theirs)
@@ -133,13 +144,13 @@ def slopes(ground: Ground, rows: Indices, columns: Indices) -> Slopes:
     return Slopes(value, error, *sides, kind, last, 2.0 * LEVELS, ground.widest, ground.precision)
 
 
-def steepest(value: Array, columns: int) -> Array:
+def steepest_per_output(value: Array, columns: int) -> Array:
     """The largest slope of each output, in each of its cells."""
     size = np.abs(value.reshape(-1, columns))
     return np.repeat(np.max(size, axis=1, initial=0.0, where=np.isfinite(size)), columns)
 
 
-def along(copies: _Map, rows: Indices, columns: Indices, cells: Indices) -> Forward:
+def forward_of_cells(copies: _Map, rows: Indices, columns: Indices, cells: Indices) -> Forward:
     """The outputs in some ``cells`` of these rows and columns, for numbers of the element of each cell's column."""
     which_row, places = np.divmod(cells, columns.size)
     moved, first, which = np.unique(places, return_index=True, return_inverse=True)
@@ -154,25 +165,27 @@ def along(copies: _Map, rows: Indices, columns: Indices, cells: Indices) -> Forw
 
 def _probes(here: Array, span: float) -> list[Array]:
     """The noise probes: points on random lines so near ``here`` that forward varies by noise only, at two distances."""
-    sides = [np.concatenate((-np.arange(side, 0.0, -1), np.arange(1.0, side + 1))) for side in (THREE, SIX)]
-    gaps = [np.maximum(share * span, 256 * np.spacing(np.abs(here))) for share in (NEAR, FAR)]
-    lines = [drawn(here.size, 1 + line) for line in range(_LINES)]
+    sides = [
+        np.concatenate((-np.arange(side, 0.0, -1), np.arange(1.0, side + 1))) for side in (FINE_PROBES, COARSE_PROBES)
+    ]
+    gaps = [np.maximum(share * span, 256 * np.spacing(np.abs(here))) for share in (FINE_DISTANCE, COARSE_DISTANCE)]
+    lines = [random_direction(here.size, 1 + line) for line in range(_LINES)]
     return [here + side[:, None] * (gap * line) for side, gap in zip(sides, gaps, strict=True) for line in lines]
 
 
 def _noise(values: Array, y: Array) -> Array:
     """The root mean square noise of every output, from their values at the probes."""
-    close, less_close = np.split(values, [2 * THREE * _LINES])
+    close, less_close = np.split(values, [2 * FINE_PROBES * _LINES])
     places = [each.reshape(_LINES, -1, y.size).swapaxes(1, 2).ravel() for each in (close, less_close)]
-    found = heard(*places).reshape(_LINES, y.size).max(axis=0)
-    loud = found > PERFECT * np.abs(y)
+    found = noise_level(*places).reshape(_LINES, y.size).max(axis=0)
+    loud = found > EXACT_NOISE * np.abs(y)
     # With no more noise than that forward seems perfect, but may be rounded as coarsely as elsewhere.
-    return np.where(loud, found, np.maximum(found, min(largest(found[loud]), ROUNDED)))
+    return np.where(loud, found, np.maximum(found, min(largest_magnitude(found[loud]), ROUNDING_STEP)))
 
 
 def _on_line(here: Array, t: Array) -> Array:
     """The places ``t`` of a random line through all elements."""
-    return here + t[:, None] * drawn(here.size, 0)
+    return here + t[:, None] * random_direction(here.size, 0)
 
 
 def _precision(copies: _Map, t: Array, values: Array) -> float:
@@ -182,7 +195,7 @@ def _precision(copies: _Map, t: Array, values: Array) -> float:
 
 
 @lru_cache(maxsize=16)
-def drawn(size: int, seed: int) -> Array:
+def random_direction(size: int, seed: int) -> Array:
     """A random direction: reproducible numbers of either sign between ½ and 1."""
     draw = np.random.default_rng(seed)
     return draw.uniform(0.5, 1.0, size) * draw.choice((-1.0, 1.0), size)

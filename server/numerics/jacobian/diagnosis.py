@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...runtime.arrays import Array, Mask, largest
-from ...runtime.block_batching import arranged
+from ...runtime.arrays import Array, Mask, largest_magnitude
+from ...runtime.block_batching import batched_copies
 from ...runtime.failure import FunctionFailed
-from ..differentiation.finite_differences import BOUNDS, Kind
-from ..formatting.constants import figure
-from ..sentences.places import listed
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
+from ..formatting.constants import format_measured
+from ..sentences.places import join_words
 from ..status import Status
-from .cells import Ground, slopes
+from .cells import BasePoint, jacobian_slopes
 from .jacobian import Jacobian
-from .sparsity import moves, places
+from .sparsity import dependence_mask, element_positions
 
 # A hypothesis has to fit within this share of the largest slope.
 _ALIKE = 1e-6
 
 
-def explained(jacobian: Jacobian, span: float) -> str:
+def diagnose_jacobian(jacobian: Jacobian, span: float) -> str:
     """One sentence on what backward returns instead, or where; empty if there is none."""
     if jacobian.returned is None or not jacobian.numerical.where(Status.DIFFERS).any():
         return ""
@@ -45,21 +45,21 @@ def _factor(jacobian: Jacobian) -> str:
     """The same multiple of every slope."""
     assert jacobian.returned is not None
     value = _value(jacobian)
-    some = moves(jacobian) & _known(jacobian)
+    some = dependence_mask(jacobian) & _known(jacobian)
     if some.sum() < 2:
         return ""
     factor = float(np.median(jacobian.returned[some] / value[some]))
     if not factor or not _alike(jacobian, factor * value):
         return ""
-    said = figure(factor, _ALIKE * abs(factor))
+    said = format_measured(factor, _ALIKE * abs(factor))
     if said == "−1":
         return "backward returns every slope with its sign reversed."
     return f"backward returns {said} times every slope."
 
 
 def _diagonal(jacobian: Jacobian) -> str:
-    row, column = places(jacobian)
-    if not (row == column).any() or not (moves(jacobian) & (row != column)).any():
+    row, column = element_positions(jacobian)
+    if not (row == column).any() or not (dependence_mask(jacobian) & (row != column)).any():
         return ""
     if not _alike(jacobian, np.where(row == column, _value(jacobian), 0.0)):
         return ""
@@ -81,8 +81,8 @@ def _other_input(jacobian: Jacobian, span: float) -> str:
         other = replace(section, wrt=name, wrt_index=())
         try:
             rows = jacobian.rows
-            some = replace(arranged(other, span), only=(rows.first, rows.first + rows.count))
-            value = slopes(Ground.plain(some, span), np.arange(rows.count), columns.elements).value
+            some = replace(batched_copies(other, span), only=(rows.first, rows.first + rows.count))
+            value = jacobian_slopes(BasePoint.plain(some, span), np.arange(rows.count), columns.elements).value
             value = value.reshape(jacobian.shape)
         except FunctionFailed:
             continue
@@ -97,7 +97,7 @@ def _lines(jacobian: Jacobian) -> str:
     for axis, side in ((1, jacobian.rows), (0, jacobian.columns)):
         which = np.flatnonzero(differs.any(axis=axis))
         if differs.sum() > 1 and which.size <= min(3, side.count // 2):
-            labels = listed([side.label(side.first + int(each)) for each in which])
+            labels = join_words([side.label(side.first + int(each)) for each in which])
             return f"All of that is {'in the derivatives of' if axis else 'by'} {labels}."
     return ""
 
@@ -107,7 +107,7 @@ def _value(jacobian: Jacobian) -> Array:
 
 
 def _known(jacobian: Jacobian) -> Mask:
-    known: Mask = jacobian.numerical.slopes.kind.reshape(jacobian.shape) == Kind.SMOOTH
+    known: Mask = jacobian.numerical.slopes.kind.reshape(jacobian.shape) == PointKind.SMOOTH
     return known
 
 
@@ -118,4 +118,4 @@ def _alike(jacobian: Jacobian, wanted: Array) -> bool:
     known = _known(jacobian) & np.isfinite(wanted)
     with np.errstate(all="ignore"):
         off = np.abs(jacobian.returned - wanted)[known]
-        return bool(known.any() and (off <= _ALIKE * largest(value) + BOUNDS * error[known]).all())
+        return bool(known.any() and (off <= _ALIKE * largest_magnitude(value) + EVIDENCE_BOUNDS * error[known]).all())

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array
 from ...runtime.stacked_inputs import Indices
-from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
-from .cells import Ground, drawn, slopes
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
+from .cells import BasePoint, jacobian_slopes, random_direction
 
 _Ask = Callable[[Array], Array]
 
@@ -49,7 +49,7 @@ class Line:
         return self.willing(t[:, None])[:, outputs]
 
 
-def straight(ground: Ground, rows: Indices, columns: Indices, found: Slopes) -> NDArray[np.bool_]:
+def partials_add_up(ground: BasePoint, rows: Indices, columns: Indices, found: Slopes) -> NDArray[np.bool_]:
     """Whether the slope of each output along a random line is the sum of the partial derivatives that were ``found``.
 
     Where values are tied, as in a sort, an output may be flat along every element and yet move when several move: then
@@ -57,19 +57,19 @@ def straight(ground: Ground, rows: Indices, columns: Indices, found: Slopes) -> 
     """
     shape = rows.size, columns.size
     value, error = found.value.reshape(shape), found.error.reshape(shape)
-    smooth = (found.kind.reshape(shape) == Kind.SMOOTH).all(axis=0)
+    smooth = (found.kind.reshape(shape) == PointKind.SMOOTH).all(axis=0)
     direction = np.zeros(ground.copies.here.size)
-    direction[columns[smooth]] = drawn(columns.size, 3)[smooth]
+    direction[columns[smooth]] = random_direction(columns.size, 3)[smooth]
     share, y = direction[columns], ground.y
     copies = ground.copies
     moved = Line(*(partial(_beside, ask, copies.here, direction) for ask in (copies.forward, copies.willing)))
-    along = Ground(moved, ground.span, y, ground.noise, ground.precision)
-    line = slopes(along, rows, np.zeros(1, np.intp))
+    along = BasePoint(moved, ground.span, y, ground.noise, ground.precision)
+    line = jacobian_slopes(along, rows, np.zeros(1, np.intp))
     made = np.where(smooth, value * share, 0.0)
     doubt = np.where(smooth, error * np.abs(share), 0.0).sum(axis=1) + line.error
     off = np.abs(line.value - made.sum(axis=1))
-    return (line.kind == Kind.SMOOTH) & (
-        off <= BOUNDS * doubt + _ALIKE * (np.abs(made).sum(axis=1) + np.abs(line.value))
+    return (line.kind == PointKind.SMOOTH) & (
+        off <= EVIDENCE_BOUNDS * doubt + _ALIKE * (np.abs(made).sum(axis=1) + np.abs(line.value))
     )
 
 

@@ -12,14 +12,14 @@ import torch
 
 from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array
-from ...runtime.failure import Failure, FunctionFailed, failure_of, returned
+from ...runtime.failure import Failure, FunctionFailed, describe_result, failure_of
 from ...runtime.section import Section
-from ..tolerance import chosen
+from ..tolerance import tolerance_for
 from .directional import Line
 
 
 @dataclass(frozen=True)
-class Every:
+class InputOutputMap:
     """A Function as a map from all of its inputs to all of its outputs, one after another in one row of numbers."""
 
     section: Section
@@ -32,7 +32,7 @@ class Every:
     @property
     def share(self) -> float:
         """The relative tolerance for a gradient."""
-        return 100 * chosen(1.0, self.section.dtype).rtol
+        return 100 * tolerance_for(1.0, self.section.dtype).rtol
 
     @property
     def size(self) -> int:
@@ -42,7 +42,7 @@ class Every:
     @cached_property
     def seconds(self) -> float:
         """The duration of one call."""
-        return timing.taken(self.called)
+        return timing.time_short_call(self.called)
 
     @cached_property
     def weights(self) -> tuple[Array, ...]:
@@ -100,7 +100,7 @@ class Every:
         wanted = len(section.op.outputs)
         if len(outputs) < wanted or not all(isinstance(each, torch.Tensor) for each in outputs[:wanted]):
             declared = "a tensor was" if wanted == 1 else f"{wanted} tensors were"
-            said = f"forward returned {returned(y, len(outputs))} where {declared} declared."
+            said = f"forward returned {describe_result(y, len(outputs))} where {declared} declared."
             raise FunctionFailed(Failure("forward", "WrongShape", said))
         return outputs[:wanted]
 
@@ -109,7 +109,7 @@ class Every:
         given = [self._held(each, by if each == name else None) for each, _ in self.section.inputs]
         with torch.no_grad():
             outputs = self.called(*given)
-        return np.concatenate([numbers(out) for out in outputs])
+        return np.concatenate([tensor_elements(out) for out in outputs])
 
     def _held(self, name: str, by: Array | None = None) -> torch.Tensor:
         section = self.section
@@ -119,7 +119,7 @@ class Every:
         return flat.to(section.device, section.dtype).reshape(shape)
 
 
-def numbers(tensor: torch.Tensor) -> Array:
+def tensor_elements(tensor: torch.Tensor) -> Array:
     """All elements of a tensor, in row-major order."""
     return cast(Array, tensor.detach().reshape(-1).to("cpu", torch.float64).numpy(force=True))
 

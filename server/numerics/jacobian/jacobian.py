@@ -11,25 +11,25 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array
-from ...runtime.block_batching import arranged, seconds
+from ...runtime.block_batching import batched_copies, seconds_per_copy
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Index, Section
-from ...runtime.stacked_inputs import Copies, Indices, Rows
-from ..differentiation.reference import rounded
-from .cell_status import Judged, judged
-from .cells import Ground, slopes
-from .scan import Elsewhere, scan
-from .symmetric_pairs import shared
+from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
+from ..differentiation.reference import rounded_inputs
+from .cell_status import JudgedCells, judge_jacobian_cells
+from .cells import BasePoint, jacobian_slopes
+from .scan import ScanResult, scan_jacobian
+from .symmetric_pairs import accept_symmetric_pairs
 
 # The side of a block: the largest that is estimated to stay within the budget (seconds), from the duration of a call
 # and the number of forwards and backwards for each row and column.
 _SIDES = (64, 16, 4, 1)
 _BUDGET = 1.5
-FORWARDS, BACKWARDS, _PROBES = 12, 2, 121
+_FORWARDS, _BACKWARDS, _PROBES = 12, 2, 121
 
 
 @dataclass(frozen=True)
-class Side:
+class ElementRange:
     """Some neighbouring elements of a tensor: ``count`` of ``total``, from ``first`` on, flat in row-major order."""
 
     name: str
@@ -66,17 +66,17 @@ class Jacobian:
 
     section: Section
     at: float
-    rows: Side
-    columns: Side
-    numerical: Judged
-    meant: Judged | None
+    rows: ElementRange
+    columns: ElementRange
+    numerical: JudgedCells
+    meant: JudgedCells | None
     returned: Array | None
     none: bool
     together: bool
     slow: bool
     steady: bool
     integer: str
-    elsewhere: Elsewhere | None
+    elsewhere: ScanResult | None
     failure: Failure | None
 
     @property
@@ -98,7 +98,7 @@ def jacobian(
 
     ``span`` is the range of ``wrt``, the scale of the differences. Raises ``FunctionFailed`` where forward fails.
     """
-    copies = arranged(section, span)
+    copies = batched_copies(section, span)
     reference = _reference(copies, span)
     side = _side(copies)
     rows, columns = _block(section, copies, side)
@@ -108,15 +108,15 @@ def jacobian(
     returned = None if found.gradients is None else found.gradients[:, columns.elements] / grad_output
     surrogate = _meant(section, span, grad_output)
 
-    def held_against(one: Copies) -> tuple[Ground, Judged]:
+    def held_against(one: InputCopies) -> tuple[BasePoint, JudgedCells]:
         ground, cells = _ground(one, rows, span), (np.arange(rows.count), columns.elements)
         flat = None if returned is None else returned.ravel()
-        seen = judged(ground, cells, slopes(ground, *cells), flat, section.dtype, atol, rtol)
-        return ground, seen if flat is None else shared(section, columns.elements, flat, seen)
+        seen = judge_jacobian_cells(ground, cells, jacobian_slopes(ground, *cells), flat, section.dtype, atol, rtol)
+        return ground, seen if flat is None else accept_symmetric_pairs(section, columns.elements, flat, seen)
 
     ground, measured = held_against(reference)
     whole = (rows.count, columns.count) == (rows.total, columns.total)
-    elsewhere = None if whole or failure else scan(surrogate or reference, copies, span, grad_output, _BUDGET)
+    elsewhere = None if whole or failure else scan_jacobian(surrogate or reference, copies, span, grad_output, _BUDGET)
     return Jacobian(
         section=section,
         at=float(copies.here[_flat(section)]),
@@ -150,7 +150,7 @@ def held_at(section: Section, at: float | None) -> Section:
     )
 
 
-def held(section: Section) -> float:
+def held_value(section: Section) -> float:
     """Where ``wrt`` itself is held."""
     if section.sweeps_parameter:
         return float(dict(section.parameters)[section.wrt])
@@ -166,66 +166,66 @@ def _shape(section: Section) -> Index:
     return next((each.shape for each in section.op.inputs if each.name == section.wrt), ())
 
 
-def _reference(copies: Copies, span: float) -> Copies:
+def _reference(copies: InputCopies, span: float) -> InputCopies:
     """What differences are taken of: the same in double precision on the CPU, unless the Function refuses that."""
     section = copies.section
     double = section.at(torch.float64, "cpu")
     if double == section:
         return copies
-    double = replace(double, inputs=rounded(section))
+    double = replace(double, inputs=rounded_inputs(section))
     try:
-        return arranged(double, span) if Copies(double).size else copies
+        return batched_copies(double, span) if InputCopies(double).size else copies
     except FunctionFailed:
         return copies
 
 
-def _block(section: Section, copies: Copies, side: int) -> tuple[Side, Side]:
+def _block(section: Section, copies: InputCopies, side: int) -> tuple[ElementRange, ElementRange]:
     """The rows and columns of the block that holds the elements looked at, on a grid that does not move with them."""
     shape = tuple(copies.output.shape)
     if math.prod(shape) == 1:
         shape = ()
     if len(section.of_index) != len(shape) or any(i >= n for i, n in zip(section.of_index, shape, strict=True)):
-        return Side(section.of, shape, 0, 0), Side(section.wrt, _shape(section), 0, 0)
+        return ElementRange(section.of, shape, 0, 0), ElementRange(section.wrt, _shape(section), 0, 0)
     of = int(np.ravel_multi_index(section.of_index, shape)) if shape else 0
     return _around(section.of, shape, of, side), _around(section.wrt, _shape(section), _flat(section), side)
 
 
-def _around(name: str, shape: Index, place: int, side: int) -> Side:
+def _around(name: str, shape: Index, place: int, side: int) -> ElementRange:
     first = side * (place // side)
-    return Side(name, shape, first, min(side, math.prod(shape) - first))
+    return ElementRange(name, shape, first, min(side, math.prod(shape) - first))
 
 
-def _side(copies: Copies) -> int:
-    calls = FORWARDS + BACKWARDS
-    taken = calls * seconds(copies, _BUDGET / (_SIDES[0] * calls))
+def _side(copies: InputCopies) -> int:
+    calls = _FORWARDS + _BACKWARDS
+    taken = calls * seconds_per_copy(copies, _BUDGET / (_SIDES[0] * calls))
     return next((each for each in _SIDES if each * taken <= _BUDGET), _SIDES[-1])
 
 
-def _returned(copies: Copies, rows: Indices, grad_output: float) -> tuple[Rows, Failure | None]:
+def _returned(copies: InputCopies, rows: Indices, grad_output: float) -> tuple[JacobianRows, Failure | None]:
     try:
         return copies.rows(rows, grad_output), None
     except FunctionFailed as error:
         if error.failure.phase == "forward":
             raise
-        return Rows(None, False), error.failure
+        return JacobianRows(None, False), error.failure
 
 
-def _ground(copies: Copies, rows: Side, span: float) -> Ground:
+def _ground(copies: InputCopies, rows: ElementRange, span: float) -> BasePoint:
     """What is known of the outputs of the block."""
     some = replace(copies, only=(rows.first, rows.first + rows.count))
-    if _PROBES * seconds(copies, _BUDGET / _PROBES) > _BUDGET:
-        return Ground.plain(some, span, max(EPSILON, torch.finfo(copies.section.dtype).eps / 2))
-    return Ground.of(some, span)
+    if _PROBES * seconds_per_copy(copies, _BUDGET / _PROBES) > _BUDGET:
+        return BasePoint.plain(some, span, max(EPSILON, torch.finfo(copies.section.dtype).eps / 2))
+    return BasePoint.of(some, span)
 
 
-def _meant(section: Section, span: float, grad_output: float) -> Copies | None:
+def _meant(section: Section, span: float, grad_output: float) -> InputCopies | None:
     """The copies of the surrogate, where there is one that this backward is meant to follow."""
     op = section.op
     if op.surrogate is None or section.sweeps_parameter:
         return None
     call: Any = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
     try:
-        copies = arranged(replace(section, call=call, dtype=torch.float64, device="cpu"), span)
-        return copies if copies.size == Copies(section).size else None
+        copies = batched_copies(replace(section, call=call, dtype=torch.float64, device="cpu"), span)
+        return copies if copies.size == InputCopies(section).size else None
     except FunctionFailed:
         return None

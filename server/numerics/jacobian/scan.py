@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, largest
-from ...runtime.block_batching import seconds
+from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.block_batching import seconds_per_copy
 from ...runtime.failure import FunctionFailed
-from ...runtime.stacked_inputs import BATCH_ELEMENTS, Copies, Indices
-from ..differentiation.finite_differences import BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO
+from ...runtime.stacked_inputs import BATCH_ELEMENTS, Indices, InputCopies
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO
 from ..differentiation.richardson import extrapolate, tableau
 from ..status import Status
-from ..tolerance import chosen
-from .cell_status import judged
-from .cells import Ground, slopes
+from ..tolerance import tolerance_for
+from .cell_status import judge_jacobian_cells
+from .cells import BasePoint, jacobian_slopes
 
 # The most cells that are scanned; eight bytes each.
 _MOST = 1 << 21
@@ -29,7 +29,7 @@ _DIRECTIONS = 4
 # Errors below this share of the largest slope are ignored.
 _LEAST = 1e-7
 # This many of the worst suspects, with their rows and columns, are measured as thoroughly as a block.
-SUSPECTS = 32
+_SUSPECTS = 32
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _Worst:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class ScanResult:
     """What a look over all ``cells`` found: how many could be ``judged`` and in how many backward ``differs``.
 
     There are ``more`` of them where only some of the suspects were measured again.
@@ -56,7 +56,9 @@ class Elsewhere:
     worst: _Worst | None
 
 
-def scan(reference: Copies, copies: Copies, span: float, grad_output: float, budget: float) -> Elsewhere | None:
+def scan_jacobian(
+    reference: InputCopies, copies: InputCopies, span: float, grad_output: float, budget: float
+) -> ScanResult | None:
     """What is to be said of all cells, from differences of ``reference`` and from the backward of ``copies``.
 
     None where there are too many, where it would take longer than ``budget`` seconds, and where forward is too rough
@@ -64,9 +66,9 @@ def scan(reference: Copies, copies: Copies, span: float, grad_output: float, bud
     """
     here, size = copies.here.size, copies.size
     calls = 2 * here + 3 * size
-    if here * size > _MOST or size > _LARGEST or calls * seconds(copies, budget / calls) > budget:
+    if here * size > _MOST or size > _LARGEST or calls * seconds_per_copy(copies, budget / calls) > budget:
         return None
-    ground = Ground.of(reference, span)
+    ground = BasePoint.of(reference, span)
     if not ground.steady or ground.precision != EPSILON:
         return None
     try:
@@ -76,11 +78,11 @@ def scan(reference: Copies, copies: Copies, span: float, grad_output: float, bud
     if off is None:
         return None
     off /= grad_output
-    least = (chosen(1.0, copies.section.dtype).rtol + _LEAST) * largest(off)
+    least = (tolerance_for(1.0, copies.section.dtype).rtol + _LEAST) * largest_magnitude(off)
     return _confirmed(ground, copies, grad_output, off, _off(ground, off) + least)
 
 
-def differences(ground: Ground, some: Indices) -> Array:
+def single_differences(ground: BasePoint, some: Indices) -> Array:
     """The slopes of all outputs by ``some`` elements of ``wrt`` (elements × outputs), by one difference each."""
     here, step = ground.copies.here, _STEP * ground.span
     points, place = np.empty((2 * some.size, here.size)), np.arange(some.size)
@@ -93,7 +95,7 @@ def differences(ground: Ground, some: Indices) -> Array:
     return slope
 
 
-def batches(ground: Ground) -> Iterator[Indices]:
+def column_batches(ground: BasePoint) -> Iterator[Indices]:
     """All elements of ``wrt``, as many at a time as have room in a batch."""
     size = ground.copies.here.size
     width = max(1, BATCH_ELEMENTS // (2 * size))
@@ -101,7 +103,7 @@ def batches(ground: Ground) -> Iterator[Indices]:
         yield np.arange(first, min(first + width, size))
 
 
-def _off(ground: Ground, returned: Array) -> Array:
+def _off(ground: BasePoint, returned: Array) -> Array:
     """Turns ``returned`` into its distance from the differences, and gives their error bound in each row.
 
     The bound is measured, not assumed: the differences, summed up along random directions, against the slope in that
@@ -109,15 +111,15 @@ def _off(ground: Ground, returned: Array) -> Array:
     """
     directions = np.random.default_rng(3).standard_normal((ground.copies.here.size, _DIRECTIONS))
     summed = np.zeros((returned.shape[0], _DIRECTIONS))
-    for some in batches(ground):
-        slope = differences(ground, some)
+    for some in column_batches(ground):
+        slope = single_differences(ground, some)
         summed += slope.T @ directions[some]
         returned[:, some[0] : some[-1] + 1] -= slope.T
     apart = np.abs(summed - _along(ground, directions))
-    return BOUNDS * np.nan_to_num(apart.max(axis=1), nan=np.inf)
+    return EVIDENCE_BOUNDS * np.nan_to_num(apart.max(axis=1), nan=np.inf)
 
 
-def _along(ground: Ground, directions: Array) -> Array:
+def _along(ground: BasePoint, directions: Array) -> Array:
     """The slope of every output in each of the directions (outputs × directions), NaN where it is not known."""
     steps = ground.widest / np.sqrt(len(directions)) * LADDER
     away = steps[:, :, None] * directions.T
@@ -125,11 +127,11 @@ def _along(ground: Ground, directions: Array) -> Array:
     above, below = ground.copies.willing(points).reshape(2, LEVELS, -1)
     rounding = np.maximum(2 * EPSILON * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
     value, error, _ = extrapolate((above - below) / (2 * steps), rounding / (2 * steps), tableau(LEVELS, RATIO, 2))
-    value[~(error <= _LEAST * largest(value))] = np.nan
+    value[~(error <= _LEAST * largest_magnitude(value))] = np.nan
     return value.reshape(_DIRECTIONS, -1).T
 
 
-def _confirmed(ground: Ground, copies: Copies, grad_output: float, off: Array, allowed: Array) -> Elsewhere:
+def _confirmed(ground: BasePoint, copies: InputCopies, grad_output: float, off: Array, allowed: Array) -> ScanResult:
     """The suspects, measured again as thoroughly as a block is."""
     far, known = np.abs(off, out=off), np.isfinite(allowed)
     suspect = ~(far <= allowed[:, None])
@@ -137,27 +139,29 @@ def _confirmed(ground: Ground, copies: Copies, grad_output: float, off: Array, a
     count, cells = int(np.count_nonzero(suspect)), off.size
     judged_cells = int(known.sum()) * off.shape[1]
     if not count:
-        return Elsewhere(cells, judged_cells, 0, False, None)
+        return ScanResult(cells, judged_cells, 0, False, None)
     flat = np.flatnonzero(suspect)
     worst_first = np.argsort(-np.nan_to_num(far.ravel()[flat], nan=np.inf), kind="stable")
-    chosen_ = flat[worst_first[:SUSPECTS]]
+    chosen_ = flat[worst_first[:_SUSPECTS]]
     rows, columns = (np.unique(each) for each in np.unravel_index(chosen_, off.shape))
     again = _again(ground, copies, rows, columns, grad_output)
     if again is None:
-        return Elsewhere(cells, judged_cells, 0, False, None)
+        return ScanResult(cells, judged_cells, 0, False, None)
     differs, worst = again
     left = count - int(np.count_nonzero(suspect[np.ix_(rows, columns)]))
-    return Elsewhere(cells, judged_cells, differs, left > 0, worst)
+    return ScanResult(cells, judged_cells, differs, left > 0, worst)
 
 
 def _again(
-    ground: Ground, copies: Copies, rows: Indices, columns: Indices, grad_output: float
+    ground: BasePoint, copies: InputCopies, rows: Indices, columns: Indices, grad_output: float
 ) -> tuple[int, _Worst | None] | None:
     gradients = copies.rows(rows, grad_output).gradients
     if gradients is None:
         return None
     returned = (gradients[:, columns] / grad_output).ravel()
-    found = judged(ground, (rows, columns), slopes(ground, rows, columns), returned, copies.section.dtype)
+    found = judge_jacobian_cells(
+        ground, (rows, columns), jacobian_slopes(ground, rows, columns), returned, copies.section.dtype
+    )
     differs = found.status == Status.DIFFERS
     if not differs.any():
         return 0, None

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Mask
-from ..differentiation.finite_differences import Kind
-from .jacobian import Jacobian, Side
+from ..differentiation.finite_differences import PointKind
+from .jacobian import ElementRange, Jacobian
 
 # A slope counts as 0 below this share of the largest slope, or within this many of its error bounds.
 _NOTHING, _BOUNDS = 1e-9, 10.0
@@ -22,14 +22,14 @@ _SAID = {
 }
 
 
-def pattern(jacobian: Jacobian) -> str:
+def sparsity_pattern(jacobian: Jacobian) -> str:
     """The word for the numerical block: a key of ``SAID``; "sparse" if it is none of them, "" if it is one cell."""
-    there = moves(jacobian)
+    there = dependence_mask(jacobian)
     if there.size == 1 or not jacobian.steady:
         return ""
     if not there.any():
         return "zero"
-    row, column = places(jacobian)
+    row, column = element_positions(jacobian)
     if jacobian.rows.total == jacobian.columns.total:
         for word, allowed in (("diagonal", row == column), ("lower", row >= column), ("upper", row <= column)):
             if not (there & ~allowed).any() and (word != "diagonal" or allowed.any()):
@@ -40,28 +40,28 @@ def pattern(jacobian: Jacobian) -> str:
     return "dense" if there.all() else "sparse"
 
 
-def told(jacobian: Jacobian) -> str:
+def sparsity_sentence(jacobian: Jacobian) -> str:
     """The pattern in a sentence; empty for one cell."""
-    word = pattern(jacobian)
+    word = sparsity_pattern(jacobian)
     if word == "sparse":
-        there = moves(jacobian)
+        there = dependence_mask(jacobian)
         return f"{np.count_nonzero(there)} of {there.size} cells are not 0."
     said = _SAID.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.columns.name)
     return said if jacobian.whole else said.replace("It is", "This block is").replace("Every", "In this block every")
 
 
-def moves(jacobian: Jacobian) -> Mask:
+def dependence_mask(jacobian: Jacobian) -> Mask:
     """Where the output moves with the input; a cell that differences cannot tell counts as moving."""
     slopes = jacobian.numerical.slopes
     size = np.abs(slopes.value)
     most = np.max(size, initial=0.0, where=np.isfinite(size))
     still = size <= np.maximum(_NOTHING * most, _BOUNDS * slopes.error)
     sides = np.maximum(np.abs(slopes.left), np.abs(slopes.right))
-    still = np.where(slopes.kind == Kind.KINK, sides <= _NOTHING * most, still)
+    still = np.where(slopes.kind == PointKind.KINK, sides <= _NOTHING * most, still)
     return ~still.reshape(jacobian.shape)
 
 
-def places(jacobian: Jacobian) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def element_positions(jacobian: Jacobian) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The place in its tensor of every row (as a column) and of every column (as a row)."""
     return jacobian.rows.elements[:, None], jacobian.columns.elements[None, :]
 
@@ -75,5 +75,5 @@ def _same_row(jacobian: Jacobian, row: NDArray[np.intp], column: NDArray[np.intp
     return None if same.all() else same
 
 
-def _stride(side: Side) -> int:
+def _stride(side: ElementRange) -> int:
     return side.total // side.shape[0]

@@ -7,26 +7,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..differentiation.finite_differences import Kind
-from ..formatting.numbers import apart, number
-from ..sentences.places import listed
+from ..differentiation.finite_differences import PointKind
+from ..formatting.numbers import format_distinct, format_number
+from ..sentences.places import join_words
 from ..status import Status
-from .diagnosis import explained
-from .jacobian import Jacobian, Side
-from .scan import Elsewhere
-from .sparsity import told
+from .diagnosis import diagnose_jacobian
+from .jacobian import ElementRange, Jacobian
+from .scan import ScanResult
+from .sparsity import sparsity_sentence
 
 _RIGHT = (Status.AGREES, Status.SUBGRADIENT)
 _NAMES = {
-    Kind.KINK: ("kink", "kinks"),
-    Kind.JUMP: ("jump", "jumps"),
-    Kind.EDGE: ("cell at the edge of the domain", "cells at the edge of the domain"),
-    Kind.NONFINITE: ("cell without a finite value", "cells without a finite value"),
+    PointKind.KINK: ("kink", "kinks"),
+    PointKind.JUMP: ("jump", "jumps"),
+    PointKind.EDGE: ("cell at the edge of the domain", "cells at the edge of the domain"),
+    PointKind.NONFINITE: ("cell without a finite value", "cells without a finite value"),
 }
 
 
 @dataclass(frozen=True)
-class Apart:
+class DifferingCell:
     """A cell and what both say of it."""
 
     row: str
@@ -37,15 +37,17 @@ class Apart:
     """The slopes on either side of a kink."""
 
 
-def sentence(jacobian: Jacobian, span: float) -> str:
+def jacobian_sentence(jacobian: Jacobian, span: float) -> str:
     """What the picture shows, most important first."""
     if jacobian.failure is not None:
         first = jacobian.failure.message.splitlines()[0].rstrip(".")
         return f"backward raised {jacobian.failure.kind}: {first}. What differences say is shown alone."
-    return " ".join([*_verdict(jacobian, span), *_open(jacobian), *_elsewhere(jacobian), told(jacobian)]).strip()
+    return " ".join(
+        [*_verdict(jacobian, span), *_open(jacobian), *_elsewhere(jacobian), sparsity_sentence(jacobian)]
+    ).strip()
 
 
-def worst(jacobian: Jacobian) -> Apart | None:
+def worst_jacobian_cell(jacobian: Jacobian) -> DifferingCell | None:
     """The cell of the block in which backward is furthest off; None where it differs nowhere."""
     differs = jacobian.numerical.where(Status.DIFFERS)
     if jacobian.returned is None or not differs.any():
@@ -55,8 +57,8 @@ def worst(jacobian: Jacobian) -> Apart | None:
     cell = int(np.where(differs, np.nan_to_num(off, nan=np.inf, posinf=np.inf), -1.0).argmax())
     row, column = divmod(cell, jacobian.columns.count)
     slopes = jacobian.numerical.slopes
-    sides = (float(slopes.left[cell]), float(slopes.right[cell])) if slopes.kind[cell] == Kind.KINK else None
-    return Apart(
+    sides = (float(slopes.left[cell]), float(slopes.right[cell])) if slopes.kind[cell] == PointKind.KINK else None
+    return DifferingCell(
         jacobian.rows.label(jacobian.rows.first + row),
         jacobian.columns.label(jacobian.columns.first + column),
         float(jacobian.numerical.slopes.value[cell]),
@@ -65,7 +67,7 @@ def worst(jacobian: Jacobian) -> Apart | None:
     )
 
 
-def differs(jacobian: Jacobian) -> int:
+def count_differing_cells(jacobian: Jacobian) -> int:
     """In how many cells backward differs from what it is to be: the derivative of forward or that of its surrogate."""
     return int((jacobian.meant or jacobian.numerical).where(Status.DIFFERS).sum())
 
@@ -94,7 +96,7 @@ def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
     if not off:
         yield "It is meant to be the Jacobian of its surrogate, and is."
         return
-    if said := explained(jacobian, span):
+    if said := diagnose_jacobian(jacobian, span):
         yield said
     if jacobian.meant is not None:
         yield f"It is meant to be the Jacobian of its surrogate, and is not {_of(off, cells, jacobian)}."
@@ -107,7 +109,7 @@ def _agrees(jacobian: Jacobian, right: int) -> str:
         return f"Differences tell nothing of {jacobian.rows.name} by {jacobian.columns.name} here."
     if cells == 1:
         at = "" if jacobian.whole else f" for {jacobian.rows.label(jacobian.rows.first)} by {_by(jacobian)}"
-        return f"backward returns {number(_only(jacobian))}{at}, as differences say within their error bound."
+        return f"backward returns {format_number(_only(jacobian))}{at}, as differences say within their error bound."
     if right == cells:
         return f"backward returns what differences say, in all {cells} cells{where}, within their error bounds."
     return f"backward returns what differences say, in {right} of {cells} cells{where}, wherever they can tell."
@@ -130,11 +132,15 @@ def _of(some: int, cells: int, jacobian: Jacobian) -> str:
 
 
 def _most(jacobian: Jacobian) -> str:
-    found = worst(jacobian)
+    found = worst_jacobian_cell(jacobian)
     if found is None:
         return ""
-    returned = apart(found.returned, found.numerical)
-    slope = " to ".join(map(number, found.sides)) if found.sides else apart(found.numerical, found.returned)
+    returned = format_distinct(found.returned, found.numerical)
+    slope = (
+        " to ".join(map(format_number, found.sides))
+        if found.sides
+        else format_distinct(found.numerical, found.returned)
+    )
     numbers = f"numerical {slope}, returned {returned}"
     if jacobian.numerical.status.size == 1:
         return f": {numbers}"
@@ -145,12 +151,14 @@ def _open(jacobian: Jacobian) -> Iterator[str]:
     """The cells in which differences have no single number to show."""
     kinds = jacobian.numerical.slopes.kind
     found = [(int((kinds == kind).sum()), names) for kind, names in _NAMES.items()]
-    vague = int((jacobian.numerical.where(Status.UNDECIDED) & np.isin(kinds, (Kind.SMOOTH, Kind.UNRESOLVED))).sum())
+    vague = int(
+        (jacobian.numerical.where(Status.UNDECIDED) & np.isin(kinds, (PointKind.SMOOTH, PointKind.UNRESOLVED))).sum()
+    )
     parts = [f"{count} {names[count > 1]}" for count, names in found if count]
     if vague and jacobian.steady and jacobian.returned is not None:
         parts.append(f"{vague} undecided {'cell' if vague == 1 else 'cells'}")
     if parts:
-        yield f"Marked: {listed(parts)}."
+        yield f"Marked: {join_words(parts)}."
 
 
 def _elsewhere(jacobian: Jacobian) -> Iterator[str]:
@@ -165,10 +173,10 @@ def _elsewhere(jacobian: Jacobian) -> Iterator[str]:
         known = "" if found.judged == found.cells else f" of the {found.judged} that it could tell"
         yield f"A quicker look at {size} found backward right in every one{known}."
     else:
-        yield _apart(found, size, rows, columns, worst(jacobian))
+        yield _apart(found, size, rows, columns, worst_jacobian_cell(jacobian))
 
 
-def _apart(found: Elsewhere, size: str, rows: Side, columns: Side, here: Apart | None) -> str:
+def _apart(found: ScanResult, size: str, rows: ElementRange, columns: ElementRange, here: DifferingCell | None) -> str:
     said = f"A quicker look at {size} found {'at least ' if found.more else ''}{found.differs} in which it differs"
     if found.worst is None:
         return f"{said}."
@@ -176,5 +184,5 @@ def _apart(found: Elsewhere, size: str, rows: Side, columns: Side, here: Apart |
     if here is not None and (here.row, here.column) == (row, column):
         return f"{said}, none of them by more."
     named = f"{row} by {column}"
-    numbers = f"numerical {number(found.worst.numerical)}, returned {number(found.worst.returned)}"
+    numbers = f"numerical {format_number(found.worst.numerical)}, returned {format_number(found.worst.returned)}"
     return f"{said}, most at {named}: {numbers}."

@@ -10,22 +10,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, largest
-from ...runtime.batching import arranged
+from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
-from ...runtime.section import Returned, Section
-from ...runtime.vjp import Watched
-from .check import ROUNDED, raised
-from .pointwise import at_each_point
-from .tensorwise import over_all
-from .violation import Finding, Law, sentence
+from ...runtime.section import BackwardResult, Section
+from ...runtime.vjp import MonitoredLayout
+from .check import KERNEL_TOLERANCE, violation_by_exception
+from .pointwise import pointwise_violations
+from .tensorwise import tensorwise_violations
+from .violation import Law, Violation, describe_violation
 
-__all__ = ["Finding", "Law", "Linearity", "examine", "sentence"]
+__all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
 # The most points examined where each needs a call of its own, and the most numbers in one call.
 _ALONE = 12
 _NUMBERS = 1 << 15
 # The laws that a linear backward may seem to break through rounding or underflow.
-ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")
+_ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Linearity:
     * ``layout``: the memory layout of grad_output does not matter.
     """
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Violation, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -53,7 +53,7 @@ class Linearity:
         """Whether one of these laws is broken."""
         return any(each.law in laws for each in self.findings)
 
-    def at(self, law: Law) -> Finding | None:
+    def at(self, law: Law) -> Violation | None:
         """The finding for this law, None if it holds."""
         return next((each for each in self.findings if each.law == law), None)
 
@@ -68,7 +68,7 @@ class Linearity:
         return all(same) and len({each.returned for each in same if each}) == 1
 
 
-def examine(section: Section, x: Array, grad_output: float, returned: Returned) -> Linearity:
+def check_linearity(section: Section, x: Array, grad_output: float, returned: BackwardResult) -> Linearity:
     """Check the laws on the backward of ``section``, which ``returned`` this for ``grad_output`` at ``x``.
 
     Each test uses a fresh graph: with all points where they are batched and cheap, else with some. A backward that
@@ -78,8 +78,8 @@ def examine(section: Section, x: Array, grad_output: float, returned: Returned) 
     if returned.grad_input is None:
         return Linearity()
     found = _examined(section, x, grad_output, returned.grad_input)
-    if found.breaks(*ROUNDED_LAWS) and section.dtype != torch.float64:
-        found = found.but(*ROUNDED_LAWS) if _keeps_in_double(section, x, grad_output) else found
+    if found.breaks(*_ROUNDED_LAWS) and section.dtype != torch.float64:
+        found = found.but(*_ROUNDED_LAWS) if _keeps_in_double(section, x, grad_output) else found
     if found.breaks("mixes"):
         found = found if _apart(section, x) else found.but("mixes")
     return found
@@ -87,43 +87,43 @@ def examine(section: Section, x: Array, grad_output: float, returned: Returned) 
 
 def _keeps_in_double(section: Section, x: Array, grad_output: float) -> bool:
     """Whether the laws that rounding can seem to break hold in double precision."""
-    double = arranged(section.at(torch.float64, "cpu"), x, grad_output)
+    double = batched_section(section.at(torch.float64, "cpu"), x, grad_output)
     try:
         returned = double.backward(x, grad_output).grad_input
     except FunctionFailed:
         return False
-    return returned is None or not _examined(double, x, grad_output, returned).breaks(*ROUNDED_LAWS)
+    return returned is None or not _examined(double, x, grad_output, returned).breaks(*_ROUNDED_LAWS)
 
 
 def _apart(section: Section, x: Array) -> bool:
     """Whether forward is elementwise over a wider range too, where the points are not nearly equal."""
     centre, reach = (x[0] + x[-1]) / 2, max(float(x[-1] - x[0]), abs(float(x[0] + x[-1])))
     t = np.unique(section.snap(centre + reach * np.linspace(-0.5, 0.5, x.size)))
-    return arranged(section, t).stacked == section.stacked
+    return batched_section(section, t).stacked == section.stacked
 
 
 @np.errstate(all="ignore")
 def _examined(section: Section, x: Array, grad_output: float, returned: Array) -> Linearity:
-    found: dict[Law, Finding] = {}
+    found: dict[Law, Violation] = {}
     try:
         for finding in filter(None, _findings(section, x, grad_output, returned)):
             if finding.law == "repeats":
                 return Linearity((finding,))
             found.setdefault(finding.law, finding)
     except FunctionFailed as error:
-        found.setdefault("adds", raised("adds", error, math.nan))
+        found.setdefault("adds", violation_by_exception("adds", error, math.nan))
     return Linearity(tuple(found.values()))
 
 
-def _findings(section: Section, x: Array, grad_output: float, returned: Array) -> Iterator[Finding | None]:
+def _findings(section: Section, x: Array, grad_output: float, returned: Array) -> Iterator[Violation | None]:
     some, base = _some(section, x.size), _base(section, grad_output)
     at, known = x[some], returned[some] if base == grad_output else None
     elsewhere = np.roll(at, at.size // 3) if section.stacked else at[[at.size // 3]]
-    watched = Watched(lambda: section.forward(elsewhere))
-    yield from at_each_point(section, at, base, known, watched)
+    watched = MonitoredLayout(lambda: section.forward(elsewhere))
+    yield from pointwise_violations(section, at, base, known, watched)
     several = watched.size > (at.size if section.stacked else 1)
     if several or not section.stacked:
-        yield from over_all(section, x, base, several)
+        yield from tensorwise_violations(section, x, base, several)
 
 
 def _base(section: Section, grad_output: float) -> float:
@@ -138,14 +138,14 @@ def _some(section: Section, count: int) -> slice | NDArray[np.intp]:
     return slice(None) if count <= most else np.linspace(0, count - 1, most).astype(np.intp)
 
 
-def heard(found: Linearity, section: Section, returned: Returned, span: float) -> Linearity:
+def above_rounding(found: Linearity, section: Section, returned: BackwardResult, span: float) -> Linearity:
     """The findings above the rounding noise left by cancelling terms of double backward over the ``span``."""
     if returned.grad_input is None:
         return found
-    steep = largest(returned.values) / span + largest(returned.grad_input)
-    quiet = ROUNDED[section.dtype.itemsize] * steep
+    steep = largest_magnitude(returned.values) / span + largest_magnitude(returned.grad_input)
+    quiet = KERNEL_TOLERANCE[section.dtype.itemsize] * steep
 
-    def is_heard(each: Finding) -> bool:
+    def is_heard(each: Violation) -> bool:
         off = abs(each.returned - each.expected)
         return bool(each.message) or not off <= quiet * max(1.0, abs(each.grad_output))
 

@@ -20,7 +20,7 @@ _SIZES = (2.0**-8, -(2.0**-8), -1.0, 2.0**8, -(2.0**8))
 _ROUNDED = 1e-2
 
 
-def foretold(section: Section, x: Array, grad_output: float, linearity: Linearity) -> bool:
+def surrogate_explains_scaling(section: Section, x: Array, grad_output: float, linearity: Linearity) -> bool:
     """Whether backward breaks ``scales`` just as its surrogate predicts, at grad_outputs of every size.
 
     The surrogate is differentiated by autograd, at a few of the points ``x``.

@@ -12,23 +12,23 @@ import torch
 from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ...runtime.vjp import Layout, Watched, dense, expanded, strided, transposed
-from .check import ROUNDED, SUMS, Question, Trial, touched
-from .violation import Finding
+from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
+from .check import KERNEL_TOLERANCE, SUM_TOLERANCE, LawTest, LinearityTrial, violation_by_write
+from .violation import Violation
 
 _Given = Callable[[torch.Tensor], torch.Tensor]
 
 # The number of elements passed at once to a Function that is otherwise evaluated one number at a time.
-SEVERAL = 7
+_SEVERAL = 7
 _LARGER = 32.0
 
 
-def over_all(section: Section, x: Array, base: float, several: bool) -> Iterator[Finding | None]:
+def tensorwise_violations(section: Section, x: Array, base: float, several: bool) -> Iterator[Violation | None]:
     """The violations for a random grad_output over the whole output, about as large as ``base``.
 
     ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
     """
-    t = x[[x.size // 2]] if several else x[np.linspace(0, x.size - 1, min(SEVERAL, x.size)).astype(np.intp)]
+    t = x[[x.size // 2]] if several else x[np.linspace(0, x.size - 1, min(_SEVERAL, x.size)).astype(np.intp)]
     cut = section if several else replace(section, stacked=tuple(name for name, _ in section.inputs))
     one, other, equal = _random(1, base), _random(2, base), _equal(base)
     try:
@@ -45,18 +45,18 @@ def over_all(section: Section, x: Array, base: float, several: bool) -> Iterator
         return np.zeros(known.shape) if found is None else found
 
     place = np.full(known.shape, t[0] if several else math.nan)
-    trial, watched = Trial(ask, place, section.dtype, section.dtype), Watched()
-    yield trial.broken("repeats", Question(one, math.nan, known, layout=watched))
-    yield (written := touched(watched, place, math.nan))
-    yield trial.broken("odd", Question(_times(-1.0, one), math.nan, known, -1.0))
-    places, sums = ROUNDED[section.dtype.itemsize], SUMS[section.dtype.itemsize]
-    yield trial.broken("scales", Question(_times(_LARGER, one), math.nan, known, _LARGER, sums))
+    trial, watched = LinearityTrial(ask, place, section.dtype, section.dtype), MonitoredLayout()
+    yield trial.broken("repeats", LawTest(one, math.nan, known, layout=watched))
+    yield (written := violation_by_write(watched, place, math.nan))
+    yield trial.broken("odd", LawTest(_times(-1.0, one), math.nan, known, -1.0))
+    places, sums = KERNEL_TOLERANCE[section.dtype.itemsize], SUM_TOLERANCE[section.dtype.itemsize]
+    yield trial.broken("scales", LawTest(_times(_LARGER, one), math.nan, known, _LARGER, sums))
     both = known + ask(other, dense)
-    yield trial.broken("adds", Question(lambda out: one(out) + other(out), math.nan, both, 1.0, sums))
+    yield trial.broken("adds", LawTest(lambda out: one(out) + other(out), math.nan, both, 1.0, sums))
     if not written:
         for layout in (strided, transposed):
-            yield trial.broken("layout", Question(one, math.nan, known, 1.0, places, layout))
-        yield trial.broken("layout", Question(equal, base, ask(equal, dense), 1.0, places, expanded))
+            yield trial.broken("layout", LawTest(one, math.nan, known, 1.0, places, layout))
+        yield trial.broken("layout", LawTest(equal, base, ask(equal, dense), 1.0, places, expanded))
 
 
 def _random(seed: int, base: float) -> _Given:

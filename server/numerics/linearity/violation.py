@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ..formatting.numbers import apart, number
+from ..formatting.numbers import format_distinct, format_number
 
 Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout"]
 
@@ -20,7 +20,7 @@ _LAYOUTS = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Violation:
     """A broken law at its worst point ``x``: the ``returned`` and the ``expected`` gradient for ``grad_output``.
 
     ``message`` is the exception if backward raised, ``layout`` the memory layout of grad_output where that matters. For
@@ -37,23 +37,27 @@ class Finding:
     layout: str = ""
 
 
-def sentence(finding: Finding, wrt: str = "") -> str:
+def describe_violation(finding: Violation, wrt: str = "") -> str:
     """The violation as a sentence; ``wrt`` is the name of the swept element, if the place is to be given."""
     if finding.law == "untouched":
         return _written_to(finding)
-    at = f" at {wrt} = {number(finding.x)}" if wrt and math.isfinite(finding.x) else ""
+    at = f" at {wrt} = {format_number(finding.x)}" if wrt and math.isfinite(finding.x) else ""
     if finding.law == "repeats" and not finding.message:
         return (
             f"backward does not repeat itself: asked twice for {_given(finding)}{at}, it returned "
-            f"{apart(finding.expected, finding.returned)} and then {apart(finding.returned, finding.expected)}."
+            f"{format_distinct(finding.expected, finding.returned)} and then "
+            f"{format_distinct(finding.returned, finding.expected)}."
         )
     if finding.message:
         return f"{_what(finding)}: for {_given(finding)} it raises {finding.message.rstrip('.')}."
-    returned, expected = apart(finding.returned, finding.expected), apart(finding.expected, finding.returned)
+    returned, expected = (
+        format_distinct(finding.returned, finding.expected),
+        format_distinct(finding.expected, finding.returned),
+    )
     return f"{_what(finding)}: for {_given(finding)}{at} it returns {returned}{_called_for(finding, expected)}."
 
 
-def _what(finding: Finding) -> str:
+def _what(finding: Violation) -> str:
     """The first clause: what backward does wrong."""
     if finding.law == "layout":
         return f"backward takes for granted how grad_output lies in memory. Where {_LAYOUTS[finding.layout]}"
@@ -71,7 +75,7 @@ def _what(finding: Finding) -> str:
     }[finding.law]
 
 
-def _scales(finding: Finding) -> str:
+def _scales(finding: Violation) -> str:
     if finding.returned == 0:
         return "backward drops a small grad_output"
     if abs(finding.returned) < _SHORT * abs(finding.expected):
@@ -79,7 +83,7 @@ def _scales(finding: Finding) -> str:
     return "What backward returns is not in proportion to grad_output"
 
 
-def _called_for(finding: Finding, expected: str) -> str:
+def _called_for(finding: Violation, expected: str) -> str:
     if finding.law == "zero":
         return ""
     return (
@@ -89,12 +93,16 @@ def _called_for(finding: Finding, expected: str) -> str:
     )
 
 
-def _given(finding: Finding) -> str:
-    return "a random grad_output" if math.isnan(finding.grad_output) else f"grad_output {number(finding.grad_output)}"
+def _given(finding: Violation) -> str:
+    return (
+        "a random grad_output"
+        if math.isnan(finding.grad_output)
+        else f"grad_output {format_number(finding.grad_output)}"
+    )
 
 
-def _written_to(finding: Finding) -> str:
+def _written_to(finding: Violation) -> str:
     said = "backward writes to grad_output, which belongs to autograd and may be used elsewhere"
     if finding.returned == finding.expected:
         return f"{said}."
-    return f"{said}: what was {number(finding.expected)} is {number(finding.returned)} afterwards."
+    return f"{said}: what was {format_number(finding.expected)} is {format_number(finding.returned)} afterwards."

@@ -13,7 +13,7 @@ from ...runtime.arrays import Array
 _ROUNDS, _BETWEEN = 2, 66
 
 
-def begins(
+def first_where(
     holds: Callable[[Array], NDArray[np.bool_]], snap: Callable[[Array], Array], start: float, stop: float
 ) -> float:
     """The first number at which the condition holds, between ``start``, where it does not, and ``stop``, where it does.

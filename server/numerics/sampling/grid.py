@@ -12,7 +12,7 @@ from ..singularities.special_points import SpecialPoint
 
 # Points closer than this fraction of the grid's spacing are the same point.
 _SAME = 1e-6
-_BELOW, _GAP, ABOVE = 1, 2, 3
+_BELOW, _GAP, _ABOVE = 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Rows:
         return Rows(merged[order], gap, below, above)
 
 
-def rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, ...] = ()) -> Rows:
+def grid_rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, ...] = ()) -> Rows:
     """The grid ``x`` with one row added for each kink, cusp or pole, three for each jump, two for an edge.
 
     The rows of a jump are (below, gap, above), that of a pole is a gap. ``edges`` are places where backward's
@@ -79,11 +79,11 @@ def rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, .
     for each in found:
         jump = each.kind == "jump"
         points.append(np.array([each.left, each.x, each.right] if jump else [each.x]))
-        roles.append(np.array([_BELOW, _GAP, ABOVE] if jump else [_GAP if each.kind == "pole" else 0], np.int8))
+        roles.append(np.array([_BELOW, _GAP, _ABOVE] if jump else [_GAP if each.kind == "pole" else 0], np.int8))
     for each in edges:
         points.append(np.array([each.left, each.right]))
-        roles.append(np.array([_BELOW, ABOVE], np.int8))
+        roles.append(np.array([_BELOW, _ABOVE], np.int8))
     merged, role = np.concatenate(points), np.concatenate(roles)
     order = np.lexsort((role, merged))
     merged, role = merged[order], role[order]
-    return Rows(merged, role == _GAP, role == _BELOW, role == ABOVE)
+    return Rows(merged, role == _GAP, role == _BELOW, role == _ABOVE)

@@ -18,7 +18,7 @@ from .grid import Rows
 # The width and height of the picture in pixels, and the largest error of a line in pixels.
 _PIXELS, _ALLOWED = 1000.0, 0.25
 # Cells with an estimated error above this fraction of it are examined.
-DOUBTED = 0.5
+_DOUBTED = 0.5
 # In cells: a narrower one only separates the two sides of one place.
 _TINY = 1e-4
 # Errors below this many units of rounding do not justify a point.
@@ -28,7 +28,7 @@ _ROUNDINGS = 32.0
 def _allowed_of(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], rounding: Array) -> Array:
     """A quarter of a pixel in each line's panel, which shows everything but the neighbourhood of poles."""
     shown = np.where(np.isfinite(lines), lines, np.nan)
-    hidden = next_to(at.x, special, "pole")
+    hidden = _next_to(at.x, special, "pole")
     shown[:, np.append(hidden, False) | np.append(False, hidden) | at.gap] = np.nan
     high, low = (np.fmax.reduce(side, axis=1, initial=-np.inf) for side in (shown, -shown))
     rise = np.where(high + low > 0, high + low, np.inf)
@@ -36,7 +36,7 @@ def _allowed_of(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], round
     return np.maximum(_ALLOWED / _PIXELS * rise, _ROUNDINGS * rounding * size)
 
 
-def next_to(x: Array, special: tuple[SpecialPoint, ...], kind: str) -> Mask:
+def _next_to(x: Array, special: tuple[SpecialPoint, ...], kind: str) -> Mask:
     """A mask of the cells next to a special point of this kind."""
     near = np.zeros(x.size - 1, bool)
     for each in special:
@@ -61,9 +61,9 @@ def _doubted(at: Rows, lines: Array, allowed: Array, special: tuple[SpecialPoint
     # A row at a special point has no curvature of its own, and takes that of its neighbours.
     curved = np.maximum(curved, np.where(known, 0.0, _largest_beside(curved)))
     curved = np.concatenate((curved[:, :1], curved, curved[:, -1:]), axis=1)
-    bent = (np.maximum(curved[:, 1:], curved[:, :-1]) * run**2 / 8 > DOUBTED * allowed[:, None]).any(axis=0)
+    bent = (np.maximum(curved[:, 1:], curved[:, :-1]) * run**2 / 8 > _DOUBTED * allowed[:, None]).any(axis=0)
     finite = np.isfinite(lines)
-    bent |= (finite[:, 1:] != finite[:, :-1])[0] | next_to(at.x, special, "cusp")
+    bent |= (finite[:, 1:] != finite[:, :-1])[0] | _next_to(at.x, special, "cusp")
     return bent & open_
 
 
@@ -82,7 +82,7 @@ def _alone(at: Rows, special: tuple[SpecialPoint, ...]) -> Mask:
     return alone
 
 
-def slopes_near(x: Array, values: Array) -> Array:
+def _slopes_near(x: Array, values: Array) -> Array:
     """The slope of forward near each row, from the two cells next to it."""
     with np.errstate(all="ignore"):
         slope = np.diff(values) / np.diff(x)
@@ -95,7 +95,7 @@ _Look = Callable[[Array], Array]
 _BESIDE = 0.1
 # The narrowest cell, in pixels, that is refined, however steep the curve; and next to a cusp, where the gradient is
 # unbounded and each point would extend the range of its panel.
-_NARROWEST, NARROWEST_AT_CUSP = 0.002, 0.05
+_NARROWEST, _NARROWEST_AT_CUSP = 0.002, 0.05
 _MOST, _PASSES = 580, 12
 # With fewer rows there are no second differences to look at.
 _FEWEST = 5
@@ -103,7 +103,7 @@ _FEWEST = 5
 _STEP = 1e-5
 
 
-def between(
+def refinement_points(
     section: Section,
     reference: Section,
     at: Rows,
@@ -138,11 +138,11 @@ def between(
 
     lines, rounding = [values], [0.0]
     if sloped:
-        lines, rounding = [*lines, slopes_near(at.x, values)], [*rounding, 0.0]
+        lines, rounding = [*lines, _slopes_near(at.x, values)], [*rounding, 0.0]
     if gradient is not None:
         lines, rounding = [*lines, gradient], [*rounding, torch.finfo(section.dtype).eps]
     try:
-        more = refined(at, np.stack(lines), look, special, np.array(rounding))
+        more = _refined(at, np.stack(lines), look, special, np.array(rounding))
     except FunctionFailed:  # forward accepts the rows but not the points between them
         more = np.empty(0)
     return _new(section, at, np.concatenate((extra, more)))
@@ -166,7 +166,7 @@ def _beside(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
     return np.sort(points[lonely])
 
 
-def refined(
+def _refined(
     at: Rows, lines: Array, look: _Look, special: tuple[SpecialPoint, ...] = (), rounding: Array | None = None
 ) -> Array:
     """Points between the rows ``at`` with which no straight line is off by more than a quarter of a pixel.
@@ -185,7 +185,7 @@ def refined(
             break
         points, seen = cells.thirds(look)
         off = cells.off(seen, allowed)
-        narrowest = pixel * np.where(cells.cusp, NARROWEST_AT_CUSP, _NARROWEST)
+        narrowest = pixel * np.where(cells.cusp, _NARROWEST_AT_CUSP, _NARROWEST)
         wrong = np.flatnonzero((off > 1) & (cells.right - cells.left > narrowest))
         if 2 * wrong.size > room:
             # One point for each of them is better than two for half of them.
@@ -242,7 +242,7 @@ class _Cells:
 
 def _cells(at: Rows, doubtful: Mask, look: _Look, special: tuple[SpecialPoint, ...]) -> _Cells:
     """The cells to examine, without those next to a pole; one at a kink starts just beyond the gradient's jump."""
-    which = np.flatnonzero(doubtful & ~next_to(at.x, special, "pole"))
+    which = np.flatnonzero(doubtful & ~_next_to(at.x, special, "pole"))
     kinks, near = [each.x for each in special if each.kind == "kink"], _BESIDE / _PIXELS * (at.x[-1] - at.x[0])
     left, right = at.x[which], at.x[which + 1]
     left, right = left + near * np.isin(left, kinks), right - near * np.isin(right, kinks)
@@ -250,5 +250,5 @@ def _cells(at: Rows, doubtful: Mask, look: _Look, special: tuple[SpecialPoint, .
     if not which.size:
         return _Cells(left, right, np.empty((1, 0)), np.empty((1, 0)), np.empty(0, bool))
     ends = look(np.concatenate((left, right)))
-    cusp = next_to(at.x, special, "cusp")[which]
+    cusp = _next_to(at.x, special, "cusp")[which]
     return _Cells(left, right, ends[:, : which.size], ends[:, which.size :], cusp)

@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from ...runtime.failure import Failure, FunctionFailed, Phase, failure_of
-from ...runtime.once_differentiable import declares_once, refuses
+from ...runtime.once_differentiable import declares_once, refuses_differentiation
 from ...runtime.section import Section
-from ...runtime.vjp import Handed, cotangent, delivered, dense
+from ...runtime.vjp import CotangentRoot, dense, leaf_gradients, make_cotangent
 
 
-def derived(first: Section, grad_output: float) -> Section:
+def grad_input_section(first: Section, grad_output: float) -> Section:
     """The section t ↦ what backward returns for ``grad_output`` in the element that is swept.
 
     Its ``of`` is the same element of ``grad_`` and the input's name; its backward is autograd's double backward, for a
@@ -75,7 +75,7 @@ class GradInput:
         gradient = self._backward(out, x, grad_output, tracked)
         if not tracked:
             return gradient
-        if (self._is_op and declares_once(self.first.op.function)) or refuses(gradient):
+        if (self._is_op and declares_once(self.first.op.function)) or refuses_differentiation(gradient):
             return gradient.detach()
         return gradient if gradient.requires_grad else gradient.detach().requires_grad_()
 
@@ -103,12 +103,12 @@ class GradInput:
     def _cotangent(self, out: torch.Tensor, copies: int) -> torch.Tensor:
         if out.numel() != copies:
             self.first.element(out, copies)  # says so where there is none
-        return cotangent(out, self.grad_output, copies, self.first.of_index, dense)
+        return make_cotangent(out, self.grad_output, copies, self.first.of_index, dense)
 
     def _backward(self, out: torch.Tensor, x: torch.Tensor, grad_output: torch.Tensor, tracked: bool) -> torch.Tensor:
         try:
-            root: torch.Tensor = Handed.apply(out, grad_output)  # type: ignore[no-untyped-call]
-            (gradient,) = delivered(root, (x,), create_graph=tracked)
+            root: torch.Tensor = CotangentRoot.apply(out, grad_output)  # type: ignore[no-untyped-call]
+            (gradient,) = leaf_gradients(root, (x,), create_graph=tracked)
         except Exception as error:
             raise failure_of(error, self.first.op, "double backward" if tracked else "backward") from error
         return torch.zeros_like(x) if gradient is None else gradient

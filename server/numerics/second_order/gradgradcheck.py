@@ -15,8 +15,8 @@ from torch.autograd.gradcheck import GradcheckError
 from ...runtime import timing
 from ...runtime.arrays import Array
 from ...runtime.section import Section
-from ..formatting.numbers import number
-from ..sentences.places import listed
+from ..formatting.numbers import format_number
+from ..sentences.places import join_words
 
 _SEED = 0
 # The most elements that are checked, and the most for which each is checked and not only a random direction.
@@ -46,7 +46,7 @@ def gradgradcheck(section: Section, points: Array, called: str, span: float) -> 
     for t in points.tolist():
         if timing.now() > until:
             break
-        at = f"{called} = {number(t, span)}"
+        at = f"{called} = {format_number(t, span)}"
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it is only asked what it says
@@ -60,8 +60,8 @@ def gradgradcheck(section: Section, points: Array, called: str, span: float) -> 
             return _Opinion(None, f"torch.autograd.gradgradcheck was not run: {refused}.")
         # The first time torch has much to load, which is no fault of the Function's.
         until = min(until, timing.now() + _SECONDS)
-        done.append(number(t, span))
-    return _Opinion(True, f"torch.autograd.gradgradcheck passes at {called} = {listed(done)}.")
+        done.append(format_number(t, span))
+    return _Opinion(True, f"torch.autograd.gradgradcheck passes at {called} = {join_words(done)}.")
 
 
 def _run(section: Section, t: float) -> str:
@@ -80,7 +80,7 @@ def _run(section: Section, t: float) -> str:
 
 
 def _taken(call: Callable[[torch.Tensor], torch.Tensor], swept: torch.Tensor) -> float:
-    return timing.taken(lambda: call(swept))
+    return timing.time_short_call(lambda: call(swept))
 
 
 def _call(section: Section, t: float) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:

@@ -8,19 +8,19 @@ import numpy as np
 
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
-from ..diagnosis.diagnose import Explanation, explained
-from ..formatting.numbers import apart, number
-from ..sentences.places import Names, intervals, listed, place, reach
-from ..sentences.verdict import sentence
-from ..verdict.verdict import Verdict, Word
-from .saved_intermediates import SAVED, intermediates
+from ..diagnosis.diagnose import Diagnosis, diagnose
+from ..formatting.numbers import format_distinct, format_number
+from ..sentences.places import Names, describe_intervals, describe_point, describe_range, join_words
+from ..sentences.verdict import verdict_sentence
+from ..verdict.verdict import Verdict, VerdictWord
+from .saved_intermediates import UNNAMED_TENSOR, saved_intermediates
 
 _WORDS = re.compile(r"(?<!double )\b(forward|backward)\b|(?<!its own )\bgrad_output\b", re.ASCII)
 # What follows this word is quoted from the Function's exception.
 _QUOTED = " raised "
 
 
-def further(sentence: str, grad_input: str) -> str:
+def one_derivative_further(sentence: str, grad_input: str) -> str:
     """The same sentence one derivative further on, where ``grad_input`` (as ``grad_x[0,1]``) stands for forward.
 
     What a Function said when it raised stays as it is.
@@ -34,45 +34,51 @@ def further(sentence: str, grad_input: str) -> str:
 _INSTEAD = "recompute it there from the inputs that were saved, or declare @once_differentiable"
 
 
-def told(evaluation: Evaluation, verdict: Verdict, names: Names, first: Word) -> str:
+def second_order_sentence(evaluation: Evaluation, verdict: Verdict, names: Names, first: VerdictWord) -> str:
     """What was found of double backward; ``first`` is the word on the first derivative, ``names.of`` grad_input's."""
     if verdict.word == "unsupported":
         return _unsupported(evaluation, names)
     if verdict.word == "differs" and _silent(evaluation):
         found = _silent_zero(evaluation, verdict, names)
     else:
-        found = further(sentence(evaluation, verdict, names), names.of)
+        found = one_derivative_further(verdict_sentence(evaluation, verdict, names), names.of)
     if verdict.word == "differs":
         return _not_first(found, first)
     return " ".join((found, *_beside(evaluation, verdict, names, first)))
 
 
-def why(section: Section, first: Section, evaluation: Evaluation, verdict: Verdict, names: Names) -> Explanation | None:
+def explain_second_order(
+    section: Section, first: Section, evaluation: Evaluation, verdict: Verdict, names: Names
+) -> Diagnosis | None:
     """Why double backward differs, or cannot be had; None where there is nothing to explain.
 
     ``section`` is the derived one, ``first`` the one whose backward was differentiated.
     """
     failure = evaluation.failure
     if failure and failure.phase == "double backward":
-        return Explanation("not differentiable", _fails(failure.message))
+        return Diagnosis("not differentiable", _fails(failure.message))
     if verdict.word != "differs":
         return None
-    kept = [f"the {SAVED.removeprefix('a ')}" if each == SAVED else each for each in _kept(first, evaluation)]
+    kept = [
+        f"the {UNNAMED_TENSOR.removeprefix('a ')}" if each == UNNAMED_TENSOR else each
+        for each in _kept(first, evaluation)
+    ]
     if _silent(evaluation):
-        return Explanation("no history", _no_history(kept, names))
-    story = explained(section, evaluation, verdict)
+        return Diagnosis("no history", _no_history(kept, names))
+    story = diagnose(section, evaluation, verdict)
     if story is None:
         return None
-    said = further(story.sentence, names.of)
+    said = one_derivative_further(story.sentence, names.of)
     if kept:
         said += (
-            f" Autograd does not see through {listed(kept)}, which forward computed and kept for backward: {_INSTEAD}."
+            f" Autograd does not see through {join_words(kept)}, "
+            f"which forward computed and kept for backward: {_INSTEAD}."
         )
-    return Explanation(story.kind, said)
+    return Diagnosis(story.kind, said)
 
 
 def _kept(first: Section, evaluation: Evaluation) -> tuple[str, ...]:
-    return intermediates(first, float(evaluation.rows.x[evaluation.rows.x.size // 2]))
+    return saved_intermediates(first, float(evaluation.rows.x[evaluation.rows.x.size // 2]))
 
 
 def _silent(evaluation: Evaluation) -> bool:
@@ -90,24 +96,24 @@ def _unsupported(evaluation: Evaluation, names: Names) -> str:
     )
     if not finite.size:
         return f"{said}."
-    low, high = number(float(finite.min())), number(float(finite.max()))
+    low, high = format_number(float(finite.min())), format_number(float(finite.max()))
     if low == high:
         also = ", and so do" if low == "0" else f", where {low} is what say"
-        return f"{said}{also} differences of {names.of} on {reach(evaluation, names)}."
-    return f"{said}, where differences of {names.of} say {low} to {high} on {reach(evaluation, names)}."
+        return f"{said}{also} differences of {names.of} on {describe_range(evaluation, names)}."
+    return f"{said}, where differences of {names.of} say {low} to {high} on {describe_range(evaluation, names)}."
 
 
 def _silent_zero(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     row, compared = verdict.against.worst, verdict.against
-    said = f"autograd’s second derivative is 0 {intervals(compared.intervals, evaluation, names)}"
+    said = f"autograd’s second derivative is 0 {describe_intervals(compared.intervals, evaluation, names)}"
     if row is None:
         return f"{said}, where {names.of} moves."
     expected = float(evaluation.numerical.slopes.value[row])
-    at = f"at {names.wrt} = {place(float(evaluation.rows.x[row]), evaluation)}"
-    return f"{said}: {at} differences of {names.of} say {apart(expected, 0.0)}."
+    at = f"at {names.wrt} = {describe_point(float(evaluation.rows.x[row]), evaluation)}"
+    return f"{said}: {at} differences of {names.of} say {format_distinct(expected, 0.0)}."
 
 
-def _not_first(found: str, first: Word) -> str:
+def _not_first(found: str, first: VerdictWord) -> str:
     small = f"{found[0].lower()}{found[1:]}"
     if first in ("matches", "matches here"):
         return f"The first derivative is right, but {small}"
@@ -116,7 +122,7 @@ def _not_first(found: str, first: Word) -> str:
     return f"{found[0].upper()}{found[1:]} The first derivative differs, too." if first == "differs" else found
 
 
-def _beside(evaluation: Evaluation, verdict: Verdict, names: Names, first: Word) -> list[str]:
+def _beside(evaluation: Evaluation, verdict: Verdict, names: Names, first: VerdictWord) -> list[str]:
     said = []
     if verdict.word.startswith("matches"):
         if _silent(evaluation):
@@ -133,7 +139,7 @@ def _beside(evaluation: Evaluation, verdict: Verdict, names: Names, first: Word)
 def _no_history(kept: list[str], names: Names) -> str:
     said = f"What backward returns has no history that leads to {names.wrt}"
     if kept:
-        return f"{said}: what forward computed and kept, {listed(kept)}, is a plain number to autograd; {_INSTEAD}."
+        return f"{said}: what forward computed and kept, {join_words(kept)}, is a plain number to autograd; {_INSTEAD}."
     return (
         f"{said}. No tensor that forward computed is kept on ctx, so it is cut off elsewhere, as detach(), .data,"
         " .item(), NumPy and torch.no_grad() do: compute with tensors that keep theirs, or declare"

@@ -10,8 +10,8 @@ import numpy as np
 from ...runtime.arrays import Mask
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
-from ..formatting.numbers import number, simplest
-from ..verdict.point_judge import Interval, runs
+from ..formatting.numbers import format_number, simplest_number
+from ..verdict.point_judge import Interval, unbroken_runs
 
 
 @dataclass(frozen=True)
@@ -32,27 +32,27 @@ class Names:
         return "the derivative of forward"
 
 
-def reach(evaluation: Evaluation, names: Names) -> str:
+def describe_range(evaluation: Evaluation, names: Names) -> str:
     """The range that was looked at."""
     grid = evaluation.grid
-    return f"{number(grid.start, grid.span)} ≤ {names.wrt} ≤ {number(grid.stop, grid.span)}"
+    return f"{format_number(grid.start, grid.span)} ≤ {names.wrt} ≤ {format_number(grid.stop, grid.span)}"
 
 
-def everywhere(evaluation: Evaluation, names: Names) -> str:
+def describe_finite_range(evaluation: Evaluation, names: Names) -> str:
     """Where in the range there was something to look at."""
     if (np.isfinite(evaluation.forward) | evaluation.rows.gap).all():
-        return f"on all of {reach(evaluation, names)}"
-    return f"wherever forward is finite on {reach(evaluation, names)}"
+        return f"on all of {describe_range(evaluation, names)}"
+    return f"wherever forward is finite on {describe_range(evaluation, names)}"
 
 
-def intervals(some: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
+def describe_intervals(some: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
     """Up to three of some intervals, and how many more."""
     said = []
     for low, high in some[:3]:
         before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
         if before and after:
-            return f"anywhere on {reach(evaluation, names)}"
-        left, right = place(low, evaluation), place(high, evaluation)
+            return f"anywhere on {describe_range(evaluation, names)}"
+        left, right = describe_point(low, evaluation), describe_point(high, evaluation)
         if low == high:
             said.append(f"at {names.wrt} = {left}")
         elif before:
@@ -62,16 +62,16 @@ def intervals(some: Sequence[Interval], evaluation: Evaluation, names: Names) ->
         else:
             said.append(f"for {left} < {names.wrt} < {right}")
     more = len(some) - len(said)
-    return listed([*said, f"on {more} more intervals"] if more > 0 else said)
+    return join_words([*said, f"on {more} more intervals"] if more > 0 else said)
 
 
-def place(x: float, evaluation: Evaluation) -> str:
+def describe_point(x: float, evaluation: Evaluation) -> str:
     """A point, with the digits that tell it from its neighbours in the range; what rounding has left of 0 is 0."""
     rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(evaluation.grid.start), abs(evaluation.grid.stop))
-    return number(0.0 if abs(x) <= rounding else x, evaluation.grid.span)
+    return format_number(0.0 if abs(x) <= rounding else x, evaluation.grid.span)
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Words with commas, and the last with an and."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
@@ -80,17 +80,17 @@ def listed(words: Sequence[str]) -> str:
 MOST_PLACES = 3
 
 
-def stretches(rows: Mask, among: Mask) -> list[tuple[int, int]]:
+def runs_among(rows: Mask, among: Mask) -> list[tuple[int, int]]:
     """The first and the last of each stretch of ``rows`` that is not divided by another of the rows ``among``."""
     judged = np.flatnonzero(among)
-    return [(int(judged[first]), int(judged[last])) for first, last in runs(rows[judged])]
+    return [(int(judged[first]), int(judged[last])) for first, last in unbroken_runs(rows[judged])]
 
 
-def where(rows: Mask, among: Mask, evaluation: Evaluation, names: Names) -> str:
+def describe_rows(rows: Mask, among: Mask, evaluation: Evaluation, names: Names) -> str:
     """The places of some of the rows ``among``, such as ``for x < −1 and for x > 1``."""
     x = evaluation.rows.x
     found = []
-    for first, last in stretches(rows, among):
+    for first, last in runs_among(rows, among):
         before, after = np.flatnonzero(among[:first]), np.flatnonzero(among[last + 1 :])
         if first == last and before.size and after.size:
             found.append((float(x[first]), float(x[first])))
@@ -98,10 +98,10 @@ def where(rows: Mask, among: Mask, evaluation: Evaluation, names: Names) -> str:
         low = _border(evaluation, int(before[-1]), first) if before.size else float(x[0])
         high = _border(evaluation, last, last + 1 + int(after[0])) if after.size else float(x[-1])
         found.append((low, high))
-    return intervals(found, evaluation, names)
+    return describe_intervals(found, evaluation, names)
 
 
-def names_of(section: Section) -> Names:
+def section_names(section: Section) -> Names:
     """What the page calls the elements of a section."""
     return Names(
         _element(section.wrt, section.wrt_index),
@@ -125,4 +125,4 @@ def _border(evaluation: Evaluation, one: int, other: int) -> float:
     below, above = np.flatnonzero(at.below[one : other + 1]), np.flatnonzero(at.above[one : other + 1])
     if below.size and above.size:
         low, high = float(at.x[one + below[0]]), float(at.x[one + above[-1]])
-    return simplest(low, high)
+    return simplest_number(low, high)

@@ -6,19 +6,19 @@ import numpy as np
 
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
-from ..differentiation.finite_differences import Kind
-from ..formatting.numbers import apart, number
-from ..linearity.violation import sentence as law
+from ..differentiation.finite_differences import PointKind
+from ..formatting.numbers import format_distinct, format_number
+from ..linearity.violation import describe_violation as law
 from ..status import Status
-from ..verdict.verdict import Verdict, judged_by
-from .places import Names, everywhere, intervals, listed, place, reach
-from .whole_range import said as beyond
+from ..verdict.verdict import Verdict, judged_curve
+from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, join_words
+from .whole_range import whole_range_sentences as beyond
 
 # If fewer of the points are judged, the sentence says how many.
 _MOST = 0.9
 
 
-def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
+def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One to four sentences: what was found, where, by how much, and what kinks and jumps have to do with it."""
     parts = _SAY[verdict.word](evaluation, verdict, names)
     if verdict.word.startswith("matches") or verdict.word == "differs":
@@ -30,7 +30,7 @@ def sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
 
 
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = f"backward returns {names.derivative} {everywhere(evaluation, names)}."
+    said = f"backward returns {names.derivative} {describe_finite_range(evaluation, names)}."
     if evaluation.grad_output == 0:
         return [said, "That is easily said: with grad_output 0 every gradient is 0."]
     if names.claim == "surrogate":
@@ -46,9 +46,9 @@ def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names) -> lis
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = [f"{everywhere(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
+    said = [f"{describe_finite_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
     if verdict.forward.intervals:
-        where = intervals(verdict.forward.intervals, evaluation, names)
+        where = describe_intervals(verdict.forward.intervals, evaluation, names)
         said = [f"backward is not {names.derivative} {where}, and is not meant to be: {said[0]}"]
     elif verdict.forward.count(Status.UNDECIDED):
         said = [f"Whether backward is {names.derivative} is undecided, but {said[0]}"]
@@ -71,48 +71,49 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
         return [f"backward does not return {meant} {_between_points(evaluation, verdict, names)}"]
     if row is None or evaluation.analytical is None:
         return [_out_of_proportion(evaluation, names)]
-    curve = judged_by(evaluation, verdict)
+    curve = judged_curve(evaluation, verdict)
     returned, expected = evaluation.analytical[row], evaluation.grad_output * curve.slopes.value[row]
-    factor = "" if evaluation.grad_output == 1 else f" (times grad_output {number(evaluation.grad_output)})"
-    said = f"backward does not return {meant} {intervals(compared.intervals, evaluation, names)}"
+    factor = "" if evaluation.grad_output == 1 else f" (times grad_output {format_number(evaluation.grad_output)})"
+    said = f"backward does not return {meant} {describe_intervals(compared.intervals, evaluation, names)}"
     x = float(evaluation.rows.x[row])
-    example = "" if compared.intervals == ((x, x),) else f"at {names.wrt} = {place(x, evaluation)} "
-    example += f"it returns {apart(returned, expected)}"
-    if curve.slopes.kind[row] == Kind.KINK:
+    example = "" if compared.intervals == ((x, x),) else f"at {names.wrt} = {describe_point(x, evaluation)} "
+    example += f"it returns {format_distinct(returned, expected)}"
+    if curve.slopes.kind[row] == PointKind.KINK:
         if not np.isfinite([curve.slopes.left[row], curve.slopes.right[row]]).all():
             return [f"{said}: {example}, where {slope} a cusp."]
         return [
             f"{said}: {example}, where {slope} a kink, and only slopes {_between(evaluation, curve, row)} are right."
         ]
-    return [f"{said}: {example}, where {slope} slope {apart(expected, returned)}{factor}."]
+    return [f"{said}: {example}, where {slope} slope {format_distinct(expected, returned)}{factor}."]
 
 
 def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """What forward rises by, and what backward accounts for, where only the cells between the points tell."""
-    curve, cell = judged_by(evaluation, verdict), verdict.against.worst_cell
+    curve, cell = judged_curve(evaluation, verdict), verdict.against.worst_cell
     area = evaluation.area_under(curve)
     assert area is not None
     assert cell is not None
     low, high = next(each for each in verdict.against.intervals if each[0] <= area.left[cell] < each[1])
     first, last = np.searchsorted(area.left, (low, high))
-    where = f"{place(low, evaluation)} ≤ {names.wrt} ≤ {place(high, evaluation)}"
+    where = f"{describe_point(low, evaluation)} ≤ {names.wrt} ≤ {describe_point(high, evaluation)}"
     risen, accounted = float(area.rise[first:last].sum()), float(area.area[first:last].sum())
     return (
         f"between the points: over {where} {'forward' if curve is evaluation.numerical else 'its surrogate'} rises by "
-        f"{apart(risen, accounted)}, and the area under what backward returns is {apart(accounted, risen)}."
+        f"{format_distinct(risen, accounted)}, and the area under what backward returns is "
+        f"{format_distinct(accounted, risen)}."
     )
 
 
 def _out_of_proportion(evaluation: Evaluation, names: Names) -> str:
     """Which law of linearity backward breaks, where it is right for this ``grad_output``."""
-    asked = f"For grad_output {number(evaluation.grad_output)} backward returns what it is meant to."
+    asked = f"For grad_output {format_number(evaluation.grad_output)} backward returns what it is meant to."
     broken = law(evaluation.linearity.findings[0], names.wrt)
     return f"{asked} But {broken[0].lower()}{broken[1:]}"
 
 
 def _between(evaluation: Evaluation, curve: Curve, row: int) -> str:
     sides = sorted(evaluation.grad_output * side[row] for side in (curve.slopes.left, curve.slopes.right))
-    return f"from {number(sides[0])} to {number(sides[1])}"
+    return f"from {format_number(sides[0])} to {format_number(sides[1])}"
 
 
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -128,11 +129,11 @@ def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[s
             "No numerical gradient is drawn.",
         ]
     if not np.isfinite(evaluation.forward).any():
-        return [f"forward has no finite value on {reach(evaluation, names)}. Choose another range."]
+        return [f"forward has no finite value on {describe_range(evaluation, names)}. Choose another range."]
     if evaluation.numerical.unseen:
-        said = f"On {reach(evaluation, names)} forward moves in steps that lie closer together than the points"
+        said = f"On {describe_range(evaluation, names)} forward moves in steps that lie closer together than the points"
         return [f"{said}, so no difference tells its slope from one to the next. Choose a smaller range to see them."]
-    said = f"On {reach(evaluation, names)} the differences of forward are too uncertain to judge backward by."
+    said = f"On {describe_range(evaluation, names)} the differences of forward are too uncertain to judge backward by."
     return [said, "The band shows how uncertain."]
 
 
@@ -140,7 +141,10 @@ def _of_one_draw(evaluation: Evaluation, verdict: Verdict, names: Names) -> list
     """What backward is to the one draw that is shown."""
     compared = verdict.forward
     if compared.intervals:
-        return [f"Of this draw backward does not return the slope {intervals(compared.intervals, evaluation, names)}."]
+        return [
+            "Of this draw backward does not return the slope "
+            f"{describe_intervals(compared.intervals, evaluation, names)}."
+        ]
     return ["Of this draw backward returns the slope."] * bool(compared.count(Status.AGREES))
 
 
@@ -150,9 +154,9 @@ def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
     if not finite.any():
-        return [said, f"{names.of} does not move with it on {reach(evaluation, names)} either."]
-    slope = f"{number(float(finite.min()))} to {number(float(finite.max()))}"
-    return [said, f"Yet {names.of} moves with it, with slope {slope} on {reach(evaluation, names)}."]
+        return [said, f"{names.of} does not move with it on {describe_range(evaluation, names)} either."]
+    slope = f"{format_number(float(finite.min()))} to {format_number(float(finite.max()))}"
+    return [said, f"Yet {names.of} moves with it, with slope {slope} on {describe_range(evaluation, names)}."]
 
 
 def _failed(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -178,19 +182,21 @@ def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
         return []
     if rows.size == 1:
         row = int(rows[0])
-        where, returned = place(evaluation.rows.x[row], evaluation), number(evaluation.analytical[row])
-        right = f"any slope {_between(evaluation, judged_by(evaluation, verdict), row)} is right there."
+        where, returned = describe_point(evaluation.rows.x[row], evaluation), format_number(evaluation.analytical[row])
+        right = f"any slope {_between(evaluation, judged_curve(evaluation, verdict), row)} is right there."
         return [f"At the kink at {where} it returns {returned}: {right}"]
-    places = listed([place(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else []))
+    places = join_words(
+        [describe_point(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else [])
+    )
     return [f"At the kinks at {places} it returns a slope between those of the two sides, which is right."]
 
 
 def _at_jumps(evaluation: Evaluation) -> list[str]:
-    places = [place(each.x, evaluation) for each in evaluation.special if each.kind == "jump"]
+    places = [describe_point(each.x, evaluation) for each in evaluation.special if each.kind == "jump"]
     if not places:
         return []
     many = [*places[:4], "other places"] if len(places) > 4 else places
-    return [f"forward jumps at {listed(many)}, where it has no slope to compare with."]
+    return [f"forward jumps at {join_words(many)}, where it has no slope to compare with."]
 
 
 def _left_out(evaluation: Evaluation, verdict: Verdict) -> list[str]:

@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask
 
 # A node is suspect if the slope changes there this many times more than three cells away on either side.
-OUTSTANDING = 4.0
+_OUTSTANDING = 4.0
 # Sixth differences detect a kink that curvature hides from second ones; they spread it over three nodes on each side.
-SIXTH, _WIDE = 6, (6, 8)
+_SIXTH, _WIDE = 6, (6, 8)
 # Rounding contributes up to 64 units to a sixth difference (1 + 6 + 15 + 20 + 15 + 6 + 1), in y and in x.
-SIXTH_GAIN, SIXTH_PLACES = 64.0, 64e-9
-TURN_IN_SIXTHS = 4.0
-EVEN = 1e-6
+_SIXTH_GAIN, _SIXTH_PLACES = 64.0, 64e-9
+_TURN_IN_SIXTHS = 4.0
+EVEN_SPACING = 1e-6
 # Changes below these fractions of the visible slope and rise are invisible.
 UNSEEN_TURN = 1e-6
 UNSEEN_JUMP = 1e-6
 # With this many nodes at which sixth differences exceed second ones, the grid is too coarse for forward.
-UNRESOLVED, _MARGIN = 4, 8
+_UNRESOLVED, _MARGIN = 4, 8
 # With more than one suspect in this many cells, some may hide others.
-CROWDED = 32
+_CROWDED = 32
 
 
 @dataclass(frozen=True)
-class Suspects:
+class SingularityCandidates:
     """Candidate intervals ``[low, high]``, and how ``sharp`` forward turns in each.
 
     On a finer grid the sharpness of a kink stays, that of a jump grows, and that of a smooth bend falls.
@@ -41,13 +41,15 @@ class Suspects:
     sharp: Array
     column: NDArray[np.intp]
 
-    def where(self, kept: Mask | NDArray[np.intp]) -> Suspects:
+    def where(self, kept: Mask | NDArray[np.intp]) -> SingularityCandidates:
         """A selection of them."""
-        return Suspects(self.low[kept], self.high[kept], self.edge[kept], self.sharp[kept], self.column[kept])
+        return SingularityCandidates(
+            self.low[kept], self.high[kept], self.edge[kept], self.sharp[kept], self.column[kept]
+        )
 
-    def and_also(self, other: Suspects) -> Suspects:
+    def and_also(self, other: SingularityCandidates) -> SingularityCandidates:
         """These followed by the ``other`` ones."""
-        return Suspects(
+        return SingularityCandidates(
             np.concatenate((self.low, other.low)),
             np.concatenate((self.high, other.high)),
             np.concatenate((self.edge, other.edge)),
@@ -55,14 +57,16 @@ class Suspects:
             np.concatenate((self.column, other.column)),
         )
 
-    def sharpest(self, most: int) -> Suspects:
+    def sharpest(self, most: int) -> SingularityCandidates:
         """The ``most`` sharpest ones, in their order."""
         if self.low.size <= most:
             return self
         return self.where(np.sort(np.argsort(-self.sharp, kind="stable")[:most]))
 
 
-def suspects(x: Array, y: Array, precision: float, rise: float, visible: float, known: Array) -> Suspects:
+def find_candidates(
+    x: Array, y: Array, precision: float, rise: float, visible: float, known: Array
+) -> SingularityCandidates:
     """The suspects on each column of the grids ``x``, where forward has the values ``y`` (both nodes × columns).
 
     ``rise`` and ``visible`` are the rise and the mean slope of the picture, which set the scale of what is visible.
@@ -77,14 +81,14 @@ def suspects(x: Array, y: Array, precision: float, rise: float, visible: float, 
     suspect = np.zeros(x.shape, bool)
     sharp = np.zeros(x.shape)
     rounding = precision * (np.abs(y[1:-1]) + np.abs(x[1:-1]) * np.fmin(least[1:], least[:-1]))
-    suspect[1:-1] = (turn > OUTSTANDING * _aside(turn, 3)) & (turn > 16 * rounding / run[1:] + UNSEEN_TURN * visible)
-    sharp[1:-1] = TURN_IN_SIXTHS * turn
-    if nodes > 2 * SIXTH and _even(run):
+    suspect[1:-1] = (turn > _OUTSTANDING * _aside(turn, 3)) & (turn > 16 * rounding / run[1:] + UNSEEN_TURN * visible)
+    sharp[1:-1] = _TURN_IN_SIXTHS * turn
+    if nodes > 2 * _SIXTH and _even(run):
         sixth = _sixth(y)
         loud = sixth > _sixth_floor(x, y, run, precision, rise, visible)
         np.copyto(sharp[3:-3], sixth / run[0], where=np.isfinite(sixth))
         if loud.any():
-            loud &= (sixth > OUTSTANDING * _aside(sixth, *_WIDE)) & ~_near(known, x, 3)[3:-3]
+            loud &= (sixth > _OUTSTANDING * _aside(sixth, *_WIDE)) & ~_near(known, x, 3)[3:-3]
             # The sixth difference of a kink between two nodes is largest at the neighbours of these nodes.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud
@@ -97,12 +101,12 @@ def suspects(x: Array, y: Array, precision: float, rise: float, visible: float, 
     return _intervals(x, suspect, sharp).and_also(_edges(x, finite | alone, known))
 
 
-def unresolved(
-    x: Array, y: Array, precision: float, rise: float, visible: float, aside: Suspects, known: Array
+def unresolved_range(
+    x: Array, y: Array, precision: float, rise: float, visible: float, aside: SingularityCandidates, known: Array
 ) -> Array:
     """The part ``[low, high]`` of the single grid ``x`` that is too coarse to resolve forward; empty if none is."""
     run = _steps(x)
-    if x.size <= 2 * SIXTH or not _even(run):
+    if x.size <= 2 * _SIXTH or not _even(run):
         return np.empty(0)
     second, sixth = np.abs(_steps(_steps(y))), _sixth(y)
     coarse = (sixth > second[2:-2]) & (sixth > np.fmax(second[1:-3], second[3:-1]))
@@ -112,10 +116,10 @@ def unresolved(
         coarse &= (at < aside.low[each] - 3 * run[0]) | (at > aside.high[each] + 3 * run[0])
     coarse &= ~_near(known, x[:, None], 4)[3:-3, 0]
     nodes = np.flatnonzero(coarse) + 3
-    if aside.low.size * CROWDED > x.size:
+    if aside.low.size * _CROWDED > x.size:
         nodes = np.concatenate((np.searchsorted(x, aside.low), nodes, np.searchsorted(x, aside.high)))
         nodes.sort()
-    if nodes.size < UNRESOLVED:
+    if nodes.size < _UNRESOLVED:
         return np.empty(0)
     return np.array([x[max(nodes[0] - _MARGIN, 0)], x[min(nodes[-1] + _MARGIN, x.size - 1)]])
 
@@ -126,13 +130,13 @@ def _steps(values: NDArray[Any]) -> NDArray[Any]:
 
 def _sixth(y: Array) -> Array:
     """The magnitude of the sixth differences, at all nodes but three at either end."""
-    for _ in range(SIXTH // 2):
+    for _ in range(_SIXTH // 2):
         y = y[2:] - 2 * y[1:-1] + y[:-2]
     return np.abs(y)
 
 
 def _even(run: Array) -> bool:
-    return bool((run.max(axis=0) - run.min(axis=0) < EVEN * run.max(axis=0)).all())
+    return bool((run.max(axis=0) - run.min(axis=0) < EVEN_SPACING * run.max(axis=0)).all())
 
 
 def _aside(values: Array, *distances: int) -> Array:
@@ -150,8 +154,8 @@ def _aside(values: Array, *distances: int) -> Array:
 
 def _sixth_floor(x: Array, y: Array, run: Array, precision: float, rise: float, visible: float) -> Array:
     unseen = np.minimum(4 * UNSEEN_TURN * visible * run[0], 10 * UNSEEN_JUMP * rise)
-    places = SIXTH_PLACES + SIXTH_GAIN * precision * np.abs(x[3:-3]) / run[0]
-    return unseen + SIXTH_GAIN * precision * np.abs(y[3:-3]) + places * np.abs(y[4:-2] - y[2:-4])
+    places = _SIXTH_PLACES + _SIXTH_GAIN * precision * np.abs(x[3:-3]) / run[0]
+    return unseen + _SIXTH_GAIN * precision * np.abs(y[3:-3]) + places * np.abs(y[4:-2] - y[2:-4])
 
 
 def _near(known: Array, x: Array, cells: int) -> Mask:
@@ -164,7 +168,7 @@ def _near(known: Array, x: Array, cells: int) -> Mask:
     return near
 
 
-def _intervals(x: Array, suspect: Mask, sharp: Array) -> Suspects:
+def _intervals(x: Array, suspect: Mask, sharp: Array) -> SingularityCandidates:
     """Intervals of neighbouring suspect nodes, with the cells on either side.
 
     Nodes up to two apart belong together: a jump through a node with a value of its own, as sign's, turns on either
@@ -180,7 +184,7 @@ def _intervals(x: Array, suspect: Mask, sharp: Array) -> Suspects:
     column = column[starts]
     low = x[np.maximum(node[starts] - 1, 0), column]
     high = x[np.minimum(node[ends] + 1, x.shape[0] - 1), column]
-    return Suspects(low, high, np.zeros(low.size, bool), most, column)
+    return SingularityCandidates(low, high, np.zeros(low.size, bool), most, column)
 
 
 def _alone(finite: Mask) -> Mask:
@@ -190,12 +194,12 @@ def _alone(finite: Mask) -> Mask:
     return alone
 
 
-def _edges(x: Array, finite: Mask, known: Array) -> Suspects:
+def _edges(x: Array, finite: Mask, known: Array) -> SingularityCandidates:
     """The cells in which the domain of forward ends, with the cells next to them."""
     column, node = np.nonzero((finite[1:] != finite[:-1]).T)
     low, high = x[np.maximum(node - 1, 0), column], x[np.minimum(node + 2, x.shape[0] - 1), column]
-    found = Suspects(low, high, np.ones(low.size, bool), np.full(low.size, np.inf), column)
+    found = SingularityCandidates(low, high, np.ones(low.size, bool), np.full(low.size, np.inf), column)
     return found.where(~((known[:, None] >= low) & (known[:, None] <= high)).any(axis=0))
 
 
-_NONE = Suspects(np.empty(0), np.empty(0), np.empty(0, bool), np.empty(0), np.empty(0, np.intp))
+_NONE = SingularityCandidates(np.empty(0), np.empty(0), np.empty(0, bool), np.empty(0), np.empty(0, np.intp))

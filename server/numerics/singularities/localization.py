@@ -9,28 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Forward, Mask
-from .candidates import Suspects, suspects, unresolved
+from .candidates import SingularityCandidates, find_candidates, unresolved_range
 
 # The most special points; more than that are noise.
-_MOST, MOST_IF_DEAR = 256, 64
+_MOST, _MOST_IF_DEAR = 256, 64
 # Where the grid is too coarse: the most points of a finer one, and its points per cell.
-_FINER, FINER_CELL = 8192, 64
+_FINER, _FINER_CELL = 8192, 64
 # The parts into which an interval is cut, in the first pass and the later ones; all intervals together; the fewest.
-_PARTS, LATER_PARTS, _TOGETHER, _FEWEST = 1024, 512, 4096, 32
-DEAR_PARTS, DEAR_LATER_PARTS = 64, 16
+_PARTS, _LATER_PARTS, _TOGETHER, _FEWEST = 1024, 512, 4096, 32
+_DEAR_PARTS, _DEAR_LATER_PARTS = 64, 16
 _PASSES = 20
 # In cells, the width down to which intervals are narrowed.
-_NARROWEST, NARROWEST_IF_DEAR = 1e-13, 1e-7
+_NARROWEST, _NARROWEST_IF_DEAR = 1e-13, 1e-7
 # A smooth bend loses sharpness to this fraction on a grid a hundred times finer.
-BLUNT = 1 / 10
+_BLUNT = 1 / 10
 # A jump becomes at least this many times sharper.
-SHARPER = 6.0
+_SHARPER = 6.0
 # A bend counts above this many units of rounding.
 _HEARD = 8
 
 
 @dataclass(frozen=True)
-class Search:
+class SingularitySearch:
     """The forward to search, and the scales of its picture: ``cell`` of the grid, ``rise`` and ``visible`` slope."""
 
     forward: Forward
@@ -45,47 +45,47 @@ class Search:
         """The forward at points of any shape."""
         return self.forward(points.ravel()).reshape(points.shape)
 
-    def found(self, x: Array, y: Array, known: Array) -> Suspects:
+    def found(self, x: Array, y: Array, known: Array) -> SingularityCandidates:
         """The suspects on the grid ``x`` that are not ``known``, each narrowed until it sinks into the rounding."""
         found = self._suspects(x[:, None], y[:, None], known)
         if self.cheap:
             found = self._finer(found, x, y, known)
         if found.low.size:
-            found = self._within(found.sharpest(_MOST if self.cheap else MOST_IF_DEAR))
+            found = self._within(found.sharpest(_MOST if self.cheap else _MOST_IF_DEAR))
         return self._narrowed(found) if found.low.size else found
 
-    def _suspects(self, x: Array, y: Array, known: Array) -> Suspects:
-        return suspects(x, y, self.precision, self.rise, self.visible, known)
+    def _suspects(self, x: Array, y: Array, known: Array) -> SingularityCandidates:
+        return find_candidates(x, y, self.precision, self.rise, self.visible, known)
 
-    def _finer(self, found: Suspects, x: Array, y: Array, known: Array) -> Suspects:
+    def _finer(self, found: SingularityCandidates, x: Array, y: Array, known: Array) -> SingularityCandidates:
         """The suspects, with those of a finer grid where this one is too coarse."""
-        piece = unresolved(x, y, self.precision, self.rise, self.visible, found, known)
+        piece = unresolved_range(x, y, self.precision, self.rise, self.visible, found, known)
         if not piece.size:
             return found
         low, high = piece
-        points = np.linspace(low, high, int(min(_FINER, FINER_CELL * (high - low) / self.cell)))
+        points = np.linspace(low, high, int(min(_FINER, _FINER_CELL * (high - low) / self.cell)))
         more = self._suspects(points[:, None], self.values(points)[:, None], known)
         if more.low.size > _MOST:
             return found
         return found.where((found.high < low) | (found.low > high)).and_also(more)
 
-    def _within(self, found: Suspects) -> Suspects:
+    def _within(self, found: SingularityCandidates) -> SingularityCandidates:
         """The suspects inside the intervals, if still sharp on a finer grid."""
-        parts = self._parts(found.low.size, _PARTS, DEAR_PARTS)
+        parts = self._parts(found.low.size, _PARTS, _DEAR_PARTS)
         points = _parted(found.low, found.high, parts)
         inside = self._suspects(points, self.values(points), np.empty(0))
-        before, least = found.sharp[inside.column], SHARPER if self.jumps_only and parts == _PARTS else BLUNT
+        before, least = found.sharp[inside.column], _SHARPER if self.jumps_only and parts == _PARTS else _BLUNT
         inside = inside.where((inside.sharp >= least * before) | np.isinf(before))
         return inside if inside.low.size <= _MOST else inside.sharpest(0)
 
-    def _narrowed(self, found: Suspects) -> Suspects:
+    def _narrowed(self, found: SingularityCandidates) -> SingularityCandidates:
         """Each interval, repeatedly cut down to the two parts between which forward bends most.
 
         An interval whose bend is below the rounding stays as it is.
         """
-        parts = self._parts(found.low.size, LATER_PARTS, DEAR_LATER_PARTS)
+        parts = self._parts(found.low.size, _LATER_PARTS, _DEAR_LATER_PARTS)
         low, high, column = found.low, found.high, np.arange(found.low.size)
-        narrowest = self.cell * (_NARROWEST if self.cheap else NARROWEST_IF_DEAR)
+        narrowest = self.cell * (_NARROWEST if self.cheap else _NARROWEST_IF_DEAR)
         for _ in range(_PASSES):
             wide = high - low > np.maximum(narrowest, 4 * np.spacing(np.maximum(np.abs(low), np.abs(high))))
             if not wide.any():
@@ -97,7 +97,7 @@ class Search:
                 break
             low = np.where(heard, points[at, column], low)
             high = np.where(heard, points[until, column], high)
-        return Suspects(low, high, found.edge, found.sharp, found.column)
+        return SingularityCandidates(low, high, found.edge, found.sharp, found.column)
 
     def _sharpest(self, points: Array, values: Array, edge: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
         """The points between which each column bends most, or its domain ends, and whether that exceeds rounding."""

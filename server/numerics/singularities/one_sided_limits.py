@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask
 
 # The distances from the place: each a quarter of the one before, over twelve decades.
-_RATIO, SCALES = 4.0, 21
-SHRINKING = _RATIO ** -np.arange(SCALES)[:, None]
+_RATIO, _SCALES = 4.0, 21
+APPROACH_DISTANCES = _RATIO ** -np.arange(_SCALES)[:, None]
 # What holds over this many of the finest steps, a factor of 256, is taken to hold in the limit.
 _STEPS = 4
 # At a pole no step is smaller than the one before: a logarithm's are equal, those of a negative power grow.
-STAYS = 0.95
+_STAYS = 0.95
 # At a cusp the slope grows by at least this factor with every step; x log x is the slowest case.
-CLIMBS = 1.03
+_CLIMBS = 1.03
 # A step counts above this many units of rounding.
 _HEARD = 64.0
 
 
 @dataclass(frozen=True)
-class Side:
+class OneSidedLimit:
     """The ``values`` of forward at ``points`` that approach a place from one side (scales × places).
 
     ``fine`` marks the points that are farther from the place than the uncertainty of its position; ``rounding`` bounds
@@ -69,7 +69,7 @@ class Side:
         last = _last(self.fine[1:])
         steps = self._finest(self.steps, last)
         size = np.abs(steps)
-        onward = (size[1:] >= STAYS * size[:-1]) & (np.sign(steps[1:]) == np.sign(steps[:-1]))
+        onward = (size[1:] >= _STAYS * size[:-1]) & (np.sign(steps[1:]) == np.sign(steps[:-1]))
         return onward.all(axis=0) & self._finest(self._heard, last).all(axis=0) & self.there & (last >= _STEPS)
 
     @cached_property
@@ -78,7 +78,7 @@ class Side:
         last = _last(self._heard)
         slopes, steps = np.abs(self._finest(self.slopes, last)), self._finest(self.steps, last)
         size = np.abs(steps)
-        climbs = (slopes[1:] >= CLIMBS * slopes[:-1]).all(axis=0) & np.isfinite(slopes).all(axis=0)
+        climbs = (slopes[1:] >= _CLIMBS * slopes[:-1]).all(axis=0) & np.isfinite(slopes).all(axis=0)
         settles = (size[1:] < size[:-1]).all(axis=0) & (np.sign(steps) == np.sign(steps[-1])).all(axis=0)
         return climbs & settles & self.there & (last >= _STEPS) & ~self.diverges
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward
-from ..formatting.numbers import simplest
-from .candidates import EVEN, Suspects
-from .classification import Kind, crossing, kinds
-from .localization import Search
-from .one_sided_limits import SHRINKING, Side
+from ..formatting.numbers import simplest_number
+from .candidates import EVEN_SPACING, SingularityCandidates
+from .classification import SingularityKind, classify_singularities, kink_position
+from .localization import SingularitySearch
+from .one_sided_limits import APPROACH_DISTANCES, OneSidedLimit
 
 # The largest distance from a special point at which its sides are evaluated: in cells, or as a fraction of the distance
 # to the nearest other one.
@@ -19,7 +19,7 @@ _REACH, _SHARE = 1.0, 0.25
 # The least such distance, in units in the last place of x.
 _PLACES = 32
 # With more suspects than this within a cell on either side, small jumps are taken for rounding.
-CROWD = 6
+_CROWD = 6
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SpecialPoint:
     as that of √x at the edge of its domain. At a ``jump`` forward is discontinuous, at a ``pole`` unbounded.
     """
 
-    kind: Kind
+    kind: SingularityKind
     x: float
     left: float
     right: float
@@ -56,33 +56,33 @@ def special_points(
         cell = float((x[-1] - x[0]) / (x.size - 1))
         finite = y[np.isfinite(y)]
         rise = float(finite.max() - finite.min()) if finite.size else 0.0
-        search = Search(forward, precision, cell, rise, rise / float(x[-1] - x[0]), cheap, jumps_only)
+        search = SingularitySearch(forward, precision, cell, rise, rise / float(x[-1] - x[0]), cheap, jumps_only)
         places = np.array([each.x for each in known])
         found = search.found(x, y, places)
         return _told_apart(search, found, places) if found.low.size else ()
 
 
-def _told_apart(search: Search, found: Suspects, known: Array) -> tuple[SpecialPoint, ...]:
+def _told_apart(search: SingularitySearch, found: SingularityCandidates, known: Array) -> tuple[SpecialPoint, ...]:
     """The special point in each interval; intervals that are merely steep are left out."""
-    x = np.array([simplest(low, high) for low, high in zip(found.low, found.high, strict=True)])
+    x = np.array([simplest_number(low, high) for low, high in zip(found.low, found.high, strict=True)])
     order = np.lexsort((found.high - found.low, x))
     x, found = x[order], found.where(order)
     width = found.high - found.low
     single = np.ones(x.size, bool)
     single[1:] = x[1:] - x[:-1] > np.maximum(width[1:], width[:-1]) + 4 * np.spacing(np.abs(x[1:]))
     if known.size:
-        single &= np.abs(x[:, None] - known).min(axis=1) > EVEN * search.cell
+        single &= np.abs(x[:, None] - known).min(axis=1) > EVEN_SPACING * search.cell
     x, found, width = x[single], found.where(single), width[single]
     if not x.size:
         return ()
     here, below, above = _approached(search, x, width)
-    crowded = np.searchsorted(x, x + search.cell) - np.searchsorted(x, x - search.cell) > CROWD
-    named, scale = kinds(here, below, above, search.rise, search.visible, crowded)
+    crowded = np.searchsorted(x, x + search.cell) - np.searchsorted(x, x - search.cell) > _CROWD
+    named, scale = classify_singularities(here, below, above, search.rise, search.visible, crowded)
     special = []
     for i, kind in enumerate(named):
         place, doubt = float(x[i]), float(width[i])
         if kind == "kink":
-            place, doubt = crossing(place, doubt, below, above, i, int(scale[i]))
+            place, doubt = kink_position(place, doubt, below, above, i, int(scale[i]))
         elif kind == "cusp" and not np.isfinite(here[i]):
             ends = np.array([found.low[i], found.high[i]])
             place = float(ends[np.isfinite(search.forward(ends)).argmax()])
@@ -91,11 +91,11 @@ def _told_apart(search: Search, found: Suspects, known: Array) -> tuple[SpecialP
     return tuple(special)
 
 
-def _approached(search: Search, x: Array, width: Array) -> tuple[Array, Side, Side]:
+def _approached(search: SingularitySearch, x: Array, width: Array) -> tuple[Array, OneSidedLimit, OneSidedLimit]:
     """The values at the places, and the samples on either side of them."""
     apart = np.diff(x, prepend=-np.inf, append=np.inf)
     reach = np.minimum(_REACH * search.cell, _SHARE * np.minimum(apart[:-1], apart[1:]))
-    distance = reach * SHRINKING
+    distance = reach * APPROACH_DISTANCES
     points = np.stack((x - distance, x + distance))
     values = search.values(np.concatenate((x[None], *points)))
     here, sides = values[0], values[1:].reshape(points.shape)
@@ -103,8 +103,8 @@ def _approached(search: Search, x: Array, width: Array) -> tuple[Array, Side, Si
     fine = distance > np.maximum(_PLACES * last_place, 2 * width)
     drift = np.fmax(*np.abs(sides[:, 0] - sides[:, 1])) / reach
 
-    def side(points: Array, values: Array) -> Side:
+    def side(points: Array, values: Array) -> OneSidedLimit:
         nearest = np.abs(values).min(axis=0, initial=np.inf, where=fine)
-        return Side(points, values, fine, search.precision * (nearest + drift * np.abs(x)))
+        return OneSidedLimit(points, values, fine, search.precision * (nearest + drift * np.abs(x)))
 
     return here, side(points[0], sides[0]), side(points[1], sides[1])

@@ -12,21 +12,21 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from ...runtime.arrays import EPSILON, Array, Mask, largest
+from ...runtime.arrays import EPSILON, Array, Mask, largest_magnitude
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Section
-from ..curve.curve import inside
-from ..differentiation.finite_differences import BOUNDS, Kind, Slopes, differentiate
-from ..differentiation.recheck import looked_at_again
+from ..curve.curve import nan_outside_domain
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate
+from ..differentiation.recheck import remeasure
 from ..sampling.grid import Grid
 
 _Answer = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
 
 # Points along each line, and of sections that need a call for each.
-_POINTS, POINTS_ONE_BY_ONE = 41, 3
+_POINTS, _POINTS_ONE_BY_ONE = 41, 3
 # How far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares of
 # the range, and at most _MOST.
-_ASIDE, CROSSING, TALL, _MOST = 0.23, 0.38, 0.5, 2.0
+_ASIDE, _CROSSING, _TALL, _MOST = 0.23, 0.38, 0.5, 2.0
 # Last places do not count here: a conjugate is there or not.
 _RTOL = 1e-6
 _PLACES = 64
@@ -38,7 +38,7 @@ _Line = Literal["along", "across"]
 _PARTS: tuple[_Part, ...] = ("real", "imag")
 _LINES: tuple[_Line, ...] = ("along", "across")
 # The sign that each derivative has: as it should be, with f′ for conj(f′), and where all is conjugated.
-SIGNS: dict[_Answer, dict[tuple[_Part, _Line], int]] = {
+_SIGNS: dict[_Answer, dict[tuple[_Part, _Line], int]] = {
     "matches": dict.fromkeys(product(_PARTS, _LINES), 1),
     "conjugate missing": {
         ("real", "along"): 1,
@@ -51,7 +51,7 @@ SIGNS: dict[_Answer, dict[tuple[_Part, _Line], int]] = {
 
 
 @dataclass(frozen=True)
-class ComplexLook:
+class ComplexStudy:
     """What backward does with complex numbers, and the error where the Function does not take them."""
 
     answer: _Answer
@@ -76,7 +76,7 @@ class _Slice:
 
 
 @np.errstate(all="ignore")
-def complex_look(section: Section, grid: Grid) -> ComplexLook:
+def study_complex(section: Section, grid: Grid) -> ComplexStudy:
     """Compare backward with differences of forward along and across the real axis.
 
     torch calls ∂L/∂Re z + i ∂L/∂Im z the gradient of a real L: for a holomorphic f that is grad_output·conj(f′).
@@ -89,44 +89,44 @@ def complex_look(section: Section, grid: Grid) -> ComplexLook:
         try:
             slices = {(part, line): _slice(section, grid, part, line) for part, line in product(_PARTS, _LINES)}
         except FunctionFailed as error:
-            return ComplexLook("not supported", error.failure)
+            return ComplexStudy("not supported", error.failure)
     judged = np.concatenate([each.judged for each in slices.values()])
     if judged.mean() < _ENOUGH:
-        return ComplexLook("undecided")
+        return ComplexStudy("undecided")
     # A small part of a large number has lost places that the large part has not.
     slack = {line: _PLACES * EPSILON * max(slices[part, line].height for part in _PARTS) for line in _LINES}
-    for answer, signs in SIGNS.items():
+    for answer, signs in _SIGNS.items():
         if all(each.agrees(signs[key], slack[key[1]]) for key, each in slices.items()):
-            return ComplexLook(answer)
-    return ComplexLook("differs")
+            return ComplexStudy(answer)
+    return ComplexStudy("differs")
 
 
 def _slice(section: Section, grid: Grid, part: _Part, line: _Line) -> _Slice:
-    count = _POINTS if section.stacked else POINTS_ONE_BY_ONE
+    count = _POINTS if section.stacked else _POINTS_ONE_BY_ONE
     if line == "along":
         t, aside = np.linspace(grid.start, grid.stop, count), min(_ASIDE * grid.span, _MOST)
     else:
-        tall = min(TALL * grid.span, _MOST)
-        t, aside = np.linspace(-tall, tall, count), grid.start + CROSSING * grid.span
+        tall = min(_TALL * grid.span, _MOST)
+        t, aside = np.linspace(-tall, tall, count), grid.start + _CROSSING * grid.span
     cut = replace(section, call=partial(_through, section.call, aside, part, line), dtype=torch.float64, device="cpu")
     returned = cut.backward(t, 1.0)
     analytical = np.zeros(count) if returned.grad_input is None else returned.grad_input
-    forward, span = inside(cut, t), float(t[-1] - t[0])
+    forward, span = nan_outside_domain(cut, t), float(t[-1] - t[0])
     slopes = differentiate(forward, t, returned.values, span)
-    seen = _compared(analytical, slopes, largest(returned.values), span)
+    seen = _compared(analytical, slopes, largest_magnitude(returned.values), span)
     doubted = np.flatnonzero(seen.judged & ~seen.near(1))
     if doubted.size:
         # What moves faster than the steps is seen by the finer ladder only.
-        slopes = looked_at_again(forward, t, returned.values, slopes, doubted)
-        seen = _compared(analytical, slopes, largest(returned.values), span)
+        slopes = remeasure(forward, t, returned.values, slopes, doubted)
+        seen = _compared(analytical, slopes, largest_magnitude(returned.values), span)
     return seen
 
 
 def _compared(analytical: Array, slopes: Slopes, height: float, span: float) -> _Slice:
-    band = BOUNDS * slopes.error
+    band = EVIDENCE_BOUNDS * slopes.error
     # A constant has no slope to measure the band by, but it has a height.
-    scale = np.abs(slopes.value) + largest(slopes.value) + height / span
-    judged = (slopes.kind == Kind.SMOOTH) & (band <= _WIDE * scale) & np.isfinite(analytical)
+    scale = np.abs(slopes.value) + largest_magnitude(slopes.value) + height / span
+    judged = (slopes.kind == PointKind.SMOOTH) & (band <= _WIDE * scale) & np.isfinite(analytical)
     return _Slice(analytical, slopes.value, _RTOL * scale + band, judged, height)
 
 

@@ -11,27 +11,27 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import Array
-from ...runtime.batching import arranged
-from ...runtime.devices import DTYPES, Device, devices
-from ...runtime.failure import NOT_HELD, Failure, FunctionFailed
-from ...runtime.section import Returned, Section
+from ...runtime.batching import batched_section
+from ...runtime.devices import TORCH_DTYPES, Device, devices
+from ...runtime.failure import NOT_REPRESENTABLE, Failure, FunctionFailed
+from ...runtime.section import BackwardResult, Section
 from ..differentiation.noise import relative_precision
 from ..sampling.grid import Grid
-from .complex import ComplexLook, complex_look
-from .ulps import Places, no_places, places
+from .complex import ComplexStudy, study_complex
+from .ulps import UlpErrors, no_ulp_errors, ulp_errors
 
 # The number of points where each needs a call of its own.
-ONE_BY_ONE = 17
+_ONE_BY_ONE = 17
 # The parts in which an interval is searched in one call, and with a call for each.
 _PARTS, _PARTS_ONE_BY_ONE = 64, 4
 # The most rounds of the search: next to 0 an interval can be divided for very long.
 _ROUNDS = 32
 # The significant bits of what a wider dtype may hide.
-BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
+_BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
 
 
 @dataclass(frozen=True)
-class Precision:
+class DtypeErrors:
     """One dtype on one device.
 
     ``failure`` says why the dtype is not supported, in forward or in backward alone; None where it is. ``forward`` and
@@ -47,8 +47,8 @@ class Precision:
     dtype: str
     device: str
     failure: Failure | None
-    forward: Places
-    gradient: Places
+    forward: UlpErrors
+    gradient: UlpErrors
     overflow: tuple[float | None, float | None] = (None, None)
     nan_gradients: int = 0
     nan_between: tuple[float, float] | None = None
@@ -76,19 +76,21 @@ class Precision:
 
 
 @dataclass(frozen=True)
-class Lens:
+class DtypeStudy:
     """``rows`` for every dtype on every device, over the points ``x``, and what complex numbers show.
 
     Each dtype is asked at the numbers nearest to ``x`` that it holds. ``complex`` is None for a parameter.
     """
 
     x: Array
-    rows: tuple[Precision, ...]
-    complex: ComplexLook | None
+    rows: tuple[DtypeErrors, ...]
+    complex: ComplexStudy | None
 
 
 @np.errstate(all="ignore")  # what overflows is counted
-def lens(section: Section, grid: Grid, grad_output: float = 1.0, at: tuple[Device, ...] | None = None) -> Lens:
+def study_dtypes(
+    section: Section, grid: Grid, grad_output: float = 1.0, at: tuple[Device, ...] | None = None
+) -> DtypeStudy:
     """Evaluate ``section`` on ``grid`` in every dtype of the devices ``at``, by default all there are.
 
     What a Function refuses is a row with its error. Sections that need a call for each point are asked at
@@ -96,33 +98,33 @@ def lens(section: Section, grid: Grid, grad_output: float = 1.0, at: tuple[Devic
     """
     x = grid.points()
     if not section.stacked:
-        section = arranged(section, np.unique(section.snap(x)), grad_output)
+        section = batched_section(section, np.unique(section.snap(x)), grad_output)
     if not section.stacked:
-        x = x[np.linspace(0, x.size - 1, min(ONE_BY_ONE, x.size)).round().astype(np.intp)]
-    return Lens(
+        x = x[np.linspace(0, x.size - 1, min(_ONE_BY_ONE, x.size)).round().astype(np.intp)]
+    return DtypeStudy(
         x,
-        tuple(_row(section, x, grad_output, dtype, device) for device in at or devices() for dtype in DTYPES),
-        None if section.sweeps_parameter else complex_look(section, grid),
+        tuple(_row(section, x, grad_output, dtype, device) for device in at or devices() for dtype in TORCH_DTYPES),
+        None if section.sweeps_parameter else study_complex(section, grid),
     )
 
 
-def _row(section: Section, x: Array, grad_output: float, name: str, device: Device) -> Precision:
-    nothing = no_places(x)
+def _row(section: Section, x: Array, grad_output: float, name: str, device: Device) -> DtypeErrors:
+    nothing = no_ulp_errors(x)
     refused = _out_of_range(name, x, grad_output) if name in device.dtypes else f"{device.name} has no {name}"
     if refused:
-        return Precision(name, device.kind, Failure("forward", NOT_HELD, refused), nothing, nothing)
-    cut = section.at(DTYPES[name], device.kind)
+        return DtypeErrors(name, device.kind, Failure("forward", NOT_REPRESENTABLE, refused), nothing, nothing)
+    cut = section.at(TORCH_DTYPES[name], device.kind)
     reach = torch.finfo(cut.dtype).max
     t = cut.snap(np.clip(x, -reach, reach))
     found, failure = _asked(cut, t, grad_output)
     if found is None:
-        return Precision(name, device.kind, failure, nothing, nothing)
+        return DtypeErrors(name, device.kind, failure, nothing, nothing)
     yardstick, true = _yardstick(cut, t, grad_output, found)
-    return Precision(
+    return DtypeErrors(
         name,
         device.kind,
         failure,
-        nothing if yardstick or true is None else places(found.values, true.values, x, cut.dtype),
+        nothing if yardstick or true is None else ulp_errors(found.values, true.values, x, cut.dtype),
         nothing if yardstick or true is None else _of_gradients(found, true, x, cut.dtype),
         overflow=_overflow(cut, t, found, true),
         yardstick=yardstick,
@@ -131,7 +133,7 @@ def _row(section: Section, x: Array, grad_output: float, name: str, device: Devi
     )
 
 
-def _yardstick(cut: Section, t: Array, grad_output: float, found: Returned) -> tuple[bool, Returned | None]:
+def _yardstick(cut: Section, t: Array, grad_output: float, found: BackwardResult) -> tuple[bool, BackwardResult | None]:
     """Whether ``cut`` is in double precision on the CPU, and what that says; None where the Function refuses it.
 
     It is given the rounded numbers: what rounding them does is not the Function's error.
@@ -143,13 +145,13 @@ def _yardstick(cut: Section, t: Array, grad_output: float, found: Returned) -> t
     return False, _asked(exact, t, float(cut.snap(np.array([grad_output]))[0]))[0]
 
 
-def _of_gradients(found: Returned, true: Returned, x: Array, dtype: torch.dtype) -> Places:
+def _of_gradients(found: BackwardResult, true: BackwardResult, x: Array, dtype: torch.dtype) -> UlpErrors:
     if found.grad_input is None or true.grad_input is None:
-        return no_places(x)
-    return places(found.grad_input, true.grad_input, x, dtype)
+        return no_ulp_errors(x)
+    return ulp_errors(found.grad_input, true.grad_input, x, dtype)
 
 
-def _missing(x: Array, found: Returned) -> dict[str, Any]:
+def _missing(x: Array, found: BackwardResult) -> dict[str, Any]:
     """The gradients that are no numbers where forward is one."""
     if found.grad_input is None:
         return {}
@@ -164,7 +166,7 @@ def _missing(x: Array, found: Returned) -> dict[str, Any]:
 
 def _out_of_range(name: str, x: Array, grad_output: float) -> str:
     """What keeps numbers from being asked in the dtype; empty where nothing does."""
-    most = torch.finfo(DTYPES[name]).max
+    most = torch.finfo(TORCH_DTYPES[name]).max
     if abs(grad_output) > most:
         return f"grad_output {grad_output:g} is more than {name} holds, whose largest number is {most:.5g}"
     if np.abs(x).min() > most:
@@ -172,19 +174,21 @@ def _out_of_range(name: str, x: Array, grad_output: float) -> str:
     return ""
 
 
-def _asked(section: Section, x: Array, grad_output: float) -> tuple[Returned | None, Failure | None]:
+def _asked(section: Section, x: Array, grad_output: float) -> tuple[BackwardResult | None, Failure | None]:
     """What backward returned, what forward did where that fails, and None where both do, with the first failure."""
     try:
         return section.backward(x, grad_output), None
     except FunctionFailed as error:
         failure = error.failure
     try:
-        return Returned(section.forward(x), None, False), failure
+        return BackwardResult(section.forward(x), None, False), failure
     except FunctionFailed as error:
         return None, error.failure
 
 
-def _overflow(section: Section, x: Array, found: Returned, true: Returned | None) -> tuple[float | None, float | None]:
+def _overflow(
+    section: Section, x: Array, found: BackwardResult, true: BackwardResult | None
+) -> tuple[float | None, float | None]:
     finite = np.isfinite(found.values)
     # In double precision NaN is where the domain ends.
     beyond = np.isinf(found.values) if true is None else ~finite & ~np.isnan(true.values)
@@ -215,7 +219,7 @@ def _where_it_ends(section: Section, inner: float, outer: float) -> float:
     return float(outer)
 
 
-def _computes_in(section: Section, x: Array, found: Returned, grad_output: float) -> dict[str, Any]:
+def _computes_in(section: Section, x: Array, found: BackwardResult, grad_output: float) -> dict[str, Any]:
     """The narrower dtypes whose few bits the values and the gradients for grad_output 1 carry."""
 
     def gradient(t: Array) -> Array:
@@ -227,7 +231,7 @@ def _computes_in(section: Section, x: Array, found: Returned, grad_output: float
             bits = -math.log2(relative_precision(function, x, values))
         except FunctionFailed:
             return None
-        return next((name for name, most in BITS.items() if bits <= most), None)
+        return next((name for name, most in _BITS.items() if bits <= most), None)
 
     named = {"forward_in": narrow(section.forward, found.values)}
     if found.grad_input is not None:

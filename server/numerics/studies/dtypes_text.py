@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ..formatting.numbers import number
-from ..sentences.places import listed
-from .complex import ComplexLook
-from .dtypes import Lens, Precision
+from ..formatting.numbers import format_number
+from ..sentences.places import join_words
+from .complex import ComplexStudy
+from .dtypes import DtypeErrors, DtypeStudy
 
 _COMPLEX = {
     "matches": "With complex numbers backward returns the gradient torch defines.",
@@ -19,7 +19,7 @@ _COMPLEX = {
 }
 
 
-def lens_sentence(lens: Lens, wrt: str) -> str:
+def dtypes_sentence(lens: DtypeStudy, wrt: str) -> str:
     """Which dtypes the Function bears, where each ends, what it loses there, and what complex numbers show."""
     several = len({row.device for row in lens.rows}) > 1
     named = [(f"{row.dtype} on {row.device}" if several else row.dtype, row) for row in lens.rows]
@@ -27,9 +27,9 @@ def lens_sentence(lens: Lens, wrt: str) -> str:
     parts += [f"{name} cannot be: {row.message.rstrip('.')}." for name, row in named if not row.supported]
     for side, words in ((0, "below"), (1, "above")):
         ends = [(row.overflow[side], name) for name, row in named]
-        said = [f"{wrt} = {number(end)} in {name}" for end, name in ends if end is not None]
+        said = [f"{wrt} = {format_number(end)} in {name}" for end, name in ends if end is not None]
         if said:
-            parts.append(f"forward overflows {words} {listed(said)}.")
+            parts.append(f"forward overflows {words} {join_words(said)}.")
     missing = [(what, name) for name, row in named for what in _missing(row, wrt)]
     for what in dict.fromkeys(what for what, _ in missing):
         parts.append(f"{_in([name for each, name in missing if each == what], named)} {what}.")
@@ -39,14 +39,14 @@ def lens_sentence(lens: Lens, wrt: str) -> str:
     return " ".join(parts)
 
 
-def complex_sentence(seen: ComplexLook) -> str:
+def complex_sentence(seen: ComplexStudy) -> str:
     """What backward does with complex numbers."""
     if seen.failure:
         return f"Complex numbers are refused: {seen.failure.message.splitlines()[0].rstrip('.')}."
     return _COMPLEX[seen.answer]
 
 
-def _inside(rows: tuple[Precision, ...]) -> list[str]:
+def _inside(rows: tuple[DtypeErrors, ...]) -> list[str]:
     row = next((each for each in rows if each.forward_in or each.backward_in), None)
     if row is None:
         return []
@@ -55,19 +55,19 @@ def _inside(rows: tuple[Precision, ...]) -> list[str]:
         for part, narrow in (("forward", row.forward_in), ("backward", row.backward_in))
         if narrow
     ]
-    return [f"Given {row.dtype}, {listed(said)} inside: its numbers are no better than that."]
+    return [f"Given {row.dtype}, {join_words(said)} inside: its numbers are no better than that."]
 
 
-def _in(some: list[str], named: list[tuple[str, Precision]]) -> str:
+def _in(some: list[str], named: list[tuple[str, DtypeErrors]]) -> str:
     """The dtypes that have something in common."""
     every = len(some) > 1 and len(some) == sum(row.supported for _, row in named)
-    return "In every dtype" if every else f"In {listed(some)}"
+    return "In every dtype" if every else f"In {join_words(some)}"
 
 
-def _missing(row: Precision, wrt: str) -> list[str]:
+def _missing(row: DtypeErrors, wrt: str) -> list[str]:
     said = []
     if row.nan_between:
-        low, high = (number(each) for each in row.nan_between)
+        low, high = (format_number(each) for each in row.nan_between)
         where = f"at {wrt} = {low}" if low == high else f"for {row.nan_gradients} points from {wrt} = {low} to {high}"
         said.append(f"backward returns NaN {where}, where forward is finite")
     if row.infinite_gradients:
@@ -79,10 +79,10 @@ def _missing(row: Precision, wrt: str) -> list[str]:
 def _off(errors: list[tuple[str, float]]) -> list[str]:
     known = [(name, float(f"{error:.2g}")) for name, error in errors if not math.isnan(error)]
     exact = [name for name, error in known if not error]
-    said = [f"{number(error)} in {name}" for name, error in known if error]
+    said = [f"{format_number(error)} in {name}" for name, error in known if error]
     if not known:
         return []
     if not said:
-        return [f"The gradient is exact in {listed(exact)}: rounding takes nothing from it."]
-    first = f"exact in {listed(exact)}, and " if exact else ""
-    return [f"The gradient is {first}off by at most {listed(said)}, in units in the last place."]
+        return [f"The gradient is exact in {join_words(exact)}: rounding takes nothing from it."]
+    first = f"exact in {join_words(exact)}, and " if exact else ""
+    return [f"The gradient is {first}off by at most {join_words(said)}, in units in the last place."]

@@ -9,12 +9,12 @@ from ...runtime.arrays import Array
 from ..curve.evaluation import Evaluation
 from ..status import Status
 from ..verdict.point_judge import longest_run
-from ..verdict.verdict import Verdict, judged_by
+from ..verdict.verdict import Verdict, judged_curve
 
-AGREEING = (Status.AGREES, Status.SUBGRADIENT)
+_AGREEING = (Status.AGREES, Status.SUBGRADIENT)
 
 
-def implied(evaluation: Evaluation, verdict: Verdict) -> Array | None:
+def implied_forward(evaluation: Evaluation, verdict: Verdict) -> Array | None:
     """The antiderivative of ``grad_input / grad_output``, one value a row; NaN where nothing can be integrated.
 
     A derivative says nothing of the height, so every unbroken piece is laid on what backward agrees with: on
@@ -44,14 +44,14 @@ def implied(evaluation: Evaluation, verdict: Verdict) -> Array | None:
 
 def _other(evaluation: Evaluation, verdict: Verdict, rows: NDArray[np.intp]) -> Array | None:
     """The surrogate's values, if backward is its gradient."""
-    return judged_by(evaluation, verdict).values[rows] if verdict.word == "matches its surrogate" else None
+    return judged_curve(evaluation, verdict).values[rows] if verdict.word == "matches its surrogate" else None
 
 
 def _shift(found: Array, forward: Array, status: NDArray[np.int8], surrogate: Array | None) -> float:
     """What has to be added to a piece."""
     if surrogate is not None:
         return _middle(surrogate - found)
-    agrees = np.isin(status, AGREEING) & np.isfinite(forward)
+    agrees = np.isin(status, _AGREEING) & np.isfinite(forward)
     if agrees.any():
         first, last = longest_run(agrees)
         return _middle((forward - found)[first : last + 1])

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward
 from ..differentiation import finite_differences as ladder
-from ..differentiation.convergence_order import Law, fitted
-from ..differentiation.finite_differences import FINE_LEVELS, FINE_RATIO, FINE_WIDEST, LADDER, Kind, Slopes
-from ..differentiation.noise import largest_nearby
-from ..differentiation.recheck import looked_at_again
+from ..differentiation.convergence_order import PowerLaw, fit_power_law
+from ..differentiation.finite_differences import FINE_LEVELS, FINE_RATIO, FINE_WIDEST_STEP, LADDER, PointKind, Slopes
+from ..differentiation.noise import moving_maximum
+from ..differentiation.recheck import remeasure
 from ..differentiation.richardson import extrapolate, tableau
 
 _Seen = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
@@ -23,31 +23,31 @@ _WIDEST, _EVERY, _COUNT = 0.3, 4, 65
 _SHRINKING = FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
 # The places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
 _AROUND = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
-HERE = 4
+_HERE = 4
 # The number of smallest steps at which only rounding error is left.
-TAIL = 8
+_TAIL = 8
 # The height of a jump may change by this share from one step to the next.
-RESTLESS = 0.1
+_RESTLESS = 0.1
 # Between these steps a pole gains about as much each time; a bounded function does not.
-DEEPER = np.array([12, 24, 36, 48])
-GAIN, _SOME = 0.5, 1e-6
+_DEEPER = np.array([12, 24, 36, 48])
+_GAIN, _SOME = 0.5, 1e-6
 # In the order of ``Kind``.
 _KINDS: tuple[_Seen, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")
 
 
 @dataclass(frozen=True)
-class Slope:
+class BoundedSlope:
     """A slope and the bound of its error: NaN and infinite where there is none."""
 
     value: float
     error: float
 
 
-_NONE = Slope(math.nan, math.inf)
+_NONE = BoundedSlope(math.nan, math.inf)
 
 
 @dataclass(frozen=True)
-class Microscope:
+class StepSizeStudy:
     """What differences say of the slope at ``x``, step by step. Arrays have one element a step, widest first.
 
     ``best`` is the ladder's slope, from the steps ``chosen``; ``left`` and ``right`` are the one-sided slopes.
@@ -64,9 +64,9 @@ class Microscope:
 
     x: float
     kind: _Seen
-    best: Slope
-    left: Slope
-    right: Slope
+    best: BoundedSlope
+    left: BoundedSlope
+    right: BoundedSlope
     derivative: float | None
     chosen: tuple[float, ...]
     steps: Array
@@ -74,7 +74,7 @@ class Microscope:
     behind: Array
     ahead: Array
     rounding: Array
-    law: Law | None
+    law: PowerLaw | None
     truncation: Array
     least: tuple[float, float] | None
     taylor: Array
@@ -87,14 +87,14 @@ class Microscope:
 
 
 @np.errstate(all="ignore")  # what has no value is NaN in the picture
-def microscope(
+def study_step_size(
     forward: Forward,
     x: float,
     span: float,
     derivative: float | None = None,
     precision: float = EPSILON,
     step: float | None = None,
-) -> Microscope:
+) -> StepSizeStudy:
     """The differences of ``forward`` at ``x``, in a picture ``span`` wide.
 
     ``derivative`` is what backward returned there for grad_output 1, ``precision`` half a unit in the last place
@@ -119,15 +119,15 @@ def microscope(
     best, left, right = _three(slopes, kind, steps, behind, ahead, precision * height / steps)
     off = np.abs(central - best.value)
     rounding = np.fmax(precision * height, _tail(off * steps)) / steps
-    law = fitted(steps, off, np.fmax(rounding, best.error))
+    law = fit_power_law(steps, off, np.fmax(rounding, best.error))
     error = _at_least(off, best.error)
 
     remainder = np.full(_COUNT, np.nan)
     if derivative is not None and math.isfinite(y):
         remainder = np.fmax(np.abs(above - y - run_ahead * derivative), np.abs(y - below - run_behind * derivative))
     places = 2 * precision * (height + np.abs(steps * (derivative or 0.0)))
-    fall = fitted(steps, remainder, np.fmax(places, _tail(remainder))) if kind == "smooth" else None
-    return Microscope(
+    fall = fit_power_law(steps, remainder, np.fmax(places, _tail(remainder))) if kind == "smooth" else None
+    return StepSizeStudy(
         x=x,
         kind=kind,
         best=best,
@@ -161,79 +161,79 @@ def _ladder(forward: Forward, x: float, span: float, step: float | None, precisi
     places = x + span * _AROUND
     y = once(places)
     slopes = ladder.differentiate(once, places, y, span, step, precision)
-    if slopes.kind[HERE] != Kind.SMOOTH:
+    if slopes.kind[_HERE] != PointKind.SMOOTH:
         return slopes
-    again = looked_at_again(once, places, y, replace(slopes, noise=2 * precision * np.abs(y)), np.array([HERE]))
-    return slopes if again.value[HERE] == slopes.value[HERE] else again
+    again = remeasure(once, places, y, replace(slopes, noise=2 * precision * np.abs(y)), np.array([_HERE]))
+    return slopes if again.value[_HERE] == slopes.value[_HERE] else again
 
 
 def _three(
     slopes: Slopes, kind: _Seen, steps: Array, behind: Array, ahead: Array, noise: Array
-) -> tuple[Slope, Slope, Slope]:
+) -> tuple[BoundedSlope, BoundedSlope, BoundedSlope]:
     """The slope, and those of the left and of the right, each with its bound."""
-    best = Slope(float(slopes.value[HERE]), float(slopes.error[HERE]))
+    best = BoundedSlope(float(slopes.value[_HERE]), float(slopes.error[_HERE]))
     if kind == "smooth":
         return best, best, best
     if kind in ("pole", "no value"):
         return _NONE, _NONE, _NONE
     # The levels of the finer ladder, which tells such points apart.
-    first = min(int(np.argmax(steps <= FINE_WIDEST * slopes.step)), _COUNT - 1 - _EVERY * (FINE_LEVELS - 1))
+    first = min(int(np.argmax(steps <= FINE_WIDEST_STEP * slopes.step)), _COUNT - 1 - _EVERY * (FINE_LEVELS - 1))
     levels = first + _EVERY * np.arange(FINE_LEVELS)
-    left = _of_side(behind[levels], noise[levels], float(slopes.left[HERE]), kind)
-    right = _of_side(ahead[levels], noise[levels], float(slopes.right[HERE]), kind)
+    left = _of_side(behind[levels], noise[levels], float(slopes.left[_HERE]), kind)
+    right = _of_side(ahead[levels], noise[levels], float(slopes.right[_HERE]), kind)
     has_best = kind in ("unresolved", "edge") and math.isfinite(best.value)
     return best if has_best else _NONE, left, right
 
 
-def _of_side(quotient: Array, noise: Array, slope: float, kind: _Seen) -> Slope:
+def _of_side(quotient: Array, noise: Array, slope: float, kind: _Seen) -> BoundedSlope:
     """A one-sided slope with the bound that its own differences give it; vertical it has none."""
     if not np.isfinite(quotient).any() or (kind == "unresolved" and not math.isfinite(slope)):
         return _NONE
     if not math.isfinite(slope):
-        return Slope(slope, math.inf)
+        return BoundedSlope(slope, math.inf)
     value, error, _ = extrapolate(quotient[:, None], 2 * noise[:, None], tableau(FINE_LEVELS, FINE_RATIO, 1))
-    return Slope(slope, float(error[0] + abs(value[0] - slope)))
+    return BoundedSlope(slope, float(error[0] + abs(value[0] - slope)))
 
 
 def _chosen(slopes: Slopes) -> tuple[float, ...]:
     """The steps of the ladders that the slope comes from, widest first."""
     steps = slopes.step * LADDER.ravel()
     # A point that the first ladder settles has one slope, the same on both sides.
-    if slopes.kind[HERE] != Kind.SMOOTH or not slopes.left[HERE] == slopes.value[HERE] == slopes.right[HERE]:
-        ratio = FINE_RATIO if slopes.precision == EPSILON else ladder.FINE_RATIO_LOW_PRECISION
-        steps = np.concatenate((steps, FINE_WIDEST * slopes.step * ratio ** -np.arange(FINE_LEVELS)))
+    if slopes.kind[_HERE] != PointKind.SMOOTH or not slopes.left[_HERE] == slopes.value[_HERE] == slopes.right[_HERE]:
+        ratio = FINE_RATIO if slopes.precision == EPSILON else ladder._FINE_RATIO_LOW_PRECISION
+        steps = np.concatenate((steps, FINE_WIDEST_STEP * slopes.step * ratio ** -np.arange(FINE_LEVELS)))
     return tuple(sorted(steps.tolist(), reverse=True))
 
 
 def _seen(slopes: Slopes, above: Array, below: Array) -> _Seen:
-    kind = _KINDS[slopes.kind[HERE]]
+    kind = _KINDS[slopes.kind[_HERE]]
     if kind == "smooth":
         return kind
     if _towers(above) or _towers(below):
         return "pole"
     if kind == "jump" and not _stands(above - below):
         return "unresolved"
-    vertical = math.isinf(slopes.left[HERE]) or math.isinf(slopes.right[HERE])
+    vertical = math.isinf(slopes.left[_HERE]) or math.isinf(slopes.right[_HERE])
     return "cusp" if kind == "kink" and vertical else kind
 
 
 def _towers(values: Array) -> bool:
     """Whether the values on one side grow without bound as the point is approached."""
-    height = np.abs(values[DEEPER])
+    height = np.abs(values[_DEEPER])
     gain = np.diff(height)
-    return bool(np.isinf(height[-1]) or (gain[0] > _SOME * height[0] and (gain[1:] > GAIN * gain[0]).all()))
+    return bool(np.isinf(height[-1]) or (gain[0] > _SOME * height[0] and (gain[1:] > _GAIN * gain[0]).all()))
 
 
 def _stands(rise: Array) -> bool:
     """Whether a step in the values has a height, which noise has not; where one side is missing it may."""
-    rise = rise[-2 * TAIL :]
-    return not np.ptp(rise) > RESTLESS * np.abs(rise).max()
+    rise = rise[-2 * _TAIL :]
+    return not np.ptp(rise) > _RESTLESS * np.abs(rise).max()
 
 
 def _tail(values: Array) -> float:
     """What the smallest steps show."""
     finite = values[np.isfinite(values)]
-    return float(np.median(finite[-TAIL:])) if finite.size else 0.0
+    return float(np.median(finite[-_TAIL:])) if finite.size else 0.0
 
 
 def _least(steps: Array, error: Array, rounding: Array) -> tuple[float, float] | None:
@@ -241,7 +241,7 @@ def _least(steps: Array, error: Array, rounding: Array) -> tuple[float, float] |
     finite = np.isfinite(error)
     if not finite.any():
         return None
-    likely = np.fmax(largest_nearby(np.where(finite, error, 0.0), 1), rounding)
+    likely = np.fmax(moving_maximum(np.where(finite, error, 0.0), 1), rounding)
     row = int(np.where(finite, likely, np.inf).argmin())
     return float(steps[row]), float(error[row])
 

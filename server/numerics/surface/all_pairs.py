@@ -10,11 +10,11 @@ from itertools import combinations, product
 import numpy as np
 
 from ...runtime.failure import FunctionFailed
-from ...runtime.plane_batching import plane_of
+from ...runtime.plane_batching import batched_plane
 from ...runtime.section import Index, Section
 from ..differentiation.reference import reference_of
-from .curl_test import NOTHING, Potential, potential
-from .surface import pair
+from .curl_test import NOT_TESTED, CurlTest, run_curl_test
+from .surface import field_components
 
 # Of more elements than these not every two are tested.
 _FEW = 6
@@ -28,16 +28,16 @@ class _Pair:
 
     first: tuple[str, Index]
     second: tuple[str, Index]
-    potential: Potential
+    potential: CurlTest
 
 
-def pairs(section: Section, grad_output: float) -> tuple[_Pair, ...]:
+def run_curl_tests(section: Section, grad_output: float) -> tuple[_Pair, ...]:
     """The test for all pairs of elements over their domains, everything else held; empty if there are many elements.
 
     Nothing is raised: of a pair at which the Function fails nothing is known.
     """
     inputs = section.op.inputs
-    if not paired(section, grad_output):
+    if not pair_count(section, grad_output):
         return ()
     elements = [
         (each.name, index if math.prod(each.shape) != 1 else (), each.domain)
@@ -52,7 +52,7 @@ def pairs(section: Section, grad_output: float) -> tuple[_Pair, ...]:
     return tuple(found)
 
 
-def paired(section: Section, grad_output: float) -> int:
+def pair_count(section: Section, grad_output: float) -> int:
     """How many pairs there are to test, 0 where there are too many elements."""
     elements = sum(math.prod(each.shape) for each in section.op.inputs)
     return math.comb(elements, 2) if elements <= _FEW and grad_output != 0 else 0
@@ -60,13 +60,13 @@ def paired(section: Section, grad_output: float) -> int:
 
 def _tested(
     along: Section, across: Section, x: tuple[float, float], y: tuple[float, float], grad_output: float
-) -> Potential:
+) -> CurlTest:
     s, t = np.linspace(*x, _CELLS + 1), np.linspace(*y, _CELLS + 1)
     try:
         along = replace(reference_of(along, s, grad_output), stacked=())
         across = replace(along, wrt=across.wrt, wrt_index=across.wrt_index)
-        plane = plane_of(along, across, s, t, grad_output)
+        plane = batched_plane(along, across, s, t, grad_output)
         count = _CELLS_DEAR if plane.dear else _CELLS
-        return potential(partial(pair, plane, grad_output), s, t, plane.dear, count)
+        return run_curl_test(partial(field_components, plane, grad_output), s, t, plane.dear, count)
     except FunctionFailed:
-        return NOTHING
+        return NOT_TESTED

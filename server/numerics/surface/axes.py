@@ -8,19 +8,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, largest
+from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ..differentiation.finite_differences import Slopes
 from ..differentiation.noise import noise_along, probe_points, relative_precision
-from .partial_derivatives import Ask, doubted, partial
+from .partial_derivatives import AxisForward, partial_slopes, remeasure_contradicted
 
 # The number of lines along each axis on which noise is probed, and that where each point needs a call of its own.
-_LINES, LINES_DEAR = 5, 2
+_LINES, _LINES_DEAR = 5, 2
 
 
 @dataclass(frozen=True)
-class Ground:
+class PlaneGrid:
     """The points ``x`` × ``y`` of a plane with the ``values`` of its forward, flat, row by row of one y."""
 
     plane: Plane
@@ -37,7 +37,7 @@ class Ground:
     @property
     def heights(self) -> tuple[float, float]:
         """The largest value for the length of each axis."""
-        most = largest(self.values)
+        most = largest_magnitude(self.values)
         return most / float(self.x[-1] - self.x[0]), most / float(self.y[-1] - self.y[0])
 
     def axis(self, which: int) -> Array:
@@ -49,7 +49,7 @@ class Ground:
         places = np.arange(self.values.size).reshape(self.y.size, self.x.size)
         return places if which == 0 else places.T
 
-    def ask(self, which: int) -> Ask:
+    def ask(self, which: int) -> AxisForward:
         """Forward as a function along an axis; NaN beyond the ends where the Function refuses such points."""
         s, t = self.points
         low, high = self.axis(which)[[0, -1]]
@@ -70,8 +70,8 @@ class Ground:
         """The slopes along an axis, measured again where they are not as ``expected``; raises ``FunctionFailed``."""
         ask, at, ends = self.ask(which), self.points[which], self.axis(which)
         noise, precision, span = *self._noise(which), float(ends[-1] - ends[0])
-        slopes = partial(ask, at, self.values, noise, span, step, precision)
-        return doubted(ask, at, self.values, span, slopes, expected)
+        slopes = partial_slopes(ask, at, self.values, noise, span, step, precision)
+        return remeasure_contradicted(ask, at, self.values, span, slopes, expected)
 
     def _noise(self, which: int) -> tuple[Array, float]:
         """How noisy forward is at every point along an axis, and half a unit in the last place of what it carries.
@@ -79,7 +79,7 @@ class Ground:
         Heard on some of the lines, and taken for the others from the louder neighbour among these.
         """
         lines, x, ask = self.lines(which), self.axis(which), self.ask(which)
-        count = min(LINES_DEAR if self.plane.dear else _LINES, len(lines))
+        count = min(_LINES_DEAR if self.plane.dear else _LINES, len(lines))
         some = np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
         finite, span = self.values[np.isfinite(self.values)], float(x[-1] - x[0])
         rise = float(np.ptp(finite)) if finite.size else 0.0

@@ -9,27 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Mask
-from ..curve.integral_check import TRUNCATION
+from ..curve.integral_check import TRUNCATION_SHARE
 from ..differentiation.quadrature import NODES, WEIGHTS
 
 # The two components of a field at points (s, t).
-Field = Callable[[Array, Array], tuple[Array, Array]]
+VectorField = Callable[[Array, Array], tuple[Array, Array]]
 
 # What a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
 _PLACES = {True: 256.0, False: 16.0}
 # The curl inside a cell is sampled by this many rectangles in each direction, of this share of its size …
 _TINY = {True: 2.0**-8, False: 2.0**-3}
-ACROSS, ACROSS_DEAR = 4, 3
+RECTANGLES_ACROSS, _ACROSS_DEAR = 4, 3
 # … and by still smaller ones, in which a piecewise constant field has no circulation.
 _FINEST = 2.0**-14
 # It is a curl if this share of them has the cell's sign, their mean its density within _WITHIN, and a small scatter.
-SAME_WAY, WITHIN, _STEADY = 0.7, 0.5, 6.0
+_SAME_WAY, _WITHIN, _STEADY = 0.7, 0.5, 6.0
 # Where in its part of the cell each rectangle lies, so that none lies on a line that means something.
 _OFF = np.array([0.382, 0.295])
 
 
 @dataclass(frozen=True)
-class Cells:
+class Rectangles:
     """Rectangles, one element each, and the line integrals of a field along their ``bottom``, ``right``, ``top`` and
     ``left`` edges, from left to right and upwards. ``allowed`` is what their circulation may be by rounding.
     """
@@ -64,16 +64,16 @@ class Cells:
         """The circulation for each unit of area: the mean curl."""
         return self.circulation / self.area
 
-    def without(self, some: NDArray[np.intp]) -> Cells:
+    def without(self, some: NDArray[np.intp]) -> Rectangles:
         """All but some of them."""
-        return Cells(*(np.delete(each, some) for each in astuple(self)))
+        return Rectangles(*(np.delete(each, some) for each in astuple(self)))
 
-    def joined(self, others: Cells) -> Cells:
+    def joined(self, others: Rectangles) -> Rectangles:
         """These and others."""
-        return Cells(*(np.concatenate(pair) for pair in zip(astuple(self), astuple(others), strict=True)))
+        return Rectangles(*(np.concatenate(pair) for pair in zip(astuple(self), astuple(others), strict=True)))
 
 
-def around(field: Field, x0: Array, x1: Array, y0: Array, y1: Array, precision: float) -> Cells:
+def circulation_around(field: VectorField, x0: Array, x1: Array, y0: Array, y1: Array, precision: float) -> Rectangles:
     """The circulation around rectangles, three Gauss–Legendre nodes an edge, all in one question to the field.
 
     ``precision`` is half a unit in the last place of what the field carries. Raises ``FunctionFailed``.
@@ -89,11 +89,11 @@ def around(field: Field, x0: Array, x1: Array, y0: Array, y1: Array, precision: 
     size = np.abs(sides).max(axis=1)
     bend = np.abs(sides[:, 0] - 2 * sides[:, 1] + sides[:, 2])
     # What three nodes may miss, guessed from what they see: the next order of a falling series.
-    missed = TRUNCATION * np.nan_to_num((bend / size) ** 2) * bend
+    missed = TRUNCATION_SHARE * np.nan_to_num((bend / size) ** 2) * bend
     places = np.abs(np.stack((y0, x1, y1, x0))) * EPSILON * _turn(sides, length)
     allowed = (length * (_PLACES[precision == EPSILON] * precision * size + missed + places)).sum(axis=0)
     bottom, right, top, left = integral
-    return Cells(x0, x1, y0, y1, bottom, right, top, left, allowed)
+    return Rectangles(x0, x1, y0, y1, bottom, right, top, left, allowed)
 
 
 def _turn(sides: Array, length: Array) -> Array:
@@ -101,14 +101,14 @@ def _turn(sides: Array, length: Array) -> Array:
     return np.nan_to_num(np.ptp(sides, axis=1) / length)
 
 
-def lattice(field: Field, x: Array, y: Array, precision: float) -> Cells:
+def grid_rectangles(field: VectorField, x: Array, y: Array, precision: float) -> Rectangles:
     """The cells between the lines of a grid, row by row from the bottom."""
     x0, y0 = (each.ravel() for each in np.meshgrid(x[:-1], y[:-1]))
     x1, y1 = (each.ravel() for each in np.meshgrid(x[1:], y[1:]))
-    return around(field, x0, x1, y0, y1, precision)
+    return circulation_around(field, x0, x1, y0, y1, precision)
 
 
-def parts(cells: Cells, some: NDArray[np.intp], count: int) -> tuple[Array, Array, Array, Array]:
+def subdivide(cells: Rectangles, some: NDArray[np.intp], count: int) -> tuple[Array, Array, Array, Array]:
     """The sides (x0, x1, y0, y1) of ``count`` × ``count`` parts of each of ``some`` cells."""
     share = np.linspace(0.0, 1.0, count + 1)[:, None]
     x = cells.x0[some] + (cells.x1 - cells.x0)[some] * share
@@ -117,26 +117,30 @@ def parts(cells: Cells, some: NDArray[np.intp], count: int) -> tuple[Array, Arra
     return x[column].ravel(), x[column + 1].ravel(), y[row].ravel(), y[row + 1].ravel()
 
 
-def turning(field: Field, cells: Cells, some: NDArray[np.intp], precision: float, dear: bool) -> Mask:
+def cells_with_curl(
+    field: VectorField, cells: Rectangles, some: NDArray[np.intp], precision: float, dear: bool
+) -> Mask:
     """Which of ``some`` cells have a circulation spread over their area, that is a curl.
 
     A kink that three nodes cannot follow loses it inside, a point around which forward jumps (as an angle does) and
     lines along which it does (as a gate) keep it in that one place, and noise turns every way.
     """
-    count = ACROSS_DEAR if dear else ACROSS
+    count = _ACROSS_DEAR if dear else RECTANGLES_ACROSS
     tiny = _inside(field, cells, some, count, _TINY[precision == EPSILON], precision)
     curl, whole = tiny.density.reshape(-1, some.size), cells.density[some]
-    alike = (np.sign(curl) == np.sign(whole)).mean(axis=0) >= SAME_WAY
+    alike = (np.sign(curl) == np.sign(whole)).mean(axis=0) >= _SAME_WAY
     mean, scatter = np.nanmean(curl, axis=0), np.nanstd(curl, axis=0) / count
-    turns = alike & (np.abs(mean - whole) <= WITHIN * np.abs(whole)) & (np.abs(mean) > _STEADY * scatter)
+    turns = alike & (np.abs(mean - whole) <= _WITHIN * np.abs(whole)) & (np.abs(mean) > _STEADY * scatter)
     if precision > EPSILON and turns.any():
         # A field of few digits may be one of many steps, each of them flat.
         finest = _inside(field, cells, some, count, _FINEST, precision).circulation.reshape(-1, some.size)
-        turns &= (finest == 0).mean(axis=0) < SAME_WAY
+        turns &= (finest == 0).mean(axis=0) < _SAME_WAY
     return turns
 
 
-def _inside(field: Field, cells: Cells, some: NDArray[np.intp], count: int, share: float, precision: float) -> Cells:
+def _inside(
+    field: VectorField, cells: Rectangles, some: NDArray[np.intp], count: int, share: float, precision: float
+) -> Rectangles:
     """Rectangles of a ``share`` of ``some`` cells in width and height, ``count`` × ``count`` in each cell."""
     across, up = (each.ravel() for each in np.meshgrid(np.arange(count), np.arange(count)))
     width, height = cells.x1[some] - cells.x0[some], cells.y1[some] - cells.y0[some]
@@ -144,4 +148,4 @@ def _inside(field: Field, cells: Cells, some: NDArray[np.intp], count: int, shar
     x0 = cells.x0[some] + width * ((across + wander[0]) / count)[:, None]
     y0 = cells.y0[some] + height * ((up + wander[1]) / count)[:, None]
     x1, y1 = x0 + share * width, y0 + share * height
-    return around(field, x0.ravel(), x1.ravel(), y0.ravel(), y1.ravel(), precision)
+    return circulation_around(field, x0.ravel(), x1.ravel(), y0.ravel(), y1.ravel(), precision)

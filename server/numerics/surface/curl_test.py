@@ -10,12 +10,20 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Mask
 from ..differentiation.noise import relative_precision
-from .circulation import ACROSS, Cells, Field, around, lattice, parts, turning
+from .circulation import (
+    RECTANGLES_ACROSS,
+    Rectangles,
+    VectorField,
+    cells_with_curl,
+    circulation_around,
+    grid_rectangles,
+    subdivide,
+)
 
 # Cells in each direction, and those where each point needs a call of its own (``dear``).
 _CELLS, _CELLS_DEAR = 48, 8
 # The most cells with circulation that are examined for a curl; a single one where a side has fewer than _CELLS_FEW.
-CELLS_FEW = 4
+_CELLS_FEW = 4
 _MOST, _MOST_DEAR = 192, 4
 # The cells begin so far inside the plane, so that none of their edges lies on a line that means something.
 _OFF = (0.0382, 0.0295)
@@ -38,7 +46,7 @@ class _Worst:
 
 
 @dataclass(frozen=True)
-class Potential:
+class CurlTest:
     """Whether a field is the gradient of a function: ``holds`` is None where nothing could be judged.
 
     ``judged`` is the share of the plane that could be, ``turning`` the share in which there is a curl.
@@ -50,11 +58,11 @@ class Potential:
     worst: _Worst | None
 
 
-NOTHING = Potential(None, 0.0, 0.0, None)
+NOT_TESTED = CurlTest(None, 0.0, 0.0, None)
 
 
 @np.errstate(all="ignore")
-def potential(field: Field, x: Array, y: Array, dear: bool, count: int | None = None) -> Potential:
+def run_curl_test(field: VectorField, x: Array, y: Array, dear: bool, count: int | None = None) -> CurlTest:
     """The circulation of ``field`` over the plane from end to end of ``x`` and ``y``, around ``count``² cells.
 
     ``dear`` says that few points should be asked for. Only the field is asked, never forward. Raises
@@ -62,27 +70,27 @@ def potential(field: Field, x: Array, y: Array, dear: bool, count: int | None = 
     """
     count = count or (_CELLS_DEAR if dear else _CELLS)
     across, up = (np.linspace(*_inside(ends, off), count + 1) for ends, off in zip((x, y), _OFF, strict=True))
-    precision = carried(field, across, up)
-    cells = lattice(field, across, up, precision)
+    precision = _carried(field, across, up)
+    cells = grid_rectangles(field, across, up, precision)
     whole = cells.area.sum()
     if not dear:
         steep = np.isfinite(cells.circulation) & ~_known(cells)
         some = np.flatnonzero(steep)[np.argsort(-cells.strength[steep], kind="stable")[:_STEEP]]
         if some.size:
-            cells = cells.without(some).joined(around(field, *parts(cells, some, _PARTS), precision))
+            cells = cells.without(some).joined(circulation_around(field, *subdivide(cells, some, _PARTS), precision))
     known = _known(cells)
     suspect = known & (np.abs(cells.circulation) > cells.allowed)
     most = _MOST_DEAR if dear else _MOST
-    some = _chosen(cells, np.flatnonzero(suspect), most if count >= CELLS_FEW else 1)
-    real = some[turning(field, cells, some, precision, dear)] if some.size else some
+    some = _chosen(cells, np.flatnonzero(suspect), most if count >= _CELLS_FEW else 1)
+    real = some[cells_with_curl(field, cells, some, precision, dear)] if some.size else some
     judged = float(cells.area[known].sum() / whole)
     if not judged:
-        return NOTHING
+        return NOT_TESTED
     accused = cells.area[real].sum() / cells.area[some].sum() * cells.area[suspect].sum() if real.size else 0.0
-    return Potential(not real.size, judged, float(accused / whole), _worst(cells, real))
+    return CurlTest(not real.size, judged, float(accused / whole), _worst(cells, real))
 
 
-def _known(cells: Cells) -> Mask:
+def _known(cells: Rectangles) -> Mask:
     """Which cells say something: what they may turn by rounding is little beside the field, or there is no field."""
     with np.errstate(invalid="ignore"):
         return np.isfinite(cells.circulation) & (cells.allowed <= _WIDE * cells.strength)
@@ -90,10 +98,10 @@ def _known(cells: Cells) -> Mask:
 
 def _inside(ends: Array, off: float) -> tuple[float, float]:
     span = float(ends[-1] - ends[0])
-    return float(ends[0]) + off * span / ACROSS, float(ends[-1]) - off * span / (ACROSS + 1)
+    return float(ends[0]) + off * span / RECTANGLES_ACROSS, float(ends[-1]) - off * span / (RECTANGLES_ACROSS + 1)
 
 
-def carried(field: Field, x: Array, y: Array) -> float:
+def _carried(field: VectorField, x: Array, y: Array) -> float:
     """Half a unit in the last place of what the field carries along a line in either direction."""
     precision = EPSILON
     for row in (0, 1):
@@ -104,7 +112,7 @@ def carried(field: Field, x: Array, y: Array) -> float:
     return precision
 
 
-def _line(field: Field, row: int, held: float, component: int) -> Callable[[Array], Array]:
+def _line(field: VectorField, row: int, held: float, component: int) -> Callable[[Array], Array]:
     def ask(points: Array) -> Array:
         there = np.full(points.size, held)
         return field(points, there)[component] if row == 0 else field(there, points)[component]
@@ -112,7 +120,7 @@ def _line(field: Field, row: int, held: float, component: int) -> Callable[[Arra
     return ask
 
 
-def _chosen(cells: Cells, suspects: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+def _chosen(cells: Rectangles, suspects: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     """Those with the most circulation, and as many others from all over."""
     if suspects.size <= most:
         return suspects
@@ -121,7 +129,7 @@ def _chosen(cells: Cells, suspects: NDArray[np.intp], most: int) -> NDArray[np.i
     return np.unique(np.concatenate((worst, spread)))
 
 
-def _worst(cells: Cells, real: NDArray[np.intp]) -> _Worst | None:
+def _worst(cells: Rectangles, real: NDArray[np.intp]) -> _Worst | None:
     if not real.size:
         return None
     row = int(real[np.abs(cells.circulation[real]).argmax()])

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array
-from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..status import Status
 from ..tolerance import Tolerance
 from ..verdict.cell_judge import Statuses
-from .axes import Ground
+from .axes import PlaneGrid
 
-Pick = Callable[[NDArray[np.generic], NDArray[np.generic]], NDArray[np.generic]]
+_Pick = Callable[[NDArray[np.generic], NDArray[np.generic]], NDArray[np.generic]]
 
 
 @np.errstate(all="ignore")
-def forgiven(
-    ground: Ground,
+def accept_subgradients(
+    ground: PlaneGrid,
     status: Statuses,
     returned: Array,
     slopes: Slopes,
@@ -34,17 +34,17 @@ def forgiven(
     smooth, as the corner where two ridges meet. ``across`` are the slopes in the other direction.
     """
     shape = ground.lines(0).shape
-    bent = (slopes.kind == Kind.KINK) | (across.kind == Kind.KINK)
+    bent = (slopes.kind == PointKind.KINK) | (across.kind == PointKind.KINK)
     rows = np.flatnonzero((status == Status.DIFFERS) & _around(bent, np.logical_or, shape))
     if not rows.size:
         return status
     # One side of a jump is as steep as can be, and allows nothing.
-    scale = np.where(slopes.kind == Kind.JUMP, np.nan, grad_output)
+    scale = np.where(slopes.kind == PointKind.JUMP, np.nan, grad_output)
     sides = [scale * each for each in (slopes.value, slopes.left, slopes.right)]
-    kink = slopes.kind == Kind.KINK
+    kink = slopes.kind == PointKind.KINK
     error = np.where(kink, np.maximum(slopes.left_error, slopes.right_error), slopes.error)
-    known = (kink | (slopes.kind == Kind.SMOOTH)) & np.isfinite(error)
-    band = abs(grad_output) * BOUNDS * np.where(known, error, 0.0)
+    known = (kink | (slopes.kind == PointKind.SMOOTH)) & np.isfinite(error)
+    band = abs(grad_output) * EVIDENCE_BOUNDS * np.where(known, error, 0.0)
     low = np.asarray(_around(reduce(np.fmin, sides) - band, np.fmin, shape), np.float64)
     high = np.asarray(_around(reduce(np.fmax, sides) + band, np.fmax, shape), np.float64)
     slack = tolerance.atol + tolerance.rtol * (high - low + np.abs(returned))
@@ -54,7 +54,7 @@ def forgiven(
     return found
 
 
-def _around(values: NDArray[np.generic], pick: Pick, shape: tuple[int, ...]) -> NDArray[np.generic]:
+def _around(values: NDArray[np.generic], pick: _Pick, shape: tuple[int, ...]) -> NDArray[np.generic]:
     """Each value combined with its eight neighbours by ``pick``."""
     rows, columns = shape
     padded = np.pad(values.reshape(shape), 1, mode="edge")

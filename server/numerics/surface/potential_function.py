@@ -6,11 +6,11 @@ import numpy as np
 
 from ...runtime.arrays import Array
 from ..differentiation.quadrature import NODES, WEIGHTS
-from .circulation import Field
+from .circulation import VectorField
 
 
 @np.errstate(all="ignore")
-def implied(field: Field, x: Array, y: Array, grad_output: float, like: Array) -> Array:
+def potential_function(field: VectorField, x: Array, y: Array, grad_output: float, like: Array) -> Array:
     """The line integral of ``field / grad_output`` at the points ``x`` × ``y``, flat, row by row of one y.
 
     From the middle of the row that is known farthest, and from there up and down; NaN where no number leads to.

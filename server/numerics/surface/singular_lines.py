@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask, largest
-from ..differentiation.finite_differences import Kind, Slopes
-from .axes import Ground
+from ...runtime.arrays import Array, Mask, largest_magnitude
+from ..differentiation.finite_differences import PointKind, Slopes
+from .axes import PlaneGrid
 
 # At a kink line the slope changes this many times as much as on either side, and by this share of the largest slope.
 _TURNS, _SEEN = 8.0, 1e-3
@@ -24,7 +24,7 @@ _WHOLE = 0.9
 
 
 @dataclass(frozen=True)
-class Ridges:
+class SingularLines:
     """The points (x, y) of ridges, ``jump`` where forward jumps there and does not only bend.
 
     ``columns`` and ``rows`` are the x and the y of whole lines of the grid that are ridges.
@@ -38,11 +38,11 @@ class Ridges:
 
 
 @np.errstate(all="ignore")
-def ridges(ground: Ground, slopes: tuple[Slopes, Slopes]) -> Ridges:
+def find_singular_lines(ground: PlaneGrid, slopes: tuple[Slopes, Slopes]) -> SingularLines:
     """The ridges of a forward that has these slopes along either axis; raises ``FunctionFailed``."""
     s, t = ground.points
     jump = np.logical_or(*(_jumps(ground, axis, each) for axis, each in enumerate(slopes)))
-    bent = [np.isin(each.kind, (Kind.KINK, Kind.JUMP)) for each in slopes]
+    bent = [np.isin(each.kind, (PointKind.KINK, PointKind.JUMP)) for each in slopes]
     on = bent[0] | bent[1]
     x, y, jumps = [s[on]], [t[on]], [jump[on]]
     for axis in (0, 1):
@@ -52,22 +52,24 @@ def ridges(ground: Ground, slopes: tuple[Slopes, Slopes]) -> Ridges:
         jumps.append(jumped)
     columns = ground.x[bent[0][ground.lines(0)].mean(axis=0) >= _WHOLE]
     lines = ground.y[bent[1][ground.lines(0)].mean(axis=1) >= _WHOLE]
-    return Ridges(
+    return SingularLines(
         np.concatenate(x), np.concatenate(y), np.concatenate(jumps), tuple(columns.tolist()), tuple(lines.tolist())
     )
 
 
-def _jumps(ground: Ground, axis: int, slopes: Slopes) -> Mask:
+def _jumps(ground: PlaneGrid, axis: int, slopes: Slopes) -> Mask:
     """Where forward jumps by more than it rises beside it: a kink that lies next to a point may seem to."""
-    jump = slopes.kind == Kind.JUMP
+    jump = slopes.kind == PointKind.JUMP
     rows, ends = np.flatnonzero(jump), ground.axis(axis)
     if rows.size:
         at, ask, near = ground.points[axis][rows], ground.ask(axis), _CLOSE * float(ends[-1] - ends[0])
-        jump[rows] = np.abs(ask(at + near, rows) - ask(at - near, rows)) > _STEEP * near * largest(slopes.value)
+        jump[rows] = np.abs(ask(at + near, rows) - ask(at - near, rows)) > _STEEP * near * largest_magnitude(
+            slopes.value
+        )
     return jump
 
 
-def _between(ground: Ground, axis: int, slope: Array) -> tuple[Array, NDArray[np.intp], Mask]:
+def _between(ground: PlaneGrid, axis: int, slope: Array) -> tuple[Array, NDArray[np.intp], Mask]:
     """Ridges between neighbours along an axis: where, the point before each, and whether forward jumps there."""
     lines, at, ask = ground.lines(axis), ground.points[axis], ground.ask(axis)
     before, steep = _sudden(ground.values[lines], slope[lines], at[lines])
@@ -104,7 +106,7 @@ def _sudden(values: Array, slope: Array, at: Array) -> tuple[Mask, float]:
         return np.zeros((len(values), values.shape[1] - 1), bool), 0.0
     mean = np.diff(values, axis=1) / np.diff(at, axis=1)
     turn, rise = np.abs(np.diff(slope, axis=1)), np.abs(mean - (slope[:, :-1] + slope[:, 1:]) / 2)
-    least = _SEEN * max(largest(slope), largest(mean))
+    least = _SEEN * max(largest_magnitude(slope), largest_magnitude(mean))
     return _stands_out(turn, least) | _stands_out(rise, least), least
 
 

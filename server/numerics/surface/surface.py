@@ -8,24 +8,24 @@ from functools import partial
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, largest
+from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.failure import Failure, FunctionFailed
-from ...runtime.plane import Field, Plane
-from ...runtime.plane_batching import plane_of, structure
+from ...runtime.plane import GradientField, Plane
+from ...runtime.plane_batching import batched_plane, plane_structure
 from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
-from ..differentiation.reference import ELSEWHERE, STEADY, reference_of
+from ..differentiation.reference import REPEAT_TOLERANCE, REPEAT_TOLERANCE_ELSEWHERE, reference_of
 from ..status import Status
 from ..verdict.cell_judge import Statuses
-from .axes import Ground
-from .cell_status import allowed_of, judged, tolerance_of
-from .curl_test import Potential, potential
-from .kink_neighbours import forgiven
-from .singular_lines import Ridges, ridges
+from .axes import PlaneGrid
+from .curl_test import CurlTest, run_curl_test
+from .kink_neighbours import accept_subgradients
+from .point_status import allowed_plane_error, judge_plane_points, plane_tolerance
+from .singular_lines import SingularLines, find_singular_lines
 
 
 @dataclass(frozen=True)
-class Gradient:
+class GradientComponent:
     """One component of the gradient, one element a point: ``returned`` is None for a parameter.
 
     ``numerical`` and ``allowed`` are of ``grad_input``: what differences say, and how far ``returned`` may be from it.
@@ -50,10 +50,10 @@ class Surface:
     x: Array
     y: Array
     values: Array
-    first: Gradient
-    second: Gradient
-    ridges: Ridges
-    potential: Potential | None
+    first: GradientComponent
+    second: GradientComponent
+    ridges: SingularLines
+    potential: CurlTest | None
     steady: bool
     swapped: bool
     surrogate: bool
@@ -82,12 +82,12 @@ def surface(
     ``cells`` a side are what the potential test looks at, chosen if None; with 0 it is left out.
     Raises ``FunctionFailed`` where forward fails; a failing backward is reported in ``failure``.
     """
-    plane = plane_of(along, across, x, y, grad_output)
+    plane = batched_plane(along, across, x, y, grad_output)
     reference = _reference(plane, x, y, grad_output)
     s, t = (each.ravel() for each in np.meshgrid(x, y))
     field, failure = _returned(plane, s, t, grad_output)
     exact = field if reference is plane else _returned(reference, s, t, grad_output)[0]
-    ground = Ground(reference, x, y, exact.values)
+    ground = PlaneGrid(reference, x, y, exact.values)
     steady = _steady(ground)
     slopes = _slopes(ground, exact, grad_output, step)
     first, second = (
@@ -107,17 +107,19 @@ def surface(
         values=field.values,
         first=first,
         second=second,
-        ridges=ridges(ground, slopes),
-        potential=potential(partial(pair, reference, grad_output), x, y, reference.dear, cells) if tested else None,
+        ridges=find_singular_lines(ground, slopes),
+        potential=run_curl_test(partial(field_components, reference, grad_output), x, y, reference.dear, cells)
+        if tested
+        else None,
         steady=steady,
         swapped=there and _swapped(first, second, ground, grad_output, along.dtype),
         surrogate=steady and not failure and _of_surrogate(ground, field, grad_output, along.dtype, step),
-        structure=structure(plane),
+        structure=plane_structure(plane),
         failure=failure,
     )
 
 
-def pair(plane: Plane, grad_output: float, s: Array, t: Array) -> tuple[Array, Array]:
+def field_components(plane: Plane, grad_output: float, s: Array, t: Array) -> tuple[Array, Array]:
     """The two components of the field; 0 where the output carries no gradient. Raises ``FunctionFailed``."""
     field = plane.backward(s, t, grad_output)
     first, second = (np.zeros(s.size) if each is None else each for each in field.both)
@@ -130,26 +132,26 @@ def _reference(plane: Plane, x: Array, y: Array, grad_output: float) -> Plane:
     if along is plane.along:
         return plane
     across = replace(along, wrt=plane.across.wrt, wrt_index=plane.across.wrt_index, stacked=())
-    return plane_of(along, across, x, y, grad_output)
+    return batched_plane(along, across, x, y, grad_output)
 
 
-def _returned(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[Field, Failure | None]:
+def _returned(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[GradientField, Failure | None]:
     try:
         return plane.backward(s, t, grad_output), None
     except FunctionFailed as error:
         if error.failure.phase == "forward":
             raise
-        return Field(plane.forward(s, t), None, None), error.failure
+        return GradientField(plane.forward(s, t), None, None), error.failure
 
 
-def _steady(ground: Ground) -> bool:
+def _steady(ground: PlaneGrid) -> bool:
     """Whether forward, asked again, answers the same, but for the last places in which a device may differ."""
-    share = STEADY.get(ground.plane.along.device, ELSEWHERE)
+    share = REPEAT_TOLERANCE.get(ground.plane.along.device, REPEAT_TOLERANCE_ELSEWHERE)
     again = ground.plane.forward(*ground.points)
-    return np.allclose(again, ground.values, rtol=share, atol=share * largest(ground.values), equal_nan=True)
+    return np.allclose(again, ground.values, rtol=share, atol=share * largest_magnitude(ground.values), equal_nan=True)
 
 
-def _slopes(ground: Ground, field: Field, grad_output: float, step: float | None) -> tuple[Slopes, Slopes]:
+def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: float | None) -> tuple[Slopes, Slopes]:
     """The slopes along both axes."""
     first, second = (
         ground.slopes(which, returned / grad_output if returned is not None and grad_output else None, step)
@@ -167,8 +169,8 @@ def _gradient(
     height: float,
     grad_output: float,
     steady: bool,
-) -> Gradient:
-    tolerance, numerical = tolerance_of(slopes, grad_output, dtype), grad_output * slopes.value
+) -> GradientComponent:
+    tolerance, numerical = plane_tolerance(slopes, grad_output, dtype), grad_output * slopes.value
     lost = np.zeros(numerical.size)
     if returned is not None and exact is not None and exact is not returned:
         lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), tolerance.atol)
@@ -177,25 +179,35 @@ def _gradient(
     elif not steady:
         status = np.full(numerical.size, Status.UNDECIDED, np.int8)
     else:
-        status = judged(returned, slopes, grad_output, tolerance, lost, height)
-    return Gradient(returned, none, numerical, slopes, allowed_of(slopes, grad_output, tolerance, lost), status)
+        status = judge_plane_points(returned, slopes, grad_output, tolerance, lost, height)
+    return GradientComponent(
+        returned, none, numerical, slopes, allowed_plane_error(slopes, grad_output, tolerance, lost), status
+    )
 
 
-def _forgiven(ground: Ground, mine: Gradient, across: Slopes, grad_output: float, dtype: torch.dtype) -> Gradient:
+def _forgiven(
+    ground: PlaneGrid, mine: GradientComponent, across: Slopes, grad_output: float, dtype: torch.dtype
+) -> GradientComponent:
     if mine.returned is None:
         return mine
-    allowed = tolerance_of(mine.slopes, grad_output, dtype)
-    return replace(mine, status=forgiven(ground, mine.status, mine.returned, mine.slopes, across, grad_output, allowed))
+    allowed = plane_tolerance(mine.slopes, grad_output, dtype)
+    return replace(
+        mine, status=accept_subgradients(ground, mine.status, mine.returned, mine.slopes, across, grad_output, allowed)
+    )
 
 
-def _swapped(first: Gradient, second: Gradient, ground: Ground, grad_output: float, dtype: torch.dtype) -> bool:
+def _swapped(
+    first: GradientComponent, second: GradientComponent, ground: PlaneGrid, grad_output: float, dtype: torch.dtype
+) -> bool:
     """Whether each component is the derivative with respect to the other, and not the one it should be."""
     if not any((each.status == Status.DIFFERS).any() for each in (first, second)):
         return False
     return _follows((second.returned, first.returned), (first.slopes, second.slopes), ground, grad_output, dtype)
 
 
-def _of_surrogate(ground: Ground, field: Field, grad_output: float, dtype: torch.dtype, step: float | None) -> bool:
+def _of_surrogate(
+    ground: PlaneGrid, field: GradientField, grad_output: float, dtype: torch.dtype, step: float | None
+) -> bool:
     """Whether what was returned is the gradient of the op's surrogate."""
     op, plane = ground.plane.along.op, ground.plane
     if op.surrogate is None or grad_output == 0:
@@ -203,7 +215,7 @@ def _of_surrogate(ground: Ground, field: Field, grad_output: float, dtype: torch
     call = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
     along, across = (replace(each, call=call) for each in (plane.along, plane.across))
     try:
-        meant = plane_of(along, across, ground.x, ground.y, grad_output)
+        meant = batched_plane(along, across, ground.x, ground.y, grad_output)
         there = replace(ground, plane=meant, values=meant.forward(*ground.points))
         slopes = _slopes(there, field, grad_output, step)
     except FunctionFailed:
@@ -214,7 +226,7 @@ def _of_surrogate(ground: Ground, field: Field, grad_output: float, dtype: torch
 def _follows(
     returned: tuple[Array | None, Array | None],
     slopes: tuple[Slopes, Slopes],
-    ground: Ground,
+    ground: PlaneGrid,
     grad_output: float,
     dtype: torch.dtype,
 ) -> bool:
@@ -222,9 +234,9 @@ def _follows(
     for mine, each, height in zip(returned, slopes, ground.heights, strict=True):
         if mine is None:
             continue
-        tolerance = tolerance_of(each, grad_output, dtype)
+        tolerance = plane_tolerance(each, grad_output, dtype)
         lost = np.full(mine.size, tolerance.atol)
-        status = judged(mine, each, grad_output, tolerance, lost, height)
+        status = judge_plane_points(mine, each, grad_output, tolerance, lost, height)
         if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
             return False
     return any(each is not None for each in returned)

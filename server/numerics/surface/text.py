@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formatting.numbers import apart, number
-from ..sentences.places import listed
+from ..formatting.numbers import format_distinct, format_number
+from ..sentences.places import join_words
 from ..status import Status
-from .surface import Gradient, Surface
+from .surface import GradientComponent, Surface
 
-Whose = Literal["forward", "surrogate", "another", "none", "unknown"]
+_Whose = Literal["forward", "surrogate", "another", "none", "unknown"]
 
 # More ridges than these are not listed.
 _FEW = 4
@@ -21,7 +21,7 @@ _FEW = 4
 _MOST = 0.995
 
 
-def whose(seen: Surface) -> Whose:
+def gradient_owner(seen: Surface) -> _Whose:
     """The function of which what was returned is the gradient."""
     found = seen.potential
     if found is None or found.holds is None:
@@ -33,31 +33,33 @@ def whose(seen: Surface) -> Whose:
     return "forward" if (seen.status == Status.AGREES).any() else "unknown"
 
 
-def _finitely(part: Gradient) -> NDArray[np.bool_]:
+def _finitely(part: GradientComponent) -> NDArray[np.bool_]:
     """Where a component differs by a number: a hole says nothing of the function whose gradient it is in."""
     returned = np.full(part.status.size, np.nan) if part.returned is None else part.returned
     return (part.status == Status.DIFFERS) & np.isfinite(returned)
 
 
-def said(seen: Surface, wrt: str, wrt2: str) -> str:
+def surface_sentence(seen: Surface, wrt: str, wrt2: str) -> str:
     """All of it: differences, kink and jump lines, and the curl test."""
-    parts = [*_differs(seen, wrt, wrt2), *_ridges(seen, wrt, wrt2), potential_said(seen, wrt, wrt2)]
+    parts = [*_differs(seen, wrt, wrt2), *_ridges(seen, wrt, wrt2), curl_test_sentence(seen, wrt, wrt2)]
     return " ".join(part for part in parts if part)
 
 
-def potential_said(seen: Surface, wrt: str, wrt2: str) -> str:
+def curl_test_sentence(seen: Surface, wrt: str, wrt2: str) -> str:
     """Whether the field is the gradient of a function, and of which; empty where there is no field."""
-    found, who = seen.potential, whose(seen)
+    found, who = seen.potential, gradient_owner(seen)
     if found is None:
         return ""
     reach = "" if found.judged > _MOST else f" on the {found.judged:.0%} of the plane that could be judged"
     if who == "none" and found.worst:
         worst, span, span2 = found.worst, *_spans(seen)
         where = _at((worst.x0 + worst.x1) / 2, (worst.y0 + worst.y1) / 2, seen, wrt, wrt2)
-        size = f"{number(_short(worst.x1 - worst.x0), span)} × {number(_short(worst.y1 - worst.y0), span2)}"
+        size = (
+            f"{format_number(_short(worst.x1 - worst.x0), span)} × {format_number(_short(worst.y1 - worst.y0), span2)}"
+        )
         return (
             f"This field is not the gradient of any function: once around a rectangle of {size} at {where} it adds up"
-            f" to {number(worst.circulation)}, and a gradient would to 0."
+            f" to {format_number(worst.circulation)}, and a gradient would to 0."
         )
     if found.holds is None:
         return "Whether this field is the gradient of a function cannot be told."
@@ -75,7 +77,9 @@ def _differs(seen: Surface, wrt: str, wrt2: str) -> list[str]:
         return ["Asked twice, the Function answers differently: there is nothing to compare."]
     if seen.failure:
         return [f"backward raised {seen.failure.kind}: {seen.failure.message.splitlines()[0].rstrip('.')}."]
-    parts = [f"backward returns no gradient for {listed(silent)}: there, only differences are shown."] if silent else []
+    parts = (
+        [f"backward returns no gradient for {join_words(silent)}: there, only differences are shown."] if silent else []
+    )
     if len(silent) == 2:
         return parts
     wrong = [
@@ -91,7 +95,7 @@ def _differs(seen: Surface, wrt: str, wrt2: str) -> list[str]:
     return [*parts, *(_worst(seen, name, part, wrt, wrt2) for name, part in wrong), *meant]
 
 
-def _worst(seen: Surface, name: str, part: Gradient, wrt: str, wrt2: str) -> str:
+def _worst(seen: Surface, name: str, part: GradientComponent, wrt: str, wrt2: str) -> str:
     """How many points differ in one component, and which most."""
     differs = part.status == Status.DIFFERS
     returned = np.zeros(0) if part.returned is None else part.returned
@@ -99,11 +103,13 @@ def _worst(seen: Surface, name: str, part: Gradient, wrt: str, wrt2: str) -> str
     row = int(np.where(differs & ~np.isfinite(off), np.inf, off).argmax())
     where = _at(float(np.tile(seen.x, seen.y.size)[row]), float(np.repeat(seen.y, seen.x.size)[row]), seen, wrt, wrt2)
     value, right = float(returned[row]), float(part.numerical[row])
-    called = f"differences call for {apart(right, value)}" if np.isfinite(right) else "forward has a finite value"
+    called = (
+        f"differences call for {format_distinct(right, value)}" if np.isfinite(right) else "forward has a finite value"
+    )
     many = f"at all {differs.size}" if differs.all() else f"at {int(differs.sum())} of {differs.size}"
     return (
         f"With respect to {name} the returned gradient differs {many} points, most at {where}:"
-        f" backward returns {apart(value, right)}, {called}."
+        f" backward returns {format_distinct(value, right)}, {called}."
     )
 
 
@@ -114,12 +120,14 @@ def _ridges(seen: Surface, wrt: str, wrt2: str) -> list[str]:
         return []
     deed = "jumps" if found.jump.all() else "bends and jumps" if found.jump.any() else "bends"
     span, span2 = _spans(seen)
-    lines = [f"{wrt} = {number(x, span)}" for x in found.columns] + [f"{wrt2} = {number(y, span2)}" for y in found.rows]
+    lines = [f"{wrt} = {format_number(x, span)}" for x in found.columns] + [
+        f"{wrt2} = {format_number(y, span2)}" for y in found.rows
+    ]
     whole = np.isin(found.x, found.columns) | np.isin(found.y, found.rows)
     if found.x.size == 1:
         where = f"at {_at(float(found.x[0]), float(found.y[0]), seen, wrt, wrt2)}"
     elif whole.all() and len(lines) <= _FEW:
-        where = f"along {listed(lines)}"
+        where = f"along {join_words(lines)}"
     else:
         where = "where the dots are"
     slopes = "" if found.jump.all() else "; there any slope between the two sides is right"
@@ -128,7 +136,7 @@ def _ridges(seen: Surface, wrt: str, wrt2: str) -> list[str]:
 
 def _at(x: float, y: float, seen: Surface, wrt: str, wrt2: str) -> str:
     span, span2 = _spans(seen)
-    return f"{wrt} = {number(_short(x), span)}, {wrt2} = {number(_short(y), span2)}"
+    return f"{wrt} = {format_number(_short(x), span)}, {wrt2} = {format_number(_short(y), span2)}"
 
 
 def _spans(seen: Surface) -> Sequence[float]:

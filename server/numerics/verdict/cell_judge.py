@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array
-from ..curve.integral_check import Area
+from ..curve.integral_check import IntegralCheck
 from ..status import Status
 from ..tolerance import Tolerance
 
@@ -14,12 +14,12 @@ Statuses = NDArray[np.int8]
 
 # Cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while rounding
 # enters only at its two ends.
-RUNS = (1, 4, 16, 64)
+_RUNS = (1, 4, 16, 64)
 # A cell is undecided if its tolerance is more than this share of the steepest slope times its width.
 _WIDE = 0.1
 
 
-def judged_cells(area: Area, tolerance: Tolerance, share: Array, in_sight: float, crooked: Array) -> Statuses:
+def judge_cells(area: IntegralCheck, tolerance: Tolerance, share: Array, in_sight: float, crooked: Array) -> Statuses:
     """A status a cell: whether forward rises by the area under what backward returned.
 
     ``in_sight`` is the largest ``grad_input`` that is called for and returned, ``share`` how much of the tolerance
@@ -35,12 +35,12 @@ def judged_cells(area: Area, tolerance: Tolerance, share: Array, in_sight: float
         status[known] = Status.UNDECIDED
         status[known & area.leaps] = Status.JUMP
         fit = known & ~area.leaps
-        for length in RUNS:
+        for length in _RUNS:
             _judge_runs(status, fit, off, slack, area.noise, width * in_sight, length)
     return status
 
 
-def allowed_of(area: Area, tolerance: Tolerance) -> Array:
+def allowed_residual(area: IntegralCheck, tolerance: Tolerance) -> Array:
     """The largest residual that each cell may have and still agree."""
     slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * np.abs(area.area)
     return slack + area.unsure + area.noise[:-1] + area.noise[1:]

@@ -12,17 +12,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask, largest
+from ...runtime.arrays import Array, Mask, largest_magnitude
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
-from ..curve.integral_check import Area
-from ..differentiation.finite_differences import BOUNDS, Kind, Slopes
+from ..curve.integral_check import IntegralCheck
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..status import Status
 from ..tolerance import Tolerance
-from .cell_judge import Statuses, judged_cells
+from .cell_judge import Statuses, judge_cells
 
 
-def runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """The first and the last of every unbroken run in ``mask``."""
     edges = np.diff(np.concatenate(([0], mask.astype(np.int8), [0])))
     firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
@@ -31,15 +31,15 @@ def runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 def longest_run(mask: NDArray[np.bool_]) -> tuple[int, int]:
     """The first and the last of the longest run in ``mask``, of which there is one: of equals the first."""
-    return max(runs(mask), key=lambda run: run[1] - run[0])
+    return max(unbroken_runs(mask), key=lambda run: run[1] - run[0])
 
 
 Interval = tuple[float, float]
 _NOTHING: Statuses = np.empty(0, np.int8)
 # If the error bound exceeds this share of the largest slope in the range, the point is undecided.
-WIDE = 0.1
+UNDECIDED_SHARE = 0.1
 # Two intervals no farther apart than this many grid cells are joined if no point between them agrees.
-BRIDGED = 2.0
+_BRIDGED = 2.0
 # Rows within this share of the largest error count as equally bad.
 _TIE = 0.999
 
@@ -68,7 +68,7 @@ class Comparison:
         return counts
 
 
-def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: Array) -> Comparison:
+def judge_points(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: Array) -> Comparison:
     """What backward returned against the slopes of ``curve`` at the rows, and against its rise between them.
 
     ``share`` (one a row) is how much of ``tolerance.atol`` holds there.
@@ -85,7 +85,7 @@ def compare(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: A
         if cells.size == status.size - 1:
             status[(status == Status.DIFFERS) & _unseen(evaluation, analytical, off, slopes, cells)] = Status.UNDECIDED
         differs = status == Status.DIFFERS
-        smooth = differs & (slopes.kind == Kind.SMOOTH)
+        smooth = differs & (slopes.kind == PointKind.SMOOTH)
         worst = _worst(off, smooth if smooth.any() else differs)
         intervals = _joined(_intervals(evaluation.rows.x, status), _of_cells(area, cells))
         intervals = _bridged(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
@@ -99,25 +99,25 @@ def _unseen(evaluation: Evaluation, analytical: Array, off: Array, slopes: Slope
     """
     steps = np.concatenate(([True], cells == Status.JUMP, [True]))
     vague = np.concatenate(([True], np.isin(cells, (Status.JUMP, Status.UNDECIDED)), [True]))
-    gross = off > WIDE * np.abs(evaluation.grad_output * slopes.value)
+    gross = off > UNDECIDED_SHARE * np.abs(evaluation.grad_output * slopes.value)
     cell = evaluation.grid.span / evaluation.rows.x.size
     values = evaluation.numerical.values[np.isfinite(evaluation.numerical.values)]
     fast = np.abs(analytical) * cell > 2 * np.abs(evaluation.grad_output) * (np.ptp(values) if values.size else 0.0)
     unseen = steps[:-1] & steps[1:] & gross | vague[:-1] & vague[1:] & fast
-    return unseen & (slopes.kind == Kind.SMOOTH) & np.isfinite(analytical)
+    return unseen & (slopes.kind == PointKind.SMOOTH) & np.isfinite(analytical)
 
 
 def _cells(
     evaluation: Evaluation,
     analytical: Array,
-    area: Area,
+    area: IntegralCheck,
     tolerance: Tolerance,
     share: Array,
     rounded: Array,
 ) -> Statuses:
     crooked = abs(evaluation.grad_output) * rounded + evaluation.lost
-    seen = min(evaluation.in_sight, largest(analytical))
-    return judged_cells(area, tolerance, share[area.ends], seen, crooked[area.ends])
+    seen = min(evaluation.in_sight, largest_magnitude(analytical))
+    return judge_cells(area, tolerance, share[area.ends], seen, crooked[area.ends])
 
 
 def _statuses(
@@ -132,46 +132,46 @@ def _statuses(
     scale, kind = abs(evaluation.grad_output), slopes.kind
     expected = scale * np.abs(slopes.value)
     allowed = tolerance.atol * share + tolerance.rtol * expected
-    band = BOUNDS * scale * (slopes.error + rounded) + evaluation.lost
+    band = EVIDENCE_BOUNDS * scale * (slopes.error + rounded) + evaluation.lost
     # A constant has no slope to measure the band by, but it has a height.
-    height = scale * largest(evaluation.numerical.values) / evaluation.grid.span
+    height = scale * largest_magnitude(evaluation.numerical.values) / evaluation.grid.span
     near = off <= allowed + band
-    vague = band > allowed + WIDE * (expected + evaluation.in_sight + height)
+    vague = band > allowed + UNDECIDED_SHARE * (expected + evaluation.in_sight + height)
     # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
-    vague |= (band > WIDE * np.abs(analytical)) & (np.abs(analytical) > np.maximum(allowed, tolerance.atol))
+    vague |= (band > UNDECIDED_SHARE * np.abs(analytical)) & (np.abs(analytical) > np.maximum(allowed, tolerance.atol))
     drawn = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
 
     status = np.full(kind.shape, Status.GAP, np.int8)
-    smooth = kind == Kind.SMOOTH
+    smooth = kind == PointKind.SMOOTH
     status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
-    edge = kind == Kind.EDGE
+    edge = kind == PointKind.EDGE
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
-    kink = kind == Kind.KINK
+    kink = kind == PointKind.KINK
     if kink.any():
         atol = tolerance.atol * share + evaluation.lost
-        status[kink] = at_kinks(evaluation.grad_output, analytical, slopes, atol, tolerance.rtol)[kink]
-    status[kind == Kind.UNRESOLVED] = Status.UNDECIDED
+        status[kink] = judge_kinks(evaluation.grad_output, analytical, slopes, atol, tolerance.rtol)[kink]
+    status[kind == PointKind.UNRESOLVED] = Status.UNDECIDED
     status[~drawn] = Status.GAP
-    status[kind == Kind.JUMP] = Status.JUMP
+    status[kind == PointKind.JUMP] = Status.JUMP
     status[smooth & drawn & ~np.isfinite(analytical)] = Status.DIFFERS
-    status[((kind == Kind.UNRESOLVED) | kink) & drawn & np.isnan(analytical)] = Status.DIFFERS
+    status[((kind == PointKind.UNRESOLVED) | kink) & drawn & np.isnan(analytical)] = Status.DIFFERS
     return status
 
 
 def _overflows(evaluation: Evaluation, analytical: Array, slopes: Slopes) -> Mask:
     """Where the gradient is more than the dtype can hold, and backward returned the infinity of its sign."""
     expected = evaluation.grad_output * slopes.value
-    unsure = BOUNDS * np.abs(evaluation.grad_output) * slopes.error
+    unsure = EVIDENCE_BOUNDS * np.abs(evaluation.grad_output) * slopes.error
     beyond = np.abs(expected) + unsure > torch.finfo(evaluation.dtype).max
     return np.isinf(analytical) & beyond & (np.sign(analytical) == np.sign(expected))
 
 
-def at_kinks(
+def judge_kinks(
     grad_output: float, analytical: Array, slopes: Slopes, atol: Array | float, rtol: float
 ) -> NDArray[np.int8]:
     """The status at kinks: any slope between the two one-sided slopes, within their error bounds, is a subgradient."""
     sides = grad_output * np.stack((slopes.left, slopes.right))
-    bands = BOUNDS * abs(grad_output) * np.stack((slopes.left_error, slopes.right_error))
+    bands = EVIDENCE_BOUNDS * abs(grad_output) * np.stack((slopes.left_error, slopes.right_error))
     low, high = (sides - bands).min(axis=0), (sides + bands).max(axis=0)
     slack = atol + rtol * (np.abs(analytical) + np.abs(high - low))
     between = (analytical >= low - slack) & (analytical <= high + slack)
@@ -202,7 +202,7 @@ def _worst(off: Array, differs: Mask) -> int | None:
 def _intervals(x: Array, status: NDArray[np.int8]) -> tuple[Interval, ...]:
     """Where neighbouring rows differ, out to the kink or jump that ends each run."""
     found: list[Interval] = []
-    for first, last in runs(status == Status.DIFFERS):
+    for first, last in unbroken_runs(status == Status.DIFFERS):
         low, high = float(x[_reach(status, first, -1)]), float(x[_reach(status, last, 1)])
         if found and low <= found[-1][1]:
             found[-1] = (found[-1][0], high)
@@ -222,11 +222,13 @@ def _reach(status: NDArray[np.int8], row: int, towards: int) -> int:
     return last
 
 
-def _of_cells(area: Area | None, cells: Statuses) -> tuple[Interval, ...]:
+def _of_cells(area: IntegralCheck | None, cells: Statuses) -> tuple[Interval, ...]:
     """Where neighbouring cells differ."""
     if area is None:
         return ()
-    return tuple((float(area.left[first]), float(area.right[last])) for first, last in runs(cells == Status.DIFFERS))
+    return tuple(
+        (float(area.left[first]), float(area.right[last])) for first, last in unbroken_runs(cells == Status.DIFFERS)
+    )
 
 
 def _joined(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> tuple[Interval, ...]:
@@ -239,7 +241,7 @@ def _bridged(some: tuple[Interval, ...], x: Array, status: Statuses, cell: float
     """The intervals, taken together where no point between two of them is right, and few are there."""
     found: list[Interval] = []
     for low, high in some:
-        if found and low - found[-1][1] <= BRIDGED * cell:
+        if found and low - found[-1][1] <= _BRIDGED * cell:
             between = status[(x > found[-1][1]) & (x < low)]
             if not np.isin(between, (Status.AGREES, Status.SUBGRADIENT)).any():
                 found[-1] = (found[-1][0], max(high, found[-1][1]))
@@ -248,7 +250,7 @@ def _bridged(some: tuple[Interval, ...], x: Array, status: Statuses, cell: float
     return tuple(found)
 
 
-def _worst_cell(area: Area | None, cells: Statuses) -> int | None:
+def _worst_cell(area: IntegralCheck | None, cells: Statuses) -> int | None:
     differs = cells == Status.DIFFERS
     if area is None or not differs.any():
         return None

@@ -11,25 +11,25 @@ from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..linearity.violation import Law
 from ..status import Status
-from ..tolerance import Tolerance, chosen
-from .point_judge import Comparison, compare
+from ..tolerance import Tolerance, tolerance_for
+from .point_judge import Comparison, judge_points
 
-Word = Literal[
+VerdictWord = Literal[
     "matches", "matches its surrogate", "matches here", "differs", "undecided", "no gradient", "unsupported", "failed"
 ]
 
 _LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
 # The linearity laws that must hold for a surrogate that depends on the sign of grad_output …
-LAWS_BUT_THE_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
+_LAWS_BUT_THE_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
 # … and for one that depends on its size too.
-LAWS_BUT_THE_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout")
+_LAWS_BUT_THE_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout")
 
 
 @dataclass(frozen=True)
 class Verdict:
     """``word`` sums up; ``against`` is the comparison it rests on, ``forward`` the one with forward itself."""
 
-    word: Word
+    word: VerdictWord
     forward: Comparison
     against: Comparison
     tolerance: Tolerance
@@ -37,10 +37,10 @@ class Verdict:
 
 def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None = None) -> Verdict:
     """The verdict on a section; tolerances are chosen if None."""
-    usual = chosen(evaluation.in_sight, evaluation.dtype)
+    usual = tolerance_for(evaluation.in_sight, evaluation.dtype)
     tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
     share = evaluation.share if atol is None else np.ones_like(evaluation.share)
-    forward = compare(evaluation, evaluation.numerical, tolerance, share)
+    forward = judge_points(evaluation, evaluation.numerical, tolerance, share)
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)
     if evaluation.analytical is None:
@@ -53,20 +53,20 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or evaluation.surrogate is None or evaluation.order == 2:
         return Verdict(_kept(word, evaluation, tolerance), forward, forward, tolerance)
-    surrogate = compare(evaluation, evaluation.surrogate, tolerance, share)
+    surrogate = judge_points(evaluation, evaluation.surrogate, tolerance, share)
     word = _word(surrogate)
     word = "matches its surrogate" if word == "matches" else word
     return Verdict(_kept(word, evaluation, tolerance), forward, surrogate, tolerance)
 
 
-def judged_by(evaluation: Evaluation, verdict: Verdict) -> Curve:
+def judged_curve(evaluation: Evaluation, verdict: Verdict) -> Curve:
     """The curve whose slopes the verdict rests on: the forward's, or the surrogate's."""
     if verdict.against is verdict.forward or evaluation.surrogate is None:
         return evaluation.numerical
     return evaluation.surrogate
 
 
-def _kept(word: Word, evaluation: Evaluation, tolerance: Tolerance) -> Word:
+def _kept(word: VerdictWord, evaluation: Evaluation, tolerance: Tolerance) -> VerdictWord:
     """The word, unless it holds for this ``grad_output`` only, or for this range only."""
     if not word.startswith("matches"):
         return word
@@ -79,7 +79,7 @@ def _laws(evaluation: Evaluation) -> tuple[Law, ...]:
     """The laws that nothing which the op says of itself excuses it from."""
     if not evaluation.follows_sign:
         return _LAWS
-    return LAWS_BUT_THE_SIZE if evaluation.foretold else LAWS_BUT_THE_SIGN
+    return _LAWS_BUT_THE_SIZE if evaluation.foretold else _LAWS_BUT_THE_SIGN
 
 
 def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
@@ -92,7 +92,7 @@ def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
     return bool((~tolerated & (wide.status == Status.DIFFERS)).any())
 
 
-def _word(comparison: Comparison) -> Word:
+def _word(comparison: Comparison) -> VerdictWord:
     if comparison.intervals:
         return "differs"
     return "matches" if _mostly_judged(comparison) else "undecided"

@@ -12,24 +12,24 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..sampling.bisection import begins
+from ..sampling.bisection import first_where
 from ..sampling.grid import Grid
 from ..status import Status
-from .domain_reach import Reach, reach_of
-from .judge import Seen, judgement, no_number, said_alone, seen_at
-from .relative_steps import proportional, within
+from .domain_reach import DomainReach, find_reach
+from .judge import RangeMeasurements, judge_range, measure_range, missing_gradients, repeats_alone
+from .relative_steps import forward_within, relative_step_slopes
 
 Interval = tuple[float, float]
 _Statuses = NDArray[np.int8]
 
 # In the search for where a difference begins: the least relative difference, and the step relative to |x|.
-BEGINS, _STEP = 1e-4, 1e-5
+_BEGINS, _STEP = 1e-4, 1e-5
 # An allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
-CANCELLED = 2e4
+_CANCELLED = 2e4
 
 
 @dataclass(frozen=True)
-class Wide:
+class WholeRangeCheck:
     """The result for a section between the outermost numbers of its dtype.
 
     The arrays have one element for each of some 300 points, increasing in ``x``; gradients are ``grad_input``,
@@ -52,9 +52,9 @@ class Wide:
 
 
 @np.errstate(all="ignore")
-def wide_look(
+def check_whole_range(
     section: Section, reference: Section, grad_output: float, in_sight: float, surrogate: Section | None = None
-) -> Wide:
+) -> WholeRangeCheck:
     """Check ``section`` from 0 outwards in both directions, as far as it can be called in bounded time.
 
     ``reference`` is the section in double precision, ``in_sight`` the largest ``grad_input`` in the visible range;
@@ -62,16 +62,16 @@ def wide_look(
     more than rounding can explain, and returns the same when called for that point alone. Never raises
     ``FunctionFailed``.
     """
-    reach = Reach(0.0, 0.0, ("", ""), 0.0)
+    reach = DomainReach(0.0, 0.0, ("", ""), 0.0)
     try:
-        reach = reach_of(section, reference, grad_output)
-        seen = seen_at(section, reference, grad_output, reach, in_sight)
+        reach = find_reach(section, reference, grad_output)
+        seen = measure_range(section, reference, grad_output, reach, in_sight)
         return _nothing(reach) if seen is None else _judged(seen, surrogate)
     except FunctionFailed as failed:
         return _nothing(replace(reach, low=0.0, high=0.0, ends=(failed.failure.kind, failed.failure.kind)))
 
 
-def beyond(wide: Wide, grid: Grid) -> tuple[Interval, ...]:
+def outside_view(wide: WholeRangeCheck, grid: Grid) -> tuple[Interval, ...]:
     """The parts outside the visible range of the intervals in which backward differs."""
     parts = [(low, min(high, grid.start)) for low, high in wide.intervals if low < grid.start]
     parts += [(max(low, grid.stop), high) for low, high in wide.intervals if high > grid.stop]
@@ -79,30 +79,32 @@ def beyond(wide: Wide, grid: Grid) -> tuple[Interval, ...]:
     return tuple((low, high) for low, high in parts if ((out >= low) & (out <= high)).any())
 
 
-def _nothing(reach: Reach) -> Wide:
+def _nothing(reach: DomainReach) -> WholeRangeCheck:
     none, nowhere = np.empty(0), (math.nan, math.nan)
-    return Wide(none, none, none, none, none, np.empty(0, np.int8), (), (reach.low, reach.high), nowhere, reach.ends)
+    return WholeRangeCheck(
+        none, none, none, none, none, np.empty(0, np.int8), (), (reach.low, reach.high), nowhere, reach.ends
+    )
 
 
-def _judged(seen: Seen, surrogate: Section | None) -> Wide:
-    found = judgement(seen)
+def _judged(seen: RangeMeasurements, surrogate: Section | None) -> WholeRangeCheck:
+    found = judge_range(seen)
     agrees, differs = found.agrees, found.differs
     if surrogate is not None and not agrees.all():
-        measured = proportional(surrogate, seen.reach, seen.x)
-        meant = judgement(replace(seen, reference=surrogate, measured=measured))
+        measured = relative_step_slopes(surrogate, seen.reach, seen.x)
+        meant = judge_range(replace(seen, reference=surrogate, measured=measured))
         agrees, differs = agrees | meant.agrees, differs & meant.differs
-    differs |= no_number(seen)
-    if differs.any() and not said_alone(seen, differs):
+    differs |= missing_gradients(seen)
+    if differs.any() and not repeats_alone(seen, differs):
         differs = np.zeros_like(differs)
     status = np.where(seen.drawn, np.where(agrees, Status.AGREES, Status.UNDECIDED), Status.GAP).astype(np.int8)
     status[differs] = Status.DIFFERS
     scale = abs(seen.grad_output)
-    return Wide(
+    return WholeRangeCheck(
         x=seen.x,
         forward=seen.values,
         analytical=seen.analytical,
         numerical=seen.grad_output * found.slope,
-        error=scale * found.error + CANCELLED * seen.measured.precision * seen.scale,
+        error=scale * found.error + _CANCELLED * seen.measured.precision * seen.scale,
         status=status,
         intervals=_intervals(seen, status, [seen.reference, *([surrogate] if surrogate else [])]),
         reach=(seen.reach.low, seen.reach.high),
@@ -111,7 +113,7 @@ def _judged(seen: Seen, surrogate: Section | None) -> Wide:
     )
 
 
-def _intervals(seen: Seen, status: _Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
+def _intervals(seen: RangeMeasurements, status: _Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
     """The intervals in which backward differs; undecided points between two that differ are included."""
     known = np.flatnonzero((status == Status.DIFFERS) | (status == Status.AGREES))
     differs = np.concatenate(([False], status[known] == Status.DIFFERS, [False]))
@@ -122,7 +124,7 @@ def _intervals(seen: Seen, status: _Statuses, right: Sequence[Section]) -> tuple
     )
 
 
-def _ends(seen: Seen, status: _Statuses, right: Sequence[Section], row: int, side: int) -> float:
+def _ends(seen: RangeMeasurements, status: _Statuses, right: Sequence[Section], row: int, side: int) -> float:
     """The end, on this side of a row that differs, of the interval in which backward matches none of ``right``."""
     beside = row + side
     if not 0 <= beside < status.size:
@@ -137,16 +139,16 @@ def _ends(seen: Seen, status: _Statuses, right: Sequence[Section], row: int, sid
         ahead, behind = t * (1 + _STEP), t * (1 - _STEP)
         off = np.full(t.size, True)
         for each in right:
-            above, below = within(each, seen.reach)(np.concatenate((ahead, behind))).reshape(2, -1)
+            above, below = forward_within(each, seen.reach)(np.concatenate((ahead, behind))).reshape(2, -1)
             slope = seen.grad_output * (above - below) / (ahead - behind)
-            allowed = BEGINS * (np.abs(slope) + seen.scale[row]) + seen.allowed[row]
+            allowed = _BEGINS * (np.abs(slope) + seen.scale[row]) + seen.allowed[row]
             off &= ~(np.abs((0.0 if returned is None else returned) - slope) <= allowed)
         return off
 
     return _between(differs, seen, beside, row)
 
 
-def _finite(seen: Seen) -> Interval:
+def _finite(seen: RangeMeasurements) -> Interval:
     """The first and the last x at which forward is finite."""
     rows = np.flatnonzero(np.isfinite(seen.values))
     if not rows.size:
@@ -162,5 +164,5 @@ def _finite(seen: Seen) -> Interval:
     )
 
 
-def _between(holds: Callable[[Array], Mask], seen: Seen, without: int, with_it: int) -> float:
-    return begins(holds, seen.section.snap, float(seen.x[without]), float(seen.x[with_it]))
+def _between(holds: Callable[[Array], Mask], seen: RangeMeasurements, without: int, with_it: int) -> float:
+    return first_where(holds, seen.section.snap, float(seen.x[without]), float(seen.x[with_it]))

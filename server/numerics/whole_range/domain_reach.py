@@ -16,13 +16,13 @@ from ...runtime.section import Section
 # The radii of the calls, ever farther apart: a cost that grows with x shows before the next call takes too long. Not
 # round numbers, at which a Function with a pole there might return at once.
 _CROOKED = 0.9862703241
-RADII = tuple(_CROOKED * each for each in (1e-2, 1, 10, 1e2, 1e3, 1e4, 1e6, 1e7, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
+_RADII = tuple(_CROOKED * each for each in (1e-2, 1, 10, 1e2, 1e3, 1e4, 1e6, 1e7, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
 # The radii at which backward, which is slower, is called too; also at the last.
-_BACKWARD = frozenset(RADII[index] for index in (0, 3, 5, 6, 8, 10))
+_BACKWARD = frozenset(_RADII[index] for index in (0, 3, 5, 6, 8, 10))
 # A call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not batched).
-_TIMES, _SECONDS, SECONDS_EACH = 20.0, 5e-3, 1e-3
+_TIMES, _SECONDS, _SECONDS_EACH = 20.0, 5e-3, 1e-3
 # A call of twice the usual time, and these seconds more, is a warning: the radius then grows in small steps.
-TWICE, _MORE, _SMALL = 2.0, 2e-5, 10**0.125
+_TWICE, _MORE, _SMALL = 2.0, 2e-5, 10**0.125
 # The time limit of the whole walk, in seconds.
 _ENOUGH = 0.5
 # The point from which a Function raises is found to this ratio, in at most this many bisections.
@@ -32,7 +32,7 @@ _ROOM = 0.995
 
 
 @dataclass(frozen=True)
-class Reach:
+class DomainReach:
     """The range ``low`` ≤ 0 ≤ ``high`` in which a Function can be called; 0 where it cannot even near 0.
 
     ``ends`` says for either side why the range ends there: empty where the dtype ends, ``slow``, or the kind of the
@@ -56,13 +56,13 @@ class _Refused(Exception):
     """Raised when the Function raised; the message is the kind of its exception."""
 
 
-def reach_of(section: Section, reference: Section, grad_output: float) -> Reach:
+def find_reach(section: Section, reference: Section, grad_output: float) -> DomainReach:
     """The range in which ``section`` and its double-precision ``reference`` can be called, from 0 in both directions.
 
     Some 20 calls of one or two points. Where the cost grows with x it takes up to half a second.
     """
     top = float(torch.finfo(section.dtype).max) * _ROOM
-    least = _SECONDS if section.stacked else SECONDS_EACH
+    least = _SECONDS if section.stacked else _SECONDS_EACH
 
     def walk(*signs: float) -> _End:
         def call(radius: float, deep: bool) -> None:
@@ -81,10 +81,10 @@ def reach_of(section: Section, reference: Section, grad_output: float) -> Reach:
 
     both = walk(-1.0, 1.0)
     if not both.why:
-        return Reach(-top, top, ("", ""), both.seconds)
+        return DomainReach(-top, top, ("", ""), both.seconds)
     below, above = walk(-1.0), walk(1.0)
     seconds = min(below.seconds, above.seconds)
-    return Reach(0.0 - below.radius, above.radius, (below.why, above.why), seconds if seconds < np.inf else 0.0)
+    return DomainReach(0.0 - below.radius, above.radius, (below.why, above.why), seconds if seconds < np.inf else 0.0)
 
 
 def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End:
@@ -96,22 +96,22 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
         deep = careful or radius in _BACKWARD or radius == top
         too_long = max(_TIMES * usual[deep], least)
         try:
-            laps = [timing.taken(partial(call, radius, deep))]
+            laps = [timing.time_short_call(partial(call, radius, deep))]
             if not good or laps[0] > too_long:  # the first call is slow, and any may be delayed
-                laps.append(timing.passed(partial(call, radius, deep)))
+                laps.append(timing.time_by_clock(partial(call, radius, deep)))
         except _Refused as refused:
             return _End(_last(call, good, radius), str(refused), usual[True])
         seconds, spent = min(laps), spent + sum(laps)
         if seconds > too_long or (spent > _ENOUGH and timing.now() - begun > _ENOUGH):
             return _End(good, "slow", usual[True])
         usual[deep] = min(usual[deep], seconds)
-        careful = seconds > TWICE * usual[deep] + _MORE
+        careful = seconds > _TWICE * usual[deep] + _MORE
         good = radius
     return _End(good, "", usual[True])
 
 
 def _next(radius: float, top: float) -> float:
-    return next((each for each in RADII if radius < each < top), top)
+    return next((each for each in _RADII if radius < each < top), top)
 
 
 def _last(call: Callable[[float, bool], None], good: float, bad: float) -> float:

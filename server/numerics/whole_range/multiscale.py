@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward
 
 # The number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
-_STEPS, _WIDEST, WIDEST_NEAR_0, _LAST_PLACES = 22, 0.1, 1e-3, 16.0
+_STEPS, _WIDEST, _WIDEST_NEAR_0, _LAST_PLACES = 22, 0.1, 1e-3, 16.0
 # The least ratio of the widest to the finest step.
-SPAN = 30.0
+_SPAN = 30.0
 # A step is sharp if it can separate the two disputed slopes: its error is at most this fraction of their difference.
-SHARP = 0.3
+_SHARP = 0.3
 # A step supports the measured slope if it is this close to it (relative to the difference). At least this many sharp
 # steps must support it, and all of the finer ones.
 _NEAR, _ENOUGH = 0.25, 4
@@ -29,7 +29,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
-class Scales:
+class ScaleConfirmation:
     """Whether the measured slope is ``confirmed`` on every scale; the slope at the straightest one, with its error."""
 
     confirmed: NDArray[np.bool_]
@@ -37,9 +37,9 @@ class Scales:
     error: Array
 
 
-def on_all_scales(
+def confirm_on_all_scales(
     forward: Forward, x: Array, slope: Array, error: Array, disputed: Array, precision: float, eps: float
-) -> Scales:
+) -> ScaleConfirmation:
     """Whether ``slope``, measured at each ``x`` (1-D) to within ``error``, is confirmed against the ``disputed`` one.
 
     45 forwards per point. ``precision`` is half a unit in the last place of the precision that forward computes in,
@@ -52,7 +52,7 @@ def on_all_scales(
 
 def _on_all_scales(
     forward: Forward, x: Array, slope: Array, error: Array, disputed: Array, precision: float, eps: float
-) -> Scales:
+) -> ScaleConfirmation:
     steps = _steps(np.abs(x), precision)
     points = np.stack((x + steps, x - steps))
     values = forward(np.concatenate((x, points.ravel())))
@@ -67,27 +67,27 @@ def _on_all_scales(
         noise += 4 * precision * np.abs(x) * np.fmax(np.abs(slope), np.abs(disputed)) / run
 
     apart = np.abs(disputed - slope)
-    sharp = bend + noise <= SHARP * apart
+    sharp = bend + noise <= _SHARP * apart
     near = np.abs(central - slope) <= _NEAR * apart
     finest = sharp & (np.cumsum(sharp[::-1], axis=0)[::-1] <= _FINEST)
     straight = bend <= _STRAIGHT * (np.abs(right) + np.abs(left)) + noise
     alike = _STRAIGHT * (np.abs(central) + np.abs(slope)) + noise + _BOUNDS * error
     # Wide steps may see neither slope; but not near 0, where cancellation makes the finer ones unreliable.
-    other = (np.abs(central - disputed) > _NEAR * apart) & (steps > _COARSE * np.abs(x)) & (np.abs(x) > WIDEST_NEAR_0)
+    other = (np.abs(central - disputed) > _NEAR * apart) & (steps > _COARSE * np.abs(x)) & (np.abs(x) > _WIDEST_NEAR_0)
     confirmed = ((sharp & near).sum(axis=0) >= _ENOUGH) & (near | other | ~sharp).all(axis=0)
     confirmed &= ((straight & (np.abs(central - slope) <= alike)) | ~finest).all(axis=0)
-    confirmed &= (steps[0] >= SPAN * steps[-1]) & (sharp & near & (steps >= _ROUNDED * eps * np.abs(x))).any(axis=0)
+    confirmed &= (steps[0] >= _SPAN * steps[-1]) & (sharp & near & (steps >= _ROUNDED * eps * np.abs(x))).any(axis=0)
     turn = np.fmax.reduce((bend - noise) / steps, axis=0)
     confirmed &= apart > _ROUNDED * eps * np.abs(x) * turn
 
     doubt = np.where(straight & np.isfinite(central), bend + noise, np.inf)
     best = doubt.argmin(axis=0), np.arange(x.size)
     known = np.isfinite(doubt[best])
-    return Scales(confirmed, np.where(known, central[best], np.nan), doubt[best])
+    return ScaleConfirmation(confirmed, np.where(known, central[best], np.nan), doubt[best])
 
 
 def _steps(size: Array, precision: float) -> Array:
     """The steps at points of this size, widest first: (steps, n)."""
-    widest = np.maximum(_WIDEST * size, WIDEST_NEAR_0)
+    widest = np.maximum(_WIDEST * size, _WIDEST_NEAR_0)
     finest = np.maximum(_LAST_PLACES * 2 * precision * size, _LAST_PLACES * _TINY)
     return widest * (finest / widest) ** np.linspace(0, 1, _STEPS)[:, None]

@@ -11,7 +11,7 @@ from ...runtime.arrays import Array, Forward
 from ...runtime.section import Section
 from ..differentiation.noise import mantissa_bits
 from ..differentiation.richardson import extrapolate, tableau
-from .domain_reach import Reach
+from .domain_reach import DomainReach
 
 _LEVELS, _RATIO = 4, 3.0
 # The widest step, as a fraction of |x|.
@@ -22,7 +22,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
-class Proportional:
+class RelativeStepSlopes:
     """Values and slopes of forward; ``error`` bounds that of the slopes, ``noise`` is the rounding part of it.
 
     ``precision`` is half a unit in the last place of the precision that forward computes in.
@@ -35,7 +35,7 @@ class Proportional:
     precision: float
 
 
-def proportional(section: Section, reach: Reach, x: Array) -> Proportional:
+def relative_step_slopes(section: Section, reach: DomainReach, x: Array) -> RelativeStepSlopes:
     """The slope of ``section`` at every ``x`` (1-D), from central differences at steps from 0.2 % of |x| down.
 
     Nine forwards per point, none beyond ``reach``. The error bound is that of a single scale: oscillations much finer
@@ -49,7 +49,7 @@ def proportional(section: Section, reach: Reach, x: Array) -> Proportional:
     points = np.empty((2 * _LEVELS + 1, x.size))
     points[0], points[1 : _LEVELS + 1], points[_LEVELS + 1 :] = x, x + steps, x - steps
     points = section.snap(points.ravel()).reshape(points.shape)
-    values = within(section, reach)(points.ravel()).reshape(points.shape)
+    values = forward_within(section, reach)(points.ravel()).reshape(points.shape)
     bits = mantissa_bits(values.ravel())
     precision = max(unit, 2.0**-bits if bits in _SHORT else 0.0)
     above, below = values[1 : _LEVELS + 1], values[_LEVELS + 1 :]
@@ -60,10 +60,10 @@ def proportional(section: Section, reach: Reach, x: Array) -> Proportional:
     scatter = (rounding + unit * np.abs(x * central[-1])) / gaps
     slope, error, noise = extrapolate(central, scatter, tableau(_LEVELS, _RATIO, 2), wary=False)
     slope[~np.isfinite(error)] = np.nan
-    return Proportional(values[0], slope, error, noise, precision)
+    return RelativeStepSlopes(values[0], slope, error, noise, precision)
 
 
-def within(section: Section, reach: Reach) -> Forward:
+def forward_within(section: Section, reach: DomainReach) -> Forward:
     """The section's forward, NaN beyond ``reach``."""
 
     def forward(t: Array) -> Array:

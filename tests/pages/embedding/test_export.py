@@ -20,14 +20,14 @@ from support.browser import curves, drag, shows
 from support.exports import from_disk, got, stored
 from support.own_server import showing
 
-from gradloupe.server.cache.answer_cache import Answers
+from gradloupe.server.cache.answer_cache import AnswerCache
 from gradloupe.server.html.assets import Assets
 from gradloupe.server.html.pages import Pages
-from gradloupe.server.html.style_sheets import SHEETS
+from gradloupe.server.html.style_sheets import STYLE_SHEETS
 from gradloupe.server.protocol.errors import EngineBusy
-from gradloupe.server.standalone.export import TOGETHER, WEIGHED, Exports
+from gradloupe.server.standalone.export import CONCURRENT_ESTIMATES, CONCURRENT_FILES, ExportWriter
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import Address, default
+from gradloupe.server.url.address import Address, default_address
 from gradloupe.server.url.numbers import BadQuery
 
 CLAMP = "/ops/clamp_with_grad.html?sliders=min:7,grad_output:3"
@@ -129,7 +129,7 @@ def test_a_file_shows_its_figure_without_javascript(browser: Browser, clamp: Pat
 
 
 def test_a_file_has_the_styles_of_the_page_and_fits_a_phone(browser: Browser, server: str, clamp: Path) -> None:
-    assert set(SHEETS["op"]) - {"views/companion", "no_script"} <= set(SHEETS["export"])
+    assert set(STYLE_SHEETS["op"]) - {"views/companion", "no_script"} <= set(STYLE_SHEETS["export"])
     with from_disk(browser, clamp) as page:
         page.set_viewport_size({"width": 360, "height": 740})
         shows(page, "/ops/clamp_with_grad")
@@ -200,7 +200,7 @@ def test_the_size_of_a_file_is_kept_and_is_nobody_elses(server: str) -> None:
     assert got(server, address, **{"if-none-match": told.headers["etag"]}).status_code == 304
 
 
-Run = Callable[[Exports, dict[str, Any], dict[str, Any], Address], Awaitable[None]]
+Run = Callable[[ExportWriter, dict[str, Any], dict[str, Any], Address], Awaitable[None]]
 
 
 def with_exports(run: Run, seconds: float) -> None:
@@ -211,8 +211,8 @@ def with_exports(run: Run, seconds: float) -> None:
         await engine.connect()
         try:
             op, device = (await engine.catalogue())["clamp_with_grad"], await engine.device()
-            address = replace(default(op), sliders=(("min", 9), ("grad_output", 9)))
-            await run(Exports(Answers(engine), Pages(assets), assets, seconds), op, device, address)
+            address = replace(default_address(op), sliders=(("min", 9), ("grad_output", 9)))
+            await run(ExportWriter(AnswerCache(engine), Pages(assets), assets, seconds), op, device, address)
         finally:
             await engine.close()
 
@@ -224,29 +224,29 @@ async def stays() -> bool:
 
 
 def test_a_file_and_its_size_have_so_many_seconds_and_no_more() -> None:
-    async def run(exports: Exports, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
-        for _ in range(WEIGHED + 1):  # each place is free again
+    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        for _ in range(CONCURRENT_ESTIMATES + 1):  # each place is free again
             with pytest.raises(BadQuery, match=r"could not be computed in 0\.05 s; give fewer values"):
                 await exports.size(op, device, address, stays)
             with pytest.raises(BadQuery, match="give fewer values"):
                 await exports.file(op, device, address, "", stays)
         with pytest.raises(EngineBusy):  # without a slider there is nothing to give less of
-            await exports.file(op, device, replace(default(op), question=slow(op)), "", stays)
+            await exports.file(op, device, replace(default_address(op), question=slow(op)), "", stays)
 
     def slow(op: dict[str, Any]) -> Any:
-        return replace(default(op).question, count=5001)
+        return replace(default_address(op).question, count=5001)
 
     with_exports(run, 0.05)
 
 
 def test_there_are_places_for_so_many_files_and_sizes_at_once() -> None:
-    async def run(exports: Exports, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
-        asked = [exports.file(op, device, address, "", stays) for _ in range(TOGETHER + 1)]
-        asked += [exports.size(op, device, address, stays) for _ in range(WEIGHED + 1)]
+    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        asked = [exports.file(op, device, address, "", stays) for _ in range(CONCURRENT_FILES + 1)]
+        asked += [exports.size(op, device, address, stays) for _ in range(CONCURRENT_ESTIMATES + 1)]
         found = await asyncio.gather(*asked, return_exceptions=True)
         refused = [place for place, each in enumerate(found) if isinstance(each, EngineBusy)]
-        assert refused == [TOGETHER, TOGETHER + 1 + WEIGHED]
-        assert len([each for each in found if isinstance(each, tuple)]) == TOGETHER + WEIGHED
+        assert refused == [CONCURRENT_FILES, CONCURRENT_FILES + 1 + CONCURRENT_ESTIMATES]
+        assert len([each for each in found if isinstance(each, tuple)]) == CONCURRENT_FILES + CONCURRENT_ESTIMATES
 
     with_exports(run, 60)
 

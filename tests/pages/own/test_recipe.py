@@ -13,8 +13,8 @@ from support.axe import violations
 from support.browser import alone, enter, opened, shows
 from support.own_server import MY_OPS, Own, showing
 
-from gradloupe.server.html.example_inputs import example_inputs
-from gradloupe.server.inference.recipe.grammar import parse
+from gradloupe.server.html.example_inputs_code import example_inputs_code
+from gradloupe.server.inference.recipe.grammar import parse_recipe
 
 RECIPE = "x: float64[5]; low = -0.5; high = 2.0"
 SAID = "x:%20float64[5];%20low%20%3D%20-0.5;%20high%20%3D%202.0"
@@ -312,9 +312,9 @@ def test_where_an_object_is_wanted_no_recipe_is_asked_for_and_the_file_says_it(
     ],
 )
 def test_example_inputs_are_the_arguments_of_the_recipe(recipe: str) -> None:
-    arguments = parse(recipe, None).build()
+    arguments = parse_recipe(recipe, None).build()
     scope = {"torch": torch}
-    exec(example_inputs("Mine", recipe), scope)  # noqa: S102
+    exec(example_inputs_code("Mine", recipe), scope)  # noqa: S102
     given = scope["example_inputs"]["Mine"]  # type: ignore[index]
     for ours, theirs in zip(given, arguments, strict=True):
         if isinstance(theirs, torch.Tensor):
@@ -324,10 +324,10 @@ def test_example_inputs_are_the_arguments_of_the_recipe(recipe: str) -> None:
 
 
 def test_example_inputs_leave_open_what_a_recipe_does_not_say() -> None:
-    assert example_inputs("Mine", "") == 'example_inputs = {"Mine": (torch.randn(7, dtype=torch.float64),)}'
+    assert example_inputs_code("Mine", "") == 'example_inputs = {"Mine": (torch.randn(7, dtype=torch.float64),)}'
     for recipe in ("x: float64[7]; config", "x: float64[7]; config = 2", "x: float64[7]; config: float64[7]"):
-        assert example_inputs("Mine", recipe, "config").endswith("dtype=torch.float64), ...)}")
-    long = example_inputs("Mine", "; ".join(f"x{i}: float64[7]" for i in range(9)))
+        assert example_inputs_code("Mine", recipe, "config").endswith("dtype=torch.float64), ...)}")
+    long = example_inputs_code("Mine", "; ".join(f"x{i}: float64[7]" for i in range(9)))
     assert max(map(len, long.splitlines())) < 60
     compile(long, "my_ops.py", "exec")
 

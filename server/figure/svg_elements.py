@@ -15,7 +15,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _Value = str | float
 
 
-def element(tag: str, attributes: Mapping[str, _Value], *inside: Markup) -> Markup:
+def svg_element(tag: str, attributes: Mapping[str, _Value], *inside: Markup) -> Markup:
     """An element; numbers are written with at most three decimals."""
     said = Markup("").join(Markup(' {}="{}"').format(name, _value(value)) for name, value in attributes.items())
     if not inside:
@@ -23,7 +23,7 @@ def element(tag: str, attributes: Mapping[str, _Value], *inside: Markup) -> Mark
     return Markup("<{0}{1}>{2}</{0}>").format(tag, said, Markup("").join(inside))
 
 
-def escaped(text: str) -> Markup:
+def escape_xml(text: str) -> Markup:
     """``text`` escaped for XML; characters that XML forbids are replaced."""
     return escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text))
 
@@ -32,7 +32,7 @@ def _value(value: _Value) -> str:
     return value if isinstance(value, str) else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-FAMILIES = {
+FONT_FAMILIES = {
     "text": "-apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif",
     "code": "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace",
 }
@@ -53,7 +53,7 @@ class Pen:
         classes = [f"{kind[0]}-{name}" for kind, name in colours if name != "none"]
         given |= {"class": " ".join(classes)} if classes else {}
         given |= attributes
-        return element(tag, given, *inside)
+        return svg_element(tag, given, *inside)
 
     def write(
         self, text: str, x: float, y: float, size: float, face: Face = "text", fill: str = "ink", anchor: str = "start"
@@ -61,6 +61,6 @@ class Pen:
         """A text on the base line ``y``."""
         said: dict[str, _Value] = {"x": x, "y": y, "font-size": size}
         said |= {"font-weight": "bold"} if face == "bold" else {}
-        said |= {"font-family": FAMILIES["code"]} if face == "code" else {}
+        said |= {"font-family": FONT_FAMILIES["code"]} if face == "code" else {}
         said |= {"text-anchor": anchor} if anchor != "start" else {}
-        return self.draw("text", said, escaped(text), fill=fill)
+        return self.draw("text", said, escape_xml(text), fill=fill)

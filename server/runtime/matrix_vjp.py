@@ -15,17 +15,17 @@ from .section import Section
 from .vjp import Layout
 
 
-def even(count: int) -> int:
+def even_count(count: int) -> int:
     """The largest even number of points, which fill two rows."""
     return count // 2 * 2
 
 
-def on_a_sheet(section: Section, x: Array) -> Callable[[float | Array, Layout], Array]:
+def vjp_on_matrix(section: Section, x: Array) -> Callable[[float | Array, Layout], Array]:
     """A function of (grad_output, layout) that returns ``grad_input`` at the points ``x``, passed as a 2 × n matrix.
 
     It raises ``FunctionFailed``, also where the Function does not map that matrix to one of the same shape.
     """
-    x = x[: even(x.size)]
+    x = x[: even_count(x.size)]
 
     def call(*arguments: Any) -> Any:
         return section.call(*(each.view(2, -1) if isinstance(each, torch.Tensor) else each for each in arguments))

@@ -15,7 +15,7 @@ _UNSEEN, _NOTHING = 1e-3, 1e-9
 _RIGHT = ("matches", "matches here")
 
 
-def implied(word: str, columns: Mapping[str, Numbers | None]) -> Numbers | None:
+def visible_implied(word: str, columns: Mapping[str, Numbers | None]) -> Numbers | None:
     """The column ``implied``; None where there is none, where the verdict is that all matches, or where its curve could
     not be told from forward."""
     suggested, forward = columns.get("implied"), columns.get("forward") or []
@@ -49,7 +49,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Section:
+class DrawnSection:
     """A section as it is drawn; ``columns`` lack what the answer lacks, ``status`` is a word a row."""
 
     title: str
@@ -66,7 +66,7 @@ class Section:
     marks: tuple[Mark, ...]
 
     @classmethod
-    def of_answer(cls, answer: Frame) -> Section:
+    def of_answer(cls, answer: Frame) -> DrawnSection:
         """From an answer, which may hold no more than a failure."""
         header, columns = answer.header, answer.columns
         verdict, statuses = header["verdict"], header["statuses"]

@@ -15,7 +15,7 @@ _USUAL = "x: float64[7]"  # for an empty recipe
 _WORDS = {"identity": "lambda x: x", "inf": 'float("inf")', "-inf": 'float("-inf")', "nan": 'float("nan")'}
 
 
-def example_inputs(name: str, recipe: str, culprit: str = "") -> str:
+def example_inputs_code(name: str, recipe: str, culprit: str = "") -> str:
     """Source code that gives the class ``name`` the arguments of ``recipe``, with ``...`` for what is to be filled in.
 
     That is the argument ``culprit``, which could not be inferred, and what cannot be parsed in the recipe.

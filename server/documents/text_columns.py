@@ -7,15 +7,15 @@ from typing import Any
 
 _Row = dict[str, Any]
 
-CHECKS = ("id", "family", "level", "title", "seen", "torch", "advice", "line", "document", "element")
-THINGS = ("function", "part", "name", "kind", "shape", "dtype", "bytes", "value")
+_CHECK_COLUMNS = ("id", "family", "level", "title", "seen", "torch", "advice", "line", "document", "element")
+_NODE_COLUMNS = ("function", "part", "name", "kind", "shape", "dtype", "bytes", "value")
 # The names of the columns by view.
-LISTINGS: dict[str, tuple[str, ...]] = {"contract": CHECKS, "node": THINGS}
+TEXT_COLUMNS: dict[str, tuple[str, ...]] = {"contract": _CHECK_COLUMNS, "node": _NODE_COLUMNS}
 
 
-def listed(header: dict[str, Any]) -> dict[str, list[Any]]:
+def text_columns(header: dict[str, Any]) -> dict[str, list[Any]]:
     """The columns by name of a view whose rows are text; empty for another view."""
-    names = LISTINGS.get(header["view"], ())
+    names = TEXT_COLUMNS.get(header["view"], ())
     rows = list(_things(header) if header["view"] == "node" else header.get("checks", ())) if names else []
     return {name: [row[name] for row in rows] for name in names}
 

@@ -14,6 +14,6 @@ _TOLD = {
 }
 
 
-def declaration(op: dict[str, Any]) -> str:
+def controls_digest(op: dict[str, Any]) -> str:
     """The digest of the arguments, inputs, parameters and outputs of an op."""
     return fingerprint(json.dumps({key: value for key, value in op.items() if key not in _TOLD}, sort_keys=True))

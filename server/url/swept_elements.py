@@ -8,35 +8,35 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..protocol.question import Element
-from ..protocol.suggest import meant
-from .address import beside, bounds, extents
-from .numbers import LARGEST, BadQuery, read_float, shown
+from ..protocol.suggest import closest_match
+from .address import default_ranges, default_wrt2, value_bounds
+from .numbers import LARGEST, BadQuery, printable_excerpt, read_float
 
 _ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
 
-Shapes = dict[str, list[int]]
-Second = tuple[Element | None, float | None, float | None]
+_Shapes = dict[str, list[int]]
+_SecondAxis = tuple[Element | None, float | None, float | None]
 
 
 def suggestion(word: str, words: Sequence[str]) -> str:
     """The end of an error message: the closest allowed word, if there is one, and all allowed words."""
-    close = meant(word, words)
+    close = closest_match(word, words)
     return (f"; did you mean {close}? Allowed: " if close else "; allowed: ") + f"{', '.join(words)}."
 
 
-def shapes(tensors: Iterable[dict[str, Any]]) -> Shapes:
+def shapes_by_name(tensors: Iterable[dict[str, Any]]) -> _Shapes:
     """The shapes of tensors by name; [] for a tensor of one element, which is addressed without an index."""
     return {each["name"]: each["shape"] if math.prod(each["shape"]) != 1 else [] for each in tensors}
 
 
-def sweepable(op: dict[str, Any]) -> Shapes:
+def sweepable_shapes(op: dict[str, Any]) -> _Shapes:
     """The shapes of what can be swept: inputs and float parameters."""
-    return shapes(op["inputs"]) | {p["name"]: [] for p in op["parameters"] if p["kind"] == "float"}
+    return shapes_by_name(op["inputs"]) | {p["name"]: [] for p in op["parameters"] if p["kind"] == "float"}
 
 
-def element(role: str, text: str, shapes: Shapes) -> Element:
+def read_element(role: str, text: str, shapes: _Shapes) -> Element:
     """The element that ``text`` names; raises ``BadQuery``. ``role`` is the query parameter, for the message."""
-    culprit, found = f"{role}={shown(text)}", _ELEMENT.fullmatch(text)
+    culprit, found = f"{role}={printable_excerpt(text)}", _ELEMENT.fullmatch(text)
     name = found[1] if found else text
     if found is None or name not in shapes:
         raise BadQuery(f"{culprit} names no element{suggestion(name, list(shapes))}")
@@ -50,23 +50,23 @@ def element(role: str, text: str, shapes: Shapes) -> Element:
     return Element(name, index)
 
 
-def second(op: dict[str, Any], wrt: Element, given: dict[str, str]) -> Second:
+def read_second_axis(op: dict[str, Any], wrt: Element, given: dict[str, str]) -> _SecondAxis:
     """The second axis of a surface: element, start and stop; None where there is no other number to sweep.
 
     Raises ``BadQuery``.
     """
-    wrt2 = element("wrt2", given["wrt2"], sweepable(op)) if given.get("wrt2") else beside(op, wrt)
+    wrt2 = read_element("wrt2", given["wrt2"], sweepable_shapes(op)) if given.get("wrt2") else default_wrt2(op, wrt)
     if wrt2 is None:
         _check_ends(given)
         return None, None, None
     if wrt2 == wrt:
-        other = beside(op, wrt)
+        other = default_wrt2(op, wrt)
         hint = f"choose another element, such as {other}" if other else "it is the only number that can be swept"
-        raise BadQuery(f"wrt2={shown(given['wrt2'])} is what wrt sweeps already; {hint}.")
+        raise BadQuery(f"wrt2={printable_excerpt(given['wrt2'])} is what wrt sweeps already; {hint}.")
     start, stop = _check_ends(given)
-    low, high = extents(op)[wrt2.name]
+    low, high = default_ranges(op)[wrt2.name]
     start, stop = low if start is None else start, high if stop is None else stop
-    least, most = next((bounds(p) for p in op["parameters"] if p["name"] == wrt2.name), (-LARGEST, LARGEST))
+    least, most = next((value_bounds(p) for p in op["parameters"] if p["name"] == wrt2.name), (-LARGEST, LARGEST))
     for name, value in (("start2", start), ("stop2", stop)):
         if not least <= value <= most:
             read_float(name, repr(value), least, most)

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..documents.beside_poles import nearest
-from ..documents.json_document import columns_of
+from ..documents.json_document import document_columns
 from ..documents.nouns import Nouns, nouns
-from ..documents.typography import number, telling
+from ..documents.pole_rows import nearest_row
+from ..documents.typography import number_within_span, typeset_number
 from ..protocol.frames import Frame
 
 _FEW = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned
 _MOST = 3  # stretches that are listed one by one
-TIED = 1 - 1e-6  # of the largest difference: from here on as large
+_TIED = 1 - 1e-6  # of the largest difference: from here on as large
 
 _Row = tuple[float, float, float]  # x, and the values on the left and on the right
 
 
 @dataclass(frozen=True)
-class End:
+class _StretchEnd:
     """The end of a stretch, and whether the stretch includes it."""
 
     x: float
@@ -36,10 +36,10 @@ class _Found:
     apart: list[bool]
 
 
-def said(left: Frame, right: Frame, names: tuple[str, str]) -> list[str]:
+def difference_sentences(left: Frame, right: Frame, names: tuple[str, str]) -> list[str]:
     """Sentences on forward, backward and the verdicts; ``names`` are the titles of the two ops."""
     headers = left.header, right.header
-    columns = columns_of(left), columns_of(right)
+    columns = document_columns(left), document_columns(right)
     nothing = [name for name, each in zip(names, columns, strict=True) if not each["x"]]
     if nothing:
         return [f"{_listed(nothing)} failed, so there is nothing to compare."]
@@ -82,7 +82,7 @@ class _Told:
             return f"{self.nouns.backward} cannot be compared: {_listed(without)} {_returns(without)} no gradient."
         found = self._compared(columns, "analytical", [set(), set()])
         given = [header["grad_output"] for header in self.headers]
-        sent = f"For grad_output {' and '.join(number(each) for each in dict.fromkeys(given))}"
+        sent = f"For grad_output {' and '.join(typeset_number(each) for each in dict.fromkeys(given))}"
         if not any(found.apart):
             return f"{sent} {self.nouns.backward} returns the same in both{self.at}."
         where = self._where(found)
@@ -118,7 +118,7 @@ class _Told:
 
     def _everywhere(self) -> str:
         start, stop = self.headers[0]["start"], self.headers[0]["stop"]
-        return f" from {telling(start, stop - start)} to {telling(stop, stop - start)}"
+        return f" from {number_within_span(start, stop - start)} to {number_within_span(stop, stop - start)}"
 
     def _where(self, found: _Found) -> str:
         stretches = list(self._stretches(found))
@@ -127,7 +127,7 @@ class _Told:
             return f"in {len(stretches)} stretches between {self._x(low)} and {self._x(high)}"
         return _listed([self._stretch(*each) for each in stretches])
 
-    def _stretch(self, low: End, high: End) -> str:
+    def _stretch(self, low: _StretchEnd, high: _StretchEnd) -> str:
         first, last = low.x <= self.headers[0]["start"], high.x >= self.headers[0]["stop"]
         if first and last:
             return f"everywhere{self._everywhere()}"
@@ -140,7 +140,7 @@ class _Told:
             return f"for {self.swept} {'≥' if low.included else '>'} {self._x(low.x)}"
         return f"for {self._x(low.x)} {'≤' if low.included else '<'} {self.swept}{below}"
 
-    def _stretches(self, found: _Found) -> Iterator[tuple[End, End]]:
+    def _stretches(self, found: _Found) -> Iterator[tuple[_StretchEnd, _StretchEnd]]:
         """The stretches in which rows differ; one row alone is a point."""
         first = None
         for i, differs in enumerate([*found.apart, False]):
@@ -149,18 +149,18 @@ class _Told:
             elif not differs and first is not None:
                 alone = first == i - 1 and 0 < first < len(found.rows) - 1
                 low, high = self._end(found, first, first - 1), self._end(found, i - 1, i)
-                yield (End(found.rows[first][0], True),) * 2 if alone else (low, high)
+                yield (_StretchEnd(found.rows[first][0], True),) * 2 if alone else (low, high)
                 first = None
 
-    def _end(self, found: _Found, last: int, beyond: int) -> End:
+    def _end(self, found: _Found, last: int, beyond: int) -> _StretchEnd:
         """The end of a stretch with this last row: at a special point, else at the first row beyond it."""
         x = found.rows[last][0]
         if not 0 <= beyond < len(found.rows):
-            return End(x, True)
+            return _StretchEnd(x, True)
         low, high = sorted((x, found.rows[beyond][0]))
         between = (end for end in self.ends if low < end < high)
         at = next((mark for mark in self.marks if low <= mark <= high), next(between, found.rows[beyond][0]))
-        return End(at, at == x)
+        return _StretchEnd(at, at == x)
 
     def _example(self, found: _Found, where: str, verb: str) -> str:
         """The values at one of the rows that differ most: preferably with a short x, well inside the stretch."""
@@ -170,17 +170,17 @@ class _Told:
         apart = [row for row in apart if self._x(row[0]) not in outside] or apart
         finite = [row for row in apart if math.isfinite(row[1] - row[2])]
         most = max((abs(one - other) for _, one, other in finite), default=0.0)
-        widest = [row for row in finite if abs(row[1] - row[2]) >= TIED * most] or apart
+        widest = [row for row in finite if abs(row[1] - row[2]) >= _TIED * most] or apart
         edges = [end.x for end in ends]
 
         def clumsiness(row: _Row) -> tuple[bool, int, float]:
-            within = abs(row[0] - edges[nearest(edges, row[0])])
+            within = abs(row[0] - edges[nearest_row(edges, row[0])])
             return row[0] in self.marks or not within, len(self._x(row[0])), -within
 
         x, *values = min(widest, key=clumsiness)
         told = [_value(each) for each in values]
         if told[0] == told[1]:
-            told = [number(each, 10) for each in values]
+            told = [typeset_number(each, 10) for each in values]
         at, (left, right) = f"at {self.swept} = {self._x(x)}", self.names
         at = "there" if at == where else at
         if verb == "is":
@@ -188,7 +188,7 @@ class _Told:
         return f"{at} {left} {verb} {told[0]}, {right} {told[1]}"
 
     def _x(self, x: float) -> str:
-        return telling(x, self.headers[0]["stop"] - self.headers[0]["start"])
+        return number_within_span(x, self.headers[0]["stop"] - self.headers[0]["start"])
 
 
 def _common(columns: Any, name: str, hidden: list[set[int]]) -> Iterator[_Row]:
@@ -213,7 +213,7 @@ def _equal(one: float, other: float, least: float) -> bool:
 
 
 def _value(value: float) -> str:
-    return "not a number" if math.isnan(value) else number(value)
+    return "not a number" if math.isnan(value) else typeset_number(value)
 
 
 def _returns(names: list[str]) -> str:

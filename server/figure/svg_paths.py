@@ -12,14 +12,14 @@ from .traces import Layer
 
 # Relative to the height of a panel: how far beyond it curves are drawn, and the tolerance of the simplification.
 _MARGIN = 0.5
-FINE = 1.2e-4
+_FINE = 1.2e-4
 _THIN = 2.5e-4  # thinner error bands are left out
 
 _Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Grid:
+class PathGrid:
     """Coordinates of a panel of ``width`` by ``height`` at ``left``, ``top``, rounded to ``digits``."""
 
     width: float
@@ -37,20 +37,20 @@ class Grid:
         return _rounded(self.top + self.height * (1 - share), self.digits)
 
 
-def line(layer: Layer, across: Axis, up: Axis, grid: Grid) -> str:
+def curve_path(layer: Layer, across: Axis, up: Axis, grid: PathGrid) -> str:
     """The path of a curve, empty where all of it lies outside the panel."""
     runs = (run for whole in _runs(layer, across, up) for run in _inside(whole))
     return "".join(_path(_plain(run), grid) for run in runs if len(run) > 1)
 
 
-def area(layer: Layer, across: Axis, up: Axis, grid: Grid) -> str:
+def area_path(layer: Layer, across: Axis, up: Axis, grid: PathGrid) -> str:
     """The path around the areas that a layer outlines, without those too thin to be seen."""
     halves = (_halves(_clamped(run)) for run in _runs(layer, across, up))
     seen = (pair for pair in halves if max(abs(one[1] - other[1]) for one, other in zip(*pair, strict=True)) > _THIN)
     return "".join(_path([*_plain(there), *_plain(back)[::-1]], grid) + "z" for there, back in seen)
 
 
-def places(layer: Layer, across: Axis, up: Axis) -> list[_Point]:
+def mark_positions(layer: Layer, across: Axis, up: Axis) -> list[_Point]:
     """The positions of marks, as shares of the panel; those outside it are left out."""
     points = (point for run in _runs(layer, across, up) for point in run)
     return [(x, y) for x, y in points if -1e-9 <= y <= 1 + 1e-9]
@@ -114,7 +114,7 @@ def _plain(run: list[_Point]) -> list[_Point]:
             kept.append(last)
             low, high = -inf, inf
         slope, width = _slope(kept[-1], point), point[0] - kept[-1][0]
-        low, high = (max(low, slope - FINE / width), min(high, slope + FINE / width)) if width > 0 else (inf, -inf)
+        low, high = (max(low, slope - _FINE / width), min(high, slope + _FINE / width)) if width > 0 else (inf, -inf)
         last = point
     return [*kept, last]
 
@@ -124,7 +124,7 @@ def _slope(before: _Point, after: _Point) -> float:
     return (after[1] - before[1]) / width if width > 0 else inf
 
 
-def _path(points: Iterable[_Point], grid: Grid) -> str:
+def _path(points: Iterable[_Point], grid: PathGrid) -> str:
     """Absolute at the first point, then from each to the next."""
     spots = [(grid.x(x), grid.y(y)) for x, y in points]
     steps = [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(spots)]

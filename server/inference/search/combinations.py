@@ -9,7 +9,9 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-def cheapest(options: Sequence[Sequence[tuple[float, _T]]], most: int) -> Iterator[tuple[float, tuple[_T, ...]]]:
+def cheapest_combinations(
+    options: Sequence[Sequence[tuple[float, _T]]], most: int
+) -> Iterator[tuple[float, tuple[_T, ...]]]:
     """The first ``most`` combinations of one option from each list, ordered by total cost; an option is (cost, value).
 
     Nothing if one of the lists is empty.
