@@ -45,14 +45,15 @@ def added_term(seen: Evidence) -> Hypothesis | None:
 
 def float32_rounding(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope rounded to float32; all that is returned are numbers of float32."""
-    returned, slope = seen.returned[seen.judged], seen.slope[seen.judged]
+    rows = seen.judged & ~seen.kink
+    returned, slope = seen.returned[rows], seen.slope[rows]
     if seen.evaluation.dtype != torch.float64 or not seen.wrong.any() or (seen.returned[seen.wrong] == 0).any():
         return None
     with np.errstate(all="ignore"):
         near = returned.astype(np.float32).astype(np.float64)
     off = np.abs(returned - slope)
-    allowed = _ROUNDED * torch.finfo(torch.float32).eps * np.abs(slope) + seen.band[seen.judged]
-    if (near != returned).any() or (off > allowed).any():
+    allowed = _ROUNDED * torch.finfo(torch.float32).eps * np.abs(slope) + seen.band[rows]
+    if off.size == 0 or (near != returned).any() or (off > allowed).any():
         return None
     worst = float(off.max() / largest_magnitude(slope))
     return "low precision", (
