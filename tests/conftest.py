@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, Page, expect
 from support.browser import WITHIN, chromium, visitor, watched
-from support.servers import InThread, copy_of_the_house, serving_in_thread
+from support.servers import InThread, copy_of_the_package, serving_in_thread
 
 # In these one fact is looked at again and again: for every Function that is right or wrong, in every dtype.
 SLOW = {
@@ -51,9 +51,9 @@ def server(running: InThread) -> str:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Path:
+def package_copy(tmp_path: Path) -> Path:
     """A copy of the package that a test may change."""
-    return copy_of_the_house(tmp_path)
+    return copy_of_the_package(tmp_path)
 
 
 @pytest.fixture(scope="session")

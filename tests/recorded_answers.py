@@ -1,4 +1,4 @@
-"""What Gradloupe answers, recorded and compared, to see that a change in the house changes nothing for its users.
+"""What Gradloupe answers, recorded and compared, to see that a change in the package changes nothing for its users.
 
     python tests/recorded_answers.py record BEFORE     starts servers and commands of this tree, and keeps what they say
     python tests/recorded_answers.py record AFTER      once more, after the change
@@ -50,7 +50,7 @@ MARKUP = r"^(?!.*\.(json|csv|py)(\?|$))"
 FILE = r"\.html|look"  # what stands alone, with the sheets and modules written into it
 CUTS = (
     Cut(r"(?m)^(date|content-length|x-request-id): .*\n", "", "the clock, chance, and the coding of what is below"),
-    Cut(r'(?m)^etag: "[0-9a-f]+', 'etag: "DIGEST', "it changes with every file of the house"),
+    Cut(r'(?m)^etag: "[0-9a-f]+', 'etag: "DIGEST', "it changes with every file of the package"),
     Cut(r"\b(data-(?:digests?|form)=)('[^']*'|\"[^\"]*\")", r"\1DIGEST", "the same"),
     Cut(r"/static/[0-9a-f]+/(?:[\w-]+/)*", "/static/", "a file may move to another folder, under another digest"),
     Cut(r"(?s)<link rel=\"(?:stylesheet|modulepreload)\"[^>]*>", "", "sheets and modules may be merged"),

@@ -20,3 +20,6 @@ def largest_magnitude(values: Array, share: float = 1.0) -> float:
     if not magnitude.size:
         return 0.0
     return float(magnitude.max() if share == 1 else np.quantile(magnitude, share))
+
+
+Interval = tuple[float, float]

@@ -80,7 +80,7 @@ class ForkServerClient:
         self.ended = False
         started: SimpleQueue[OSError | None] = SimpleQueue()
         # The fork server dies with the thread that starts it, so this thread lives as long as this process does.
-        threading.Thread(target=self._attend, args=(theirs, started), name="zygote", daemon=True).start()
+        threading.Thread(target=self._attend, args=(theirs, started), name="forkserver", daemon=True).start()
         problem = started.get()
         if problem is not None:
             self._socket.close()
@@ -120,13 +120,13 @@ class ForkServerClient:
                 return
             if self._expected and not self._proven:  # its imports may hang
                 self._proven = True
-                self._zygote.kill()
+                self._forkserver.kill()
             elif self._left:
                 self.close()
 
     def abandon(self) -> None:
         """Kill it, even where it does not listen: stopped by a signal, for one."""
-        self._zygote.kill()
+        self._forkserver.kill()
 
     def close(self) -> None:
         """Let it end now, and its workers with it."""
@@ -136,7 +136,7 @@ class ForkServerClient:
     def _attend(self, theirs: socket.socket, started: SimpleQueue[OSError | None]) -> None:
         try:
             with theirs:
-                self._zygote = subprocess.Popen(  # noqa: S603
+                self._forkserver = subprocess.Popen(  # noqa: S603
                     [*python_command(), "-m", f"{PACKAGE}.server.worker.forkserver", str(theirs.fileno())],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
@@ -151,7 +151,7 @@ class ForkServerClient:
         with suppress(ConnectionResetError):
             while said := self._socket.recv(_LONGEST):
                 self._hear(json.loads(said))
-        self._bury_all(self._zygote.wait())
+        self._bury_all(self._forkserver.wait())
 
     def _hear(self, said: dict[str, Any]) -> None:
         with self.change:

@@ -12,9 +12,9 @@ from ..numerics.curve.integral_check import IntegralCheck
 from ..numerics.formatting.numbers import format_number
 from ..numerics.status import Status
 from ..numerics.verdict.cell_judge import Statuses, allowed_residual
-from ..numerics.verdict.point_judge import Interval
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.question import Question
+from ..runtime.arrays import Interval
 from ..runtime.section import Section
 from .columns import ColumnArrays, finite_or_none
 from .common import evaluate_and_judge

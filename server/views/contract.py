@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ..contract.examination.probe import LEVELS, CheckRow
+from ..contract.examination.probe import CHECK_LEVELS, CheckRow
 from ..contract.xray import NO_FUNCTION, contract_xray
 from ..protocol.question import Question
 from ..runtime.section import Section
@@ -20,7 +20,7 @@ _DOUBLE = "The contract is looked at in float64 on the CPU."
 def contract_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
     """The document: a header alone, with the most serious rows first, and no columns."""
     found = contract_xray(section, _reach(section, question), question.compile)
-    checks = sorted(found.checks, key=lambda each: LEVELS.index(each.level))
+    checks = sorted(found.checks, key=lambda each: CHECK_LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
     return {
         "notes": [] if double else [_DOUBLE],
@@ -48,7 +48,7 @@ def _sentence(checks: list[CheckRow]) -> str:
     if [each.id for each in checks] == [NO_FUNCTION]:
         return checks[0].seen
     count = Counter(each.level for each in checks)
-    told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in LEVELS[:-1] if count[level]]
+    told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in CHECK_LEVELS[:-1] if count[level]]
     right = f"{count['fine']} check{'s' * (count['fine'] != 1)} found right"
     grave = next((each for each in checks if each.level in ("error", "warning")), None)
     said = f"{', '.join(told)}; {right}." if told else f"{right}."

@@ -41,8 +41,8 @@ class Client:
 
     def spent(self) -> tuple[float, float]:
         """Seconds of CPU of the web process and of its worker, so far."""
-        (zygote,) = children(self.pid, "worker.forkserver")
-        (worker,) = children(zygote)
+        (forkserver,) = children(self.pid, "worker.forkserver")
+        (worker,) = children(forkserver)
         return _cpu(self.pid), _cpu(worker)
 
     def cost(self, ask: Callable[[], Reply], times: int, status: int = 200) -> tuple[float, float]:

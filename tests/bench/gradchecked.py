@@ -14,7 +14,7 @@ from interleave import Times, interleave
 from report import Report, Table, Target
 from speed import SPAN, Case, cases
 from support.sections import section
-from support.servers import Server, copy_of_the_house, serving
+from support.servers import Server, copy_of_the_package, serving
 
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.differentiation.finite_differences import differentiate
@@ -53,7 +53,7 @@ def measure() -> Report:
 def _server() -> Iterator[Server]:
     """A server whose gallery has the GELU that is measured here."""
     with TemporaryDirectory() as folder:
-        house = copy_of_the_house(Path(folder))
+        house = copy_of_the_package(Path(folder))
         shutil.copy(Path(__file__).with_name("gelu.py"), house / "ops")
         with serving(path=folder, cwd=Path(folder)) as server:
             server.wait_until_ready()

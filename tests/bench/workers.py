@@ -109,4 +109,4 @@ def _killed(file: Path) -> tuple[Table, int]:
 
 async def _crowd(op: str, *targets: Path) -> test_kills.Crowd:
     async with engine_of(*targets) as engine:
-        return await test_kills.killed(engine, op, test_kills.KILLS, zygotes=False)
+        return await test_kills.killed(engine, op, test_kills.KILLS, forkservers=False)

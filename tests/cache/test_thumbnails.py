@@ -26,13 +26,16 @@ def answer(question, op):
 """
 
 
-def test_a_fault_of_ours_costs_one_card_its_curves_and_no_more(house: Path) -> None:
-    with (house / "server" / "worker" / "answer.py").open("a") as file:
+def test_a_fault_of_ours_costs_one_card_its_curves_and_no_more(package_copy: Path) -> None:
+    with (package_copy / "server" / "worker" / "answer.py").open("a") as file:
         file.write(FAULT)
-    with (house / "log").open("w") as log, serving(path=str(house.parent), cwd=house.parent, log=log) as server:
+    with (
+        (package_copy / "log").open("w") as log,
+        serving(path=str(package_copy.parent), cwd=package_copy.parent, log=log) as server,
+    ):
         server.wait_until_ready()
         gallery = server.get("/")
-    assert "a fault of Gradloupe's own" in (house / "log").read_text()
+    assert "a fault of Gradloupe's own" in (package_copy / "log").read_text()
     assert gallery.status_code == 200
     cards = {re.search(r'href="/ops/(\w+)"', card)[1]: card for card in gallery.text.split('<li class="card"')[1:]}
     assert "#mark-failed" in cards["exp"]
@@ -41,19 +44,19 @@ def test_a_fault_of_ours_costs_one_card_its_curves_and_no_more(house: Path) -> N
     assert "#mark-matches" in cards["square"]
 
 
-def few(house: Path) -> None:
+def few(package_copy: Path) -> None:
     """Leave two ops."""
-    for path in (house / "ops").glob("*.py"):
+    for path in (package_copy / "ops").glob("*.py"):
         if path.stem not in ("__init__", "op", "abs_product", "exp"):
             path.unlink()
 
 
-def test_a_function_that_hangs_holds_up_no_other_card(house: Path) -> None:
-    few(house)
-    text = (house / "ops" / "exp.py").read_text()
+def test_a_function_that_hangs_holds_up_no_other_card(package_copy: Path) -> None:
+    few(package_copy)
+    text = (package_copy / "ops" / "exp.py").read_text()
     endless = "        while x.numel() > 1:\n            pass\n        y = x.exp()\n"
-    (house / "ops" / "hangs.py").write_text(text.replace("        y = x.exp()\n", endless))
-    with serving("--deadline", "4", path=str(house.parent), cwd=house.parent) as server:
+    (package_copy / "ops" / "hangs.py").write_text(text.replace("        y = x.exp()\n", endless))
+    with serving("--deadline", "4", path=str(package_copy.parent), cwd=package_copy.parent) as server:
         server.wait_until_ready()
         first = server.get("/")
         server.get("/ops/exp.json")  # it is answered after what was asked before
@@ -67,13 +70,13 @@ def test_a_function_that_hangs_holds_up_no_other_card(house: Path) -> None:
 
 @pytest.mark.parametrize(("patience", "word"), [(0.0, "matches"), (3600.0, "failed")])
 def test_the_loss_of_a_worker_is_held_against_an_op_only_for_a_while(
-    house: Path, monkeypatch: pytest.MonkeyPatch, patience: float, word: str
+    package_copy: Path, monkeypatch: pytest.MonkeyPatch, patience: float, word: str
 ) -> None:
-    few(house)
-    exp, poison = house / "ops" / "exp.py", house.parent / "poison"
+    few(package_copy)
+    exp, poison = package_copy / "ops" / "exp.py", package_copy.parent / "poison"
     deadly = f"        if x.numel() > 1 and os.path.exists({str(poison)!r}):\n            os._exit(3)\n"
     exp.write_text("import os\n\n" + exp.read_text().replace("        y = x.exp()\n", f"{deadly}        y = x.exp()\n"))
-    monkeypatch.setenv("PYTHONPATH", str(house.parent))
+    monkeypatch.setenv("PYTHONPATH", str(package_copy.parent))
     assert looping.run(_words(poison, patience)) == ["failed", word]
 
 

@@ -54,11 +54,11 @@ def test_a_static_file_is_the_same_without_compression(server: str) -> None:
     assert sizes[0] > 3 * sizes[1] > 3 * sizes[2]
 
 
-def test_another_stylesheet_of_pygments_has_another_address(house: Path) -> None:
+def test_another_stylesheet_of_pygments_has_another_address(package_copy: Path) -> None:
     program = "from gradloupe.server.html.assets import Assets; print(Assets().address('pages/op.css'))"
-    command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(house.parent)}
+    command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(package_copy.parent)}
     before = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    highlight = house / "server" / "html" / "highlight.py"
+    highlight = package_copy / "server" / "html" / "highlight.py"
     highlight.write_text(highlight.read_text().replace('return f"{_rules(LIGHT)}', 'return f".c {{ color: red }}'))
     after = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     assert after.endswith("/pages/op.css\n")
@@ -120,12 +120,12 @@ def test_the_lock_names_no_registry_and_proves_what_it_gets() -> None:
     assert all("integrity" in package for name, package in packages.items() if name)
 
 
-def test_without_the_light_bundles_the_full_one_is_served(house: Path) -> None:
+def test_without_the_light_bundles_the_full_one_is_served(package_copy: Path) -> None:
     program = (
         "import sys; sys.prefix = '/nowhere'\n"
         "from gradloupe.server.html.assets import Assets; print(*map(Assets().plotly, ('curves', 'maps')))"
     )
-    environment = os.environ | {"PYTHONPATH": str(house.parent)}
+    environment = os.environ | {"PYTHONPATH": str(package_copy.parent)}
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     curves, maps = ran.stdout.split()
     assert curves == maps

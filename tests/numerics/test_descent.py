@@ -14,7 +14,7 @@ from support.answers import answer
 from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.numerics.descent import descent
-from gradloupe.server.numerics.descent.descent import MOST_ELEMENTS, TooLarge, descend
+from gradloupe.server.numerics.descent.descent import MOST_DESCENT_ELEMENTS, TooLarge, descend
 from gradloupe.server.numerics.descent.loss import Loss, position_tensor
 from gradloupe.server.numerics.descent.optimizer import run_descent
 from gradloupe.server.numerics.descent.outcome import descent_outcome
@@ -268,9 +268,9 @@ def test_chance_is_begun_anew_in_each_step_and_said(draw):
 
 
 def test_what_is_too_large_is_refused_in_a_sentence():
-    with pytest.raises(TooLarge, match=f"x has {MOST_ELEMENTS + 1} elements"):
-        down(torch.exp, (MOST_ELEMENTS + 1,))
-    found, _ = down(torch.exp, (MOST_ELEMENTS,), steps=500, lr=1e300, goal=(0.0,))
+    with pytest.raises(TooLarge, match=f"x has {MOST_DESCENT_ELEMENTS + 1} elements"):
+        down(torch.exp, (MOST_DESCENT_ELEMENTS + 1,))
+    found, _ = down(torch.exp, (MOST_DESCENT_ELEMENTS,), steps=500, lr=1e300, goal=(0.0,))
     assert found.plan.steps == 128
 
 

@@ -1,4 +1,4 @@
-"""What an op may declare beyond those of the house: choices that look like numbers, many elements, a pole."""
+"""What an op may declare beyond those of the package: choices that look like numbers, many elements, a pole."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ MODULES = {name_of(path): path for folder in ("ops", "server") for path in sorte
 
 
 def imports_of(name: str) -> set[str]:
-    """What a module imports, at its top or anywhere in it: ours from the root of the house, others by package."""
+    """What a module imports, at its top or anywhere in it: ours from the root of the package, others by package."""
     path = MODULES[name]
     home = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     found: set[str] = set()
@@ -87,3 +87,28 @@ def test_no_file_names_another_host_to_fetch_from() -> None:
 def test_only_one_module_asks_where_it_lies() -> None:
     """A module that finds files by its own place is broken by moving it."""
     assert [name for name, path in MODULES.items() if "(__file__)" in path.read_text()] == ["server.paths"]
+
+
+def test_a_public_name_stands_for_one_thing_in_the_whole_tree() -> None:
+    """But for what each script and each group of addresses has: its entry point, its router."""
+    named: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text()).body:
+            for name in _defined(node) - {"main", "router"}:
+                if module.startswith("server") and not name.startswith("_"):
+                    named.setdefault(name, set()).add(module)
+    assert {name: modules for name, modules in named.items() if len(modules) > 1} == {}
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a module gives to what it makes."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+
+
+def test_every_package_says_what_lives_in_it() -> None:
+    packages = {name: path for name, path in MODULES.items() if path.name == "__init__.py" and name != "ops"}
+    said = {name: ast.get_docstring(ast.parse(path.read_text())) or "" for name, path in packages.items()}
+    assert [name for name, text in said.items() if len(text.split()) < 5] == []

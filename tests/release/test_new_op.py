@@ -46,9 +46,9 @@ op = Op(
 '''
 
 
-def test_a_file_dropped_into_ops_appears_in_gallery_page_and_api(house: Path) -> None:
-    (house / "ops" / "newcomer.py").write_text(NEWCOMER.format(slope=2))
-    with serving(path=str(house.parent), cwd=house.parent) as server:
+def test_a_file_dropped_into_ops_appears_in_gallery_page_and_api(package_copy: Path) -> None:
+    (package_copy / "ops" / "newcomer.py").write_text(NEWCOMER.format(slope=2))
+    with serving(path=str(package_copy.parent), cwd=package_copy.parent) as server:
         server.wait_until_ready()
         assert 'href="/ops/newcomer"' in server.get("/").text
         page = server.get("/ops/newcomer").text
@@ -57,14 +57,14 @@ def test_a_file_dropped_into_ops_appears_in_gallery_page_and_api(house: Path) ->
         assert server.get("/ops/newcomer.json?factor=-2").json()["verdict"]["word"] == "matches"
 
 
-def test_a_file_dropped_into_ops_is_judged_by_the_tests(house: Path) -> None:
-    (house / "ops" / "right_newcomer.py").write_text(NEWCOMER.format(slope=2))
-    (house / "ops" / "wrong_newcomer.py").write_text(NEWCOMER.format(slope=3))
+def test_a_file_dropped_into_ops_is_judged_by_the_tests(package_copy: Path) -> None:
+    (package_copy / "ops" / "right_newcomer.py").write_text(NEWCOMER.format(slope=2))
+    (package_copy / "ops" / "wrong_newcomer.py").write_text(NEWCOMER.format(slope=3))
     options = "-p no:cacheprovider -q -rA -k newcomer tests/ops/test_claims.py"
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *options.split()],
         cwd=HERE,
-        env=os.environ | {"PYTHONPATH": str(house.parent)},
+        env=os.environ | {"PYTHONPATH": str(package_copy.parent)},
         capture_output=True,
         text=True,
         check=False,

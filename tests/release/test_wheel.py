@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.servers import HERE, copy_of_the_house, serving
+from support.servers import HERE, copy_of_the_package, serving
 
 pytestmark = pytest.mark.release
 
@@ -37,7 +37,7 @@ class Double(torch.autograd.Function):
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an empty environment that holds our wheel, and borrows what it depends on."""
     folder = tmp_path_factory.mktemp("wheel")
-    source = copy_of_the_house(folder)
+    source = copy_of_the_package(folder)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         if (HERE / name).exists():
             (source / name).write_bytes((HERE / name).read_bytes())
@@ -74,8 +74,12 @@ def test_the_wheel_holds_every_template_script_and_style_sheet(installed: Path) 
     (package,) = (installed.parents[1] / "lib").glob("python*/site-packages/gradloupe")
     for folder in ("static", "templates"):
         meant, found = (
-            {each.relative_to(house) for each in (house / folder).rglob("*.*") if "__pycache__" not in each.parts}
-            for house in (HERE, package)
+            {
+                each.relative_to(package_copy)
+                for each in (package_copy / folder).rglob("*.*")
+                if "__pycache__" not in each.parts
+            }
+            for package_copy in (HERE, package)
         )
         assert found == meant
 

@@ -113,9 +113,9 @@ def test_a_worker_killed_while_it_loads_is_started_again() -> None:
         server.wait_until_ready()
 
 
-def test_an_op_that_cannot_be_loaded_is_named_on_every_page(house: Path) -> None:
-    (house / "ops" / "forgetful.py").write_text('"""This file does not end in op = Op(...)."""\n')
-    with serving(path=str(house.parent), cwd=house.parent) as server:
+def test_an_op_that_cannot_be_loaded_is_named_on_every_page(package_copy: Path) -> None:
+    (package_copy / "ops" / "forgetful.py").write_text('"""This file does not end in op = Op(...)."""\n')
+    with serving(path=str(package_copy.parent), cwd=package_copy.parent) as server:
         health = server.get("/healthz?wait=1")
         assert health.status_code == 503
         assert "ops/forgetful.py" in health.json()["detail"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import event_loop as looping
-from support.engines import engine_of, kill_zygotes, question_of
+from support.engines import engine_of, kill_forkservers, question_of
 
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question
@@ -82,7 +82,7 @@ def _fault(asked: Question, frame: Frame) -> str:
     return "" if len(x) >= asked.count else f"{len(x)} points of {asked.count}"
 
 
-async def killed(engine: Engine, name: str, kills: int, zygotes: bool) -> Crowd:
+async def killed(engine: Engine, name: str, kills: int, forkservers: bool) -> Crowd:
     """A crowd that has asked the engine while so many of its workers were killed, and what they are copies of."""
     chance = random.Random(kills)
     crowd = Crowd(engine, await question_of(engine, name))
@@ -92,8 +92,8 @@ async def killed(engine: Engine, name: str, kills: int, zygotes: bool) -> Crowd:
         for _ in range(chance.randrange(30)):  # in the middle of the next question, or before it
             await asyncio.sleep(0)
         restarts = engine.restarts
-        if zygotes:
-            kill_zygotes()
+        if forkservers:
+            kill_forkservers()
         with suppress(ProcessLookupError):
             os.kill(engine.worker, signal.SIGKILL)
         while engine.restarts == restarts:
@@ -103,15 +103,17 @@ async def killed(engine: Engine, name: str, kills: int, zygotes: bool) -> Crowd:
     return crowd
 
 
-@pytest.mark.parametrize(("own", "kills", "zygotes"), [(False, KILLS, False), (True, KILLS, False), (True, 3, True)])
+@pytest.mark.parametrize(
+    ("own", "kills", "forkservers"), [(False, KILLS, False), (True, KILLS, False), (True, 3, True)]
+)
 def test_no_answer_is_lost_or_wrong_however_many_workers_are_killed(
-    tmp_path: Path, own: bool, kills: int, zygotes: bool
+    tmp_path: Path, own: bool, kills: int, forkservers: bool
 ) -> None:
     (tmp_path / "my_ops.py").write_text(SQUARE)
 
     async def crowd() -> tuple[Crowd, int]:
         async with engine_of(*([tmp_path / "my_ops.py"] if own else [])) as engine:
-            return await killed(engine, "Square" if own else "square", kills, zygotes), engine.restarts
+            return await killed(engine, "Square" if own else "square", kills, forkservers), engine.restarts
 
     found, restarts = looping.run(asyncio.wait_for(crowd(), 600))
     assert found.wrong == []

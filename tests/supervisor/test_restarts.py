@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from functions.misbehaving_op import MISBEHAVING
-from support.servers import Server, copy_of_the_house, serving
+from support.servers import Server, copy_of_the_package, serving
 from support.waiting import until
 
 from gradloupe.server.supervisor.supervisor import MAX_FAILED_STARTS
@@ -23,7 +23,7 @@ BORROWED = sysconfig.get_path("purelib")
 def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with an op that misbehaves; a question may take 1 s."""
     folder = tmp_path_factory.mktemp("misbehaving")
-    (copy_of_the_house(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
+    (copy_of_the_package(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
     with serving("--deadline", "1", path=str(folder), cwd=folder) as server:
         server.wait_until_ready()
         yield server
@@ -45,23 +45,23 @@ def test_an_answer_too_large_for_the_channel_is_refused_and_the_worker_stays(mis
     assert misbehaving.worker() == worker
 
 
-def test_ops_too_large_for_the_channel_are_named(house: Path) -> None:
+def test_ops_too_large_for_the_channel_are_named(package_copy: Path) -> None:
     wordy = 'from dataclasses import replace\n\nop = replace(op, reference="r" * 9_000_000)\n'
-    (house / "ops" / "misbehaving.py").write_text(MISBEHAVING + wordy)
-    with serving(path=str(house.parent), cwd=house.parent) as server:
+    (package_copy / "ops" / "misbehaving.py").write_text(MISBEHAVING + wordy)
+    with serving(path=str(package_copy.parent), cwd=package_copy.parent) as server:
         health = server.get("/healthz?wait=1")
     assert health.status_code == 503
     assert "ops/misbehaving.py" in health.json()["detail"]
     assert "above the limit" in health.json()["detail"]
 
 
-def test_a_worker_that_cannot_be_started_is_said_and_tried_again(house: Path) -> None:
-    python = house.parent / "python"
+def test_a_worker_that_cannot_be_started_is_said_and_tried_again(package_copy: Path) -> None:
+    python = package_copy.parent / "python"
     python.symlink_to(sys.executable)
-    with serving(python=str(python), path=f"{house.parent}:{BORROWED}", cwd=house.parent) as server:
+    with serving(python=str(python), path=f"{package_copy.parent}:{BORROWED}", cwd=package_copy.parent) as server:
         server.wait_until_ready()
         python.unlink()
-        os.kill(server.zygote(), signal.SIGKILL)
+        os.kill(server.forkserver(), signal.SIGKILL)
         assert until(lambda: server.get("/healthz?wait=1").status_code == 503)
         for address in ("/healthz?wait=1", "/ops/exp.json", "/"):
             refused = server.get(address)
@@ -73,11 +73,11 @@ def test_a_worker_that_cannot_be_started_is_said_and_tried_again(house: Path) ->
         assert server.get("/ops/exp.json").json()["verdict"]["word"] == "matches"
 
 
-def test_a_worker_that_has_loaded_other_code_answers_under_another_tag(house: Path) -> None:
-    with serving(path=str(house.parent), cwd=house.parent) as server:
+def test_a_worker_that_has_loaded_other_code_answers_under_another_tag(package_copy: Path) -> None:
+    with serving(path=str(package_copy.parent), cwd=package_copy.parent) as server:
         before = {address: server.get(address).headers["etag"] for address in ("/ops/exp.json", "/ops/exp.csv")}
         for changed in ("ops/op.py", "server/numerics/verdict/verdict.py"):
-            with (house / changed).open("a") as file:
+            with (package_copy / changed).open("a") as file:
                 file.write("# another release\n")
             os.kill(server.worker(), signal.SIGKILL)
             # What nobody has asked before waits for the next worker; what is kept is answered without one.
@@ -87,10 +87,10 @@ def test_a_worker_that_has_loaded_other_code_answers_under_another_tag(house: Pa
             before = after
 
 
-def test_what_waited_while_other_code_was_loaded_is_not_kept(house: Path) -> None:
-    with serving(path=str(house.parent), cwd=house.parent) as server:
+def test_what_waited_while_other_code_was_loaded_is_not_kept(package_copy: Path) -> None:
+    with serving(path=str(package_copy.parent), cwd=package_copy.parent) as server:
         server.wait_until_ready()
-        with (house / "ops" / "op.py").open("a") as file:
+        with (package_copy / "ops" / "op.py").open("a") as file:
             file.write("# another release\n")
         os.kill(server.worker(), signal.SIGKILL)
         waited = server.get("/ops/exp.json").headers

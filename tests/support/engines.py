@@ -33,7 +33,7 @@ async def question_of(engine: Engine, name: str, **changes: Any) -> Question:
     return replace(default_address(await engine.op(name)).question, **changes)
 
 
-def kill_zygotes() -> None:
+def kill_forkservers() -> None:
     """End what the workers of this process are copies of."""
-    for zygote in children(os.getpid(), "worker.forkserver"):
-        os.kill(zygote, signal.SIGKILL)
+    for forkserver in children(os.getpid(), "worker.forkserver"):
+        os.kill(forkserver, signal.SIGKILL)

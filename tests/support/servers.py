@@ -69,13 +69,15 @@ class InProcess(Server):
 
     process: subprocess.Popen[str]
 
-    def zygote(self) -> int:
+    def forkserver(self) -> int:
         """The process that its workers are copies of, as soon as there is one."""
-        (zygote,) = until(lambda: children(self.process.pid, "worker.forkserver"))
-        return zygote
+        (forkserver,) = until(lambda: children(self.process.pid, "worker.forkserver"))
+        return forkserver
 
     def workers(self) -> list[int]:
-        return [worker for zygote in children(self.process.pid, "worker.forkserver") for worker in children(zygote)]
+        return [
+            worker for forkserver in children(self.process.pid, "worker.forkserver") for worker in children(forkserver)
+        ]
 
 
 @contextmanager
@@ -135,7 +137,7 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.kill()
 
 
-def copy_of_the_house(folder: Path) -> Path:
+def copy_of_the_package(folder: Path) -> Path:
     """The package alone, in a folder of its own, to be changed by a test."""
     copy = folder / "gradloupe"
     copy.mkdir()
@@ -155,11 +157,11 @@ def torch_loading(running: InThread) -> Iterator[Callable[[], None]]:
     The worker of ``running`` is there already.
     """
     running.wait_until_ready()
-    zygotes = children(os.getpid(), "worker.forkserver")
+    forkservers = children(os.getpid(), "worker.forkserver")
 
     def tell(sign: signal.Signals) -> None:
-        for zygote in zygotes:
-            os.kill(zygote, sign)
+        for forkserver in forkservers:
+            os.kill(forkserver, sign)
 
     tell(signal.SIGSTOP)
     try:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from support import http as patient
 from support.answers import answer
 from support.sections import op_of, written
-from support.servers import Server, copy_of_the_house, serving
+from support.servers import Server, copy_of_the_package, serving
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.catalogue.op_description import parse_element
@@ -120,7 +120,7 @@ def test_every_view_has_a_tag_of_its_own_and_so_has_every_place(server: str) -> 
 @pytest.fixture(scope="module")
 def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("misbehaving")
-    (copy_of_the_house(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
+    (copy_of_the_package(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
     with serving("--deadline", "5", path=str(folder), cwd=folder) as server:
         server.wait_until_ready()
         yield server

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from psutil import STATUS_ZOMBIE, NoSuchProcess, Process, wait_procs
 from support import event_loop as looping
-from support.engines import engine_of, kill_zygotes, question_of
+from support.engines import engine_of, kill_forkservers, question_of
 from support.servers import children, serving
 from support.waiting import until
 
@@ -91,7 +91,7 @@ def test_a_copy_greets_after_a_quarter_of_the_work_of_a_process_that_loads_torch
 def test_all_workers_come_from_one_process_and_leave_nothing_in_it(tmp_path: Path) -> None:
     (tmp_path / "my_ops.py").write_text(TELLING)
 
-    async def zygotes() -> list[int]:
+    async def forkservers() -> list[int]:
         async with engine_of() as gallery, engine_of(tmp_path / "my_ops.py") as own:
             await gallery.wait_ready()
             await own.wait_ready()
@@ -99,11 +99,11 @@ def test_all_workers_come_from_one_process_and_leave_nothing_in_it(tmp_path: Pat
             assert gallery.worker != own.worker
         return list(parents)
 
-    others = {worker for zygote in children(os.getpid(), "worker.forkserver") for worker in children(zygote)}
-    (zygote,) = run(zygotes())
-    left = [each for each in Process(zygote).children() if each.pid not in others]
+    others = {worker for forkserver in children(os.getpid(), "worker.forkserver") for worker in children(forkserver)}
+    (forkserver,) = run(forkservers())
+    left = [each for each in Process(forkserver).children() if each.pid not in others]
     assert wait_procs(left, timeout=60)[1] == []
-    assert [each for each in Process(zygote).children() if each.status() == STATUS_ZOMBIE] == []
+    assert [each for each in Process(forkserver).children() if each.status() == STATUS_ZOMBIE] == []
 
 
 def test_a_worker_lives_where_the_server_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,21 +141,21 @@ def test_a_worker_that_is_closed_before_torch_is_there_leaves_nothing(monkeypatc
     monkeypatch.setenv("PYTHONWARNINGS", "ignore::UserWarning")  # so that it is a fresh one
     before = set(children(os.getpid(), "worker.forkserver"))
     worker = WorkerProcess(Job())
-    (zygote,) = set(children(os.getpid(), "worker.forkserver")) - before
+    (forkserver,) = set(children(os.getpid(), "worker.forkserver")) - before
     assert worker.pid == 0
     worker.kill()
     assert worker.reap() == "signal 9, SIGKILL"
-    wait_for_the_end(zygote)
+    wait_for_the_end(forkserver)
 
 
 def test_whoever_waits_for_the_process_that_was_killed_gets_a_worker_all_the_same() -> None:
     async def ready() -> bool:
         async with engine_of() as engine:
-            kill_zygotes()
+            kill_forkservers()
             await engine.wait_ready()
             return engine.ready
 
-    kill_zygotes()
+    kill_forkservers()
     assert run(ready())
 
 
@@ -207,7 +207,7 @@ def test_a_signal_for_the_terminal_does_not_reach_the_workers() -> None:
         server.wait_until_ready()
         worker = server.worker()
         assert os.getsid(worker) == worker
-        assert os.getsid(server.zygote()) == server.zygote()
+        assert os.getsid(server.forkserver()) == server.forkserver()
         os.kill(worker, signal.SIGINT)
         assert server.get("/ops/exp.json").json()["verdict"]["word"] == "matches"
 

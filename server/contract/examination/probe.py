@@ -10,7 +10,7 @@ from .session import CheckSession, Requirement
 
 Level = Literal["error", "warning", "note", "fine"]
 # The most serious first.
-LEVELS: tuple[Level, ...] = ("error", "warning", "note", "fine")
+CHECK_LEVELS: tuple[Level, ...] = ("error", "warning", "note", "fine")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from .true_gradient import TrueForward, downhill_gradient
 # Time limit in seconds of both runs together, and the least that the second gets.
 _SECONDS, _LEAST_SECONDS = 3.0, 1.0
 # The most elements that a picture can show, and the most pairs of input and output element that are measured.
-MOST_ELEMENTS, _MOST_PAIRS = 256, 1 << 16
+MOST_DESCENT_ELEMENTS, _MOST_PAIRS = 256, 1 << 16
 # Numbers of all steps together.
 _MOST_NUMBERS = 1 << 15
 # Beside the start, as a share of the range.
@@ -61,8 +61,8 @@ class DescentPair:
 def descend(section: Section, asked: DescentRequest) -> DescentPair:
     """Run both descents. Raises ``FunctionFailed`` where forward fails at the start, and ``TooLarge``."""
     size = moved_size(section)
-    if size > MOST_ELEMENTS:
-        raise TooLarge(f"{section.wrt} has {size} elements; a descent is followed in at most {MOST_ELEMENTS}.")
+    if size > MOST_DESCENT_ELEMENTS:
+        raise TooLarge(f"{section.wrt} has {size} elements; a descent is followed in at most {MOST_DESCENT_ELEMENTS}.")
     truth = TrueForward.of(section, asked.start, asked.stop)
     plan = plan_descent(section, truth, asked)
     plan = replace(plan, steps=min(plan.steps, _MOST_NUMBERS // size))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...runtime.arrays import Mask
+from ...runtime.arrays import Interval, Mask
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number, simplest_number
-from ..verdict.point_judge import Interval, unbroken_runs
+from ..verdict.point_judge import unbroken_runs
 
 
 @dataclass(frozen=True)

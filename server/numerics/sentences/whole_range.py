@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...runtime.arrays import Interval
 from ..formatting.numbers import format_distinct, format_number
 from ..sampling.grid import Grid
 from ..status import Status
-from ..whole_range.check import Interval, WholeRangeCheck, outside_view
+from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, join_words
 
 _MOST = 3

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask, largest_magnitude
+from ...runtime.arrays import Array, Interval, Mask, largest_magnitude
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
@@ -34,7 +34,6 @@ def longest_run(mask: NDArray[np.bool_]) -> tuple[int, int]:
     return max(unbroken_runs(mask), key=lambda run: run[1] - run[0])
 
 
-Interval = tuple[float, float]
 _NOTHING: Statuses = np.empty(0, np.int8)
 # If the error bound exceeds this share of the largest slope in the range, the point is undecided.
 UNDECIDED_SHARE = 0.1

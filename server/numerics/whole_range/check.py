@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask
+from ...runtime.arrays import Array, Interval, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..sampling.bisection import first_where
@@ -19,9 +19,7 @@ from .domain_reach import DomainReach, find_reach
 from .judge import RangeMeasurements, judge_range, measure_range, missing_gradients, repeats_alone
 from .relative_steps import forward_within, relative_step_slopes
 
-Interval = tuple[float, float]
 _Statuses = NDArray[np.int8]
-
 # In the search for where a difference begins: the least relative difference, and the step relative to |x|.
 _BEGINS, _STEP = 1e-4, 1e-5
 # An allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
