@@ -8,7 +8,8 @@ from gradloupe.server.html.assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER
 
 READY = "/healthz?wait=1"  # answers when torch is loaded
 WITHOUT = (
-    "import sys; from pathlib import Path; from gradloupe.server.html import assets; assets.LIGHT = Path('nowhere');"
+    "import sys; from pathlib import Path; from gradloupe.server.html import assets;"
+    "assets.PLOTLY_BUNDLES_FOLDER = Path('nowhere');"
     "from gradloupe.server.cli import main; main()"
 )
 

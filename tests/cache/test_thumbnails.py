@@ -16,10 +16,10 @@ from gradloupe.server.supervisor.engine import Engine
 MARK = re.compile(r'<p class="word">.*?#mark-([\w-]+)')
 FAULT = """
 
-_without_fault = answer
+_without_fault = answer_question
 
 
-def answer(question, op):
+def answer_question(question, op):
     if op.name == "exp":
         raise RuntimeError("a fault of Gradloupe's own")
     return _without_fault(question, op)

@@ -117,11 +117,11 @@ def test_a_pipe_is_no_file(here: Path) -> None:
 
 READ = """
 import os, sys
-from gradloupe.server.config.target import BadTarget, target_of
+from gradloupe.server.config.target import BadTarget, parse_target
 if not os.getuid():
     os.setuid(65534)
 try:
-    target_of(sys.argv[1])
+    parse_target(sys.argv[1])
 except BadTarget as problem:
     print(problem)
 """

@@ -88,7 +88,8 @@ def test_a_title_that_xml_cannot_hold_is_drawn() -> None:
 
 def test_neither_the_pixels_nor_the_fonts_are_loaded_before_they_are_needed() -> None:
     program = (
-        "import gradloupe.server.app, sys; from gradloupe.server.png.process import fonts; fonts(); print(*sys.modules)"
+        "import gradloupe.server.app, sys; from gradloupe.server.png.process import face_files;"
+        "face_files(); print(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"matplotlib", "numpy", "resvg_py"} & set(loaded)

@@ -423,7 +423,9 @@ def test_who_is_told_that_no_call_was_found_can_write_one_into_the_file(folder: 
 def test_many_functions_are_shared_by_workers_and_told_in_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     names = [*(f"Cube{number}" for number in range(20)), *NAMES[2:]]
-    monkeypatch.setattr(sys.modules[examine_all.__module__], "helpers", lambda count: 2 if count == len(names) else 0)
+    monkeypatch.setattr(
+        sys.modules[examine_all.__module__], "helper_count", lambda count: 2 if count == len(names) else 0
+    )
     heard = list[tuple[int, int, str]]()
     process = WorkerProcess(Job(targets=("many.py",)))
     report = looping.run(examine_all(process, ["Product"], lambda *told: heard.append(told), drawn=False))
@@ -439,7 +441,7 @@ def test_what_a_helper_cannot_load_is_examined_by_the_first(folder: Path, monkey
     (folder / "once.py").write_text(f"{once}{GOOD}{STRAIGHT}")
     (folder / "fresh").touch()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys.modules[examine_all.__module__], "helpers", lambda count: 1)
+    monkeypatch.setattr(sys.modules[examine_all.__module__], "helper_count", lambda count: 1)
     process = WorkerProcess(Job(targets=("once.py",)))
     report = looping.run(examine_all(process, (), lambda *told: None))
     assert [each.checked.word for each in report.found] == ["matches", "differs"]
