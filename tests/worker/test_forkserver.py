@@ -141,7 +141,7 @@ def test_a_worker_that_is_closed_before_torch_is_there_leaves_nothing(monkeypatc
     monkeypatch.setenv("PYTHONWARNINGS", "ignore::UserWarning")  # so that it is a fresh one
     before = set(children(os.getpid(), "worker.forkserver"))
     worker = WorkerProcess(Job())
-    (forkserver,) = set(children(os.getpid(), "worker.forkserver")) - before
+    (forkserver,) = until(lambda: set(children(os.getpid(), "worker.forkserver")) - before)
     assert worker.pid == 0
     worker.kill()
     assert worker.reap() == "signal 9, SIGKILL"

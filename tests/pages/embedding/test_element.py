@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, Request, expect
-from support.browser import CURVES, resized, value_at
+from support.browser import CURVES, resized, settles, value_at
 from support.embedding_site import Host, fitted, framed, hosting, visiting
 from support.servers import serving_in_thread
 
@@ -97,8 +97,8 @@ def test_a_state_set_before_the_frame_listens_is_not_lost(browser: Browser, serv
             document.body.append(figure);
             figure.state = {stop: 1} }"""
         )
-        assert element(page).evaluate("e => e.state.stop") == "1"
         shows(page, "/ops/exp?stop=1")
+        settles(lambda: element(page).evaluate("e => e.state.stop"), "1")
 
 
 def test_an_attribute_that_changes_is_followed_in_the_same_frame(browser: Browser, server: str, host: Host) -> None:
