@@ -28,7 +28,7 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
 
-from support import http as patient
+from support import http
 from support.own_server import FUNCTIONS, MY_OPS
 from support.servers import HERE, serving
 
@@ -316,8 +316,8 @@ def ask(
     with serving(*arguments, "--deadline", "60", "--loading", "300", cwd=files) as server:
         url, _, token = server.url.partition("/own#token=")
         kept = replace(kept, hidden=kept.hidden | hidden(url, token))
-        patient.get(f"{url}/own?wait=1" if token else f"{url}/healthz?wait=1")
-        patient.get(f"{url}/?wait=1")
+        http.get(f"{url}/own?wait=1" if token else f"{url}/healthz?wait=1")
+        http.get(f"{url}/?wait=1")
         drawn(url)
         named = set[str]()
         for each in asks(url):
@@ -326,12 +326,12 @@ def ask(
                 continue
             headers = {"accept-encoding": "identity"} | each.headers
             address = url + each.address.replace("url=URL", f"url={quote(url, safe='')}")
-            said = patient.request(each.method, address, headers=headers)
+            said = http.request(each.method, address, headers=headers)
             if said.headers.get("content-type", "").startswith("text/html"):
                 named |= set(re.findall(r"/static/[\w./-]+", said.text))
             head = [str(said.status_code), *(f"{header}: {value}" for header, value in sorted(said.headers.items()))]
             kept.keep(label, head, said.content)
-        lost = [each for each in sorted(named) if patient.get(url + each).status_code != 200]
+        lost = [each for each in sorted(named) if http.get(url + each).status_code != 200]
         kept.keep(f"{name}: static files that a page names and nobody serves", [], "\n".join(lost).encode())
 
 
@@ -344,7 +344,7 @@ def drawn(url: str) -> str:
     """The page of the gallery, once all that stands on it is drawn."""
     until = time.monotonic() + 300
     while True:
-        page = patient.get(url).text
+        page = http.get(url).text
         if "measuring" not in page.replace('id="mark-measuring"', "") or time.monotonic() > until:
             return page
 
@@ -353,7 +353,7 @@ def in_gallery(url: str) -> Iterable[Ask]:
     """What the gallery is asked about the ops that its page names, in the words that its API knows."""
     names = list(dict.fromkeys(re.findall(r'href="/ops/(\w+)"', drawn(url))))
     assert len(names) > 50, f"the gallery names only {names}"
-    told = patient.get(f"{url}/openapi.json").json()["paths"]["/ops/{name}.json"]["get"]["parameters"]
+    told = http.get(f"{url}/openapi.json").json()["paths"]["/ops/{name}.json"]["get"]["parameters"]
     return of_gallery(names, {each["name"]: each["schema"]["enum"] for each in told if "enum" in each["schema"]})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from support import event_loop as looping
+from support import event_loop
 
 from gradloupe.server.cache.answer_cache import AnswerCache
 from gradloupe.server.protocol.question import Question
@@ -28,7 +28,7 @@ def with_answers(run: Run, kept: int = 2**20) -> None:
         finally:
             await engine.close()
 
-    looping.run(main())
+    event_loop.run(main())
 
 
 def test_many_who_ask_the_same_at_once_are_one_question() -> None:

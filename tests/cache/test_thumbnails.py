@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support import event_loop as looping
+from support import event_loop
 from support.servers import serving
 
 from gradloupe.server.cache.thumbnails import ThumbnailCache
@@ -77,7 +77,7 @@ def test_the_loss_of_a_worker_is_held_against_an_op_only_for_a_while(
     deadly = f"        if x.numel() > 1 and os.path.exists({str(poison)!r}):\n            os._exit(3)\n"
     exp.write_text("import os\n\n" + exp.read_text().replace("        y = x.exp()\n", f"{deadly}        y = x.exp()\n"))
     monkeypatch.setenv("PYTHONPATH", str(package_copy.parent))
-    assert looping.run(_words(poison, patience)) == ["failed", word]
+    assert event_loop.run(_words(poison, patience)) == ["failed", word]
 
 
 async def _words(poison: Path, patience: float) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from functions.seeds import SEEDS
 from playwright.sync_api import Page
-from support import http as patient
+from support import http
 from support.scenes import MADE_UP, document, finite, frame
 
 from gradloupe.server.figure.scene import Axis, Scene, build_scene
@@ -41,7 +41,7 @@ WIDE, NARROW = 800, 400
 @pytest.fixture(scope="module")
 def files(server: str) -> str:
     """Where the modules lie."""
-    found = re.search(r"/static/\w+", patient.get(f"{server}/").text)
+    found = re.search(r"/static/\w+", http.get(f"{server}/").text)
     assert found
     return found[0]
 

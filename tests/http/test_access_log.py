@@ -8,7 +8,7 @@ import signal
 
 import httpx2
 import pytest
-from support import http as patient
+from support import http
 from support.raw_http import connected, read
 from support.servers import InProcess, serving, serving_in_thread, witnessed
 from support.waiting import until
@@ -66,11 +66,11 @@ def test_no_word_of_a_client_is_written(form: str) -> None:
             addresses = [f"/ops/{WORD}", f"/ops/exp.json?{WORD}=1", f"/ops/exp.json?dtype={WORD}", f"/{WORD}"]
             for address in addresses:
                 headers = {"User-Agent": WORD, "Referer": WORD, "X-Request-ID": WORD, "Accept": WORD}
-                patient.get(server.url + address, headers=headers)
+                http.get(server.url + address, headers=headers)
             with connected(server) as connection:
                 connection.sendall(b"STRANGER /stranger HTTP/1.1\r\nHost: stranger.example\r\n\r\n")
                 read(connection)
-            patient.request("STRANGER", server.url, headers={"host": "stranger.example"})
+            http.request("STRANGER", server.url, headers={"host": "stranger.example"})
             said = "\n".join(lines(server, 1 + len(addresses)))
             assert said.count("/ops/{name}") == 3
         log.close()
@@ -83,7 +83,7 @@ def test_no_word_of_a_client_is_written(form: str) -> None:
 def test_a_number_that_a_proxy_has_given_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     with serving_in_thread("--log", "json") as server:
         given = "0123456789abcdef0123456789abcdef"
-        response = patient.get(f"{server.url}/docs", headers={"X-Request-ID": given})
+        response = http.get(f"{server.url}/docs", headers={"X-Request-ID": given})
         assert response.headers["x-request-id"] == given
         assert json.loads(written(capsys, 1)[0])["id"] == given
 

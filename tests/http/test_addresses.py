@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from functions.misbehaving_op import OWN
-from support import http as patient
+from support import http
 from support.own_server import showing
 from support.raw_http import connected, read, send
 from support.servers import InThread, Server, serving_in_thread, torch_loading
@@ -32,14 +32,14 @@ KEPT = ("/", "/ops/exp", "/docs", "/ops/exp.json", "/ops/exp.csv?count=11")
 
 def computed(server: str) -> None:
     """Has what the pages show at first computed: they wait a moment for it, and are not kept where it comes later."""
-    assert patient.get(f"{server}/ops/exp.json").status_code == 200
-    while "card measuring" in patient.get(server).text:
+    assert http.get(f"{server}/ops/exp.json").status_code == 200
+    while "card measuring" in http.get(server).text:
         pass
 
 
 @pytest.mark.parametrize("address", PAGES + DATA)
 def test_every_response_carries_the_security_headers(server: str, address: str) -> None:
-    headers = patient.get(server + address).headers
+    headers = http.get(server + address).headers
     expected = headers_for(address.partition("?")[0])
     assert {name: headers[name] for name in expected} == expected
     assert expected.keys() >= HEADERS.keys()
@@ -47,13 +47,13 @@ def test_every_response_carries_the_security_headers(server: str, address: str) 
 
 
 def test_other_pages_may_not_read_the_page_of_a_figure(server: str) -> None:
-    headers = patient.get(f"{server}/embed/exp", headers={"origin": "https://school.example"}).headers
+    headers = http.get(f"{server}/embed/exp", headers={"origin": "https://school.example"}).headers
     assert "access-control-allow-origin" not in headers
 
 
 def test_a_picture_keeps_its_policy_when_it_is_not_sent_again(server: str) -> None:
-    first = patient.get(f"{server}/ops/exp.svg")
-    again = patient.get(f"{server}/ops/exp.svg", headers={"if-none-match": first.headers["etag"]})
+    first = http.get(f"{server}/ops/exp.svg")
+    again = http.get(f"{server}/ops/exp.svg", headers={"if-none-match": first.headers["etag"]})
     assert again.status_code == 304
     assert "style-src 'unsafe-inline'" in first.headers["content-security-policy"]
     assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
@@ -61,14 +61,14 @@ def test_a_picture_keeps_its_policy_when_it_is_not_sent_again(server: str) -> No
 
 @pytest.mark.parametrize("place", ["/ops/exp", "/embed/exp", "/ops/exp.json", "/ops/exp.svg"])
 def test_what_the_dtype_cannot_tell_apart_is_refused_everywhere(server: str, place: str) -> None:
-    refused = patient.get(f"{server}{place}?dtype=float16&start=1&stop=1.0001&count=2")
+    refused = http.get(f"{server}{place}?dtype=float16&start=1&stop=1.0001&count=2")
     assert refused.status_code == 422
     assert "float16" in refused.text
 
 
 @pytest.mark.parametrize("address", ["/ops/exp.json", "/ops/exp.csv", "/ops/exp.svg", "/ops/exp.png", "/static/0/x.js"])
 def test_other_pages_may_read_what_is_everybodys(server: str, address: str) -> None:
-    headers = patient.get(server + address, headers={"origin": "https://school.example"}).headers
+    headers = http.get(server + address, headers={"origin": "https://school.example"}).headers
     assert {name: headers[name] for name in SHARED} == SHARED
     assert "access-control-allow-credentials" not in headers
 
@@ -78,21 +78,21 @@ def test_other_pages_may_read_what_is_everybodys(server: str, address: str) -> N
     ["/", "/ops/exp", "/docs", "/healthz", "/metrics", "/openapi.json", "/ops/exp.html"],
 )
 def test_other_pages_may_not_read_or_frame_the_rest(server: str, address: str) -> None:
-    headers = patient.get(server + address).headers
+    headers = http.get(server + address).headers
     assert "access-control-allow-origin" not in headers
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert headers["content-security-policy"].endswith("; frame-ancestors 'self'")
 
 
 def test_a_figure_may_be_framed_by_everybody_and_keeps_the_policy_of_a_page(server: str) -> None:
-    headers = patient.get(f"{server}/embed/exp").headers
+    headers = http.get(f"{server}/embed/exp").headers
     assert headers["content-security-policy"] == SOURCES
     assert "cross-origin-opener-policy" not in headers
     assert headers["cross-origin-resource-policy"] == "cross-origin"
 
 
 def test_a_picture_runs_nothing_and_fetches_nothing(server: str) -> None:
-    policy = patient.get(f"{server}/ops/exp.svg").headers["content-security-policy"]
+    policy = http.get(f"{server}/ops/exp.svg").headers["content-security-policy"]
     assert policy == "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -105,7 +105,7 @@ def test_the_policy_admits_no_inline_script_and_no_other_host() -> None:
 
 @pytest.mark.parametrize("address", PAGES)
 def test_pages_have_no_inline_script_style_or_handler(server: str, address: str) -> None:
-    page = patient.get(server + address).text
+    page = http.get(server + address).text
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", page)
     assert all("src=" in tag or "application/json" in tag for tag in re.findall(r"<script[^>]*>", page))
     page = page.replace("http://www.w3.org/", "").replace(f'href="{server}', "")
@@ -114,11 +114,11 @@ def test_pages_have_no_inline_script_style_or_handler(server: str, address: str)
 
 @pytest.mark.parametrize("address", PAGES)
 def test_pages_are_html(server: str, address: str) -> None:
-    assert patient.get(server + address).headers["content-type"] == "text/html; charset=utf-8"
+    assert http.get(server + address).headers["content-type"] == "text/html; charset=utf-8"
 
 
 def test_the_numbers_name_the_shortest_address_that_asks_for_them(server: str) -> None:
-    answer = patient.get(f"{server}/ops/clamp_with_grad.json?grad_output=-1.0&count=401&min=-1").json()
+    answer = http.get(f"{server}/ops/clamp_with_grad.json?grad_output=-1.0&count=401&min=-1").json()
     assert answer["address"] == "/ops/clamp_with_grad?grad_output=-1"
     assert (answer["op"], answer["claim"], answer["grad_output"]) == ("clamp_with_grad", "surrogate", -1)
     lengths = {len(column) for column in answer["columns"].values() if column is not None}
@@ -126,7 +126,7 @@ def test_the_numbers_name_the_shortest_address_that_asks_for_them(server: str) -
 
 
 def test_a_gap_travels_as_null_and_its_reason_beside_it(server: str) -> None:
-    answer = patient.get(f"{server}/ops/exp.json?start=700&stop=720&count=21").json()
+    answer = http.get(f"{server}/ops/exp.json?start=700&stop=720&count=21").json()
     forward = answer["columns"]["forward"]
     assert forward[0] > 0
     assert forward[-1] is None
@@ -135,8 +135,8 @@ def test_a_gap_travels_as_null_and_its_reason_beside_it(server: str) -> None:
 
 def test_the_table_has_the_columns_of_the_numbers(server: str) -> None:
     address = f"{server}/ops/heaviside_sigmoid"
-    columns = patient.get(f"{address}.json?count=11").json()
-    response = patient.get(f"{address}.csv?count=11")
+    columns = http.get(f"{address}.json?count=11").json()
+    response = http.get(f"{address}.csv?count=11")
     rows = list(csv.DictReader(io.StringIO(response.text)))
     assert response.headers["content-type"] == "text/csv; charset=utf-8"
     assert set(rows[0]) == set(columns["columns"])
@@ -153,16 +153,16 @@ def test_the_table_has_the_columns_of_the_numbers(server: str) -> None:
 def test_what_is_known_is_not_sent_again(server: str, address: str, encoding: str) -> None:
     computed(server)
     accept = {"accept-encoding": encoding}
-    first = patient.get(server + address, headers=accept)
+    first = http.get(server + address, headers=accept)
     assert first.headers["cache-control"] == "public, max-age=0, s-maxage=60"
-    again = patient.get(server + address, headers=accept | {"if-none-match": f'"x", W/{first.headers["etag"]}'})
+    again = http.get(server + address, headers=accept | {"if-none-match": f'"x", W/{first.headers["etag"]}'})
     assert (again.status_code, again.content) == (304, b"")
     assert again.headers["etag"] == first.headers["etag"]
 
 
 def test_another_section_has_another_tag_and_the_same_one_the_same(server: str) -> None:
     tags = [
-        patient.get(f"{server}/ops/exp{rest}").headers["etag"]
+        http.get(f"{server}/ops/exp{rest}").headers["etag"]
         for rest in (
             ".json",
             ".json?count=401",
@@ -185,8 +185,8 @@ def test_a_section_that_failed_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_bytes_that_differ_by_compression_differ_by_tag(server: str) -> None:
-    plain = patient.get(f"{server}/ops/exp.json", headers={"accept-encoding": "gzip;q=0"})
-    packed = patient.get(f"{server}/ops/exp.json", headers={"accept-encoding": "br;q=0.1, gzip;q=0.5"})
+    plain = http.get(f"{server}/ops/exp.json", headers={"accept-encoding": "gzip;q=0"})
+    packed = http.get(f"{server}/ops/exp.json", headers={"accept-encoding": "br;q=0.1, gzip;q=0.5"})
     assert "content-encoding" not in plain.headers
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.headers["vary"] == "Accept-Encoding"
@@ -197,7 +197,7 @@ def test_bytes_that_differ_by_compression_differ_by_tag(server: str) -> None:
 @pytest.mark.parametrize("address", [*KEPT, "/healthz", "/nothing"])
 def test_head_answers_like_get_without_a_body(server: str, address: str) -> None:
     computed(server)
-    got, head = patient.get(server + address), patient.head(server + address)
+    got, head = http.get(server + address), http.head(server + address)
     assert head.status_code == got.status_code
     assert head.content == b""
     assert {name: value for name, value in head.headers.items() if name != "date"} == {
@@ -208,14 +208,14 @@ def test_head_answers_like_get_without_a_body(server: str, address: str) -> None
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 @pytest.mark.parametrize("address", ["/", "/ops/exp.json", "/healthz", "/static/0/none.js"])
 def test_only_get_and_head_are_allowed(server: str, method: str, address: str) -> None:
-    response = patient.request(method, server + address)
+    response = http.request(method, server + address)
     assert response.status_code == 405
     assert response.headers["allow"] == "GET, HEAD"
     assert "use GET" in response.text
 
 
 def test_an_unknown_op_is_answered_with_the_closest_name(server: str) -> None:
-    problem = patient.get(f"{server}/ops/clamp_with_gard.json")
+    problem = http.get(f"{server}/ops/clamp_with_gard.json")
     assert problem.status_code == 404
     assert problem.headers["content-type"] == "application/problem+json"
     assert problem.json() == {
@@ -227,20 +227,20 @@ def test_an_unknown_op_is_answered_with_the_closest_name(server: str) -> None:
 
 
 def test_an_unknown_format_is_answered_with_the_known_ones(server: str) -> None:
-    page = patient.get(f"{server}/ops/exp.xml")
+    page = http.get(f"{server}/ops/exp.xml")
     assert page.status_code == 404
     assert "allowed are .json, .csv, .svg, .png, .html and .py" in page.text
 
 
 def test_a_page_for_a_browser_and_a_problem_for_a_program_where_there_is_nothing(server: str) -> None:
-    page = patient.get(f"{server}/nothing", headers={"accept": "text/html"})
+    page = http.get(f"{server}/nothing", headers={"accept": "text/html"})
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert patient.get(f"{server}/nothing").json()["status"] == 404
+    assert http.get(f"{server}/nothing").json()["status"] == 404
 
 
 def test_a_strangers_text_is_escaped_on_the_page(server: str) -> None:
     for address in ("/ops/<script>alert(1)</script>", "/ops/exp?<script>=1", '/ops/exp?count="><script>'):
-        assert "<script>" not in patient.get(server + address).text
+        assert "<script>" not in http.get(server + address).text
 
 
 def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_there(running: InThread) -> None:

@@ -11,7 +11,7 @@ import brotli
 import httpx2
 import pytest
 from functions.misbehaving_op import OWN
-from support import http as patient
+from support import http
 from support.own_server import showing
 from support.servers import InProcess, Server, serving
 from support.waiting import until
@@ -42,7 +42,7 @@ def alone() -> Iterator[InProcess]:
 def raw(server: str, address: str, accepted: str, **more: str) -> tuple[httpx2.Headers, bytes]:
     """The headers, and the bytes as they came."""
     headers = {"accept-encoding": accepted} | {name.replace("_", "-"): value for name, value in more.items()}
-    with patient.stream("GET", server + address, headers=headers) as response:
+    with http.stream("GET", server + address, headers=headers) as response:
         return response.headers, b"".join(response.iter_raw())
 
 
@@ -72,14 +72,14 @@ def test_every_coding_has_its_tag_and_the_same_content(server: str, address: str
             headers, body = raw(server, address, accepted)
             tags.add(headers["etag"])
             bodies.add(unpack[headers.get("content-encoding")](body))
-        again = patient.get(server + address, headers={"accept-encoding": accepted, "if-none-match": headers["etag"]})
+        again = http.get(server + address, headers={"accept-encoding": accepted, "if-none-match": headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
     assert (len(tags), len(bodies)) == (3, 1)
 
 
 def test_the_tag_of_one_coding_does_not_stand_for_another(server: str) -> None:
     tag = raw(server, "/ops/exp.json", "br")[0]["etag"]
-    assert patient.get(f"{server}/ops/exp.json", headers={"accept-encoding": "gzip", "if-none-match": tag}).content
+    assert http.get(f"{server}/ops/exp.json", headers={"accept-encoding": "gzip", "if-none-match": tag}).content
 
 
 ACCEPTED = {

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support import http as patient
+from support import http
 from support.browser import FLAGS, NAMES
 from support.embedding_site import Host, hosting
 from support.host_headers import ELSEWHERE, asked
@@ -72,7 +72,7 @@ def stranger(browser: Browser, evil: Host) -> Iterator[Page]:
 
 
 def got(own: Own, address: str, headers: Mapping[str, str]) -> httpx2.Response:
-    return patient.get(own.url + address.format(url=quote(own.url, "")), headers=dict(headers))
+    return http.get(own.url + address.format(url=quote(own.url, "")), headers=dict(headers))
 
 
 @pytest.mark.parametrize("address", READ)
@@ -167,7 +167,7 @@ def test_the_refusal_says_how_to_get_the_token(own: Own) -> None:
 @pytest.mark.parametrize("address", ["/ops/Clamp", "/own", "/", "/reload"])
 def test_no_other_method_is_open_to_a_stranger(own: Own, method: str, address: str) -> None:
     asked_before = {"origin": "https://evil.example", "access-control-request-method": method}
-    refused = patient.request(method, own.url + address, headers=asked_before)
+    refused = http.request(method, own.url + address, headers=asked_before)
     assert refused.status_code == 403
     assert not [name for name in refused.headers if name.startswith("access-control")]
 

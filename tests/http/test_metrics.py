@@ -8,7 +8,7 @@ from pathlib import Path
 
 from functions.misbehaving_op import OWN
 from prometheus_client.parser import text_string_to_metric_families
-from support import http as patient
+from support import http
 from support.own_server import showing
 from support.servers import Server, serving_in_thread
 
@@ -34,7 +34,7 @@ def test_requests_are_counted_by_the_template_of_their_address() -> None:
         server.wait_until_ready()
         for address in ("/ops/exp.json?count=11", "/ops/cube.json", "/ops/nope.json", "/ops/exp.json?secret=1", "/zz"):
             server.get(address)
-        patient.head(f"{server.url}/ops/exp.json")
+        http.head(f"{server.url}/ops/exp.json")
         numbers = scraped(server)
         route = "/ops/{name}.json"
         assert number(numbers, "requests_total", route=route, status="2xx") == 3
@@ -108,7 +108,7 @@ def test_the_metrics_of_a_public_server_are_not_for_strangers() -> None:
     with serving_in_thread("--public", "--forwarded-allow-ips", "127.0.0.1") as server:
         assert server.get("/metrics").status_code == 200
         for header, value in (("X-Forwarded-For", "203.0.113.7"), ("Forwarded", "for=10.0.0.1"), ("Via", "1.1 proxy")):
-            refused = patient.get(f"{server.url}/metrics", headers={header: value})
+            refused = http.get(f"{server.url}/metrics", headers={header: value})
             assert refused.status_code == 403
             assert refused.json()["detail"].endswith(".")
             assert "gradloupe_" not in refused.text

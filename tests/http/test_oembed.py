@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import http as patient
+from support import http
 from support.servers import Server, serving_in_thread
 
 from gradloupe.server.routes.oembed import parse_oembed_query
@@ -37,7 +37,7 @@ class Tags(HTMLParser):
 
 
 def asked(server: str, url: str, more: str = "") -> httpx2.Response:
-    return patient.get(f"{server}/oembed?url={quote(url, safe='')}{more}")
+    return http.get(f"{server}/oembed?url={quote(url, safe='')}{more}")
 
 
 def told(server: str, url: str, more: str = "") -> dict[str, Any]:
@@ -73,8 +73,8 @@ def test_wordpress_keeps_the_frame_as_it_is(server: str) -> None:
 
 def test_the_frame_and_the_picture_are_there(server: str) -> None:
     answer = told(server, f"{server}/ops/exp?hide=source&stop=1")
-    assert patient.get(frame(answer)["src"] or "").status_code == 200
-    picture = patient.get(answer["thumbnail_url"])
+    assert http.get(frame(answer)["src"] or "").status_code == 200
+    picture = http.get(answer["thumbnail_url"])
     assert picture.headers["content-type"] == "image/png"
 
 
@@ -124,7 +124,7 @@ def test_room_without_end_is_bounded(server: str, bound: str) -> None:
 def test_the_picture_is_no_larger_than_there_is_room_for(server: str, bounds: str, size: tuple[int, int]) -> None:
     answer = told(server, f"{server}/ops/exp?stop=1", bounds)
     assert (answer["thumbnail_width"], answer["thumbnail_height"]) == size
-    picture = patient.get(answer["thumbnail_url"]).content
+    picture = http.get(answer["thumbnail_url"]).content
     assert struct.unpack(">II", picture[16:24]) == size
     assert ("width" in answer["thumbnail_url"]) == (size != (1200, 630))
 
@@ -142,7 +142,7 @@ def test_where_there_is_too_little_room_a_figure_takes_what_it_needs_and_has_no_
 ) -> None:
     answer = told(server, f"{server}/ops/exp?hide=title", bounds)
     assert (answer["width"], answer["height"]) == size
-    assert patient.get(frame(answer)["src"] or "").status_code == 200
+    assert http.get(frame(answer)["src"] or "").status_code == 200
     assert not [name for name in answer if name.startswith("thumbnail")]
 
 
@@ -206,7 +206,7 @@ def test_the_site_is_known_by_any_of_its_names_and_either_scheme(server: str) ->
     for url in (f"https://{host}/ops/exp", f"HTTP://{host}/ops/exp#top"):
         assert frame(told(server, url))["src"] == f"{server}/embed/exp"
     port = urlsplit(server).port
-    named = patient.get(f"{server}/oembed?url=http://localhost:{port}/ops/exp", headers={"host": f"localhost:{port}"})
+    named = http.get(f"{server}/oembed?url=http://localhost:{port}/ops/exp", headers={"host": f"localhost:{port}"})
     assert named.status_code == 200
 
 
@@ -220,7 +220,7 @@ def test_a_query_that_cannot_be_is_refused_by_name(server: str) -> None:
     ("query", "said"), [("", "url is missing"), ("?url=", "url is missing"), ("?url=a&url=b", "given twice")]
 )
 def test_one_url_is_needed(server: str, query: str, said: str) -> None:
-    refused = patient.get(f"{server}/oembed{query}")
+    refused = http.get(f"{server}/oembed{query}")
     assert refused.status_code == 422
     assert said in refused.json()["detail"]
 

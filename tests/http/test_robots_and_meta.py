@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from support import http as patient
+from support import http
 from support.servers import Server, serving_in_thread
 
 from gradloupe.ops import OPS
@@ -39,7 +39,7 @@ class Head(HTMLParser):
 
 
 def head(url: str) -> Head:
-    return Head(patient.get(url).text)
+    return Head(http.get(url).text)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def public() -> Iterator[Server]:
 def measured(server: str) -> str:
     """A section whose answer is there already."""
     address = "/ops/incorrect_clipped_relu?grad_output=-1"
-    assert patient.get(server + address.replace("?", ".json?")).status_code == 200
+    assert http.get(server + address.replace("?", ".json?")).status_code == 200
     return address
 
 
@@ -70,7 +70,7 @@ def test_a_chat_shows_the_verdict_and_the_picture(server: str, measured: str) ->
 
 
 def test_the_picture_of_a_chat_is_there_in_the_size_it_says(server: str, measured: str) -> None:
-    picture = patient.get(head(server + measured).metas["og:image"] or "")
+    picture = http.get(head(server + measured).metas["og:image"] or "")
     assert picture.headers["content-type"] == "image/png"
     assert picture.content[:8] == b"\x89PNG\r\n\x1a\n"
     assert (int.from_bytes(picture.content[16:20]), int.from_bytes(picture.content[20:24])) == (1200, 630)
@@ -86,7 +86,7 @@ def test_what_looks_different_but_says_the_same_has_one_canonical_address(server
 def test_an_editor_finds_the_oembed_of_the_page_and_gets_it(server: str, place: str) -> None:
     links = [each for each in head(f"{server}/{place}/exp?stop=1&theme=dark").links if each["rel"] == "alternate"]
     assert [each["type"] for each in links] == ["application/json+oembed", "text/xml+oembed"]
-    answers = [patient.get(each["href"] or "") for each in links]
+    answers = [http.get(each["href"] or "") for each in links]
     assert f"{server}/embed/exp?stop=1&amp;theme=dark" in answers[0].json()["html"]
     assert ElementTree.fromstring(answers[1].content).findtext("title") == "Exponential"  # noqa: S314 - our own
 
@@ -99,8 +99,8 @@ def test_the_gallery_says_what_it_is(server: str) -> None:
 
 
 def test_a_private_site_keeps_search_engines_away(server: str) -> None:
-    assert patient.get(f"{server}/robots.txt").text.splitlines() == ["User-agent: *", "Disallow: /"]
-    assert patient.get(f"{server}/sitemap.xml").status_code == 404
+    assert http.get(f"{server}/robots.txt").text.splitlines() == ["User-agent: *", "Disallow: /"]
+    assert http.get(f"{server}/sitemap.xml").status_code == 404
     assert (head(f"{server}/ops/exp").metas["robots"] or "").startswith("noindex")
 
 

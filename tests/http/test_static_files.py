@@ -13,7 +13,7 @@ from time import process_time
 
 import brotli
 import pytest
-from support import http as patient
+from support import http
 from support.raw_http import connected, read, send
 from support.servers import HERE, Server, serving_in_thread
 
@@ -21,7 +21,7 @@ from gradloupe.server.html.assets import PLOTLY_BUNDLES, Assets
 
 
 def static_addresses(server: str) -> list[str]:
-    pages = "".join(patient.get(server + page).text for page in ("/", "/ops/exp", "/docs"))
+    pages = "".join(http.get(server + page).text for page in ("/", "/ops/exp", "/docs"))
     return sorted(set(re.findall(r'"(/static/[^"]+)"', pages)))
 
 
@@ -31,23 +31,21 @@ def test_static_files_are_served_compressed_and_for_ever(server: str) -> None:
     assert any(address.endswith("/pages/op.css") for address in addresses)
     for address in addresses:
         accept = {"accept-encoding": "gzip"}
-        packed = patient.get(server + address, headers=accept)
+        packed = http.get(server + address, headers=accept)
         assert packed.status_code == 200
         assert packed.headers["content-encoding"] == "gzip"
         assert packed.headers["cache-control"] == "public, max-age=31536000, immutable"
         assert packed.headers["content-type"].split(";")[0] in ("text/css", "text/javascript", "image/svg+xml")
-        again = patient.get(
-            server + address, headers={"accept-encoding": "gzip", "if-none-match": packed.headers["etag"]}
-        )
+        again = http.get(server + address, headers={"accept-encoding": "gzip", "if-none-match": packed.headers["etag"]})
         assert again.status_code == 304
 
 
 def test_a_static_file_is_the_same_without_compression(server: str) -> None:
     address = next(each for each in static_addresses(server) if each.endswith("/plotly-basic.min.js"))
-    plain = patient.get(server + address, headers={"accept-encoding": "identity"}).content
+    plain = http.get(server + address, headers={"accept-encoding": "identity"}).content
     sizes = [len(plain)]
     for coding, unpacked in (("gzip", gzip.decompress), ("br", brotli.decompress)):
-        with patient.stream("GET", server + address, headers={"accept-encoding": coding}) as packed:
+        with http.stream("GET", server + address, headers={"accept-encoding": coding}) as packed:
             raw = b"".join(packed.iter_raw())
         assert unpacked(raw) == plain
         sizes.append(len(raw))
@@ -78,18 +76,18 @@ def test_a_static_address_reaches_no_other_file(running: Server, path: str) -> N
 def test_an_address_from_before_a_change_leads_to_the_present_file(server: str) -> None:
     address = next(each for each in static_addresses(server) if each.endswith("/js/pages/op.js"))
     before = re.sub("/static/[0-9a-f]+/", "/static/0123456789ab/", address)
-    led = patient.get(server + before, headers={"origin": "null"})
+    led = http.get(server + before, headers={"origin": "null"})
     assert (led.status_code, led.headers["location"]) == (307, address)
     assert led.headers["cache-control"] == "no-store"
     assert led.headers["access-control-allow-origin"] == "*"
-    assert patient.get(server + before, follow_redirects=True).content == patient.get(server + address).content
+    assert http.get(server + before, follow_redirects=True).content == http.get(server + address).content
 
 
 def test_the_first_visitor_does_not_wait_for_the_largest_file() -> None:
     with serving_in_thread() as server:
         digest = static_addresses(server.url)[0].split("/")[2]
         busy = process_time()
-        first = patient.get(f"{server.url}/static/{digest}/plotly.min.js", headers={"accept-encoding": "br"})
+        first = http.get(f"{server.url}/static/{digest}/plotly.min.js", headers={"accept-encoding": "br"})
         assert first.headers["content-encoding"] == "br"
         assert process_time() - busy < 2  # compressing it takes longer
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from support import http as patient
+from support import http
 from support.axe import violations
 from support.browser import Curve, alone, close, enter, here, resized, settles, value_at, warmed
 
@@ -269,19 +269,19 @@ def test_the_second_derivative_tells_apart_what_the_first_does_not(page: Page) -
     ],
 )
 def test_nonsense_is_refused_in_a_sentence(server: str, address: str, sentence: str) -> None:
-    refused = patient.get(server + address)
+    refused = http.get(server + address)
     assert refused.status_code == 422
     assert refused.headers["content-type"].startswith("text/html")
     assert sentence in refused.text
     assert '<a href="/compare">Choose two Functions to compare</a>, or <a href="/">look through the' in refused.text
     if "left" in address:
-        problem = patient.get(server + address.replace("/compare", "/compare.json"))
+        problem = http.get(server + address.replace("/compare", "/compare.json"))
         assert (problem.status_code, problem.headers["content-type"]) == (422, "application/problem+json")
         assert sentence in problem.json()["detail"]
 
 
 def test_the_head_says_what_the_page_is(server: str) -> None:
-    text = patient.get(f"{server}{CLAMPS}&right.min=-1&utm_source=x").text
+    text = http.get(f"{server}{CLAMPS}&right.min=-1&utm_source=x").text
     assert re.search(r"<title>Clamp with grad beside Clamp with grad that works", text)
     address = re.escape(CLAMPS).replace("&", "&amp;")
     assert re.search(f'<link rel="canonical" href="[^"]*{address}">'.replace("\\&amp;", "&amp;"), text)

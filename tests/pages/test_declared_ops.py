@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support import http as patient
+from support import http
 from support.browser import alone, curves, enter, opened, shows, value_at
 from support.own_server import showing_all
 
@@ -155,17 +155,17 @@ def test_a_pole_is_named_as_one_and_leaves_the_rest_visible(there: Page) -> None
 
 
 def test_an_input_without_elements_is_shown_as_empty(declaring: str) -> None:
-    page = patient.get(f"{declaring}/ops/Empty")
+    page = http.get(f"{declaring}/ops/Empty")
     assert page.status_code == 200
     assert "e is empty: 0, 0 values." in page.text
     assert 'name="e"' not in page.text
     for address in ("/embed/Empty", "/compare?left=Empty&right=double", "/ops/Empty.csv?e=", "/ops/Empty.html"):
-        assert patient.get(declaring + address).status_code == 200, address
+        assert http.get(declaring + address).status_code == 200, address
 
 
 @pytest.mark.parametrize("view", VIEW_NAMES)
 def test_every_view_bears_an_input_without_elements(declaring: str, view: str) -> None:
-    answer = patient.get(f"{declaring}/ops/Empty.json?view={view}")
+    answer = http.get(f"{declaring}/ops/Empty.json?view={view}")
     assert answer.status_code == 200
     assert answer.json()["failure"] is None
     assert answer.json().get("sentence") or answer.json()["verdict"]["word"] == "matches"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from support import http as patient
+from support import http
 from support.browser import enter, here, settles
 
 CLAMP = "/ops/clamp_with_grad?view=descent"
@@ -198,22 +198,22 @@ def test_the_panel_on_a_phone_is_not_wider_than_it_and_axe_finds_nothing(page: P
     ],
 )
 def test_what_cannot_be_is_refused_by_name(server: str, query: str, words: str) -> None:
-    response = patient.get(f"{server}/ops/clamp_with_grad.json?view=descent&{query}")
+    response = http.get(f"{server}/ops/clamp_with_grad.json?view=descent&{query}")
     assert response.status_code == 422
     assert words in response.json()["detail"]
 
 
 def test_a_goal_is_one_number_or_one_for_each_element(server: str) -> None:
     kill = f"{server}/ops/kill_head.json?view=descent&goal="
-    assert patient.get(kill + "0").json()["goal"] == [0]
-    assert len(patient.get(kill + ",".join("0" * 24)).json()["goal"]) == 24
-    assert "needs 1, or 24" in patient.get(kill + "1,2").json()["detail"]
+    assert http.get(kill + "0").json()["goal"] == [0]
+    assert len(http.get(kill + ",".join("0" * 24)).json()["goal"]) == 24
+    assert "needs 1, or 24" in http.get(kill + "1,2").json()["detail"]
 
 
 def test_the_table_has_one_row_a_step_and_the_picture_above_does_not_ask_for_it(server: str) -> None:
-    rows = patient.get(f"{server}/ops/clamp_with_grad.csv?view=descent&steps=3").text.split()
+    rows = http.get(f"{server}/ops/clamp_with_grad.csv?view=descent&steps=3").text.split()
     assert rows[0] == "step,loss,true_loss,position,gradient,true_position,true_gradient"
     assert rows[1:3] == ["0.0,1.0,1.0,3.0,2.0,3.0,0.0", "1.0,1.0,1.0,2.5,2.0,3.0,0.0"]
     assert len(rows) == 5
-    picture = patient.get(f"{server}/ops/clamp_with_grad.svg?view=descent&lr=0.1&goal=2&steps=7")
-    assert picture.content == patient.get(f"{server}/ops/clamp_with_grad.svg").content
+    picture = http.get(f"{server}/ops/clamp_with_grad.svg?view=descent&lr=0.1&goal=2&steps=7")
+    assert picture.content == http.get(f"{server}/ops/clamp_with_grad.svg").content

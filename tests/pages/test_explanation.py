@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from support import http as patient
+from support import http
 from support.browser import curves, opened, value_at
 
 
 def test_a_wrong_backward_is_explained_below_the_verdict(page: Page, server: str) -> None:
     opened(page, "/ops/incorrect_clipped_relu")
-    explanation = patient.get(f"{server}/ops/incorrect_clipped_relu.json").json()["verdict"]["explanation"]
+    explanation = http.get(f"{server}/ops/incorrect_clipped_relu.json").json()["verdict"]["explanation"]
     assert explanation["sentence"]
     expect(page.locator("#explanation")).to_be_visible()
     said = page.locator("#explanation").inner_text().split()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from functions.seeds import SEEDS
 from playwright.sync_api import Browser, Page, expect
-from support import http as patient
+from support import http
 from support.browser import alone, curves, here, opened, shows, warmed, withheld
 from support.own_server import showing
 from support.page_parts import PIECES, WORDS
@@ -224,7 +224,7 @@ def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(
 ) -> None:
     address = f"/ops/round_straight_through?layout={layout}"
     warmed(server, address)
-    whole = patient.get(server + address).text.replace('<script type="module"', '<script type="later"')
+    whole = http.get(server + address).text.replace('<script type="module"', '<script type="later"')
     end = '<div class="plot"' if seen != ".tools" else '<div class="rail"'
     places = []
     with alone(browser, server) as page:

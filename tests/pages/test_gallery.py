@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import Locator, Page, expect
-from support import http as patient
+from support import http
 from support.browser import shows
 from support.sections import WORD
 
@@ -108,7 +108,7 @@ def test_the_tour_leads_to_pages_that_are_there(page: Page, server: str) -> None
     places = [link.get_attribute("href") for link in page.locator(".tour a").all()]
     assert len(places) == len(TOUR_STOPS)
     for place in places:
-        assert patient.get(f"{server}{place}").status_code == 200, place
+        assert http.get(f"{server}{place}").status_code == 200, place
 
 
 def test_whoever_searches_is_not_shown_around(page: Page) -> None:
@@ -131,7 +131,7 @@ def test_groups_of_the_visitors_own_come_first() -> None:
 
 
 def test_the_gallery_weighs_less_than_30_kb(server: str) -> None:
-    with patient.stream("GET", server, headers={"Accept-Encoding": "br"}) as response:
+    with http.stream("GET", server, headers={"Accept-Encoding": "br"}) as response:
         assert response.headers["content-encoding"] == "br"
         assert sum(map(len, response.iter_raw())) < 30_000
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from support import http as patient
+from support import http
 from support.browser import here, opened
 
 SIDEWAYS = "() => document.documentElement.scrollWidth - innerWidth"
@@ -106,8 +106,8 @@ def test_another_view_takes_its_place_and_it_comes_back(page: Page) -> None:
 
 
 def test_the_table_has_a_row_for_everything(server: str) -> None:
-    table = patient.get(f"{server}/ops/functional_linear.csv?view=node").text.splitlines()
+    table = http.get(f"{server}/ops/functional_linear.csv?view=node").text.splitlines()
     assert table[0] == "function,part,name,kind,shape,dtype,bytes,value"
     assert 'FunctionalLinear,returned,bias,tensor,2x2,float64,32,"0, 0, 1, 0"' in table
-    document = patient.get(f"{server}/ops/functional_linear.json?view=node").json()
+    document = http.get(f"{server}/ops/functional_linear.json?view=node").json()
     assert len(document["columns"]["name"]) == len(table) - 1

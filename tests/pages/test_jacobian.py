@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from functions.jacobian_ops import BLOCKS, FORGETFUL, HALF_SOFTMAX
 from playwright.sync_api import Browser, FloatRect, Page, expect
-from support import http as patient
+from support import http
 from support.answers import answer
 from support.browser import alone, shows
 from support.own_server import showing_all
@@ -74,7 +74,7 @@ def test_numbers_are_per_unit_of_grad_output(grad_output: float) -> None:
 
 
 def test_the_table_calls_cells_by_their_elements(server: str) -> None:
-    text = patient.get(f"{server}/ops/kill_head.csv?view=jacobian").text
+    text = http.get(f"{server}/ops/kill_head.csv?view=jacobian").text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 576
     assert (rows[25]["row"], rows[25]["column"], rows[25]["status"]) == ("y[0,1]", "x[0,1]", "agrees")

@@ -7,7 +7,7 @@ import math
 import pytest
 from functions.seeds import SEEDS
 from playwright.sync_api import Browser, Page, expect
-from support import http as patient
+from support import http
 from support.browser import alone, close, curves, opened, shows, value_at
 from support.servers import InThread, serving_in_thread, torch_loading
 
@@ -17,7 +17,7 @@ TEMPLATE = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53"
 @pytest.mark.parametrize("name", SEEDS)
 def test_every_op_opens_with_its_curves_drawn(page: Page, server: str, name: str) -> None:
     opened(page, f"/ops/{name}")
-    answer = patient.get(f"{server}/ops/{name}.json").json()
+    answer = http.get(f"{server}/ops/{name}.json").json()
     drawn = curves(page)
     for name in ("forward", "numerical", "analytical"):  # what came with the page has the digits that can be seen
         assert drawn[name][0] == pytest.approx(answer["columns"]["x"], abs=1e-8)

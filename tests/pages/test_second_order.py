@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support import http as patient
+from support import http
 from support.axe import violations
 from support.browser import alone, close, curves, opened, shows
 from support.exports import from_disk
@@ -31,7 +31,7 @@ ADDRESSES = (
 
 
 def got(server: str, address: str) -> dict[str, Any]:
-    answer = patient.get(server + address)
+    answer = http.get(server + address)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -51,7 +51,7 @@ def test_the_first_derivative_goes_without_saying(server: str) -> None:
 
 @pytest.mark.parametrize("order", ["0", "3", "second", "", "2.0"])
 def test_there_is_no_other_order(server: str, order: str) -> None:
-    answer = patient.get(f"{server}/ops/sinh.json?order={order}")
+    answer = http.get(f"{server}/ops/sinh.json?order={order}")
     assert answer.status_code == 422
     assert answer.json()["detail"] == f"order={order} is not one of its words; allowed: 1, 2."
 
@@ -61,7 +61,7 @@ def test_the_columns_hold_what_backward_returns_and_its_derivative(server: str) 
     assert close(columns["forward"], [-6 * x * x for x in columns["x"]])
     for name in ("analytical", "numerical", "left", "right"):
         assert close(columns[name], [-12 * x for x in columns["x"]])
-    table = list(csv.DictReader(io.StringIO(patient.get(f"{server}/ops/cube.csv?order=2&grad_output=-2").text)))
+    table = list(csv.DictReader(io.StringIO(http.get(f"{server}/ops/cube.csv?order=2&grad_output=-2").text)))
     assert [float(row["analytical"]) for row in table] == columns["analytical"]
 
 
@@ -143,7 +143,7 @@ def test_every_view_has_something_true_to_say(server: str, name: str, view: str)
 
 
 def test_the_picture_says_what_it_shows(server: str) -> None:
-    text = patient.get(f"{server}/ops/sinh_on_ctx.svg?order=2").text
+    text = http.get(f"{server}/ops/sinh_on_ctx.svg?order=2").text
     for said in (
         "grad_x and its gradient with respect to x",
         ">grad_x<",
@@ -244,7 +244,7 @@ def test_the_embed_has_the_control_too(page: Page) -> None:
 
 def test_the_file_keeps_its_order(browser: Browser, server: str, tmp_path: Path) -> None:
     path = tmp_path / "sinh.html"
-    path.write_bytes(patient.get(f"{server}/ops/sinh.html?order=2&sliders=grad_output:3").content)
+    path.write_bytes(http.get(f"{server}/ops/sinh.html?order=2&sliders=grad_output:3").content)
     with from_disk(browser, path) as page:
         shows(page, SINH)
         page.locator("#slider-grad_output").press("Home")

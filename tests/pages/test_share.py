@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
-from support import http as patient
+from support import http
 from support.browser import alone, enter, opened
 from support.embedding_site import Host, fitted, framed, hosting, visiting
 from support.servers import HERE
@@ -141,12 +141,12 @@ def test_every_snippet_names_the_figure_and_this_site(page: Page, server: str, p
     if place == "Web component":
         assert 'op="clamp_with_grad" min="-2" grad_output="-1" hide="source"' in text
     elif place == "oEmbed":
-        assert patient.get(text).json()["title"] == "Clamp with grad"
+        assert http.get(text).json()["title"] == "Clamp with grad"
     else:
         assert re.search(rf"{server}/(embed|ops)/clamp_with_grad", text)
         assert "min=-2" in text
     for address in re.findall(rf'{server}/[^\s"<>)]+', text):
-        assert patient.get(address.replace("&amp;", "&")).status_code == 200, address
+        assert http.get(address.replace("&amp;", "&")).status_code == 200, address
 
 
 @pytest.mark.parametrize("place", ["HTML", "MkDocs", "reveal.js", "Moodle, Canvas"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from support import http as patient
+from support import http
 from support.browser import drag, enter, here, opened, settles, shows, zoom
 
 LOOKS = {
@@ -55,7 +55,7 @@ def test_every_look_opens_below_the_figure_and_in_the_address(page: Page, op: st
     look(page, view)
     closer(page, f"/ops/{op}?view={view}")
     expect(page).to_have_url(f"/ops/{op}?view={view}")
-    answer = patient.get(page.url.replace("?", ".json?")).json()
+    answer = http.get(page.url.replace("?", ".json?")).json()
     expect(page.get_by_role("region").filter(has=page.locator("#companion-plot"))).to_be_visible()
     assert answer["sentence"]
     assert len(page.locator("#companion-sentence").inner_text()) > 20

@@ -11,7 +11,7 @@ from select import select
 from socket import socket
 
 import pytest
-from support import event_loop as looping
+from support import event_loop
 from support.raw_http import connected, read, send
 from support.scenes import address, document, frame
 from support.servers import Server, children, serving, to_the_last, witnessed
@@ -105,7 +105,7 @@ def with_one(use: Callable[[Rasterizer], Awaitable[None]], deadline: float = 60.
         finally:
             await rasterizer.close()
 
-    looping.run(run())
+    event_loop.run(run())
 
 
 def test_one_picture_that_many_ask_for_at_once_is_drawn_once() -> None:

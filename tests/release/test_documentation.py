@@ -14,7 +14,7 @@ from typing import get_args
 import pytest
 import torch
 import yaml
-from support import http as patient
+from support import http
 from support.command_line import ran
 from support.sections import look
 from support.servers import HERE, serving_in_thread
@@ -107,7 +107,7 @@ def test_a_make_command_that_is_shown_has_a_recipe(command):
 @pytest.mark.parametrize("command", [each for each in commands() if words(each)[0] == "curl"])
 def test_an_address_that_curl_is_given_answers(command, server):
     (address,) = words(command)[1:]
-    assert patient.get(address.replace(SITES[1], server)).status_code == 200
+    assert http.get(address.replace(SITES[1], server)).status_code == 200
 
 
 @pytest.mark.parametrize("command", [each for each in commands() if words(each)[0] == "docker"])
@@ -180,7 +180,7 @@ def test_every_address_that_is_named_answers(server, subtests):
     for address in addresses():
         if address not in NEEDS_YOUR_FILES:
             with subtests.test(address):
-                assert patient.get(server + address.replace(SITES[1], server)).status_code == 200
+                assert http.get(server + address.replace(SITES[1], server)).status_code == 200
 
 
 @pytest.mark.parametrize("address", NEEDS_YOUR_FILES)
@@ -195,7 +195,7 @@ def test_every_parameter_of_the_address_that_is_shown_is_read(server, subtests):
     assert len(shown) > 10
     for query in shown:
         with subtests.test(query):
-            assert patient.get(f"{server}/ops/exp.json?{query}").status_code == 200
+            assert http.get(f"{server}/ops/exp.json?{query}").status_code == 200
 
 
 def test_every_view_and_every_verdict_is_explained():

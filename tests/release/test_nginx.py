@@ -18,7 +18,7 @@ from pathlib import Path
 import brotli
 import httpx2
 import pytest
-from support import http as patient
+from support import http
 from support.raw_http import connected, send
 from support.servers import HERE, Server, serving
 
@@ -42,7 +42,7 @@ class Front:
 
     def get(self, address: str, **headers: str) -> httpx2.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return patient.get(self.url + address, headers={"accept-encoding": "br"} | named)
+        return http.get(self.url + address, headers={"accept-encoding": "br"} | named)
 
 
 def free_port() -> int:
@@ -138,9 +138,9 @@ CODINGS = {
 
 def test_codings_are_not_mixed_up(front: Front) -> None:
     unpack = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}
-    expected = patient.get(f"{front.behind[0].url}/ops/square.json", headers={"accept-encoding": "identity"}).content
+    expected = http.get(f"{front.behind[0].url}/ops/square.json", headers={"accept-encoding": "identity"}).content
     for accepted, coding in [*CODINGS.items()] * 2:
-        with patient.stream("GET", f"{front.url}/ops/square.json", headers={"accept-encoding": accepted}) as response:
+        with http.stream("GET", f"{front.url}/ops/square.json", headers={"accept-encoding": accepted}) as response:
             assert response.headers.get("content-encoding") == coding, accepted
             assert response.headers["vary"] == "Accept-Encoding"
             assert unpack[coding](b"".join(response.iter_raw())) == expected

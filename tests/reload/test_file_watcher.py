@@ -10,7 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from support import event_loop as looping
+from support import event_loop
 
 from gradloupe.server.reload.file_watcher import FileWatcher
 
@@ -141,7 +141,7 @@ def test_a_save_is_heard_of_once_and_whole(file: Path, deed: Deed) -> None:
             assert await listening == []
             assert (text_of(file), news.times) == ("next = 1\n", 2)
 
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 def test_a_file_that_was_only_touched_is_no_save(file: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_file_that_was_only_touched_is_no_save(file: Path) -> None:
             save(file, "saved = 1\n")
             assert await listening == []
 
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 def test_what_was_saved_before_anybody_listened_is_heard_of(file: Path) -> None:
@@ -167,7 +167,7 @@ def test_what_was_saved_before_anybody_listened_is_heard_of(file: Path) -> None:
         async with heard(watcher) as news:
             assert await news.next() == []
 
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 def test_a_file_that_stays_away_is_told_and_so_is_its_return(file: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_file_that_stays_away_is_told_and_so_is_its_return(file: Path) -> None
             save(file, "first = 1\n")
             assert await news.next() == []
 
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 def test_a_folder_that_is_replaced_is_followed(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_folder_that_is_replaced_is_followed(tmp_path: Path) -> None:
                 assert await news.next() == []
                 assert text_of(file) == text
 
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 def test_a_file_behind_a_link_is_followed(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_file_behind_a_link_is_followed(tmp_path: Path) -> None:
             save(real, "saved = 1\n")
             assert await listening == []
 
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 def test_while_it_looks_wide_a_module_that_appears_beside_is_heard_of(file: Path) -> None:
@@ -240,7 +240,7 @@ def test_while_it_looks_wide_a_module_that_appears_beside_is_heard_of(file: Path
             save(file, "saved = 1\n")
             assert await listening == []
 
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 def test_other_folders_are_followed_as_soon_as_they_are_named(file: Path, tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_other_folders_are_followed_as_soon_as_they_are_named(file: Path, tmp_pa
             save(helper, "half = 3\n")
             assert await listening == []
 
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 def test_where_nothing_is_reported_it_looks_itself(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +270,7 @@ def test_where_nothing_is_reported_it_looks_itself(file: Path, monkeypatch: pyte
             assert await listening == []
 
     monkeypatch.setattr("gradloupe.server.reload.file_watcher.awatch", _refused)
-    looping.run(scene())
+    event_loop.run(scene())
 
 
 async def _refused(*folders: Path, **options: object) -> AsyncIterator[None]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
-from support import event_loop as looping
+from support import event_loop
 
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.reload.reloader import Reloader
@@ -92,7 +92,7 @@ def alive(pid: int) -> bool:
 
 
 def run(scene: Coroutine[Any, Any, None]) -> None:
-    looping.run(scene)
+    event_loop.run(scene)
 
 
 def test_a_save_is_loaded_by_a_fresh_worker_and_the_old_one_ends(file: Path) -> None:

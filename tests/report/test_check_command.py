@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from support import event_loop as looping
+from support import event_loop
 from support.browser import POLICY, resized
 from support.command_line import NO_HURRY, OF_THE_TERMINAL, Ran, in_every_form, ran
 from support.own_worker import LAST
@@ -428,7 +428,7 @@ def test_many_functions_are_shared_by_workers_and_told_in_order(folder: Path, mo
     )
     heard = list[tuple[int, int, str]]()
     process = WorkerProcess(Job(targets=("many.py",)))
-    report = looping.run(examine_all(process, ["Product"], lambda *told: heard.append(told), drawn=False))
+    report = event_loop.run(examine_all(process, ["Product"], lambda *told: heard.append(told), drawn=False))
     assert [each.checked.name for each in report.found] == names
     assert [each.checked.word for each in report.found] == ["matches"] * 20 + ["differs", "lost", "unsolved"]
     assert [each.checked.name for each in report.faulty] == ["Crash", "Riddle"]
@@ -443,7 +443,7 @@ def test_what_a_helper_cannot_load_is_examined_by_the_first(folder: Path, monkey
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys.modules[examine_all.__module__], "helper_count", lambda count: 1)
     process = WorkerProcess(Job(targets=("once.py",)))
-    report = looping.run(examine_all(process, (), lambda *told: None))
+    report = event_loop.run(examine_all(process, (), lambda *told: None))
     assert [each.checked.word for each in report.found] == ["matches", "differs"]
     assert all(each.curves for each in report.found)
 

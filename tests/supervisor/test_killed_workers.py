@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import event_loop as looping
+from support import event_loop
 from support.engines import engine_of, kill_forkservers, question_of
 
 from gradloupe.server.protocol.frames import Frame
@@ -115,7 +115,7 @@ def test_no_answer_is_lost_or_wrong_however_many_workers_are_killed(
         async with engine_of(*([tmp_path / "my_ops.py"] if own else [])) as engine:
             return await killed(engine, "Square" if own else "square", kills, forkservers), engine.restarts
 
-    found, restarts = looping.run(asyncio.wait_for(crowd(), 600))
+    found, restarts = event_loop.run(asyncio.wait_for(crowd(), 600))
     assert found.wrong == []
     assert found.right > kills
     assert restarts >= kills

@@ -27,7 +27,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from support import http as patient
+from support import http
 
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run"
@@ -178,7 +178,7 @@ def withheld(page: Page, pattern: str) -> Iterator[None]:
 def warmed(server: str, address: str) -> None:
     """Has the server compute what an address shows: from then on the page comes with its figure, however busy it is."""
     path, _, query = address.replace("/embed/", "/ops/").partition("?")
-    patient.get(f"{server}{path}.json?{query}").raise_for_status()
+    http.get(f"{server}{path}.json?{query}").raise_for_status()
 
 
 def opened(page: Page, address: str) -> Page:

@@ -22,7 +22,7 @@ from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.runner import examine_targets
 from gradloupe.server.supervisor.worker_process import WorkerProcess
-from support import event_loop as looping
+from support import event_loop
 
 OF_THE_TERMINAL = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
 NO_HURRY = ("--deadline", "60")  # what is told of a Function is to depend on it, not on how busy this machine is
@@ -71,7 +71,7 @@ def in_every_form(folder: Path, line: str) -> dict[str, Ran]:
     chosen = parse_settings([*line.split(), *NO_HURRY], {}, __version__)
     with chdir(folder):
         process = WorkerProcess(Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
-        report = looping.run(examine_targets(process, chosen.allow, lambda *_: None, True, {}))
+        report = event_loop.run(examine_targets(process, chosen.allow, lambda *_: None, True, {}))
     return {
         form: _written(folder, partial(write_report, report, replace(chosen, format=form))) for form in REPORT_FORMATS
     }

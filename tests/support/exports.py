@@ -12,12 +12,12 @@ from typing import Any
 import httpx2
 from playwright.sync_api import Browser, Page
 
-from support import http as patient
+from support import http
 from support.browser import POLICY, WINDOW
 
 
 def got(server: str, address: str, **headers: str) -> httpx2.Response:
-    return patient.get(server + address, headers=headers)
+    return http.get(server + address, headers=headers)
 
 
 def stored(html: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 
-from support import http as patient
+from support import http
 from support.servers import InThread, serving_in_thread
 
 MY_OPS = '''import torch
@@ -82,7 +82,7 @@ class Own(InThread):
 
     def post(self, address: str, **headers: str) -> httpx2.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return patient.post(self.url + address, headers=named)
+        return http.post(self.url + address, headers=named)
 
 
 def showing(folder: Path, *arguments: str, text: str = MY_OPS) -> AbstractContextManager[Own]:

@@ -10,7 +10,7 @@ from typing import Any
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.url.address import Address
-from support import http as patient
+from support import http
 
 STATUSES = ["agrees", "subgradient", "jump", "edge", "undecided", "differs", "gap"]
 
@@ -18,7 +18,7 @@ STATUSES = ["agrees", "subgradient", "jump", "edge", "undecided", "differs", "ga
 @cache
 def document(server: str, address: str) -> dict[str, Any]:
     """The JSON that a server answers."""
-    found: dict[str, Any] = patient.get(server + address).json()
+    found: dict[str, Any] = http.get(server + address).json()
     return found
 
 

@@ -22,7 +22,7 @@ from gradloupe import __version__
 from gradloupe.server.cli import make_server, start_engine
 from gradloupe.server.config.settings import parse_settings
 from gradloupe.server.reload.composite_engine import AnyEngine, CompositeEngine
-from support import http as patient
+from support import http
 from support.waiting import SECONDS, until
 
 HERE = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ class Server:
     url: str
 
     def get(self, address: str) -> httpx2.Response:
-        return patient.get(self.url + address)
+        return http.get(self.url + address)
 
     def wait_until_ready(self) -> None:
         assert self.get("/healthz?wait=1").json() == {"status": "ready"}

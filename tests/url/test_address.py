@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import http as patient
+from support import http
 from support.described_ops import DEVICE, OPS
 
 from gradloupe.server.catalogue.op_description import parse_element
@@ -120,20 +120,20 @@ def test_a_bad_address_is_refused_in_one_sentence(server: str, subtests: pytest.
     for address, culprit, offer in REFUSED:
         with subtests.test(address):
             path, _, query = address.partition("?")
-            response = patient.get(f"{server}{path}.json?{query}")
+            response = http.get(f"{server}{path}.json?{query}")
             problem = response.json()
             assert response.status_code == 422
             assert response.headers["content-type"] == "application/problem+json"
             assert culprit in problem["detail"]
             assert offer in problem["detail"]
             assert problem["detail"].endswith(".")
-            page = patient.get(f"{server}{address}")
+            page = http.get(f"{server}{address}")
             assert page.status_code == 422
             assert page.headers["content-type"].startswith("text/html")
 
 
 def test_an_endless_query_is_refused(server: str) -> None:
-    response = patient.get(f"{server}{CLAMP}.json?min={'1' * 20_000}")
+    response = http.get(f"{server}{CLAMP}.json?min={'1' * 20_000}")
     assert response.status_code == 414
     assert "16384" in response.json()["detail"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from pydantic import TypeAdapter
-from support import http as patient
+from support import http
 from support.answers import answer
 from support.described_ops import DEVICE, OPS
 from support.sections import op_of, section
@@ -32,7 +32,7 @@ def asked(op: str, query: str = "") -> Any:
 
 
 def document(server: str, address: str) -> dict[str, Any]:
-    response = patient.get(f"{server}{address}")
+    response = http.get(f"{server}{address}")
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()
     TypeAdapter(SurfaceSchema).validate_python(found)
@@ -89,7 +89,7 @@ def test_another_view_does_not_mind_what_a_surface_would_sweep() -> None:
     ],
 )
 def test_what_cannot_be_swept_is_refused_in_a_sentence(server: str, op: str, query: str, said: str) -> None:
-    response = patient.get(f"{server}/ops/{op}.json?view=surface&{query}")
+    response = http.get(f"{server}/ops/{op}.json?view=surface&{query}")
     assert response.status_code == 422
     assert said in response.json()["detail"]
     with pytest.raises(BadQuery):
@@ -111,7 +111,7 @@ def test_a_surface_is_a_document_of_its_own(server: str) -> None:
 
 
 def test_the_table_is_long_with_a_place_in_every_row(server: str) -> None:
-    text = patient.get(f"{server}/ops/replace_grad.csv?view=surface&count=5").text
+    text = http.get(f"{server}/ops/replace_grad.csv?view=surface&count=5").text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 25
     assert [(row["x"], row["y"]) for row in rows[4:6]] == [("3.0", "-3.0"), ("-3.0", "-1.5")]

@@ -16,7 +16,7 @@ import pytest
 from functions.misbehaving_op import MISBEHAVING
 from functions.seeds import SEEDS
 from pydantic import TypeAdapter
-from support import http as patient
+from support import http
 from support.answers import answer
 from support.sections import op_of, written
 from support.servers import Server, copy_of_the_package, serving
@@ -71,11 +71,11 @@ def test_a_view_of_every_op_is_answered_before_the_deadline_as_numbers_and_as_a_
 ) -> None:
     for name in SEEDS:
         with subtests.test(name):
-            document = checked(patient.get(f"{server}/ops/{name}.json?view={view}"), view)
+            document = checked(http.get(f"{server}/ops/{name}.json?view={view}"), view)
             assert document["failure"] is None
             assert document.get("sentence", "a sentence").strip()
             assert document["columns"].keys() >= set(DOCUMENT_COLUMNS[view])
-            response = patient.get(f"{server}/ops/{name}.csv?view={view}")
+            response = http.get(f"{server}/ops/{name}.csv?view={view}")
             assert response.status_code == 200
             table = csv.DictReader(io.StringIO(response.text))
             rows, columns = list(table), document["columns"]
@@ -90,31 +90,31 @@ def test_no_state_of_the_controls_takes_a_view_out_of_its_shape(
     queries = ("dtype=float32", "dtype=float16", "grad_output=-2", "grad_output=0", "count=2")
     for name, query in product(("clamp_with_grad", "heaviside_sigmoid", "exp"), queries):
         with subtests.test(name, query=query):
-            checked(patient.get(f"{server}/ops/{name}.json?view={view}&{query}"), view)
+            checked(http.get(f"{server}/ops/{name}.json?view={view}&{query}"), view)
 
 
 @pytest.mark.parametrize("view", CLOSER)
 def test_a_parameter_that_gets_no_gradient_is_an_answer_too(server: str, view: str) -> None:
-    checked(patient.get(f"{server}/ops/clamp_with_grad.json?view={view}&wrt=min"), view)
+    checked(http.get(f"{server}/ops/clamp_with_grad.json?view={view}&wrt=min"), view)
 
 
 @pytest.mark.parametrize("view", CLOSER)
 @pytest.mark.parametrize("ending", ["json", "csv"])
 def test_a_view_that_is_known_is_not_sent_again(server: str, view: str, ending: str) -> None:
     address = f"{server}/ops/exp.{ending}?view={view}"
-    first = patient.get(address)
-    again = patient.get(address, headers={"if-none-match": first.headers["etag"]})
+    first = http.get(address)
+    again = http.get(address, headers={"if-none-match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    head = patient.head(address)
+    head = http.head(address)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["etag"] == first.headers["etag"]
 
 
 def test_every_view_has_a_tag_of_its_own_and_so_has_every_place(server: str) -> None:
     addresses = [f"view={view}" for view in VIEW_NAMES] + ["view=step&at=0.5", "view=step&at=1"]
-    tags = [patient.head(f"{server}/ops/exp.json?{address}").headers["etag"] for address in addresses]
+    tags = [http.head(f"{server}/ops/exp.json?{address}").headers["etag"] for address in addresses]
     assert len(set(tags)) == len(addresses)
-    assert tags[0] == patient.head(f"{server}/ops/exp.json").headers["etag"]
+    assert tags[0] == http.head(f"{server}/ops/exp.json").headers["etag"]
 
 
 @pytest.fixture(scope="module")
@@ -149,10 +149,10 @@ def test_a_function_that_fails_is_told_in_the_shape_of_the_view(misbehaving: Ser
 
 
 def test_a_place_is_named_where_it_is_looked_at(server: str) -> None:
-    assert patient.get(f"{server}/ops/exp.json?view=step&start=0&stop=1").json()["at"] == 0.5
-    document = patient.get(f"{server}/ops/exp.json?view=step&at=2").json()
+    assert http.get(f"{server}/ops/exp.json?view=step&start=0&stop=1").json()["at"] == 0.5
+    document = http.get(f"{server}/ops/exp.json?view=step&at=2").json()
     assert (document["at"], document["address"]) == (2, "/ops/exp?view=step&at=2")
-    assert "at" not in patient.get(f"{server}/ops/exp.json?view=area").json()
+    assert "at" not in http.get(f"{server}/ops/exp.json?view=area").json()
 
 
 def test_the_areas_of_a_right_backward_add_up_to_what_forward_rises_by() -> None:
@@ -215,8 +215,8 @@ def test_the_map_of_a_linear_backward_is_the_same_from_top_to_bottom() -> None:
 
 
 def test_a_table_of_a_map_has_one_line_for_every_pair(server: str) -> None:
-    document = patient.get(f"{server}/ops/exp.json?view=map&count=5").json()
-    rows = list(csv.DictReader(io.StringIO(patient.get(f"{server}/ops/exp.csv?view=map&count=5").text)))
+    document = http.get(f"{server}/ops/exp.json?view=map&count=5").json()
+    rows = list(csv.DictReader(io.StringIO(http.get(f"{server}/ops/exp.csv?view=map&count=5").text)))
     x, grad_output = document["columns"]["x"], document["columns"]["grad_output"]
     pairs = [(float(row["x"]), float(row["grad_output"])) for row in rows]
     assert pairs == [(t, g) for g in grad_output for t in x]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from psutil import STATUS_ZOMBIE, NoSuchProcess, Process, wait_procs
-from support import event_loop as looping
+from support import event_loop
 from support.engines import engine_of, kill_forkservers, question_of
 from support.servers import children, serving
 from support.waiting import until
@@ -49,7 +49,7 @@ class Telling(torch.autograd.Function):
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    return looping.run(asyncio.wait_for(coroutine, 240))
+    return event_loop.run(asyncio.wait_for(coroutine, 240))
 
 
 async def seconds(*targets: Path) -> float:

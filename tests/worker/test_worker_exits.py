@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from functions.misbehaving_op import OWN
 from psutil import NoSuchProcess, Process
-from support import event_loop as looping
+from support import event_loop
 from support.busy_cpu import crowded
 from support.engines import engine_of, question_of
 from support.servers import children
@@ -43,7 +43,7 @@ async def answers(file: Path, *deeds: str, **limits: Any) -> tuple[Answers, list
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    return looping.run(asyncio.wait_for(coroutine, 240))
+    return event_loop.run(asyncio.wait_for(coroutine, 240))
 
 
 @pytest.mark.parametrize(

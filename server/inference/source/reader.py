@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from .calls import BodyReader, CallReader
 from .evidence import ArgumentEvidence
-from .function_source import FunctionTree
-from .name_binding import ReadingState, quoted_source
+from .name_binding import quoted_source
 from .torch_signatures import (
     BUILTIN_ATTRIBUTES,
     DICT_METHODS,
@@ -22,11 +22,10 @@ from .torch_signatures import (
 class Reader(BodyReader):
     """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
 
-    def __init__(
-        self, source: FunctionTree, notes: ReadingState, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
-    ) -> None:
-        super().__init__(source, notes, of, where, ctx, depth)
-        self.calls = CallReader(self)
+    @cached_property
+    def calls(self) -> CallReader:
+        """What reads the calls in it."""
+        return CallReader(self)
 
     def read(self) -> None:
         """Read the whole body."""

@@ -77,8 +77,16 @@ def without_slopes(curve: Curve) -> Curve:
     """The curve of a function that is not deterministic, and so has no slope."""
     slopes = curve.slopes
     nowhere, unknown = np.full(slopes.value.shape, np.nan), np.full(slopes.kind.shape, PointKind.UNRESOLVED, np.int8)
-    slopes = replace(slopes, value=nowhere, left=nowhere, right=nowhere, error=nowhere, kind=unknown)
-    slopes = replace(slopes, left_error=nowhere, right_error=nowhere)
+    slopes = replace(
+        slopes,
+        value=nowhere,
+        left=nowhere,
+        right=nowhere,
+        error=nowhere,
+        left_error=nowhere,
+        right_error=nowhere,
+        kind=unknown,
+    )
     return replace(curve, slopes=slopes, unseen=False)
 
 

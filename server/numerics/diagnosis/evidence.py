@@ -152,7 +152,6 @@ def gather_evidence(
     assert evaluation.analytical is not None
     slopes = curve.slopes
     kink = slopes.kind == PointKind.KINK
-    error = np.where(kink, np.maximum(slopes.left_error, slopes.right_error), slopes.error)
     return Evidence(
         section=section,
         evaluation=evaluation,
@@ -165,7 +164,7 @@ def gather_evidence(
         slope=slopes.value,
         left=slopes.left,
         right=slopes.right,
-        band=EVIDENCE_BOUNDS * (error + np.where(kink, 0.0, conditioning(evaluation, slopes))),
+        band=EVIDENCE_BOUNDS * (slopes.error_by_kind + np.where(kink, 0.0, conditioning(evaluation, slopes))),
         kink=kink,
         judged=JUDGED_STATUSES[compared.status],
         wrong=compared.status == Status.DIFFERS,

@@ -65,6 +65,11 @@ class Slopes:
     step: float
     precision: float
 
+    @property
+    def error_by_kind(self) -> Array:
+        """``error``, but at kinks the larger of the bounds of the two one-sided slopes."""
+        return np.where(self.kind == PointKind.KINK, np.maximum(self.left_error, self.right_error), self.error)
+
 
 def differentiate(
     forward: Forward, x: Array, y: Array, span: float, step: float | None = None, precision: float = EPSILON

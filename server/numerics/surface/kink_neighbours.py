@@ -41,9 +41,9 @@ def accept_subgradients(
     # One side of a jump is as steep as can be, and allows nothing.
     scale = np.where(slopes.kind == PointKind.JUMP, np.nan, grad_output)
     sides = [scale * each for each in (slopes.value, slopes.left, slopes.right)]
-    kink = slopes.kind == PointKind.KINK
-    error = np.where(kink, np.maximum(slopes.left_error, slopes.right_error), slopes.error)
-    known = (kink | (slopes.kind == PointKind.SMOOTH)) & np.isfinite(error)
+    error = slopes.error_by_kind
+    measured = (slopes.kind == PointKind.KINK) | (slopes.kind == PointKind.SMOOTH)
+    known = measured & np.isfinite(error)
     band = abs(grad_output) * EVIDENCE_BOUNDS * np.where(known, error, 0.0)
     low = np.asarray(_around(reduce(np.fmin, sides) - band, np.fmin, shape), np.float64)
     high = np.asarray(_around(reduce(np.fmax, sides) + band, np.fmax, shape), np.float64)

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, Request, expect
-from support import course_sites as courses
-from support import http as patient
+from support import course_sites, http
 from support.browser import POLICY, opened, settles
 from support.course_sites import course
 
@@ -20,13 +19,13 @@ pytestmark = pytest.mark.release
 
 ADDRESS = "/ops/clamp_with_grad?min=-0.5&grad_output=-1"
 BUILDERS: dict[str, Callable[[Path, str], str]] = {
-    "HTML": courses.plain,
-    "Web component": courses.plain,
-    "MyST": courses.sphinx,
-    "MkDocs": courses.mkdocs,
-    "Jupyter": courses.jupyter,
-    "Moodle, Canvas": courses.plain,
-    "reveal.js": courses.slides,
+    "HTML": course_sites.plain,
+    "Web component": course_sites.plain,
+    "MyST": course_sites.sphinx,
+    "MkDocs": course_sites.mkdocs,
+    "Jupyter": course_sites.jupyter,
+    "Moodle, Canvas": course_sites.plain,
+    "reveal.js": course_sites.slides,
 }
 SLIDES = ("reveal.js",)
 UNKNOWN = 480  # the height that a figure is given before it has said its own
@@ -120,7 +119,7 @@ def test_what_is_pasted_is_live(
 def test_an_embed_follows_the_theme_of_its_reader(
     scheme: str, snippets: dict[str, str], browser: Browser, server: str, tmp_path: Path
 ) -> None:
-    name = courses.plain(tmp_path, snippets["HTML"])
+    name = course_sites.plain(tmp_path, snippets["HTML"])
     context = browser.new_context(color_scheme="light" if scheme == "light" else "dark")
     with course(tmp_path) as site:
         page = context.new_page()
@@ -133,7 +132,9 @@ def test_an_embed_follows_the_theme_of_its_reader(
 
 def test_an_embed_in_the_strictest_sandbox_is_live(visit: Callable[..., Page], server: str, tmp_path: Path) -> None:
     source = f"{server}/embed/clamp_with_grad?min=-0.5&amp;grad_output=-1"
-    name = courses.plain(tmp_path, f'<iframe sandbox="allow-scripts" src="{source}" width="700" height="600"></iframe>')
+    name = course_sites.plain(
+        tmp_path, f'<iframe sandbox="allow-scripts" src="{source}" width="700" height="600"></iframe>'
+    )
     with course(tmp_path) as site:
         page = visit(f"{site}/{name}")
         figure = live(page, server)
@@ -152,7 +153,7 @@ WORDPRESS = """<!doctype html><meta charset="utf-8"><title>A blog</title><p>Text
 
 def test_wordpress_gets_a_frame_that_fits(visit: Callable[..., Page], server: str, tmp_path: Path) -> None:
     """As WordPress treats what it discovers: some attributes kept, a sandbox, a secret, heights from 200 to 1000."""
-    told = patient.get(f"{server}/oembed", params={"url": server + ADDRESS, "format": "json"}).json()
+    told = http.get(f"{server}/oembed", params={"url": server + ADDRESS, "format": "json"}).json()
     assert told["type"] == "rich"
     source = told["html"].split('src="')[1].split('"')[0]
     kept = f'<iframe sandbox="allow-scripts" security="restricted" src="{source}#?secret=Ab3dEf9hIj" title="figure"'
@@ -175,7 +176,7 @@ def test_twenty_on_one_page_are_still_at_first_and_live_when_they_are_seen(
         f'<iframe src="{server}/embed/exp?grad_output={next(outputs)}" width="600" height="420"></iframe>'
         for _ in range(20)
     )
-    name = courses.plain(tmp_path, frames)
+    name = course_sites.plain(tmp_path, frames)
     with course(tmp_path) as site:
         page = visit(f"{site}/{name}")
         elements = page.locator("iframe")

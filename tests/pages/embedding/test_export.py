@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from functions.misbehaving_op import OWN
 from playwright.sync_api import Browser, Page, expect
-from support import event_loop as looping
+from support import event_loop
 from support.browser import curves, drag, shows
 from support.exports import from_disk, got, stored
 from support.own_server import showing
@@ -216,7 +216,7 @@ def with_exports(run: Run, seconds: float) -> None:
         finally:
             await engine.close()
 
-    looping.run(main())
+    event_loop.run(main())
 
 
 async def stays() -> bool:

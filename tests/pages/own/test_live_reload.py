@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support import http as patient
+from support import http
 from support.axe import violations
 from support.browser import alone, curves, drag, enter, here, opened, settles, shows, visitor, zoom
 from support.own_server import Own, showing
@@ -374,16 +374,16 @@ def test_the_trouble_fits_every_window_and_stands_above_the_figure_where_there_i
 
 
 def test_the_events_say_how_it_is_to_whoever_asks_and_are_not_kept(own: Own) -> None:
-    with patient.stream("GET", f"{own.url}/events") as stream:
+    with http.stream("GET", f"{own.url}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         assert stream.headers["cache-control"].startswith("no-store")
         first = next(line for line in stream.iter_lines() if line.startswith("data: "))
     assert '"first": "Leaky"' in first
-    assert patient.head(f"{own.url}/events").status_code == 200
+    assert http.head(f"{own.url}/events").status_code == 200
 
 
 def test_a_server_of_the_gallery_alone_follows_nothing(server: str) -> None:
     for method, address in (("GET", "/events"), ("POST", "/reload")):
-        refused = patient.request(method, server + address)
+        refused = http.request(method, server + address)
         assert refused.status_code == 404
         assert "gradloupe my_ops.py" in refused.json()["detail"]

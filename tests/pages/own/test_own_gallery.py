@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support import http as patient
+from support import http
 from support.axe import violations
 from support.browser import alone, shows
 from support.own_server import FUNCTIONS, MY_OPS, Own, showing
@@ -55,10 +55,10 @@ def test_it_leads_to_the_first_function_of_the_file(own: Own, browser: Browser) 
 
 
 def test_a_server_of_the_gallery_alone_says_so(server: str) -> None:
-    refused = patient.get(f"{server}/own")
+    refused = http.get(f"{server}/own")
     assert refused.status_code == 404
     assert "gradloupe my_ops.py" in refused.json()["detail"]
-    assert "Yours" not in patient.get(f"{server}/").text
+    assert "Yours" not in http.get(f"{server}/").text
 
 
 def test_while_the_file_is_imported_a_page_waits_and_goes_on_by_itself(tmp_path: Path, browser: Browser) -> None:
