@@ -45,7 +45,7 @@ def added_term(seen: Evidence) -> Hypothesis | None:
 
 def float32_rounding(seen: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope rounded to float32; all that is returned are numbers of float32."""
-    rows = seen.judged & ~seen.kink
+    rows = seen.judged & (seen.wrong | ~seen.kink)
     returned, slope = seen.returned[rows], seen.slope[rows]
     if seen.evaluation.dtype != torch.float64 or not seen.wrong.any() or (seen.returned[seen.wrong] == 0).any():
         return None
@@ -72,10 +72,11 @@ def low_precision(seen: Evidence) -> Hypothesis | None:
             continue
         off, most = np.abs(seen.returned - seen.slope), largest_magnitude(seen.slope[seen.judged])
         fits = off <= TOLERANCE_ULPS[dtype.itemsize] * info.eps * (np.abs(seen.slope) + most) + seen.band
-        if not fits[seen.judged & ~seen.kink].all():
+        rows = seen.judged & (seen.wrong | ~seen.kink)
+        if not fits[rows].all():
             return None
         bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
-        worst = float(off[seen.judged & ~seen.kink].max() / most)
+        worst = float(off[rows].max() / most)
         return "low precision", (
             f"backward is right but for rounding: what it returns has {bits} significant bits instead of {full}, "
             f"as if it computed in {info.dtype}, and is off "
