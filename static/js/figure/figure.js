@@ -7,7 +7,7 @@ import { curves, errorBand } from "./traces.js";
 
 const LEAST = 0.006; // of the width, so that a single point is seen to differ
 const LABELS = { stacked: 4, overlaid: 7 }; // about so many beside a panel, however high it is
-// The margins in rem: those of the grid in figure.css, and of server/picture, which draws the same figure.
+// The margins in rem: those of the grid in figure.css, and of server/figure, which draws the same figure.
 const MARGIN = { left: 3.6, right: 0.9, top: 0.5, bottom: 3 };
 
 /** What lies where, in pixels from the top of the figure: {upper: [top, bottom], lower: [top, bottom]}. */
