@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from playwright.sync_api import Browser, Page, expect
 from support.browser import WITHIN, chromium, visitor, watched
 from support.servers import InThread, copy_of_the_package, serving_in_thread
 
+from gradloupe.server.protocol.python_command import ONE_THREAD
+
+# Two threads take ten times as long for tensors of a few numbers; whoever is started by a test inherits this.
+os.environ |= ONE_THREAD
 # In these one fact is looked at again and again: for every Function that is right or wrong, in every dtype.
 SLOW = {
     "test_bad_input",
