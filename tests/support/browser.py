@@ -34,7 +34,7 @@ FLAGS = (
     " --disable-background-networking --disable-component-update --disable-sync"
 )
 WINDOW: ViewportSize = {"width": 1280, "height": 860}
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 POLICY = "document.addEventListener('securitypolicyviolation', e => console.error('policy', e.effectiveDirective))"
 PLAIN: dict[str, Any] = {"contrast": "no-preference", "forced_colors": "none", "reduced_motion": "no-preference"}
 WITHIN = 20.0  # seconds in which even a busy machine comes to what is waited for
