@@ -23,8 +23,7 @@ from .http.responses import ResponseCache
 from .http.security_headers import OWN_SITE_ANCESTORS, SecurityHeaders
 from .http.static_files import StaticFiles
 from .reload.composite_engine import AnyEngine
-from .routes import compare, events, gallery, oembed, own, pytest_file, robots, sections, system
-from .routes import metrics as scrape
+from .routes import compare, gallery, oembed, own, robots, sections, system
 from .routes.context import Site
 
 _USUAL = Settings()
@@ -73,15 +72,12 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.state.bodies = bodies
     app.state.static_files = StaticFiles(site.assets)
     app.state.collector = Collector(metrics, engine, site.answers, bodies, visitors)
-    app.include_router(pytest_file.router)
     app.include_router(sections.router)
     app.include_router(compare.router)
     app.include_router(oembed.router)
     app.include_router(own.router)
     app.include_router(gallery.router)
-    app.include_router(events.router)
     app.include_router(robots.router)
-    app.include_router(scrape.router)
     app.include_router(system.router)
     if settings.targets:
         app.add_middleware(

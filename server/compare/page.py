@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ..documents.compact import compact_document, script_json
 from ..documents.typography import with_minus_sign
-from ..figure import common_axis_ranges, static_figure
+from ..figure.inline_svg import common_axis_ranges, static_figure
 from ..html.social_tags import SocialTags
 from ..supervisor.engine import Answer
 from ..url.address import LAYOUTS, canonical_address, curves_only, with_range, without_display_options

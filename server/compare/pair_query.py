@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from ..protocol.question import Question
 from ..protocol.suggest import closest_match
-from ..url.address import Address, default_query_values, query_values, value_bounds
+from ..url.address import Address, default_query_values, encoded_query, query_values, value_bounds
 from ..url.numbers import LARGEST, BadQuery, printable_excerpt, write_number
-from ..url.parse import LONGEST_QUERY, TRACKING_PARAMETER, QueryTooLong, read_address
+from ..url.parse import TRACKING_PARAMETER, check_length, read_address
 from ..url.swept_elements import suggestion
 
 OpRecord = dict[str, Any]
@@ -40,15 +40,11 @@ class SectionPair:
 
 def split_query(query: str) -> QueryWords:
     """The parameters of a query by name; raises ``BadQuery``."""
-    if len(query) > LONGEST_QUERY:
-        raise QueryTooLong(
-            f"The query has {len(query)} bytes; at most {LONGEST_QUERY} are allowed, so leave defaults out."
-        )
+    check_length(query)
     given: QueryWords = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
-        if TRACKING_PARAMETER.fullmatch(name) or (
-            not text and ("." in name or name in _OF_BOTH)
-        ):  # a field that was left empty
+        is_empty_field = not text and ("." in name or name in _OF_BOTH)
+        if is_empty_field or TRACKING_PARAMETER.fullmatch(name):
             continue
         if name in given:
             raise BadQuery(f"{printable_excerpt(name)} is given twice; give it once.")
@@ -85,7 +81,7 @@ def check_query_words(ops: dict[str, OpRecord], given: QueryWords) -> None:
         side, dot, name = word.partition(".")
         if side not in SIDES:
             shared = [each for op in ops.values() for each in _words_of_side(op) if each not in SIDES] + list(_OF_BOTH)
-            _known(word, shared)
+            _check_name(word, shared)
         elif not dot:
             continue
         elif side not in ops:
@@ -95,7 +91,7 @@ def check_query_words(ops: dict[str, OpRecord], given: QueryWords) -> None:
         elif name in _OF_BOTH:
             raise BadQuery(f"{word} cannot be: both figures have one {name}; write {name} alone.")
         else:
-            _known(word, [f"{side}.{each}" for each in _words_of_side(ops[side])])
+            _check_name(word, [f"{side}.{each}" for each in _words_of_side(ops[side])])
 
 
 def _words_of_side(op: OpRecord) -> list[str]:
@@ -105,35 +101,33 @@ def _words_of_side(op: OpRecord) -> list[str]:
 
 def pair_address(left: OpRecord, right: OpRecord, pair: SectionPair) -> str:
     """The canonical path and query of a pair: defaults left out, common parameters given once."""
-    said = shortest_words(left, right, pair)
-    query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in said.items())
-    return f"/compare?{query}"
+    return f"/compare?{encoded_query(shortest_words(left, right, pair))}"
 
 
 def shortest_words(left: OpRecord, right: OpRecord, pair: SectionPair) -> QueryWords:
     """The parameters of the canonical query, by name."""
     ops = (left, right)
-    told = [query_values(each) for each in pair.both]
+    values = [query_values(each) for each in pair.both]
     usual = [default_query_values(op, each.question.wrt) for op, each in zip(ops, pair.both, strict=True)]
     for each in usual:
         each |= {name: write_number(end) for name, end in zip(RANGE_NAMES, pair.usual, strict=True)}
-    said = {"left": left["name"], "right": right["name"]}
-    for name in dict.fromkeys([*told[0], *told[1]]):
-        said |= _said(name, [each.get(name) for each in told], [each.get(name) for each in usual])
-    return said
+    words = {"left": left["name"], "right": right["name"]}
+    for name in dict.fromkeys([*values[0], *values[1]]):
+        words |= _fewest_words(name, [each.get(name) for each in values], [each.get(name) for each in usual])
+    return words
 
 
-def _said(name: str, told: list[str | None], usual: list[str | None]) -> QueryWords:
+def _fewest_words(name: str, values: list[str | None], usual: list[str | None]) -> QueryWords:
     """The fewest parameters that set ``name`` on both sides; None where a side does not have it."""
-    new = [text is not None and text != then for text, then in zip(told, usual, strict=True)]
-    own = {f"{side}.{name}": text for side, text, fresh in zip(SIDES, told, new, strict=True) if fresh and text}
+    differs = [text is not None and text != default for text, default in zip(values, usual, strict=True)]
+    own = {f"{side}.{name}": text for side, text, new in zip(SIDES, values, differs, strict=True) if new and text}
     if not own or name in SIDES:
         return own
-    if None in told:
+    if None in values:
         return {name: next(iter(own.values()))}
-    if told[0] == told[1]:
-        return {name: str(told[0])}
-    return own if len(own) == 1 else {name: str(told[1]), f"left.{name}": str(told[0])}
+    if values[0] == values[1]:
+        return {name: str(values[0])}
+    return own if len(own) == 1 else {name: str(values[1]), f"left.{name}": str(values[0])}
 
 
 def _read(
@@ -143,16 +137,18 @@ def _read(
     try:
         return read_address(ops[side], device, _query(side, ops, given, span))
     except BadQuery as problem:
-        said = str(problem)
+        message = str(problem)
     own = [word for word in given if word.startswith(f"{side}.")]
-    if any(said.startswith((f"{word}=", f"{word}:", f"{word} ")) for word in (each[len(side) + 1 :] for each in own)):
-        raise BadQuery(f"{side}.{said}")
+    if any(
+        message.startswith((f"{word}=", f"{word}:", f"{word} ")) for word in (each[len(side) + 1 :] for each in own)
+    ):
+        raise BadQuery(f"{side}.{message}")
     try:
         other = SIDES[1 - SIDES.index(side)]
         read_address(ops[other], device, _query(other, ops, given, span))
     except BadQuery:
-        raise BadQuery(said) from None
-    raise BadQuery(f"{said.removesuffix('.')} (on the {side}, where {ops[side]['title']} is).")
+        raise BadQuery(message) from None
+    raise BadQuery(f"{message.removesuffix('.')} (on the {side}, where {ops[side]['title']} is).")
 
 
 def _query(side: str, ops: dict[str, OpRecord], given: QueryWords, span: QueryWords | None) -> str:
@@ -180,8 +176,7 @@ def _limits(op: OpRecord, asked: Question) -> tuple[float, float]:
     return next(swept, (-LARGEST, LARGEST))
 
 
-def _known(word: str, allowed: list[str]) -> None:
-    if word in allowed:
-        return
-    allowed = list(dict.fromkeys(allowed))
-    raise BadQuery(f"{printable_excerpt(word)!r} is no name of this address{suggestion(word, allowed)}")
+def _check_name(word: str, allowed: list[str]) -> None:
+    if word not in allowed:
+        allowed = list(dict.fromkeys(allowed))
+        raise BadQuery(f"{printable_excerpt(word)!r} is no name of this address{suggestion(word, allowed)}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .drawn_section import DrawnSection, Numbers, visible_implied
-from .poles import without_pole_surroundings, without_poles
+from .drawn_section import DrawnSection, Numbers, visible_implied, without_pole_surroundings, without_poles
 
 _AIR = 0.11
 _BEYOND = 0.5

@@ -7,9 +7,8 @@ from math import ceil
 
 from ..protocol.frames import Frame
 from .axis_range import AxisRange, axis_ranges
-from .drawn_section import DrawnSection
+from .drawn_section import DrawnSection, without_poles
 from .legend import axis_words
-from .poles import without_poles
 from .ticks import Tick, fitting_ticks, ticks, widest_label
 from .traces import Layer, layers
 

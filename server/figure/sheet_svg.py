@@ -10,29 +10,57 @@ from ..documents.typography import exact_number, typeset_powers, typeset_sentenc
 from ..protocol.frames import Frame
 from ..url.address import Address, value_text
 from ..url.parse import HEIGHT_BOUNDS, WIDTH_BOUNDS
-from .colours import dark_scheme_rules, palette
 from .font_metrics import text_width, truncated_text
 from .panels import draw_panels, lay_out_panels
 from .scene import Scene, build_scene
 from .sheet_layout import APART, CLOSE, HEAD, ICON_WIDTH, LINE, TITLE, VERDICT_SIZE, Sheet, lay_out_sheet
-from .svg_elements import FONT_FAMILIES, Pen, escape_xml
-from .verdict_icon import verdict_icon
-
-
-def _asked(answer: Frame) -> str:
-    """The footer: every parameter that the curves depend on, but for inputs of several elements."""
-    header = answer.header
-    held = {name: values[0] for name, values in header["inputs"].items() if len(values) == 1}
-    choices = {**header["parameters"], **held, "grad_output": header["grad_output"]}
-    named = [f"{name} = {value_text(value, exact_number)}" for name, value in choices.items() if name != header["wrt"]]
-    order = " · second derivative" if header["order"] == 2 else ""
-    return f"{', '.join(named)}{order} · {header['dtype']} on {header['device']['kind']}"
-
+from .svg_elements import FONT_FAMILIES, Pen, dark_scheme_rules, escape_xml, palette
 
 SHEET_SIZE = (1200, 900)
-_LARGE, _TINY = 1.4, 0.72  # the title and the last line, in units
-_NAME = "Gradloupe"
-_LONGEST = 2000  # letters of a description
+PREVIEW_SIZE = (1200, 630)  # pixels of a link preview (Open Graph)
+_TITLE_SIZE, _FOOTER_SIZE = 1.4, 0.72  # in units
+_APP_NAME = "Gradloupe"
+_MAX_DESCRIPTION = 2000  # letters
+# The icon of each verdict, a small picture of two curves. As in templates/parts/icons.html.
+_UPPER, _LOWER = "M2.5 5.5H13.5", "M2.5 10.5H13.5"
+_CROSSED = "M4.5 15 11.5 1"
+_ICON_STROKES = {
+    "matches": (("analytical", _UPPER), ("numerical", _LOWER)),
+    "matches here": (
+        *(("analytical", "M2.5 5.5H8"), ("numerical", "M2.5 10.5H8")),
+        *(("analytical", "M11 5.5h.01M14.5 5.5h.01"), ("numerical", "M11 10.5h.01M14.5 10.5h.01")),
+    ),
+    "matches its surrogate": (
+        ("analytical", _UPPER),
+        ("surrogate", "M2.5 10.5h.01M6.1 10.5h.01M9.7 10.5h.01M13.3 10.5h.01"),
+    ),
+    "differs": (("analytical", _UPPER), ("numerical", _LOWER), ("disagreement", _CROSSED)),
+    "undecided": (("muted", "M5 5.6C5 1.8 11 1.8 11 5.2 11 7.6 8 7.4 8 10M8 13.2V13.3"),),
+    "no gradient": (("rule", _UPPER), ("numerical", _LOWER)),
+    "unsupported": (("rule", _UPPER), ("numerical", _LOWER)),
+    "failed": (("disagreement", "M3 3 13 13M13 3 3 13"),),
+}
+_ICON_WIDTHS = {"muted": 1.8, "disagreement": 2.0}
+
+
+def _verdict_icon(pen: Pen, word: str, x: float, y: float, size: float) -> Markup:
+    """The icon of a verdict in a square of ``size``."""
+    scale = f"translate({x:.2f} {y:.2f}) scale({size / 16:.4f})"
+    strokes = (
+        pen.draw("path", {"d": d, "stroke-width": _ICON_WIDTHS.get(name, 2.4)}, fill="none", stroke=name)
+        for name, d in _ICON_STROKES.get(word, ())
+    )
+    return pen.draw("g", {"transform": scale, "stroke-linecap": "round"}, *strokes)
+
+
+def _footer_text(answer: Frame) -> str:
+    """Every parameter that the curves depend on, but for inputs of several elements."""
+    header = answer.header
+    scalars = {name: values[0] for name, values in header["inputs"].items() if len(values) == 1}
+    settings = {**header["parameters"], **scalars, "grad_output": header["grad_output"]}
+    named = [f"{name} = {value_text(value, exact_number)}" for name, value in settings.items() if name != header["wrt"]]
+    order = " · second derivative" if header["order"] == 2 else ""
+    return f"{', '.join(named)}{order} · {header['dtype']} on {header['device']['kind']}"
 
 
 def figure_svg(answer: Frame, address: Address) -> bytes:
@@ -43,7 +71,7 @@ def figure_svg(answer: Frame, address: Address) -> bytes:
 def sheet_text(answer: Frame, address: Address, size: tuple[int, int], theme: str) -> str:
     """The text of the SVG; ``size`` is the default where the address gives none."""
     drawn, pen = build_scene(answer, address.layout), Pen(palette(theme))
-    page = lay_out_sheet(drawn, *_sides(address, size), address.hide)
+    page = lay_out_sheet(drawn, *_dimensions(address, size), address.hide)
     style = [pen.draw("style", {}, dark_scheme_rules())] if theme == "auto" else []
     box: dict[str, str | float] = {
         "xmlns": "http://www.w3.org/2000/svg",
@@ -56,36 +84,36 @@ def sheet_text(answer: Frame, address: Address, size: tuple[int, int], theme: st
     }
     paper = pen.draw("rect", {"width": "100%", "height": "100%"}, fill="paper")
     shapes = [*_above(pen, drawn, page), *_figure(pen, drawn, page), *_below(pen, answer, page)]
-    return str(pen.draw("svg", box, *_said(pen, drawn), *style, paper, *shapes))
+    return str(pen.draw("svg", box, *_accessible_text(pen, drawn), *style, paper, *shapes))
 
 
-def _sides(address: Address, size: tuple[int, int]) -> tuple[int, int]:
+def _dimensions(address: Address, size: tuple[int, int]) -> tuple[int, int]:
     """Width and height; one that is not given follows from the other by the ratio of ``size``."""
-    wide, high = address.width, address.height
-    if wide:
-        return wide, high or _within(HEIGHT_BOUNDS, wide * size[1] / size[0])
-    return (_within(WIDTH_BOUNDS, high * size[0] / size[1]), high) if high else size
+    width, height = address.width, address.height
+    if width:
+        return width, height or _clamped(HEIGHT_BOUNDS, width * size[1] / size[0])
+    return (_clamped(WIDTH_BOUNDS, height * size[0] / size[1]), height) if height else size
 
 
-def _within(bounds: tuple[int, int], length: float) -> int:
+def _clamped(bounds: tuple[int, int], length: float) -> int:
     return max(bounds[0], min(bounds[1], round(length)))
 
 
-def _said(pen: Pen, drawn: Scene) -> Iterator[Markup]:
+def _accessible_text(pen: Pen, drawn: Scene) -> Iterator[Markup]:
     """Title and description of the SVG, for screen readers."""
     section = drawn.section
     yield pen.draw("title", {"id": "title"}, escape_xml(f"{section.title}: {section.word}"))
     panels = f"{section.nouns.of} and its gradient with respect to {section.wrt}"
-    said = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:_LONGEST]}"
-    yield pen.draw("desc", {"id": "description"}, escape_xml(typeset_powers(typeset_sentence(said))))
+    description = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:_MAX_DESCRIPTION]}"
+    yield pen.draw("desc", {"id": "description"}, escape_xml(typeset_powers(typeset_sentence(description))))
 
 
 def _above(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
     """The title and the verdict."""
     unit, y = page.unit, page.pad
     if page.parts.title:
-        title = truncated_text(drawn.section.title, page.width - 2 * page.pad, _LARGE * unit, "bold")
-        yield pen.write(title, page.pad, y + 1.2 * unit, _LARGE * unit, "bold")
+        title = truncated_text(drawn.section.title, page.width - 2 * page.pad, _TITLE_SIZE * unit, "bold")
+        yield pen.write(title, page.pad, y + 1.2 * unit, _TITLE_SIZE * unit, "bold")
         y += TITLE * unit
     size = VERDICT_SIZE * unit
     for row, text in enumerate(page.lines):
@@ -93,7 +121,7 @@ def _above(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
         inside = [escape_xml(text)]
         if row == 0:
             word = drawn.section.word
-            yield verdict_icon(pen, word, x, base - 0.84 * unit, 1.1 * unit)
+            yield _verdict_icon(pen, word, x, base - 0.84 * unit, 1.1 * unit)
             x += ICON_WIDTH * unit
             bold = escape_xml(f"{word[:1].upper()}{word[1:]}.")
             inside = [pen.draw("tspan", {"font-weight": "bold"}, bold, fill="ink"), Markup(" "), *inside]
@@ -127,7 +155,13 @@ def _below(pen: Pen, answer: Frame, page: Sheet) -> Iterator[Markup]:
     """The footer: parameters on the left, the name of the app on the right."""
     if not page.parts.foot:
         return
-    size, y = _TINY * page.unit, page.height - 0.85 * page.unit
-    room = page.width - 2 * page.pad - text_width(_NAME, size) - 2 * size
-    yield pen.write(truncated_text(_asked(answer), room, size), page.pad, y, size, fill="muted")
-    yield pen.write(_NAME, page.width - page.pad, y, size, fill="muted", anchor="end")
+    size, y = _FOOTER_SIZE * page.unit, page.height - 0.85 * page.unit
+    room = page.width - 2 * page.pad - text_width(_APP_NAME, size) - 2 * size
+    yield pen.write(truncated_text(_footer_text(answer), room, size), page.pad, y, size, fill="muted")
+    yield pen.write(_APP_NAME, page.width - page.pad, y, size, fill="muted", anchor="end")
+
+
+def preview_svg(answer: Frame, address: Address) -> str:
+    """The SVG from which the PNG of ``answer`` is rasterized, light if the theme is "auto"."""
+    theme = "dark" if address.theme == "dark" else "light"
+    return sheet_text(answer, address, PREVIEW_SIZE, theme).encode("utf-8", "replace").decode()

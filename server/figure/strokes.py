@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from .colours import DIAMOND_RADIUS, END_RADIUS, OUTLINE_WIDTH
-from .svg_elements import Pen
+from .svg_elements import DIAMOND_RADIUS, END_RADIUS, OUTLINE_WIDTH, Pen
 
 _BEADS = (0.1, 9.0)
 

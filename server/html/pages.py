@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -10,15 +11,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..documents.compact import compact_document, script_json
-from ..documents.data_table import data_table
 from ..documents.nouns import reworded_for_order
 from ..documents.out_of_view import range_out_of_view
-from ..documents.summary import code_markup, kink_table, method_paragraph, summary_sentences
+from ..documents.summary import code_markup, data_table, kink_table, method_paragraph, summary_sentences
 from ..documents.typography import typeset_sentence as typeset
-from ..figure import PREVIEW, SHEET_SIZE, static_figure
+from ..figure.inline_svg import static_figure
 from ..figure.legend import legend
+from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
 from ..figure.sparkline import sparkline
 from ..paths import TEMPLATES
+from ..protocol.fingerprint import fingerprint
 from ..supervisor.engine import Answer
 from ..url.address import (
     Address,
@@ -32,7 +34,6 @@ from ..url.address import (
 )
 from ..url.parse import HEIGHT_BOUNDS, SLIDER_VALUE_BOUNDS, WIDTH_BOUNDS
 from .assets import Assets, imported_modules
-from .controls_digest import controls_digest
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, available_tour, cards_by_group, search_keywords
 from .highlight import highlighted_source
@@ -97,7 +98,7 @@ class Pages:
             "method": method_paragraph,
             "modules": lru_cache(partial(imported_modules, assets)),
             "bounds": {"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
-            "sizes": {"svg": SHEET_SIZE, "png": PREVIEW},
+            "sizes": {"svg": SHEET_SIZE, "png": PREVIEW_SIZE},
         }
 
     def gallery(
@@ -206,3 +207,15 @@ def _called(address: Address, recipe: str) -> Address:
 
 def _name(device: dict[str, Any]) -> str:
     return next(str(each["name"]) for each in device["devices"] if each["kind"] == device["auto"])
+
+
+# Fields of an op that its controls do not depend on, and that may change with every save of its file.
+_TOLD = {
+    *("title", "doc", "source", "digest", "first_line", "line", "file", "reference", "check"),
+    *("forward", "backward", "surrogate_formula", "block", "pytest", "assumed"),
+}
+
+
+def controls_digest(op: dict[str, Any]) -> str:
+    """The digest of the arguments, inputs, parameters and outputs of an op."""
+    return fingerprint(json.dumps({key: value for key, value in op.items() if key not in _TOLD}, sort_keys=True))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from ..figure import PREVIEW
+from ..figure.sheet_svg import PREVIEW_SIZE
 from ..url.address import Address, canonical_address, without_display_options
 
 _GALLERY_DESCRIPTION = (
@@ -26,7 +26,7 @@ class SocialTags:
     robots: str
     image: str = ""
     oembed: tuple[tuple[str, str], ...] = ()
-    size: tuple[int, int] = PREVIEW
+    size: tuple[int, int] = PREVIEW_SIZE
 
 
 def section_tags(

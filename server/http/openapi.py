@@ -115,7 +115,11 @@ WAIT_PARAMETER = {
     "schema": {"type": "string", "enum": ["0", "1"], "default": "0"},
     "description": "`1`: answer when torch is loaded, not before",
 }
-_SAID = {
+# The schema of each view's document, in the order of ``VIEW_NAMES``.
+SECTION_SCHEMAS = (
+    *("Section", "Area", "Map", "Precision", "Wide", "Step", "Jacobian", "Surface", "Contract", "Node", "Descent"),
+)
+_STATUS_TEXTS = {
     404: "There is no such op.",
     414: "The query is too long.",
     422: "The query asks for what cannot be.",
@@ -126,11 +130,11 @@ _SAID = {
 
 def json_responses(*names: str) -> dict[str, Any]:
     """A 200 response with JSON of this schema, or of one of these by its ``view``."""
-    schema: dict[str, Any] = _shape(names[0])
+    schema: dict[str, Any] = _reference(names[0])
     if len(names) > 1:
-        mapping = {view: _shape(name)["$ref"] for view, name in zip(VIEW_NAMES, names, strict=True)}
+        mapping = {view: _reference(name)["$ref"] for view, name in zip(VIEW_NAMES, names, strict=True)}
         schema = {
-            "oneOf": [_shape(name) for name in names],
+            "oneOf": [_reference(name) for name in names],
             "discriminator": {"propertyName": "view", "mapping": mapping},
         }
     return {"description": "Measured.", "content": {"application/json": {"schema": schema}}}
@@ -143,16 +147,15 @@ def image_response(media_type: str) -> dict[str, Any]:
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Error responses with these statuses, each ``application/problem+json``."""
-    content = {"application/problem+json": {"schema": _shape("Problem")}}
-    return {status: {"description": _SAID[status], "content": content} for status in statuses}
+    content = {"application/problem+json": {"schema": _reference("Problem")}}
+    return {status: {"description": _STATUS_TEXTS[status], "content": content} for status in statuses}
 
 
 def page_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Error responses with these statuses, each an HTML page or ``application/problem+json``."""
     page = {"text/html": {"schema": {"type": "string"}}}
-    return {
-        status: {**said, "content": page | said["content"]} for status, said in problem_responses(*statuses).items()
-    }
+    problems = problem_responses(*statuses).items()
+    return {status: {**problem, "content": page | problem["content"]} for status, problem in problems}
 
 
 def response_schemas() -> dict[str, Any]:
@@ -168,25 +171,25 @@ def response_schemas() -> dict[str, Any]:
     from ..schema.surface import SurfaceSchema
     from ..schema.views import AreaSchema, MapSchema, PrecisionSchema, StepSchema, WideSchema
 
-    template, found = "#/components/schemas/{model}", dict[str, Any]()
+    template, schemas = "#/components/schemas/{model}", dict[str, Any]()
     curves = (HealthSchema, ProblemSchema, SizeSchema, SectionSchema, AreaSchema, MapSchema, PrecisionSchema)
     others = (WideSchema, StepSchema, JacobianSchema, SurfaceSchema, ContractSchema, NodeSchema, DescentSchema)
-    for shape in (*curves, *others):
-        schema = TypeAdapter(shape).json_schema(
+    for model in (*curves, *others):
+        schema = TypeAdapter(model).json_schema(
             ref_template=template, mode="serialization", schema_generator=ComponentNames
         )
-        named = schema.pop("$defs", {}) | {component_name(shape): schema}
-        found = merge_schemas(found, {name: each | {"title": name} for name, each in named.items()})
-    return found
+        named = schema.pop("$defs", {}) | {component_name(model): schema}
+        schemas = merge_schemas(schemas, {name: each | {"title": name} for name, each in named.items()})
+    return schemas
 
 
-def merge_schemas(found: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+def merge_schemas(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """The union of schemas by name; raises ``ValueError`` where two different ones have the same name."""
-    clash = sorted(name for name in found.keys() & more.keys() if found[name] != more[name])
+    clash = sorted(name for name in one.keys() & other.keys() if one[name] != other[name])
     if clash:
         raise ValueError(f"Two schemas have the name {clash[0]!r}: rename one of the classes.")
-    return found | more
+    return one | other
 
 
-def _shape(name: str) -> dict[str, str]:
+def _reference(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from fastapi import Request, Response
 
+from ..protocol.fingerprint import fingerprint
 from .compression import compress, negotiate_coding
 
-_SHARE = 1 / 8  # of the cache, for one body at most
+_MAX_SHARE = 1 / 8  # of the cache, for one body
 
 
 @dataclass(frozen=True)
@@ -26,27 +27,27 @@ class ResponseCache:
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self._kept: OrderedDict[tuple[str, str], EncodedBody] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str], EncodedBody] = OrderedDict()
         self.size = 0
         self.hits = 0
 
     def find(self, mark: str, coding: str) -> EncodedBody | None:
         """The body cached under this mark for a client that asks for this coding."""
-        found = self._kept.get((mark, coding))
-        if found is not None:
-            self._kept.move_to_end((mark, coding))
+        body = self._entries.get((mark, coding))
+        if body is not None:
+            self._entries.move_to_end((mark, coding))
             self.hits += 1
-        return found
+        return body
 
     def keep(self, mark: str, coding: str, body: EncodedBody) -> None:
         """Cache a body, unless it is too large a part of the cache; the oldest ones make room."""
-        if len(body.data) > self._room * _SHARE:
+        if len(body.data) > self._room * _MAX_SHARE:
             return
-        before = self._kept.pop((mark, coding), None)
-        self._kept[mark, coding] = body
-        self.size += len(body.data) - (len(before.data) if before else 0)
+        replaced = self._entries.pop((mark, coding), None)
+        self._entries[mark, coding] = body
+        self.size += len(body.data) - (len(replaced.data) if replaced else 0)
         while self.size > self._room:
-            _, oldest = self._kept.popitem(last=False)
+            _, oldest = self._entries.popitem(last=False)
             self.size -= len(oldest.data)
 
 
@@ -56,17 +57,17 @@ _SHARED = "public, max-age=0, s-maxage=60"
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
 _LARGE = 131_072  # bytes; larger bodies take over 5 ms to compress, so that is done in a thread
-_WORTH_COMPRESSING = 1024  # bytes; below, the headers outweigh the gain
-_COMPRESSED = ("image/png",)  # formats that are compressed already
+_MIN_COMPRESSED = 1024  # bytes; below, the headers outweigh the gain
+_INCOMPRESSIBLE = ("image/png",)  # formats that are compressed already
 
 
 def not_modified(request: Request, mark: str, cache: str = _SHARED) -> Response | None:
     """The 304 for a client that already has what ``mark`` stands for; else None."""
-    ours = etag(request, mark)
+    tag = etag(request, mark)
     known = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
-    if ours not in known and "*" not in known:
+    if tag not in known and "*" not in known:
         return None
-    return Response(status_code=304, headers=_headers(ours, cache))
+    return Response(status_code=304, headers=_headers(tag, cache))
 
 
 def cached_reply(request: Request, mark: str, media_type: str, cache: str = _SHARED) -> Response | None:
@@ -74,24 +75,27 @@ def cached_reply(request: Request, mark: str, media_type: str, cache: str = _SHA
     known = not_modified(request, mark, cache)
     if known is not None:
         return known
-    found = _bodies(request).find(mark, client_coding(request))
-    return None if found is None else _response(found, media_type, 200, _headers(etag(request, mark), cache))
+    body = _bodies(request).find(mark, client_coding(request))
+    return None if body is None else _response(body, media_type, 200, _headers(etag(request, mark), cache))
 
 
-def reply(request: Request, body: bytes, media_type: str, mark: str, cache: str = _SHARED) -> Response:
-    """``body``, cached here and by clients under ``mark``; or the 304."""
+def reply(request: Request, body: bytes, media_type: str, mark: str = "", cache: str = _SHARED) -> Response:
+    """``body``, cached here and by clients under ``mark``, by default its digest; or the 304."""
+    mark = mark or fingerprint(body)
     known = cached_reply(request, mark, media_type, cache)
     if known is not None:
         return known
-    return _keep(request, _written(body, media_type, client_coding(request)), media_type, mark, cache)
+    return _keep(request, _encoded(body, media_type, client_coding(request)), media_type, mark, cache)
 
 
-async def reply_large(request: Request, body: bytes, media_type: str, mark: str, cache: str = _SHARED) -> Response:
-    """The same, compressed in a thread if it is large."""
+async def reply_lasting(request: Request, body: bytes, media_type: str, mark: str, lasting: bool) -> Response:
+    """``body``, cached under ``mark`` where it is ``lasting``; compressed in a thread if it is large."""
+    if not lasting:
+        return uncached_reply(request, body, media_type)
     if len(body) < _LARGE:
-        return reply(request, body, media_type, mark, cache)
-    sent = await asyncio.to_thread(_written, body, media_type, client_coding(request))
-    return not_modified(request, mark, cache) or _keep(request, sent, media_type, mark, cache)
+        return reply(request, body, media_type, mark)
+    sent = await asyncio.to_thread(_encoded, body, media_type, client_coding(request))
+    return not_modified(request, mark) or _keep(request, sent, media_type, mark, _SHARED)
 
 
 def uncached_reply(request: Request, body: bytes, media_type: str, status: int = 200, retry_after: int = 0) -> Response:
@@ -99,7 +103,7 @@ def uncached_reply(request: Request, body: bytes, media_type: str, status: int =
     headers = {"Cache-Control": NO_STORE, "Vary": "Accept-Encoding"}
     if retry_after:
         headers["Retry-After"] = str(retry_after)
-    return _response(_written(body, media_type, client_coding(request)), media_type, status, headers)
+    return _response(_encoded(body, media_type, client_coding(request)), media_type, status, headers)
 
 
 def client_coding(request: Request) -> str:
@@ -109,8 +113,8 @@ def client_coding(request: Request) -> str:
 
 def etag(request: Request, mark: str) -> str:
     """The ETag of ``mark``: a strong one, so it differs by content coding."""
-    wanted = client_coding(request)
-    return f'"{mark}-{wanted}"' if wanted else f'"{mark}"'
+    coding = client_coding(request)
+    return f'"{mark}-{coding}"' if coding else f'"{mark}"'
 
 
 def _bodies(request: Request) -> ResponseCache:
@@ -127,10 +131,10 @@ def _headers(tag: str, cache: str) -> dict[str, str]:
     return {"ETag": tag, "Cache-Control": cache, "Vary": "Accept-Encoding"}
 
 
-def _written(body: bytes, media_type: str, wanted: str) -> EncodedBody:
-    if not wanted or len(body) < _WORTH_COMPRESSING or media_type in _COMPRESSED:
+def _encoded(body: bytes, media_type: str, coding: str) -> EncodedBody:
+    if not coding or len(body) < _MIN_COMPRESSED or media_type in _INCOMPRESSIBLE:
         return EncodedBody(body, "")
-    return EncodedBody(compress(body, wanted), wanted)
+    return EncodedBody(compress(body, coding), coding)
 
 
 def _response(body: EncodedBody, media_type: str, status: int, headers: dict[str, str]) -> Response:

@@ -16,10 +16,10 @@ from ... import __version__
 from ..documents.summary import code_markup
 from ..documents.typography import typeset_number, typeset_powers
 from ..documents.typography import typeset_sentence as typeset
-from ..figure import figure_svg
+from ..figure.sheet_svg import figure_svg
+from ..html.assets import style_sheet
 from ..html.highlight import highlighted_lines
 from ..html.prose import prose
-from ..html.style_sheets import style_sheet
 from ..paths import TEMPLATES
 from ..url.address import default_address
 from .report_data import ExaminedFunction, Report

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import HTTPException, Request
 
 from ... import __version__
-from ..cache.answer_cache import AnswerCache
+from ..cache.answer_cache import AnswerCache, current_digest
 from ..cache.thumbnails import OWN_TIMEOUT, ThumbnailCache
 from ..config.settings import Settings
 from ..html.assets import Assets
@@ -52,12 +52,16 @@ class Site:
         own = bool(settings.targets)
         pages = Pages(assets, own, not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS)
         exports = ExportWriter(answers, pages, assets)
-        drawers = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
-        return cls(engine, answers, exports, assets, pages, *drawers, Rasterizer(), build, settings)
+        thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
+        return cls(engine, answers, exports, assets, pages, *thumbnails, Rasterizer(), build, settings)
 
     def base(self, request: Request) -> str:
         """The base URL of this site, without a slash at the end."""
         return self.settings.url or f"{request.url.scheme}://{request.url.netloc}"
+
+    async def is_current(self, op: dict[str, Any]) -> bool:
+        """Whether the code of this op is still what is loaded."""
+        return await current_digest(self.engine, op["name"]) == op["digest"]
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
         """The description of an op; an unknown name is a 404. Raises what ``Engine.op`` raises."""
@@ -71,6 +75,12 @@ class Site:
         """The state of the server that handles this request."""
         site: Site = request.app.state.site
         return site
+
+
+def query_string(request: Request) -> str:
+    """The query as it was sent."""
+    query: bytes = request.scope["query_string"]
+    return query.decode("latin-1")
 
 
 def _missing(name: str, ops: Collection[str]) -> str:

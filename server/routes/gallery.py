@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 from ..cache.thumbnails import MEASURING
 from ..html.social_tags import gallery_tags
 from ..http.responses import reply, uncached_reply
-from ..protocol.fingerprint import fingerprint
 from ..protocol.load_error import load_error as trouble_of
 from ..reload.composite_engine import AnyEngine, CompositeEngine
 from .context import Site
@@ -38,7 +37,7 @@ async def gallery(request: Request) -> Response:
     body = site.pages.gallery(ops, drawn, device, social, trouble, file, generation)
     if trouble or any(each["word"] == MEASURING for each in drawn.values()):
         return uncached_reply(request, body, "text/html")
-    return reply(request, body, "text/html", fingerprint(body))
+    return reply(request, body, "text/html")
 
 
 def _known(door: AnyEngine) -> bool:

@@ -13,25 +13,24 @@ from xml.etree import ElementTree
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from ..figure import PREVIEW
+from ..figure.sheet_svg import PREVIEW_SIZE
 from ..http.openapi import problem_responses
 from ..http.responses import reply
 from ..protocol.errors import UnknownOp
-from ..protocol.fingerprint import fingerprint
 from ..url.address import Address, canonical_address, curves_only, without_display_options
 from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import HEIGHT_BOUNDS, WIDTH_BOUNDS, read_address, read_recipe
-from .context import Site
+from .context import Site, query_string
 
 _MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
-_KEPT = 86_400  # seconds that a consumer may cache the answer
+_CACHE_AGE = 86_400  # seconds that a consumer may cache the answer
 _WIDTH = 800  # pixels, where neither the address nor the consumer sets it
 _PORTS = {"http": 80, "https": 443}
 PLACE = re.compile(r"/(?:ops|embed)/([^/]+)")
 # The height of a figure in pixels, and what its parts add; a frame that listens for messages gets it exactly.
-_HIGH = 470
-_PARTS = {"title": 21, "verdict": 100, "controls": 100}
-_PARAMETERS = 70  # added where an op has parameters
+_FIGURE_HEIGHT = 470
+_PART_HEIGHTS = {"title": 21, "verdict": 100, "controls": 100}
+_PARAMETERS_HEIGHT = 70  # added where an op has parameters
 
 OEMBED_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "url": ({"type": "string"}, "the address of a figure on this site: `/ops/{name}?…` or `/embed/{name}?…`, whole"),
@@ -42,7 +41,7 @@ OEMBED_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "format": ({"type": "string", "enum": list(_MEDIA_TYPES), "default": "json"}, "the notation of the answer"),
 }
-_QUERY = [
+_OPENAPI_PARAMETERS = [
     {"name": name, "in": "query", "required": name == "url", "schema": schema, "description": text}
     for name, (schema, text) in OEMBED_PARAMETERS.items()
 ]
@@ -55,7 +54,7 @@ router = APIRouter()
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Query:
     """The request of a consumer; bounds are in pixels, None where it sets none."""
 
     url: str
@@ -70,26 +69,26 @@ class _Wanted:
     summary="How to embed a figure",
     responses={200: ANSWERS, **problem_responses(404, 414, 422, 501, 503)},
     response_class=Response,
-    openapi_extra={"parameters": _QUERY},
+    openapi_extra={"parameters": _OPENAPI_PARAMETERS},
 )
 async def oembed(request: Request) -> Response:
     """The frame to put into a page for the address of a figure, as oEmbed has it: `rich`, version 1.0."""
     site = Site.serving(request)
-    wanted = parse_oembed_query(request.scope["query_string"].decode("latin-1"))
+    asked = parse_oembed_query(query_string(request))
     base = site.base(request)
-    name, query = _place(wanted.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
+    name, query = _place(asked.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
     try:
         op = await site.engine.op(name, read_recipe(query))
     except UnknownOp:
         raise HTTPException(
             404, f"There is no op {printable_excerpt(name)!r}; the gallery at {base}/ shows them all."
         ) from None
-    told = rich_response(base, op, curves_only(read_address(op, await site.engine.device(), query)), wanted)
-    body = xml(told) if wanted.format == "xml" else json.dumps(told, ensure_ascii=False).encode()
-    return reply(request, body, _MEDIA_TYPES[wanted.format], fingerprint(body))
+    answer = rich_response(base, op, curves_only(read_address(op, await site.engine.device(), query)), asked)
+    body = xml(answer) if asked.format == "xml" else json.dumps(answer, ensure_ascii=False).encode()
+    return reply(request, body, _MEDIA_TYPES[asked.format])
 
 
-def parse_oembed_query(query: str) -> _Wanted:
+def parse_oembed_query(query: str) -> _Query:
     """Parse the query, whatever else is in it; raises ``BadQuery``, or 501 for an unknown format."""
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
@@ -103,7 +102,7 @@ def parse_oembed_query(query: str) -> _Wanted:
         raise HTTPException(
             501, f"There is no oEmbed in the format {printable_excerpt(form)!r}; allowed are json and xml."
         )
-    return _Wanted(
+    return _Query(
         given["url"], _bound(given, "maxwidth", WIDTH_BOUNDS), _bound(given, "maxheight", HEIGHT_BOUNDS), form
     )
 
@@ -126,18 +125,15 @@ def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
     return found[1], parts.query
 
 
-def rich_response(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
+def rich_response(base: str, op: dict[str, Any], address: Address, query: _Query) -> dict[str, Any]:
     """The answer of type ``rich``; its ``html`` is an iframe with only attributes that WordPress keeps."""
-    widest = max(wanted.maxwidth or WIDTH_BOUNDS[1], WIDTH_BOUNDS[0])
-    width = min(address.width or (widest if wanted.maxwidth else _WIDTH), widest)
-    room, own = (
-        max(wanted.maxheight or HEIGHT_BOUNDS[1], HEIGHT_BOUNDS[0]),
-        address.height or natural_height(op, address),
-    )
+    widest = max(query.maxwidth or WIDTH_BOUNDS[1], WIDTH_BOUNDS[0])
+    width = min(address.width or (widest if query.maxwidth else _WIDTH), widest)
+    room = max(query.maxheight or HEIGHT_BOUNDS[1], HEIGHT_BOUNDS[0])
+    own = address.height or natural_height(op, address)
     height = min(room, own)
     fitted = height if address.height or own > room else None  # a figure with a height fits itself into it
-    shown_as = replace(address, width=None, height=fitted, sliders=())
-    frame = base + canonical_address(op, shown_as, "/embed/{name}")
+    frame = base + canonical_address(op, replace(address, width=None, height=fitted, sliders=()), "/embed/{name}")
     html = (
         f'<iframe src="{escape(frame)}" title="{escape(op["title"])}" width="{width}" height="{height}"'
         ' frameborder="0" marginwidth="0" marginheight="0"></iframe>'
@@ -148,26 +144,27 @@ def rich_response(base: str, op: dict[str, Any], address: Address, wanted: _Want
         "title": op["title"],
         "provider_name": "Gradloupe",
         "provider_url": f"{base}/",
-        "cache_age": _KEPT,
+        "cache_age": _CACHE_AGE,
         "html": html,
         "width": width,
         "height": height,
-        **thumbnail(base, op, address, wanted),
+        **thumbnail(base, op, address, query),
     }
 
 
-def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) -> dict[str, Any]:
+def thumbnail(base: str, op: dict[str, Any], address: Address, query: _Query) -> dict[str, Any]:
     """The preview picture within the bounds of the consumer; nothing where these are too small."""
-    room = wanted.maxwidth or PREVIEW[0], wanted.maxheight or PREVIEW[1]
+    room = query.maxwidth or PREVIEW_SIZE[0], query.maxheight or PREVIEW_SIZE[1]
     if room[0] < WIDTH_BOUNDS[0] or room[1] < HEIGHT_BOUNDS[0]:
         return {}
-    scale = min(1.0, room[0] / PREVIEW[0], room[1] / PREVIEW[1])
-    width, height = max(int(PREVIEW[0] * scale), WIDTH_BOUNDS[0]), max(int(PREVIEW[1] * scale), HEIGHT_BOUNDS[0])
-    pictured = (
-        without_display_options(address)
-        if (width, height) == PREVIEW
-        else replace(without_display_options(address), width=width, height=height)
+    scale = min(1.0, room[0] / PREVIEW_SIZE[0], room[1] / PREVIEW_SIZE[1])
+    width, height = (
+        max(int(PREVIEW_SIZE[0] * scale), WIDTH_BOUNDS[0]),
+        max(int(PREVIEW_SIZE[1] * scale), HEIGHT_BOUNDS[0]),
     )
+    pictured = without_display_options(address)
+    if (width, height) != PREVIEW_SIZE:
+        pictured = replace(pictured, width=width, height=height)
     return {
         "thumbnail_url": base + canonical_address(op, pictured, "/ops/{name}.png"),
         "thumbnail_width": width,
@@ -178,14 +175,14 @@ def thumbnail(base: str, op: dict[str, Any], address: Address, wanted: _Wanted) 
 def natural_height(op: dict[str, Any], address: Address) -> int:
     """The approximate height of a figure with the parts that it shows, in pixels."""
     controlled = op["parameters"] and "controls" not in address.hide
-    parts = sum(height for part, height in _PARTS.items() if part not in address.hide)
-    return _HIGH + parts + (_PARAMETERS if controlled else 0)
+    parts = sum(height for part, height in _PART_HEIGHTS.items() if part not in address.hide)
+    return _FIGURE_HEIGHT + parts + (_PARAMETERS_HEIGHT if controlled else 0)
 
 
-def xml(told: dict[str, Any]) -> bytes:
+def xml(answer: dict[str, Any]) -> bytes:
     """The answer as XML."""
     root = ElementTree.Element("oembed")
-    for name, value in told.items():
+    for name, value in answer.items():
         ElementTree.SubElement(root, name).text = str(value)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
 

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..http.responses import reply
-from ..protocol.fingerprint import fingerprint
 from .context import Site
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -30,7 +29,7 @@ async def robots(request: Request) -> Response:
         lines = ["User-agent: *", *(f"Disallow: {path}" for path in ENDLESS)]
         lines += ["", f"Sitemap: {site.base(request)}/sitemap.xml"]
     body = "".join(f"{line}\n" for line in lines).encode()
-    return reply(request, body, "text/plain", fingerprint(body))
+    return reply(request, body, "text/plain")
 
 
 @router.get("/sitemap.xml", include_in_schema=False)
@@ -41,7 +40,7 @@ async def sitemap(request: Request) -> Response:
         raise HTTPException(404, "This site has no map: it is not public, and search engines are asked to stay away.")
     base = site.base(request)
     body = _listed([f"{base}/", *(f"{base}/ops/{name}" for name in await site.engine.catalogue())])
-    return reply(request, body, "application/xml", fingerprint(body))
+    return reply(request, body, "application/xml")
 
 
 def _listed(addresses: Iterable[str]) -> bytes:

@@ -1,20 +1,24 @@
-"""Routes of the server itself: API docs, health, static files, the module of ``<grad-loupe>``."""
+"""Routes of the server itself: API docs, health, metrics, static files, the module of ``<grad-loupe>``."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from ipaddress import ip_address
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from ..http.metrics import Collector, prometheus_text
 from ..http.openapi import WAIT_PARAMETER, json_responses, problem_responses
 from ..http.responses import reply, uncached_reply
 from ..http.static_files import StaticFiles
-from ..protocol.fingerprint import fingerprint
 from ..url.numbers import BadQuery
-from .context import Site
+from .context import Site, query_string
 
 _ELEMENT = "element/grad-loupe.js"
+STRANGER = "The metrics of a public server are for its own network; ask from there, and not through a proxy."
+PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 
 router = APIRouter()
 
@@ -23,7 +27,7 @@ router = APIRouter()
 async def docs(request: Request) -> Response:
     """The API, to read and to try."""
     body = Site.serving(request).pages.docs()
-    return reply(request, body, "text/html", fingerprint(body))
+    return reply(request, body, "text/html")
 
 
 @router.get(
@@ -37,7 +41,7 @@ async def docs(request: Request) -> Response:
 async def healthz(request: Request) -> Response:
     """`starting`, then `ready`; 503 with a sentence when the ops cannot be loaded."""
     engine = Site.serving(request).engine
-    given = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    given = parse_qsl(query_string(request), keep_blank_values=True)
     if given not in ([], [("wait", "0")], [("wait", "1")]):
         raise BadQuery("The query of /healthz is not one it knows; allowed are wait=0 and wait=1.")
     if engine.broken or given == [("wait", "1")]:
@@ -62,3 +66,23 @@ async def static_file(request: Request) -> Response:
     if found is None:
         raise HTTPException(404, "There is no such static file; reload the page, which knows the present ones.")
     return found
+
+
+@router.get("/metrics", include_in_schema=False)
+async def metrics(request: Request) -> Response:
+    """What the server has counted so far, in the format of Prometheus."""
+    if Site.serving(request).settings.public and _is_stranger(request):
+        raise HTTPException(403, STRANGER)
+    collector: Collector = request.app.state.collector
+    await asyncio.to_thread(__import__, "prometheus_client")  # 40 ms, once
+    body, media_type = prometheus_text(collector)
+    return Response(body, headers={"Cache-Control": "no-store"}, media_type=media_type)
+
+
+def _is_stranger(request: Request) -> bool:
+    if any(name in request.headers for name in PROXY_HEADERS):
+        return True
+    try:
+        return not ip_address(request.client.host if request.client else "").is_private
+    except ValueError:
+        return True

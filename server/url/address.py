@@ -14,7 +14,7 @@ from .numbers import write_number
 LAYOUTS = ("stacked", "overlaid")
 THEMES = ("auto", "light", "dark")
 HIDEABLE_PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
-_UNBOUNDED = 3  # a parameter without a bound is swept this far to either side of its default
+_DEFAULT_REACH = 3  # a parameter without a bound is swept this far to either side of its default
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,8 @@ class Address:
 
 def curves_only(address: Address) -> Address:
     """The address of the main figure, in the view ``curves`` and without the options of the other views."""
-    return replace(
-        address,
-        question=replace(
-            address.question,
-            view=VIEW_NAMES[0],
-            at=None,
-            compile=False,
-            lr=None,
-            steps=None,
-            goal=None,
-            wrt2=None,
-            start2=None,
-            stop2=None,
-        ),
-    )
+    options: dict[str, Any] = dict.fromkeys(("at", "lr", "steps", "goal", "wrt2", "start2", "stop2"))
+    return replace(address, question=replace(address.question, view=VIEW_NAMES[0], compile=False, **options))
 
 
 def without_display_options(address: Address) -> Address:
@@ -73,12 +60,12 @@ def value_bounds(parameter: dict[str, Any]) -> tuple[float, float]:
 def default_ranges(op: dict[str, Any]) -> dict[str, tuple[float, float]]:
     """The default range of everything numeric, by name: an input's domain, a parameter's bounds."""
     domains = {each["name"]: (each["domain"][0], each["domain"][1]) for each in op["inputs"]}
-    return domains | {each["name"]: _around(each) for each in op["parameters"] if each["kind"] in ("float", "int")}
+    return domains | {each["name"]: _usual_range(each) for each in op["parameters"] if each["kind"] in ("float", "int")}
 
 
-def _around(parameter: dict[str, Any]) -> tuple[float, float]:
+def _usual_range(parameter: dict[str, Any]) -> tuple[float, float]:
     low, middle, high = parameter["minimum"], parameter["default"], parameter["maximum"]
-    return (middle - _UNBOUNDED if low is None else low, middle + _UNBOUNDED if high is None else high)
+    return (middle - _DEFAULT_REACH if low is None else low, middle + _DEFAULT_REACH if high is None else high)
 
 
 def default_address(op: dict[str, Any], wrt: Element | None = None) -> Address:
@@ -116,28 +103,27 @@ def default_wrt2(op: dict[str, Any], wrt: Element) -> Element | None:
             if inputs[name] == shape:
                 return Element(name, wrt.index)
     if wrt.name in names and size > 1:
-        return Element(wrt.name, _next(wrt.index, shape))
+        return Element(wrt.name, _next_index(wrt.index, shape))
     numbers = [each["name"] for each in op["parameters"] if each["kind"] == "float" and each["name"] != wrt.name]
     first = [Element(name, (0,) * len(inputs[name]) if prod(inputs[name]) > 1 else ()) for name in others]
     return next(iter([*(each for each in first if prod(inputs[each.name])), *map(Element, numbers)]), None)
 
 
-def _next(index: tuple[int, ...], shape: list[int]) -> tuple[int, ...]:
+def _next_index(index: tuple[int, ...], shape: list[int]) -> tuple[int, ...]:
     """The element after this one in row-major order, the first one after the last."""
-    found, carry = [], 1
-    for i, n in zip(reversed(index), reversed(shape), strict=True):
-        carry, here = divmod(i + carry, n)
-        found.append(here)
-    return tuple(reversed(found))
+    digits, carry = [], 1
+    for i, size in zip(reversed(index), reversed(shape), strict=True):
+        carry, digit = divmod(i + carry, size)
+        digits.append(digit)
+    return tuple(reversed(digits))
 
 
 def query_values(address: Address) -> dict[str, str]:
     """Every query parameter as text, by name; empty where the numerics choose the value."""
     asked = address.question
-    numbers = {"step": asked.step, "atol": asked.atol, "rtol": asked.rtol}
     return {
         **{name: value_text(value) for name, value in asked.parameters.items()},
-        **{name: ",".join(map(write_number, values)) for name, values in asked.inputs.items()},
+        **{name: _values_text(values) for name, values in asked.inputs.items()},
         "wrt": str(asked.wrt),
         "of": str(asked.of),
         "start": write_number(asked.start),
@@ -147,22 +133,24 @@ def query_values(address: Address) -> dict[str, str]:
         "order": str(asked.order),
         "dtype": asked.dtype,
         "device": asked.device,
-        **{name: "" if value is None else write_number(value) for name, value in numbers.items()},
+        "step": _number_text(asked.step),
+        "atol": _number_text(asked.atol),
+        "rtol": _number_text(asked.rtol),
         "layout": address.layout,
         "theme": address.theme,
         "hide": ",".join(address.hide),
-        "width": _size(address.width),
-        "height": _size(address.height),
+        "width": _number_text(address.width),
+        "height": _number_text(address.height),
         "sliders": ",".join(f"{name}:{values}" if values else name for name, values in address.sliders),
         "view": asked.view,
-        "at": "" if asked.at is None else write_number(asked.at),
+        "at": _number_text(asked.at),
         "compile": value_text(asked.compile),
-        "lr": "" if asked.lr is None else write_number(asked.lr),
-        "steps": "" if asked.steps is None else write_number(asked.steps),
-        "goal": "" if asked.goal is None else ",".join(map(write_number, asked.goal)),
+        "lr": _number_text(asked.lr),
+        "steps": _number_text(asked.steps),
+        "goal": _values_text(asked.goal or ()),
         "wrt2": "" if asked.wrt2 is None else str(asked.wrt2),
-        "start2": "" if asked.start2 is None else write_number(asked.start2),
-        "stop2": "" if asked.stop2 is None else write_number(asked.stop2),
+        "start2": _number_text(asked.start2),
+        "stop2": _number_text(asked.stop2),
         "recipe": asked.recipe,
     }
 
@@ -174,13 +162,17 @@ def default_query_values(op: dict[str, Any], wrt: Element) -> dict[str, str]:
 
 def canonical_address(op: dict[str, Any], address: Address, place: str = "/ops/{name}") -> str:
     """The canonical path and query: declared order, defaults left out; ``place`` is the template of the path."""
-    usual = default_query_values(op, address.question.wrt) | _defaults_beside(op, address.question)
-    differing = [(name, text) for name, text in query_values(address).items() if text != usual[name]]
-    query = "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in differing)
+    defaults = default_query_values(op, address.question.wrt) | _second_axis_defaults(op, address.question)
+    query = encoded_query({name: text for name, text in query_values(address).items() if text != defaults[name]})
     return place.format(name=op["name"]) + (f"?{query}" if query else "")
 
 
-def _defaults_beside(op: dict[str, Any], asked: Question) -> dict[str, str]:
+def encoded_query(values: dict[str, str]) -> str:
+    """The query string of these parameters, with as few characters escaped as may be."""
+    return "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in values.items())
+
+
+def _second_axis_defaults(op: dict[str, Any], asked: Question) -> dict[str, str]:
     """The defaults of a surface's second element and its range."""
     if asked.wrt2 is None:
         return {}
@@ -188,8 +180,12 @@ def _defaults_beside(op: dict[str, Any], asked: Question) -> dict[str, str]:
     return {"wrt2": str(default_wrt2(op, asked.wrt)), "start2": write_number(low), "stop2": write_number(high)}
 
 
-def _size(pixels: int | None) -> str:
-    return "" if pixels is None else str(pixels)
+def _number_text(value: float | None) -> str:
+    return "" if value is None else write_number(value)
+
+
+def _values_text(values: tuple[float, ...]) -> str:
+    return ",".join(map(write_number, values))
 
 
 def value_text(value: ParameterValue, number: Callable[[float], str] = write_number) -> str:

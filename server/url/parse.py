@@ -16,35 +16,12 @@ from .swept_elements import read_element, read_second_axis, shapes_by_name, sugg
 
 LONGEST_QUERY = 16_384  # bytes of a query string
 COUNT_BOUNDS = (2, 5001)
-LARGEST_OF_DTYPE = {
-    "float64": LARGEST,
-    "float32": 3.4e38,
-    "bfloat16": 3.3e38,
-    "float16": 65504.0,
-}  # the largest number allowed for each dtype
+# The largest number allowed for each dtype.
+LARGEST_OF_DTYPE = {"float64": LARGEST, "float32": 3.4e38, "bfloat16": 3.3e38, "float16": 65504.0}
 _QUERY_NAMES = (
-    *("wrt", "of", "start", "stop", "count", "grad_output", "order", "dtype", "device"),
-    *(
-        "step",
-        "atol",
-        "rtol",
-        "layout",
-        "view",
-        "at",
-        "compile",
-        "lr",
-        "steps",
-        "goal",
-        "wrt2",
-        "start2",
-        "stop2",
-        "theme",
-        "hide",
-        "width",
-        "height",
-        "sliders",
-        "recipe",
-    ),
+    *("wrt", "of", "start", "stop", "count", "grad_output", "order", "dtype", "device", "step", "atol", "rtol"),
+    *("layout", "view", "at", "compile", "lr", "steps", "goal", "wrt2", "start2", "stop2"),
+    *("theme", "hide", "width", "height", "sliders", "recipe"),
 )
 ORDERS = ("1", "2")
 STEPS_BOUNDS = (1, 500)  # of a descent
@@ -60,13 +37,13 @@ class QueryTooLong(BadQuery):
 
 def read_recipe(query: str) -> str:
     """The ``recipe`` of a visitor's own Function in the query, empty where there is none; raises ``BadQuery``."""
-    _check_length(query)
+    check_length(query)
     return dict(parse_qsl(query)).get("recipe", "")
 
 
 def read_address(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
     """The address that a query string stands for; raises ``BadQuery``."""
-    given = _pairs(op, query)
+    given = _given_parameters(op, query)
     if given.get("recipe") and not op["own"]:
         raise BadQuery(f"recipe is for Functions of your own; {op['name']} declares how it is called, so leave it out.")
     wrt = read_element("wrt", given["wrt"], sweepable_shapes(op)) if "wrt" in given else None
@@ -85,15 +62,15 @@ def read_address(op: dict[str, Any], device: dict[str, Any], query: str) -> Addr
         step=read_float("step", given["step"], math.ulp(0.0)) if given.get("step") else None,
         atol=read_float("atol", given["atol"], 0.0) if given.get("atol") else None,
         rtol=read_float("rtol", given["rtol"], 0.0) if given.get("rtol") else None,
-        parameters=asked.parameters | {p["name"]: _value(p, given[p["name"]]) for p in _named(op["parameters"], given)},
-        inputs=asked.inputs | {i["name"]: _values(i, given[i["name"]]) for i in _named(op["inputs"], given)},
+        parameters=asked.parameters | {p["name"]: _value(p, given[p["name"]]) for p in _given(op["parameters"], given)},
+        inputs=asked.inputs | {i["name"]: _values(i, given[i["name"]]) for i in _given(op["inputs"], given)},
         view=_choice("view", given.get("view", asked.view), VIEW_NAMES),
         at=read_float("at", given["at"]) if given.get("at") else None,
         compile=_choice("compile", given.get("compile", "false"), ("true", "false")) == "true",
-        lr=_rate(given["lr"]) if given.get("lr") else None,
+        lr=_learning_rate(given["lr"]) if given.get("lr") else None,
         steps=read_int("steps", given["steps"], *STEPS_BOUNDS) if given.get("steps") else None,
         recipe=op["recipe"],
-        goal=tuple(read_float("goal", each) for each in _texts(given["goal"])) if given.get("goal") else None,
+        goal=tuple(read_float("goal", each) for each in _split_values(given["goal"])) if given.get("goal") else None,
     )
     if any(given.get(name) for name in ("wrt2", "start2", "stop2")) or question.view == "surface":
         wrt2, start2, stop2 = read_second_axis(op, question.wrt, given)
@@ -107,19 +84,19 @@ def read_address(op: dict[str, Any], device: dict[str, Any], query: str) -> Addr
         question,
         layout=_choice("layout", given.get("layout", usual.layout), LAYOUTS),
         theme=_choice("theme", given.get("theme", usual.theme), THEMES),
-        hide=tuple(part for part in HIDEABLE_PARTS if part in _hidden(given.get("hide", ""))),
+        hide=tuple(part for part in HIDEABLE_PARTS if part in _hidden_parts(given.get("hide", ""))),
         width=read_int("width", given["width"], *WIDTH_BOUNDS) if given.get("width") else None,
         height=read_int("height", given["height"], *HEIGHT_BOUNDS) if given.get("height") else None,
         sliders=_sliders(op, given["sliders"]) if given.get("sliders") else (),
     )
 
 
-def _named(declared: Iterable[dict[str, Any]], given: dict[str, str]) -> list[dict[str, Any]]:
+def _given(declared: Iterable[dict[str, Any]], given: dict[str, str]) -> list[dict[str, Any]]:
     return [each for each in declared if each["name"] in given]
 
 
-def _pairs(op: dict[str, Any], query: str) -> dict[str, str]:
-    _check_length(query)
+def _given_parameters(op: dict[str, Any], query: str) -> dict[str, str]:
+    check_length(query)
     names = [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(_QUERY_NAMES)
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
@@ -133,7 +110,8 @@ def _pairs(op: dict[str, Any], query: str) -> dict[str, str]:
     return given
 
 
-def _check_length(query: str) -> None:
+def check_length(query: str) -> None:
+    """Raises ``QueryTooLong``."""
     if len(query) > LONGEST_QUERY:
         raise QueryTooLong(
             f"The query has {len(query)} bytes; at most {LONGEST_QUERY} are allowed, so leave defaults out."
@@ -158,29 +136,29 @@ def _value(parameter: dict[str, Any], text: str) -> ParameterValue:
 
 
 def _values(declared: dict[str, Any], text: str) -> tuple[float, ...]:
-    name, wanted = declared["name"], math.prod(declared["shape"])
-    texts = _texts(text) if wanted or text.strip() else []
-    if len(texts) != wanted:
+    name, count = declared["name"], math.prod(declared["shape"])
+    texts = _split_values(text) if count or text.strip() else []
+    if len(texts) != count:
         shape = " of shape [" + ",".join(map(str, declared["shape"])) + "]" if declared["shape"] else ""
         raise BadQuery(
             f"{name}={printable_excerpt(text)} holds {len(texts)} values; "
-            f"{name}{shape} needs {wanted}, separated by commas."
+            f"{name}{shape} needs {count}, separated by commas."
         )
     return tuple(read_float(name, each) for each in texts)
 
 
-def _texts(text: str) -> list[str]:
+def _split_values(text: str) -> list[str]:
     return re.split(r"[,;]|\r?\n", text.strip())
 
 
-def _hidden(text: str) -> list[str]:
+def _hidden_parts(text: str) -> list[str]:
     return [_choice("hide", part, HIDEABLE_PARTS) for part in text.split(",") if part]
 
 
 def _sliders(op: dict[str, Any], text: str) -> tuple[tuple[str, int], ...]:
     """The sliders with their numbers of values; 0 for a switch or a choice, which has all of its own."""
     kinds = {"grad_output": "float"} | {each["name"]: each["kind"] for each in op["parameters"]}
-    found: dict[str, int] = {}
+    sliders: dict[str, int] = {}
     for each in text.split(","):
         name, _, values = each.partition(":")
         if name not in kinds:
@@ -188,14 +166,14 @@ def _sliders(op: dict[str, Any], text: str) -> tuple[tuple[str, int], ...]:
                 f"sliders={printable_excerpt(text)} names {printable_excerpt(name)!r}, "
                 f"no control{suggestion(name, list(kinds))}"
             )
-        if name in found:
+        if name in sliders:
             raise BadQuery(f"sliders={printable_excerpt(text)} names {name} twice; name it once.")
         numeric = kinds[name] in ("float", "int")
         if bool(values) != numeric:
             hint = f"say how many, {name}:9" if numeric else f"it has all of its values, so write {name} alone"
             raise BadQuery(f"sliders={printable_excerpt(text)} is wrong for {name}; {hint}.")
-        found[name] = read_int(f"sliders: {name}", values, *SLIDER_VALUE_BOUNDS) if numeric else 0
-    return tuple(found.items())
+        sliders[name] = read_int(f"sliders: {name}", values, *SLIDER_VALUE_BOUNDS) if numeric else 0
+    return tuple(sliders.items())
 
 
 def _check_range(op: dict[str, Any], asked: Question) -> None:
@@ -214,13 +192,13 @@ def _check_range(op: dict[str, Any], asked: Question) -> None:
 
 
 def _check_dtype(device: dict[str, Any], asked: Question) -> None:
-    for there in device["devices"]:
-        if there["kind"] == asked.device and asked.dtype not in there["dtypes"]:
-            allowed = ", ".join(there["dtypes"])
-            raise BadQuery(f"dtype={asked.dtype} does not exist on {there['name']}; allowed are {allowed}.")
+    for each in device["devices"]:
+        if each["kind"] == asked.device and asked.dtype not in each["dtypes"]:
+            allowed = ", ".join(each["dtypes"])
+            raise BadQuery(f"dtype={asked.dtype} does not exist on {each['name']}; allowed are {allowed}.")
 
 
-def _rate(text: str) -> float:
+def _learning_rate(text: str) -> float:
     rate = read_float("lr", text)
     if rate <= 0:
         raise BadQuery(f"lr={printable_excerpt(text)} leads nowhere, or uphill; give a number above 0, such as 0.1.")

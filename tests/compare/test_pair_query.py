@@ -21,7 +21,7 @@ from gradloupe.server.compare.difference_sentences import difference_sentences
 from gradloupe.server.compare.page import ComparedPair, pair_context
 from gradloupe.server.compare.pair_query import SIDES, SectionPair, named_ops, pair_address, read_pair, split_query
 from gradloupe.server.compare.source_diff import aligned_lines, folded_docstrings, source_listings
-from gradloupe.server.figure import common_axis_ranges, static_figure
+from gradloupe.server.figure.inline_svg import common_axis_ranges, static_figure
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.url.numbers import BadQuery

@@ -12,8 +12,13 @@ import pytest
 from functions.seeds import SEEDS
 from support.scenes import MADE_UP, address, document, frame, made_up
 
-from gradloupe.server.figure import figure_png
-from gradloupe.server.figure.colours import DARK_PALETTE, LIGHT_PALETTE
+from gradloupe.server.figure.sheet_svg import preview_svg
+from gradloupe.server.figure.svg_elements import DARK_PALETTE, LIGHT_PALETTE
+from gradloupe.server.png.process import render_png
+
+
+def figure_png(*arguments: Any) -> bytes:
+    return render_png(preview_svg(*arguments))
 
 
 def chunks(picture: bytes) -> dict[bytes, bytes]:

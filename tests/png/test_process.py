@@ -16,8 +16,9 @@ from support.raw_http import connected, read, send
 from support.scenes import address, document, frame
 from support.servers import Server, children, serving, to_the_last, witnessed
 
-from gradloupe.server.figure import figure_png
+from gradloupe.server.figure.sheet_svg import preview_svg
 from gradloupe.server.png.client import LONGEST_QUEUE, Rasterizer
+from gradloupe.server.png.process import render_png
 from gradloupe.server.protocol.errors import EngineBusy, EngineFault
 
 SMALL = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
@@ -60,7 +61,7 @@ def asked(stack: ExitStack, server: Server, paths: list[str]) -> list[socket]:
 
 def test_the_picture_is_the_one_that_is_drawn_in_process(own: Server) -> None:
     drawn = frame(document(own.url, "/ops/exp.json"))
-    assert own.get("/ops/exp.png").content == figure_png(drawn, address())
+    assert own.get("/ops/exp.png").content == render_png(preview_svg(drawn, address()))
 
 
 def test_the_web_goes_on_while_pictures_are_drawn(own: Server) -> None:

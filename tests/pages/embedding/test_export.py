@@ -21,9 +21,8 @@ from support.exports import from_disk, got, stored
 from support.own_server import showing
 
 from gradloupe.server.cache.answer_cache import AnswerCache
-from gradloupe.server.html.assets import Assets
+from gradloupe.server.html.assets import STYLE_SHEETS, Assets
 from gradloupe.server.html.pages import Pages
-from gradloupe.server.html.style_sheets import STYLE_SHEETS
 from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.standalone.export import CONCURRENT_ESTIMATES, CONCURRENT_FILES, ExportWriter
 from gradloupe.server.supervisor.engine import Engine
