@@ -49,7 +49,6 @@ class Controls:
 
     @property
     def every(self) -> list[Control]:
-        """All of them."""
         return [*self.moving, *(each for side in SIDES for each in self.apart[side])]
 
 

@@ -13,8 +13,8 @@ from ..documents.pole_rows import nearest_row
 from ..documents.typography import number_within_span, typeset_number
 from ..protocol.frames import Frame
 
-_FEW = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned
-_MOST = 3  # stretches that are listed one by one
+_FEW_SHARED = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned
+_MAX_STRETCHES = 3  # stretches that are listed one by one
 _TIED = 1 - 1e-6  # of the largest difference: from here on as large
 
 _Row = tuple[float, float, float]  # x, and the values on the left and on the right
@@ -29,7 +29,7 @@ class _StretchEnd:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ComparedRows:
     """The comparison of a column of both answers: its rows, and whether each of them differs."""
 
     rows: list[_Row]
@@ -49,14 +49,14 @@ def difference_sentences(left: Frame, right: Frame, names: tuple[str, str]) -> l
     swept = headers[0]["wrt"] if headers[0]["wrt"] == headers[1]["wrt"] else "x"
     marks = sorted(mark["x"] for header in headers for mark in header["marks"])
     ends = sorted(end for header in headers for interval in header["verdict"]["intervals"] for end in interval)
-    few = shared < _FEW * min(len(each["x"]) for each in columns)
+    few = shared < _FEW_SHARED * min(len(each["x"]) for each in columns)
     at = f" at the {shared} values of {swept} that both have" if few else ""
-    told = _Told(swept, nouns(headers[0]), names, headers, marks, ends, at)
-    return [told.forward(columns), told.backward(columns), *told.law(), told.verdicts()]
+    both = _Comparison(swept, nouns(headers[0]), names, headers, marks, ends, at)
+    return [both.forward(columns), both.backward(columns), *both.law(), both.verdicts()]
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Comparison:
     swept: str
     nouns: Nouns
     names: tuple[str, str]
@@ -105,13 +105,13 @@ class _Told:
             return f"The verdict is the same, “{words[0]}”."
         return f"The verdicts are “{words[0]}” for {self.names[0]} and “{words[1]}” for {self.names[1]}."
 
-    def _compared(self, columns: Any, name: str, hidden: list[set[int]]) -> _Found:
+    def _compared(self, columns: Any, name: str, hidden: list[set[int]]) -> _ComparedRows:
         rows = list(_common(columns, name, hidden))
         atol = max(self._tolerance("atol")) if name == "analytical" else 0.0
         rtol = max(self._tolerance("rtol"))
         sizes = [abs(value) for _, *pair in rows for value in pair if math.isfinite(value)]
         least = max(atol, rtol * max(sizes, default=0.0))
-        return _Found(rows, [not _equal(one, other, least) for _, one, other in rows])
+        return _ComparedRows(rows, [not _equal(one, other, least) for _, one, other in rows])
 
     def _tolerance(self, name: str) -> list[float]:
         return [header["tolerance"][name] for header in self.headers if header["tolerance"]] or [0.0]
@@ -120,9 +120,9 @@ class _Told:
         start, stop = self.headers[0]["start"], self.headers[0]["stop"]
         return f" from {number_within_span(start, stop - start)} to {number_within_span(stop, stop - start)}"
 
-    def _where(self, found: _Found) -> str:
+    def _where(self, found: _ComparedRows) -> str:
         stretches = list(self._stretches(found))
-        if len(stretches) > _MOST:
+        if len(stretches) > _MAX_STRETCHES:
             low, high = stretches[0][0].x, stretches[-1][1].x
             return f"in {len(stretches)} stretches between {self._x(low)} and {self._x(high)}"
         return _listed([self._stretch(*each) for each in stretches])
@@ -140,7 +140,7 @@ class _Told:
             return f"for {self.swept} {'≥' if low.included else '>'} {self._x(low.x)}"
         return f"for {self._x(low.x)} {'≤' if low.included else '<'} {self.swept}{below}"
 
-    def _stretches(self, found: _Found) -> Iterator[tuple[_StretchEnd, _StretchEnd]]:
+    def _stretches(self, found: _ComparedRows) -> Iterator[tuple[_StretchEnd, _StretchEnd]]:
         """The stretches in which rows differ; one row alone is a point."""
         first = None
         for i, differs in enumerate([*found.apart, False]):
@@ -152,7 +152,7 @@ class _Told:
                 yield (_StretchEnd(found.rows[first][0], True),) * 2 if alone else (low, high)
                 first = None
 
-    def _end(self, found: _Found, last: int, beyond: int) -> _StretchEnd:
+    def _end(self, found: _ComparedRows, last: int, beyond: int) -> _StretchEnd:
         """The end of a stretch with this last row: at a special point, else at the first row beyond it."""
         x = found.rows[last][0]
         if not 0 <= beyond < len(found.rows):
@@ -162,7 +162,7 @@ class _Told:
         at = next((mark for mark in self.marks if low <= mark <= high), next(between, found.rows[beyond][0]))
         return _StretchEnd(at, at == x)
 
-    def _example(self, found: _Found, where: str, verb: str) -> str:
+    def _example(self, found: _ComparedRows, where: str, verb: str) -> str:
         """The values at one of the rows that differ most: preferably with a short x, well inside the stretch."""
         ends = [end for stretch in self._stretches(found) for end in stretch]
         outside = {self._x(end.x) for end in ends if not end.included}
@@ -178,14 +178,14 @@ class _Told:
             return row[0] in self.marks or not within, len(self._x(row[0])), -within
 
         x, *values = min(widest, key=clumsiness)
-        told = [_value(each) for each in values]
-        if told[0] == told[1]:
-            told = [typeset_number(each, 10) for each in values]
+        texts = [_value(each) for each in values]
+        if texts[0] == texts[1]:
+            texts = [typeset_number(each, 10) for each in values]
         at, (left, right) = f"at {self.swept} = {self._x(x)}", self.names
         at = "there" if at == where else at
         if verb == "is":
-            return f"{at} it is {told[0]} in {left}, {told[1]} in {right}"
-        return f"{at} {left} {verb} {told[0]}, {right} {told[1]}"
+            return f"{at} it is {texts[0]} in {left}, {texts[1]} in {right}"
+        return f"{at} {left} {verb} {texts[0]}, {right} {texts[1]}"
 
     def _x(self, x: float) -> str:
         return number_within_span(x, self.headers[0]["stop"] - self.headers[0]["start"])

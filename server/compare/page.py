@@ -15,14 +15,21 @@ from ..supervisor.engine import Answer
 from ..url.address import LAYOUTS, canonical_address, curves_only, with_range, without_display_options
 from ..url.numbers import write_number
 from ..url.parse import LARGEST_OF_DTYPE
-from . import difference_sentences
 from .controls import pair_controls
-from .pair_query import RANGE_NAMES, SIDES, OpRecord, QueryWords, SectionPair, shortest_words
-from .pair_query import pair_address as address_of
+from .difference_sentences import difference_sentences
+from .pair_query import RANGE_NAMES, SIDES, OpRecord, QueryWords, SectionPair, pair_address, shortest_words
 from .source_diff import source_listings
 
-_ITSELF = ("the left one", "the right one")
-_PLAIN = (*RANGE_NAMES, "count", "device", "step", "atol", "rtol", "theme")  # fields that are empty by default
+_SAME_OP_NAMES = ("the left one", "the right one")
+_OPTIONAL = (
+    *RANGE_NAMES,
+    "count",
+    "device",
+    "step",
+    "atol",
+    "rtol",
+    "theme",
+)  # fields that are empty by default
 
 
 @dataclass(frozen=True)
@@ -35,35 +42,30 @@ class ComparedPair:
 
     @property
     def address(self) -> str:
-        """The canonical address."""
-        return address_of(*self.ops, self.pair)
+        return pair_address(*self.ops, self.pair)
 
     @property
     def swapped(self) -> str:
         """The address of the same with left and right exchanged."""
         left, right = self.ops
-        return address_of(right, left, SectionPair(self.pair.right, self.pair.left, self.pair.usual))
+        return pair_address(right, left, SectionPair(self.pair.right, self.pair.left, self.pair.usual))
 
     @property
-    def said(self) -> QueryWords:
-        """The parameters of that address."""
+    def query_words(self) -> QueryWords:
         return shortest_words(*self.ops, self.pair)
 
     @property
     def title(self) -> str:
-        """The title of the page."""
         left, right = (op["title"] for op in self.ops)
         return f"{left} beside itself" if self.ops[0] is self.ops[1] else f"{left} beside {right}"
 
     @property
     def words(self) -> list[str]:
         """The differences, in sentences; none before both are measured."""
+        if self.answers is None:
+            return []
         left, right = (op["title"] for op in self.ops)
-        return (
-            []
-            if self.answers is None
-            else difference_sentences.difference_sentences(*self.answers, _ITSELF if left == right else (left, right))
-        )
+        return difference_sentences(*self.answers, _SAME_OP_NAMES if left == right else (left, right))
 
     def alone(self, side: int) -> str:
         """The address of one of the two by itself."""
@@ -73,7 +75,7 @@ class ComparedPair:
         """The parameters that are set for one side only, as text."""
         return ", ".join(
             f"{word.partition('.')[2]} = {with_minus_sign(text)}"
-            for word, text in self.said.items()
+            for word, text in self.query_words.items()
             if word.startswith(f"{side}.")
         )
 
@@ -85,49 +87,53 @@ class ComparedPair:
             side: compact_document(answer, self.alone(i)) | {"own": self.own(side)}
             for i, (side, answer) in enumerate(zip(SIDES, self.answers, strict=True))
         }
-        told = {"address": self.address, "swapped": self.swapped, "words": self.words, "usual": _ends(self.pair)}
-        return told | sides
+        shared = {
+            "address": self.address,
+            "swapped": self.swapped,
+            "words": self.words,
+            "usual": _span_words(self.pair),
+        }
+        return shared | sides
 
 
 def pair_context(both: ComparedPair, device: dict[str, Any], base: str) -> dict[str, Any]:
     """The context of the template; ``base`` is the origin of the site."""
-    said, document = both.said, both.document()
-    fields = pair_controls(both.ops, both.pair, said, tuple(LARGEST_OF_DTYPE))
+    words, document = both.query_words, both.document()
+    fields = pair_controls(both.ops, both.pair, words, tuple(LARGEST_OF_DTYPE))
     layout = both.pair.left.layout
-    usual = dict.fromkeys(SIDES, "") | {each.name: each.usual for each in fields.every} | dict.fromkeys(_PLAIN, "")
-    words = " ".join(both.words[:2]) or f"What differs between {both.ops[0]['title']} and {both.ops[1]['title']}."
+    usual = dict.fromkeys(SIDES, "") | {each.name: each.usual for each in fields.every} | dict.fromkeys(_OPTIONAL, "")
+    description = " ".join(both.words[:2]) or f"What differs between {both.ops[0]['title']} and {both.ops[1]['title']}."
     return {
         "device": device,
         "title": both.title,
         "told": both.words,
         "swapped": both.swapped,
         "controls": fields,
-        "values": {name: said.get(name, "") for name in _PLAIN} | {"layout": layout, "order": said.get("order", "1")},
+        "values": {name: words.get(name, "") for name in _OPTIONAL}
+        | {"layout": layout, "order": words.get("order", "1")},
         "usual": usual | {"layout": LAYOUTS[0], "order": "1"},
-        "ends": _ends(both.pair),
+        "ends": _span_words(both.pair),
         "theme": both.pair.left.theme,
         "question": {"order": both.pair.left.question.order},
         "still": document is not None,
         "packed": "" if document is None else script_json(document),
         "sides": [_side(both, i, document) for i in range(len(SIDES))],
-        "social": SocialTags(base + both.address, both.title, words, "noindex, follow"),
+        "social": SocialTags(base + both.address, both.title, description, "noindex, follow"),
     }
 
 
 def _side(both: ComparedPair, i: int, document: dict[str, Any] | None) -> dict[str, Any]:
     name, layout, asked = SIDES[i], both.pair.left.layout, both.pair.both[i].question
-    drawn = (
-        "" if both.answers is None else static_figure(both.answers[i], layout, common_axis_ranges(both.answers, layout))
-    )
+    still = both.answers and static_figure(both.answers[i], layout, common_axis_ranges(both.answers, layout))
     return {
         "name": name,
         "op": both.ops[i],
         "own": both.own(name),
         "answer": None if document is None else document[name],
         "question": asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": layout},
-        "still": drawn,
+        "still": still or "",
         "alone": both.alone(i),
-        "elsewhere": lambda span: address_of(*both.ops, _ranged(both.pair, span)),
+        "elsewhere": lambda span: pair_address(*both.ops, _with_range(both.pair, span)),
         "source": _listings(both)[i],
     }
 
@@ -139,10 +145,9 @@ def _listings(both: ComparedPair) -> tuple[Markup, Markup]:
     return source_listings(left["source"], right["source"], (first[0], first[1]))
 
 
-def _ends(pair: SectionPair) -> dict[str, str]:
-    """The default range of x."""
+def _span_words(pair: SectionPair) -> dict[str, str]:
     return dict(zip(RANGE_NAMES, map(write_number, pair.usual), strict=True))
 
 
-def _ranged(pair: SectionPair, span: tuple[float, float]) -> SectionPair:
+def _with_range(pair: SectionPair, span: tuple[float, float]) -> SectionPair:
     return replace(pair, left=with_range(pair.left, span), right=with_range(pair.right, span))

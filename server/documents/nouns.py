@@ -35,6 +35,6 @@ def nouns(asked: Mapping[str, Any]) -> Nouns:
 
 def reworded_for_order(text: str, asked: Mapping[str, Any]) -> str:
     """``text`` with the words forward and backward replaced by the terms for the order of derivative."""
-    said = nouns(asked)
-    words = {"forward": said.forward, "backward": said.backward}
-    return re.sub(r"\b(forward|backward)\b", lambda found: words[found[0]], text)
+    terms = nouns(asked)
+    words = {"forward": terms.forward, "backward": terms.backward}
+    return re.sub(r"\b(forward|backward)\b", lambda match: words[match[0]], text)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from markupsafe import Markup, escape
 
+from ..url.numbers import LARGEST
 from .nouns import nouns
 from .pole_rows import nearest_row, rows_beside, with_gaps
 from .typography import (
@@ -21,7 +23,7 @@ from .typography import (
     typeset_sentence,
 )
 
-_MOST = 24
+_MAX_ROWS = 24
 _STRUCTURES = {
     "together": "All points went through the Function in one call.",
     "one by one": "The Function was called once for each point.",
@@ -43,7 +45,7 @@ def code_markup(text: str) -> Markup:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _CurveDocument:
     """A document of curves with the values beside its poles removed."""
 
     answer: dict[str, Any]
@@ -52,18 +54,16 @@ class _Said:
     infinite: list[float]
 
     @classmethod
-    def of_answer(cls, answer: dict[str, Any]) -> _Said:
-        """From a document of curves."""
+    def of_answer(cls, answer: dict[str, Any]) -> _CurveDocument:
         columns, marks = answer["columns"], answer["marks"]
         poles = [mark["x"] for mark in marks if mark["kind"] == "pole"]
         rows = rows_beside(columns["x"], poles)
-        calm = {name: with_gaps(column or (), rows) for name, column in columns.items() if name not in ("x", "status")}
+        cut = {name: with_gaps(column or (), rows) for name, column in columns.items() if name not in ("x", "status")}
         kept = [mark for mark in marks if mark["kind"] != "pole"]
-        return cls(answer, calm, kept, [columns["x"][nearest_row(columns["x"], x)] for x in poles])
+        return cls(answer, cut, kept, [columns["x"][nearest_row(columns["x"], x)] for x in poles])
 
     @property
     def span(self) -> float:
-        """How long the range is."""
         return float(self.answer["stop"]) - float(self.answer["start"])
 
 
@@ -71,29 +71,29 @@ def summary_sentences(answer: dict[str, Any]) -> list[str]:
     """Sentences about a document of curves, most important first."""
     if not answer["columns"]["x"]:
         return ["Nothing could be computed, so there is nothing to draw."]
-    said = _Said.of_answer(answer)
-    sentences = [_range(said)]
-    if not said.infinite:
-        if said.columns["analytical"]:
-            sentences.append(_returned(answer, _runs(said.columns["analytical"])))
-        if said.columns["surrogate"]:
+    curves = _CurveDocument.of_answer(answer)
+    sentences = [_range(curves)]
+    if not curves.infinite:
+        if curves.columns["analytical"]:
+            sentences.append(_returned(answer, _runs(curves.columns["analytical"])))
+        if curves.columns["surrogate"]:
             meant = "The surrogate" if answer["order"] == 1 else "The gradient of the surrogate"
-            sentences.append(f"{meant} {_runs(said.columns['surrogate'])}.")
+            sentences.append(f"{meant} {_runs(curves.columns['surrogate'])}.")
     if answer["verdict"]["worst"]:
-        sentences.append(_worst(answer, said.span))
-    if not said.marks and not said.infinite:
+        sentences.append(_worst(answer, curves.span))
+    if not curves.marks and not curves.infinite:
         there = "There is" if answer["order"] == 1 else f"{nouns(answer).of} has"
         sentences.append(f"{there} no kink and no jump in this range.")
     return sentences
 
 
-def _range(said: _Said) -> str:
-    answer, span = said.answer, said.span
+def _range(curves: _CurveDocument) -> str:
+    answer, span = curves.answer, curves.span
     wrt, of = answer["wrt"], nouns(answer).of
     if answer["order"] == 2:
         of += f", what backward returns for grad_output {typeset_number(answer['grad_output'])},"
-    infinite = ", ".join(number_within_span(x, span) for x in said.infinite)
-    runs = f"grows without bound at {wrt} = {infinite}" if infinite else _runs(said.columns["forward"])
+    infinite = ", ".join(number_within_span(x, span) for x in curves.infinite)
+    runs = f"grows without bound at {wrt} = {infinite}" if infinite else _runs(curves.columns["forward"])
     return (
         f"{wrt} goes from {number_within_span(answer['start'], span)} to {number_within_span(answer['stop'], span)}; "
         f"{of} {runs}."
@@ -125,24 +125,15 @@ def _worst(answer: dict[str, Any], span: float) -> str:
     )
 
 
-@dataclass(frozen=True)
-class KinkTable:
-    """A table of kinks and jumps; ``left`` is the number of those that have no row."""
-
-    head: list[str]
-    rows: list[list[str]]
-    left: int
-
-
-def kink_table(answer: dict[str, Any]) -> KinkTable | None:
+def kink_table(answer: dict[str, Any]) -> TextTable | None:
     """The table of kinks and jumps of a document of curves; None where there is none."""
-    said = _Said.of_answer(answer)
-    if not said.marks:
+    curves = _CurveDocument.of_answer(answer)
+    if not curves.marks:
         return None
-    jumps = any(mark["kind"] == "jump" for mark in said.marks)
+    jumps = any(mark["kind"] == "jump" for mark in curves.marks)
     sides = ["left of it", "right of it"] if jumps else ["slope left", "slope right"]
-    rows = [_row(mark, said.span, jumps) for mark in said.marks[:_MOST]]
-    return KinkTable([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(said.marks) - len(rows))
+    rows = [_row(mark, curves.span, jumps) for mark in curves.marks[:_MAX_ROWS]]
+    return TextTable([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(curves.marks) - len(rows))
 
 
 def _row(mark: dict[str, Any], span: float, jumps: bool) -> list[str]:
@@ -164,13 +155,13 @@ def _finite(value: float | None) -> float | None:
 def method_paragraph(answer: dict[str, Any]) -> str:
     """How the numbers of a document were computed, in one paragraph."""
     numerical, tolerance, device = answer["numerical"], answer["tolerance"], answer["device"]
-    said, second = nouns(answer), answer["order"] == 2
+    terms, second = nouns(answer), answer["order"] == 2
     ran = "backward and double backward" if second else "backward"
     sentences = [f"{ran} ran in {answer['dtype']} on {device['name']}."]
     if numerical:
         sentences.append(
             f"The numerical curve is {numerical['dtype']} on {numerical['device']}: differences "
-            f"{f'of {said.of} ' * second}from a first step of {typeset_number(numerical['step'], 2)}, extrapolated, "
+            f"{f'of {terms.of} ' * second}from a first step of {typeset_number(numerical['step'], 2)}, extrapolated, "
             f"{typeset_number(numerical['forwards_per_point'], 2)} {'calls' if second else 'forwards'} a point, each "
             "with its own error bound."
         )
@@ -199,14 +190,15 @@ _GAPS = {
 
 
 @dataclass(frozen=True)
-class DataTable:
-    """A head and rows of as many cells, all of them text."""
+class TextTable:
+    """A head and rows of as many cells, all of them text; ``left`` is the number of rows that are left out."""
 
     head: list[str]
     rows: list[list[str]]
+    left: int = 0
 
 
-def data_table(answer: dict[str, Any]) -> DataTable:
+def data_table(answer: dict[str, Any]) -> TextTable:
     """The curves of ``answer``, a document, at evenly spaced points and at every kink, jump and pole."""
     xs, marks = answer["columns"]["x"], [mark["x"] for mark in answer["marks"]]
     start, span = answer["start"], answer["stop"] - answer["start"]
@@ -215,7 +207,7 @@ def data_table(answer: dict[str, Any]) -> DataTable:
     poles = {nearest_row(xs, mark["x"]) for mark in answer["marks"] if mark["kind"] == "pole"}
     reader = _Reader(answer, poles)
     compared = ["analytical", "numerical", "they"] if answer["columns"]["analytical"] is not None else ["numerical"]
-    return DataTable([answer["wrt"], nouns(answer).of, *compared], [reader.cells(row) for row in rows])
+    return TextTable([answer["wrt"], nouns(answer).of, *compared], [reader.cells(row) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -268,3 +260,43 @@ class _Reader:
 
 def _side(slope: float | None) -> str:
     return "unbounded" if slope is None else typeset_number(slope)
+
+
+_FAR = 3  # ranges away; beyond, the new range no longer includes the present one
+
+
+def range_out_of_view(answer: dict[str, Any]) -> tuple[float, float] | None:
+    """A range that shows the nearest difference outside the one drawn.
+
+    None where there is none, or none within the numbers that an address allows.
+    """
+    if answer["verdict"]["word"] != "matches here":
+        return None
+    start, stop = answer["start"], answer["stop"]
+    found = _ends(answer["wide"]["intervals"] if answer["wide"] else (), start, stop)
+    ends = [each for each in found if abs(each[1]) < LARGEST]
+    if not ends:
+        return None
+    away, at, right = min(ends)
+    more = max((stop - start) / 2, abs(at) / 2)
+    far = away > _FAR * (stop - start)
+    low, high = (at - more if far else start, at + more) if right else (at - more, at + more if far else stop)
+    low, high = max(low, -LARGEST), min(high, LARGEST)
+    return _tidy(low, high - low), _tidy(high, high - low)
+
+
+def _ends(intervals: Any, start: float, stop: float) -> Iterator[tuple[float, float, bool]]:
+    """The nearer end of every interval outside the range: its distance, its x, and whether it lies to the right."""
+    for low, high in intervals:
+        if high is None or high > stop:
+            at = stop if low is None else max(low, stop)
+            yield at - stop, at, True
+        if low is None or low < start:
+            at = start if high is None else min(high, start)
+            yield start - at, at, False
+
+
+def _tidy(value: float, span: float) -> float:
+    """``value`` rounded where a thousandth of ``span`` can no longer be seen."""
+    unit = 10.0 ** math.floor(math.log10(span / 500))
+    return float(f"{math.floor(value / unit + 0.5) * unit:.12g}")

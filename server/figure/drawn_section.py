@@ -88,7 +88,6 @@ class DrawnSection:
         )
 
     def column(self, name: str) -> Numbers:
-        """A column, empty where the answer has none."""
         return self.columns.get(name, [])
 
 

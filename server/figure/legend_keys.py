@@ -10,8 +10,7 @@ from markupsafe import Markup
 from .font_metrics import text_width
 from .legend import bend_words, stripe_label
 from .scene import Scene
-from .strokes import draw_curve, draw_mark
-from .svg_elements import Pen
+from .svg_elements import Pen, draw_curve, draw_mark
 
 _LINE, _DOT, _GAP, _APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
 

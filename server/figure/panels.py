@@ -9,8 +9,7 @@ from markupsafe import Markup
 
 from .font_metrics import text_width
 from .scene import Axis, Scene
-from .strokes import draw_band, draw_curve, draw_mark
-from .svg_elements import Pen
+from .svg_elements import Pen, draw_band, draw_curve, draw_mark
 from .svg_paths import PathGrid, area_path, curve_path, mark_positions
 from .ticks import Tick, fitting_ticks, ticks
 from .traces import Layer
@@ -35,7 +34,6 @@ class Panels:
 
     @property
     def bottom(self) -> float:
-        """The lower edge of the lowest panel."""
         return self.tops[-1] + self.height
 
 

@@ -53,7 +53,6 @@ class Scene:
     layers: tuple[Layer, ...]
 
     def axis(self, layer: Layer) -> Axis:
-        """The y-axis of ``layer``."""
         return self.lower if layer.lower and self.lower else self.upper
 
 

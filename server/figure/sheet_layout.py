@@ -54,7 +54,6 @@ class Sheet:
 
     @property
     def pad(self) -> float:
-        """The padding."""
         return _PAD * self.unit
 
     @property

@@ -75,7 +75,6 @@ class _Sketch:
 
 
 def draw_graph(call: GraphTrace) -> Picture:
-    """Draw the graph of a traced call."""
     sketch = _Sketch()
     inputs = {name: sketch.vertex("input", *_titled(name, copy)) for name, copy in call.given.items()}
     places: dict[Any, int] = {}

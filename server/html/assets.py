@@ -13,9 +13,9 @@ from pathlib import Path
 from posixpath import dirname, join, normpath
 
 from ..paths import STATIC
-from .highlight import highlight_style_sheet
+from .op_markup import highlight_style_sheet
 
-_FOLDER = Path(STATIC, "css")
+_OURS = Path(STATIC)
 _COMMON = ("base", "contrast", "print")
 _FIGURE = ("result", "figure", "controls")
 # The files of each kind of page, in order: of two rules of equal specificity the later one holds.
@@ -37,7 +37,7 @@ STYLE_SHEETS = {
 def style_sheet(page: str) -> bytes:
     """The style sheet of a kind of page."""
     return b"".join(
-        highlight_style_sheet() if name == "highlight" else (_FOLDER / f"{name}.css").read_bytes()
+        highlight_style_sheet() if name == "highlight" else (_OURS / "css" / f"{name}.css").read_bytes()
         for name in STYLE_SHEETS[page]
     )
 
@@ -70,15 +70,13 @@ def _resolved(module: str, name: str) -> str:
     return normpath(join(dirname(module), name))
 
 
-_OURS = Path(STATIC)
 _PACKAGE_FILES = {
     "plotly.min.js": ("plotly", "package_data/plotly.min.js"),
     "swagger-ui-bundle.js": ("fastapi_swagger", "resources/swagger-ui-bundle.js"),
     "swagger-ui.css": ("fastapi_swagger", "resources/swagger-ui.css"),
 }
-PLOTLY_BUNDLES_FOLDER = Path(
-    sys.prefix, "share", "gradloupe", "plotly"
-)  # smaller bundles of plotly.js, where they are installed
+# Smaller bundles of plotly.js, where they are installed.
+PLOTLY_BUNDLES_FOLDER = Path(sys.prefix, "share", "gradloupe", "plotly")
 PLOTLY_BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
 _FULL_PLOTLY = "plotly.min.js"
 _MEDIA_TYPES = {  # not from `mimetypes`, whose answers depend on the system
@@ -105,11 +103,8 @@ class Assets:
     def __init__(self) -> None:
         files = {path.relative_to(_OURS).as_posix(): path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES}
         files |= {name: _inside(*place) for name, place in _PACKAGE_FILES.items()}
-        files |= {
-            name: PLOTLY_BUNDLES_FOLDER / name
-            for name in PLOTLY_BUNDLES.values()
-            if (PLOTLY_BUNDLES_FOLDER / name).is_file()
-        }
+        bundles = {name: PLOTLY_BUNDLES_FOLDER / name for name in PLOTLY_BUNDLES.values()}
+        files |= {name: path for name, path in bundles.items() if path.is_file()}
         digest = hashlib.blake2b(digest_size=6)
         for page in STYLE_SHEETS:
             digest.update(style_sheet(page))
@@ -132,11 +127,9 @@ class Assets:
         return self._assets.get(name)
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file."""
         return self._assets[name].read()
 
     def media_type(self, name: str) -> str:
-        """The media type of a file."""
         return self._assets[name].media_type
 
     def plotly(self, kind: str) -> str:

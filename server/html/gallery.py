@@ -97,12 +97,8 @@ def cards_by_group(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str
     """
 
     def place(op: dict[str, Any]) -> tuple[int, str, int, str]:
-        return (
-            _place(GALLERY_GROUPS, op["group"]),
-            op["group"],
-            -_rank(op),
-            "" if op.get("own") else op["title"].lower(),
-        )
+        title = "" if op.get("own") else op["title"].lower()
+        return _place(GALLERY_GROUPS, op["group"]), op["group"], -_rank(op), title
 
     order = sorted(cards, key=place)
     return [(group, list(members)) for group, members in groupby(order, key=lambda op: str(op["group"]))]

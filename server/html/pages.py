@@ -12,8 +12,14 @@ from markupsafe import Markup
 
 from ..documents.compact import compact_document, script_json
 from ..documents.nouns import reworded_for_order
-from ..documents.out_of_view import range_out_of_view
-from ..documents.summary import code_markup, data_table, kink_table, method_paragraph, summary_sentences
+from ..documents.summary import (
+    code_markup,
+    data_table,
+    kink_table,
+    method_paragraph,
+    range_out_of_view,
+    summary_sentences,
+)
 from ..documents.typography import typeset_sentence as typeset
 from ..figure.inline_svg import static_figure
 from ..figure.legend import legend
@@ -36,10 +42,8 @@ from ..url.parse import HEIGHT_BOUNDS, SLIDER_VALUE_BOUNDS, WIDTH_BOUNDS
 from .assets import Assets, imported_modules
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, available_tour, cards_by_group, search_keywords
-from .highlight import highlighted_source
 from .inline_bundle import Bundle
-from .mathml import mathml
-from .prose import inline_code, prose
+from .op_markup import highlighted_source, inline_code, mathml, prose
 from .social_tags import SocialTags, section_tags
 
 _STARTING = "torch is still loading. This takes a few seconds after a start."
@@ -70,10 +74,7 @@ class Pages:
     def __init__(self, assets: Assets, own: bool = False, framed: bool = True) -> None:
         """``own``: the app shows a visitor's own Functions; ``framed``: other sites may embed figures."""
         self._environment = Environment(
-            loader=FileSystemLoader(TEMPLATES),
-            autoescape=True,
-            undefined=StrictUndefined,
-            auto_reload=False,
+            loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, auto_reload=False
         )
         self._environment.globals |= {
             "own": own,
@@ -117,12 +118,10 @@ class Pages:
         which load it was.
         """
         cards = [op | {"thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()]
-        said = {"torch": device["torch"], "device": _name(device), "social": social, "trouble": trouble}
-        said |= {"file": file, "generation": generation}
-        return self._render(
-            "pages/gallery.html",
-            {"groups": cards_by_group(cards), "notes": GROUP_NOTES, "tour": available_tour(ops), **said},
-        )
+        context: dict[str, Any] = {"groups": cards_by_group(cards), "notes": GROUP_NOTES, "tour": available_tour(ops)}
+        context |= {"torch": device["torch"], "device": _device_name(device), "social": social}
+        context |= {"trouble": trouble, "file": file, "generation": generation}
+        return self._render("pages/gallery.html", context)
 
     def op(self, view: SectionPage) -> bytes:
         """The page of an op, its controls set as in the address, with its curves if they have been measured."""
@@ -138,11 +137,9 @@ class Pages:
         return self._render("files/export.html", _context(view) | context)
 
     def pair(self, context: dict[str, Any]) -> bytes:
-        """The page of two ops side by side."""
         return self._render("pages/compare.html", context)
 
     def choice(self, context: dict[str, Any]) -> bytes:
-        """The page on which two ops are chosen."""
         return self._render("pages/compare_choose.html", context)
 
     def waiting(self, title: str, address_json: str, framed: bool = False, why: str = _STARTING) -> bytes:
@@ -154,15 +151,16 @@ class Pages:
         """Why the visitor's ``file`` cannot be loaded; the page updates itself with the next load."""
         return self._render("pages/own_file.html", {"trouble": trouble, "file": file, "generation": generation})
 
-    def unsolved(self, told: dict[str, Any]) -> bytes:
+    def unsolved(self, problem: dict[str, Any]) -> bytes:
         """A visitor's Function whose arguments could not be inferred: why, and how to declare them."""
-        examples = example_inputs_code(told["title"], told["recipe"], told["argument"])
-        return self._render("pages/own_function.html", {"op": told, "examples": examples})
+        examples = example_inputs_code(problem["title"], problem["recipe"], problem["argument"])
+        return self._render("pages/own_function.html", {"op": problem, "examples": examples})
 
     def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
         """The page of an HTTP error; ``op`` is an op to link to, ``place`` the first segment of the path."""
-        said = {"framed": place == "embed", "paired": place == "compare"}
-        return self._render("pages/error.html", {"status": status, "title": title, "detail": detail, "op": op} | said)
+        context = {"status": status, "title": title, "detail": detail, "op": op}
+        context |= {"framed": place == "embed", "paired": place == "compare"}
+        return self._render("pages/error.html", context)
 
     def docs(self) -> bytes:
         """The API documentation: Swagger UI, from static files of this server."""
@@ -185,7 +183,7 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "address": canonical_address(op, address),
         "elsewhere": lambda span: canonical_address(op, with_range(address, span), place),
         "figure": view.figure,
-        "usually_called": canonical_address(op, _called(address, op["usual_recipe"])),
+        "usually_called": canonical_address(op, _with_recipe(address, op["usual_recipe"])),
         "hide": address.hide,
         "beside": view.beside,
         "theme": address.theme,
@@ -198,19 +196,18 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
     }
 
 
-def _called(address: Address, recipe: str) -> Address:
+def _with_recipe(address: Address, recipe: str) -> Address:
     """The address of the curves under another recipe, without display options."""
-    return replace(
-        without_display_options(curves_only(address)), question=replace(curves_only(address).question, recipe=recipe)
-    )
+    figure = without_display_options(curves_only(address))
+    return replace(figure, question=replace(figure.question, recipe=recipe))
 
 
-def _name(device: dict[str, Any]) -> str:
+def _device_name(device: dict[str, Any]) -> str:
     return next(str(each["name"]) for each in device["devices"] if each["kind"] == device["auto"])
 
 
 # Fields of an op that its controls do not depend on, and that may change with every save of its file.
-_TOLD = {
+_DESCRIPTIVE_FIELDS = {
     *("title", "doc", "source", "digest", "first_line", "line", "file", "reference", "check"),
     *("forward", "backward", "surrogate_formula", "block", "pytest", "assumed"),
 }
@@ -218,4 +215,6 @@ _TOLD = {
 
 def controls_digest(op: dict[str, Any]) -> str:
     """The digest of the arguments, inputs, parameters and outputs of an op."""
-    return fingerprint(json.dumps({key: value for key, value in op.items() if key not in _TOLD}, sort_keys=True))
+    return fingerprint(
+        json.dumps({key: value for key, value in op.items() if key not in _DESCRIPTIVE_FIELDS}, sort_keys=True)
+    )

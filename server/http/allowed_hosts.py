@@ -17,7 +17,7 @@ from ..config.settings import Settings
 from .problem_details import send_problem
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5})?)?", re.IGNORECASE)
-_ONE_HOST = "A request names one host in its Host header, as in Host: localhost; this one does not."
+_BAD_HOST = "A request names one host in its Host header, as in Host: localhost; this one does not."
 _PATIENCE = 2.0  # seconds for the system to say the full name of this machine
 
 
@@ -34,10 +34,10 @@ class AllowedHosts:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        names = {"localhost", "*.localhost", *settings.names, *_own(socket.gethostname())}
+        names = {"localhost", "*.localhost", *settings.names, *_machine_names(socket.gethostname())}
         self._names = names | {urlsplit(settings.url).hostname or "localhost"}
-        self._full: asyncio.Task[None] | None = None
-        self._kind = lru_cache(1024)(self._judged)
+        self._full_name: asyncio.Task[None] | None = None
+        self._kind = lru_cache(1024)(self._kind_of_host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -46,22 +46,22 @@ class AllowedHosts:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         kind = self._kind(hosts[0]) if len(hosts) == 1 else _Kind.NOTHING
         if kind is _Kind.ELSEWHERE:
-            await self._ask_the_system()
+            await self._look_up_full_name()
             kind = self._kind(hosts[0])
         if kind is _Kind.OURS:
             await self.app(scope, receive, send)
         elif kind is _Kind.NOTHING:
-            await send_problem(send, scope["path"], 400, _ONE_HOST)
+            await send_problem(send, scope["path"], 400, _BAD_HOST)
         else:
             name = _name(hosts[0].decode("latin-1"))[:253]
             fix = f"whoever runs it can start it with --name {name}, or with GRADLOUPE_NAME={name} in the environment"
             await send_problem(send, scope["path"], 421, f"This server does not answer to the name {name}; {fix}.")
 
-    def _judged(self, host: bytes) -> _Kind:
-        found = _HOST.fullmatch(host.decode("latin-1"))
-        if found is None or int(found["port"] or 0) > 65535:
+    def _kind_of_host(self, host: bytes) -> _Kind:
+        match = _HOST.fullmatch(host.decode("latin-1"))
+        if match is None or int(match["port"] or 0) > 65535:
             return _Kind.NOTHING
-        name = _name(found["name"])
+        name = _name(match["name"])
         if name.startswith("["):
             return _Kind.OURS if ":" in name and _is_address(name[1:-1]) else _Kind.NOTHING
         if not name or ".." in name or name.startswith("."):
@@ -69,19 +69,19 @@ class AllowedHosts:
         wild = any(each.startswith("*.") and name.endswith(each[1:]) for each in self._names)
         return _Kind.OURS if wild or name in self._names or _is_address(name) else _Kind.ELSEWHERE
 
-    async def _ask_the_system(self) -> None:
+    async def _look_up_full_name(self) -> None:
         """Learn the full name of this machine, once; only when needed, as that may query the network."""
-        if self._full is None:
-            self._full = asyncio.create_task(self._learn())
-        await asyncio.wait({self._full}, timeout=_PATIENCE)
+        if self._full_name is None:
+            self._full_name = asyncio.create_task(self._add_full_name())
+        await asyncio.wait({self._full_name}, timeout=_PATIENCE)
 
-    async def _learn(self) -> None:
+    async def _add_full_name(self) -> None:
         with suppress(OSError, UnicodeError):
-            self._names |= _own(await asyncio.to_thread(socket.getfqdn))
+            self._names |= _machine_names(await asyncio.to_thread(socket.getfqdn))
         self._kind.cache_clear()
 
 
-def _own(name: str) -> set[str]:
+def _machine_names(name: str) -> set[str]:
     """The names of a machine with this host name, those in the local network (mDNS) included."""
     name = name.lower()
     return {each for each in (name, name.partition(".")[0], f"{name.partition('.')[0]}.local") if each}

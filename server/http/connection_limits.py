@@ -10,8 +10,8 @@ from ipaddress import ip_address, ip_network
 from typing import Protocol
 
 _GRACE = 1.0  # seconds in which a new connection is not closed for another
-_OTHER_FILES = 128  # descriptors that are no connections
-_MOST = 1024
+_RESERVED_FILES = 128  # descriptors that are no connections
+_MAX_CONNECTIONS = 1024
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ConnectionLimits:
     stalled: float = 30.0
     head: int = 32_768
     requests_per_peer: int = 64
-    connections: int = _MOST
+    connections: int = _MAX_CONNECTIONS
 
 
 class Connection(Protocol):
@@ -52,41 +52,41 @@ class Connections:
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self.busy: Counter[tuple[str, bool]] = Counter()  # requests being answered, by peer; True: event streams
-        self._here: dict[str, dict[Connection, None]] = {}
-        self._room = min(limits.connections, _files())
+        self._connections: dict[str, dict[Connection, None]] = {}
+        self._capacity = min(limits.connections, _available_files())
         self.number = 0
         self.refused = 0
         self._interval = min(0.5, limits.request / 4, limits.stalled / 4)
-        self._looking: asyncio.TimerHandle | None = None
+        self._next_check: asyncio.TimerHandle | None = None
 
     def enter(self, visitor: Connection) -> bool:
         """Whether there is room for this connection, if need be by closing an idle one."""
-        same = self._here.get(visitor.peer, {})
-        share = self._room // 2 if self.limits.requests_per_peer else self._room
+        same = self._connections.get(visitor.peer, {})
+        share = self._capacity // 2 if self.limits.requests_per_peer else self._capacity
         if len(same) >= share:
             fits = self._make_room(list(same), visitor.since)
         else:
-            fits = self.number < self._room or self._make_room(self._everybody(), visitor.since)
+            fits = self.number < self._capacity or self._make_room(self._all(), visitor.since)
         if not fits:
             self.refused += 1
             return False
-        self._here.setdefault(visitor.peer, {})[visitor] = None
+        self._connections.setdefault(visitor.peer, {})[visitor] = None
         self.number += 1
-        if self._looking is None:
+        if self._next_check is None:
             self._look()
         return True
 
     def leave(self, visitor: Connection) -> None:
         """Forget this connection, if it was admitted."""
-        same = self._here.get(visitor.peer, {})
+        same = self._connections.get(visitor.peer, {})
         if visitor in same:
             del same[visitor]
             self.number -= 1
         if not same:
-            self._here.pop(visitor.peer, None)
+            self._connections.pop(visitor.peer, None)
 
-    def _everybody(self) -> list[Connection]:
-        return [each for those in self._here.values() for each in those]
+    def _all(self) -> list[Connection]:
+        return [each for those in self._connections.values() for each in those]
 
     def _make_room(self, those: list[Connection], now: float) -> bool:
         idle = next((each for each in those if each.since < now - _GRACE and each.idle), None)
@@ -97,15 +97,15 @@ class Connections:
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
-        self._looking = loop.call_later(self._interval, self._look) if self._here else None
-        for each in self._everybody():
+        self._next_check = loop.call_later(self._interval, self._look) if self._connections else None
+        for each in self._all():
             each.look(loop.time())
 
 
-def _files() -> int:
+def _available_files() -> int:
     """How many connections the limit of descriptors allows."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return _MOST if files == resource.RLIM_INFINITY else max(16, files - _OTHER_FILES)
+    return _MAX_CONNECTIONS if files == resource.RLIM_INFINITY else max(16, files - _RESERVED_FILES)
 
 
 def client_of_address(host: str) -> str:

@@ -11,17 +11,17 @@ from .problem_details import send_problem
 from .security_headers import UNSPECIFIC_PATHS
 
 _SAFE_METHODS = ("GET", "HEAD")
-_OURS = (b"same-origin", b"none")  # Sec-Fetch-Site of our own pages, and of an address typed in
+_SAME_SITE = (b"same-origin", b"none")  # Sec-Fetch-Site of our own pages, and of an address typed in
 PAGE = (b"document",)
 FRAMES = (b"document", b"iframe", b"frame")
 _PORTS = {"http": ":80", "https": ":443"}
 TOKEN_HEADER = b"x-gradloupe-token"
 
-_ELSEWHERE = (
+_CROSS_SITE_READ = (
     "A page of another site asks for this, and this server shows your own code to its own pages only; open its address"
     " in a tab, or start it with --frame-ancestors to let that site embed the figures."
 )
-_NOT_OURS = (
+_CROSS_SITE_CHANGE = (
     "What changes something here is asked for by our own pages only: by a browser with Sec-Fetch-Site: same-origin,"
     " by a program with the Origin of this server."
 )
@@ -44,50 +44,49 @@ class CrossSiteGuard:
         self._framed = framed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refused = "" if scope["type"] != "http" else self._refusal(scope)
-        if refused:
-            await send_problem(
-                send, "", 403, refused
-            )  # the path "" gets the headers that are not shared with other sites
+        refusal = "" if scope["type"] != "http" else self._refusal(scope)
+        if refusal:
+            # The path "" gets the headers that are not shared with other sites.
+            await send_problem(send, "", 403, refusal)
         else:
             await self.app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> str:
         """Why this request is refused; empty where it is not."""
         if scope["method"] in _SAFE_METHODS:
-            return "" if UNSPECIFIC_PATHS.match(scope["path"]) or self._may_read(scope) else _ELSEWHERE
-        if not _by_ourselves(scope):
-            return _NOT_OURS
-        signed = bool(self._token) and secrets.compare_digest(_said(scope, TOKEN_HEADER), self._token)
+            return "" if UNSPECIFIC_PATHS.match(scope["path"]) or self._may_read(scope) else _CROSS_SITE_READ
+        if not _is_same_site(scope):
+            return _CROSS_SITE_CHANGE
+        signed = bool(self._token) and secrets.compare_digest(_header(scope, TOKEN_HEADER), self._token)
         return "" if signed else _UNSIGNED
 
     def _may_read(self, scope: Scope) -> bool:
-        site, origin = _said(scope, b"sec-fetch-site"), _said(scope, b"origin")
+        site, origin = _header(scope, b"sec-fetch-site"), _header(scope, b"origin")
         if not site:  # no browser, an old one, or one without TLS from another machine
             return not origin or _is_host(scope, origin)
-        if site in _OURS:
+        if site in _SAME_SITE:
             return True
         places = FRAMES if self._framed and scope["path"].startswith("/embed/") else PAGE
-        return _said(scope, b"sec-fetch-mode") == b"navigate" and _said(scope, b"sec-fetch-dest") in places
+        return _header(scope, b"sec-fetch-mode") == b"navigate" and _header(scope, b"sec-fetch-dest") in places
 
 
-def _by_ourselves(scope: Scope) -> bool:
-    site, origin = _said(scope, b"sec-fetch-site"), _said(scope, b"origin")
+def _is_same_site(scope: Scope) -> bool:
+    site, origin = _header(scope, b"sec-fetch-site"), _header(scope, b"origin")
     if origin == b"null":
         return False
-    return site in _OURS if site else _is_host(scope, origin)
+    return site in _SAME_SITE if site else _is_host(scope, origin)
 
 
 def _is_host(scope: Scope, origin: bytes) -> bool:
     """Whether this origin is the host of the request."""
-    found = re.fullmatch(r"(https?)://([^/?#@]+)", origin.decode("latin-1").lower())
-    if found is None:
+    match = re.fullmatch(r"(https?)://([^/?#@]+)", origin.decode("latin-1").lower())
+    if match is None:
         return False
-    usual = _PORTS[found[1]]
-    host = _said(scope, b"host").decode("latin-1").lower()
-    return found[2].removesuffix(usual) == host.removesuffix(usual)
+    usual = _PORTS[match[1]]
+    host = _header(scope, b"host").decode("latin-1").lower()
+    return match[2].removesuffix(usual) == host.removesuffix(usual)
 
 
-def _said(scope: Scope, name: bytes) -> bytes:
+def _header(scope: Scope, name: bytes) -> bytes:
     """The header of that name, empty where there is none; repeated ones are joined and so match nothing."""
     return b", ".join(value for each, value in scope["headers"] if each == name)

@@ -59,9 +59,8 @@ class ErrorHandlers:
 
     async def _fault(self, request: Request, problem: Exception) -> Response:
         response = self._response(request, 500, FAULT)
-        response.headers.update(
-            headers_for(request.scope["path"])
-        )  # Starlette sends this one from outside the middleware
+        # Starlette sends this one from outside the middleware.
+        response.headers.update(headers_for(request.scope["path"]))
         return response
 
     def _response(self, request: Request, status: int, detail: str) -> Response:
@@ -78,8 +77,5 @@ def _is_for_people(request: Request) -> bool:
     path: str = request.scope["path"]
     if path.endswith(DATA_SUFFIXES) or path.startswith("/static/") or path in ("/healthz", "/metrics"):
         return False
-    return (
-        path in ("/", "/docs", "/compare")
-        or path.startswith(("/ops/", "/embed/"))
-        or "text/html" in request.headers.get("accept", "")
-    )
+    is_page = path in ("/", "/docs", "/compare") or path.startswith(("/ops/", "/embed/"))
+    return is_page or "text/html" in request.headers.get("accept", "")

@@ -15,8 +15,8 @@ from .metrics import Metrics
 from .problem_details import send_problem
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-_LEFT = 499  # nginx's status for a client that disconnects before the answer
-_ENDING = "This server is ending, and its time to finish is over; ask again in a second, when there is another."
+_CLIENT_LEFT = 499  # nginx's status for a client that disconnects before the answer
+_SHUTTING_DOWN = "This server is ending, and its time to finish is over; ask again in a second, when there is another."
 REQUEST_ID = re.compile(rb"[0-9a-f]{8,32}")  # an X-Request-ID that is accepted
 
 
@@ -32,10 +32,10 @@ class Instrumentation:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, size = perf_counter(), _LEFT, 0
-        number = "" if self._log is None else _number(scope)
+        began, status, size = perf_counter(), _CLIENT_LEFT, 0
+        number = "" if self._log is None else _request_id(scope)
 
-        async def send_watched(message: Message) -> None:
+        async def counted_send(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -46,11 +46,11 @@ class Instrumentation:
             await send(message)
 
         try:
-            await self.app(scope, receive, send_watched)
+            await self.app(scope, receive, counted_send)
         except asyncio.CancelledError:
-            if status != _LEFT:
+            if status != _CLIENT_LEFT:
                 raise
-            await send_problem(send_watched, scope["path"], 503, _ENDING, retry_after="1")
+            await send_problem(counted_send, scope["path"], 503, _SHUTTING_DOWN, retry_after="1")
         except Exception:
             status = 500
             raise
@@ -60,14 +60,14 @@ class Instrumentation:
             size = 0 if method == "HEAD" else size
             self._metrics.count(route, status, seconds, size)
             if self._log is not None:
-                self._log.write(LogEntry(_known(method), route, status, seconds, size, number))
+                self._log.write(LogEntry(_method_label(method), route, status, seconds, size, number))
 
 
-def _known(method: str) -> str:
+def _method_label(method: str) -> str:
     return method if method in _METHODS else "other"
 
 
-def _number(scope: Scope) -> str:
+def _request_id(scope: Scope) -> str:
     """The proxy's X-Request-ID, or a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and REQUEST_ID.fullmatch(value):

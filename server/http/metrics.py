@@ -29,7 +29,6 @@ class Durations:
     seconds: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count one request."""
         self.numbers[bisect_left(_BOUNDS, seconds)] += 1
         self.seconds += seconds
 
@@ -51,7 +50,6 @@ class Metrics:
         self.sent = 0  # bytes of bodies
 
     def count(self, route: str, status: int, seconds: float, size: int) -> None:
-        """Count one request, by its path template."""
         self.requests[route, f"{status // 100}xx"] += 1
         self.durations[route].add(seconds)
         self.sent += size
@@ -68,7 +66,6 @@ class Collector:
     visitors: Connections | None
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric family."""
         yield from self._requests()
         yield from self._questions()
         yield from self._caches()

@@ -44,7 +44,6 @@ class StaticFiles:
 
 
 def _encoded(asset: Asset, wanted: str) -> bytes:
-    """The bytes of a file in a content coding."""
     if wanted == "br" and asset.ready is not None:
         return asset.ready.read_bytes()
     return compress_well(asset.read(), wanted)

@@ -15,7 +15,7 @@ from .problem_details import send_problem
 STREAM = "/events"  # the event stream of an open page
 STREAMS = "{} open pages of this address follow the files already; close some, and the others follow by themselves."
 UNDER_WAY = "{} requests of this address are under way; ask again in a second, when some are answered."
-_SOME = 262_144  # bytes; a client that reads fewer in its time has stalled
+_MIN_READ = 262_144  # bytes; a client that reads fewer in its time has stalled
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -33,11 +33,11 @@ class LimitedProtocol(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.peer = ""
         self.since = self._loop.time()
-        self._due: float | None = self.since + self._limits.request  # when the request must be complete
-        self._taken = self.since  # when the client last read some of what is sent
+        self._deadline: float | None = self.since + self._limits.request  # when the request must be complete
+        self._last_read = self.since  # when the client last read some of what is sent
         self._unsent = 0  # bytes, at that time
         self._head = 0  # bytes received of a head that is not complete
-        self._deaf = False
+        self._ignoring = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -51,20 +51,20 @@ class LimitedProtocol(asyncio.Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._deaf:
+        if self._ignoring:
             return
         before = self.cycle
         waiting = before is None or before.response_complete
         if waiting:
             self._head += len(data)
-            self._due = self._due or self._loop.time() + self._limits.request
+            self._deadline = self._deadline or self._loop.time() + self._limits.request
         super().data_received(data)
         if self.cycle is not before:
             self._head = 0
         elif waiting and self._head > self._limits.head:
             self._refuse(before is not None and before.more_body)
         if self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body:
-            self._due = None
+            self._deadline = None
 
     @property
     def idle(self) -> bool:
@@ -75,11 +75,11 @@ class LimitedProtocol(asyncio.Protocol):
     def look(self, now: float) -> None:
         """Close the connection if its request is late, or the client reads nothing."""
         unsent = self.transport.get_write_buffer_size()
-        if not unsent or unsent > self._unsent or self._unsent - unsent >= _SOME:
-            self._taken, self._unsent = now, unsent
-        elif now - self._taken > self._limits.stalled:
+        if not unsent or unsent > self._unsent or self._unsent - unsent >= _MIN_READ:
+            self._last_read, self._unsent = now, unsent
+        elif now - self._last_read > self._limits.stalled:
             self.transport.abort()
-        if self._due is not None and now > self._due:
+        if self._deadline is not None and now > self._deadline:
             self.leave()
 
     def leave(self) -> None:
@@ -88,7 +88,7 @@ class LimitedProtocol(asyncio.Protocol):
 
     def _refuse(self, answered: bool) -> None:
         """Answer that a head is too long; the rest is ignored, as a reset would discard that answer."""
-        self._deaf = True
+        self._ignoring = True
         if not answered:
             self.transport.write(TOO_LONG)
         self.transport.write_eof()
@@ -119,4 +119,4 @@ class LimitedProtocol(asyncio.Protocol):
 
 def limited_protocol(visitors: Connections, protocol: type[asyncio.Protocol] = AutoHTTPProtocol) -> Any:
     """A value for uvicorn's option ``http``: a protocol whose connections are registered in ``visitors``."""
-    return partial(type("PatientProtocol", (LimitedProtocol, protocol), {}), visitors)
+    return partial(type("LimitedConnection", (LimitedProtocol, protocol), {}), visitors)

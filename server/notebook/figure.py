@@ -20,7 +20,7 @@ from ..protocol.frames import Frame
 from ..report.atomic_write import atomic_write
 from ..report.report_data import ExaminedFunction
 from ..report.result import FAILING_WORDS, CheckResult
-from ..standalone.export_page import export_bundle, export_page
+from ..standalone.export import export_bundle, export_page
 from ..standalone.sliders import SliderAxis, address_at, section_addresses, section_count, slider_axes
 from ..standalone.string_pool import StringPool
 from ..standalone.string_pool import document_parts as parts_of

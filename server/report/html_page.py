@@ -18,8 +18,7 @@ from ..documents.typography import typeset_number, typeset_powers
 from ..documents.typography import typeset_sentence as typeset
 from ..figure.sheet_svg import figure_svg
 from ..html.assets import style_sheet
-from ..html.highlight import highlighted_lines
-from ..html.prose import prose
+from ..html.op_markup import highlighted_lines, prose
 from ..paths import TEMPLATES
 from ..url.address import default_address
 from .report_data import ExaminedFunction, Report

@@ -44,7 +44,6 @@ async def sitemap(request: Request) -> Response:
 
 
 def _listed(addresses: Iterable[str]) -> bytes:
-    """A sitemap of these addresses."""
     root = ElementTree.Element("urlset", xmlns=NAMESPACE)
     for address in addresses:
         ElementTree.SubElement(ElementTree.SubElement(root, "url"), "loc").text = address

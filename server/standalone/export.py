@@ -8,16 +8,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
+import orjson
+
 from ..cache.answer_cache import AnswerCache, IsDisconnected
 from ..documents.compact import compact_document
 from ..html.assets import Assets
-from ..html.inline_bundle import Bundle
+from ..html.inline_bundle import Bundle, build_bundle
 from ..html.pages import Pages, SectionPage
 from ..protocol.errors import EngineBusy
 from ..supervisor.engine import Answer
-from ..url.address import Address, canonical_address
+from ..url.address import Address, canonical_address, default_query_values, query_values
 from ..url.numbers import BadQuery
-from .export_page import export_bundle, export_page
 from .sliders import SliderAxis, address_at, sample_addresses, section_addresses, section_count, slider_axes
 from .string_pool import StringPool, expected_size
 
@@ -155,3 +156,29 @@ def _check_size(data: int) -> None:
             f"sliders: the file would hold about {data / 2**20:.0f} MB of answers; at most {_LARGEST >> 20} MB are"
             " allowed, so give fewer values, or lower count."
         )
+
+
+_ENTRY = "js/pages/export.js"
+_STYLE = "pages/export.css"
+
+
+def export_bundle(assets: Assets) -> Bundle:
+    """The scripts and styles that every exported file has."""
+    library = assets.plotly("curves").rpartition("/")[2]
+    return build_bundle(assets, _ENTRY, library, _STYLE)
+
+
+def export_page(
+    pages: Pages, view: SectionPage, grid: tuple[SliderAxis, ...], pool: StringPool, parts: Bundle
+) -> bytes:
+    """The page of ``view`` with the answers in ``pool``, one for each position of the sliders on ``grid``."""
+    listed = [_described(view.op, view.address, axis) for axis in grid]
+    answers = f'{{"axes":{orjson.dumps(listed).decode()},{pool.json()}}}'
+    return pages.export(view, listed, answers.replace("<", "\\u003c"), parts)
+
+
+def _described(op: dict[str, Any], address: Address, axis: SliderAxis) -> dict[str, Any]:
+    """An axis as JSON for the page: the text of each value as in a query, and that of the default, ``usual``."""
+    values = [query_values(address_at(address, {axis.name: value}))[axis.name] for value in axis.values]
+    usual = default_query_values(op, address.question.wrt)[axis.name]
+    return {"name": axis.name, "kind": axis.kind, "values": values, "at": axis.at, "usual": usual}

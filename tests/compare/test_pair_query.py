@@ -245,7 +245,7 @@ def test_where_two_dtypes_have_few_x_in_common_it_is_said_how_many() -> None:
 
 def fields(query: str) -> Controls:
     both = both_of(query)
-    return pair_controls(both.ops, both.pair, both.said, tuple(LARGEST_OF_DTYPE))
+    return pair_controls(both.ops, both.pair, both.query_words, tuple(LARGEST_OF_DTYPE))
 
 
 def test_what_both_have_is_one_field_and_what_one_has_is_its_own() -> None:

@@ -1,0 +1,96 @@
+"""An op as HTML: paragraphs of its docstring, formulas as MathML, its source highlighted by Pygments."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import unescape
+from xml.etree.ElementTree import Element, tostring
+
+from markupsafe import Markup, escape
+
+
+@lru_cache(maxsize=1024)
+def mathml(latex: str) -> Markup:
+    """The ``<math>`` element of a formula; the LaTeX itself, as code, where it cannot be parsed."""
+    from latex2mathml.converter import convert_to_element  # not needed while the first page is on its way
+    from latex2mathml.exceptions import NoAvailableTokensError
+
+    try:
+        tree = convert_to_element(latex)
+    except (NoAvailableTokensError, ValueError, IndexError, KeyError, TypeError):
+        return Markup("<code>{}</code>").format(latex)
+    for node in tree.iter():
+        # The converter writes entities as text and unescapes the whole at the end, `\text{<b>}` included.
+        node.text = unescape(node.text) if node.text else node.text
+        _join_word(node)
+    return Markup(tostring(tree, encoding="unicode"))  # noqa: S704 - `tostring` has escaped it
+
+
+def _join_word(node: Element) -> None:
+    """Joins a row of upright letters into one identifier, so that screen readers read it as a word."""
+    letters = list(node)
+    if node.tag == "mrow" and len(letters) > 1 and all(_is_upright(each) for each in letters):
+        node.tag, node.text = "mi", "".join(unescape(each.text or "") for each in letters)
+        for each in letters:
+            node.remove(each)
+
+
+def _is_upright(node: Element) -> bool:
+    return node.get("mathvariant") == "normal" or node.text in ("_", "&#x0005F;")
+
+
+def prose(doc: str) -> Markup:
+    """Paragraphs at blank lines, ``<code>`` for backticks; everything else is escaped."""
+    paragraphs = [each for each in re.split(r"\n\s*\n", doc.strip()) if each]
+    return Markup("\n").join(Markup("<p>{}</p>").format(inline_code(each)) for each in paragraphs)
+
+
+def inline_code(text: str) -> Markup:
+    """One paragraph: ``<code>`` for backticks, everything else escaped."""
+    pieces = re.split(r"`+([^`]+)`+", text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
+    )
+
+
+_LIGHT, _DARK = "default", "github-dark"  # styles of Pygments that pass the contrast rules of axe
+
+
+@lru_cache(maxsize=256)
+def highlighted_source(source: str, first: int = 1) -> Markup:
+    """``<pre class="source">``, each line in a ``<span>`` with the id ``L1``, ``L2`` and so on.
+
+    ``first`` is the number of its first line in the file; the ids count from 1 all the same.
+    """
+    numbers = [f' data-line="{first + i}"' if first > 1 else "" for i in range(len(highlighted_lines(source)))]
+    lines = [
+        f'<span class="line" id="L{i}"{number}>{line}</span>'
+        for i, (line, number) in enumerate(zip(highlighted_lines(source), numbers, strict=True), 1)
+    ]
+    text = "\n".join(lines)
+    begins = f' data-first="{first}"' if first > 1 else ""
+    return Markup(f'<pre class="source" tabindex="0"{begins}><code>{text}</code></pre>')  # noqa: S704 - escaped by pygments
+
+
+@lru_cache(maxsize=256)
+def highlighted_lines(source: str) -> tuple[str, ...]:
+    """The highlighted lines of a source as HTML."""
+    from pygments import highlight as paint
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    return tuple(paint(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n").split("\n"))
+
+
+def highlight_style_sheet() -> bytes:
+    """The style sheet of highlighted source, light and dark."""
+    return f"{_rules(_LIGHT)}\n@media (prefers-color-scheme: dark) {{\n{_rules(_DARK)}\n}}\n".encode()
+
+
+def _rules(style: str) -> str:
+    from pygments.formatters import HtmlFormatter
+
+    formatter = HtmlFormatter(style=style)
+    rules = formatter.get_background_style_defs(".source") + formatter.get_token_style_defs(".source")
+    return "\n".join(rules)
