@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from .font_metrics import text_width
 from .legend import bend_words, stripe_label
+from .palette import Pen, draw_curve, draw_mark
 from .scene import Scene
-from .svg_elements import Pen, draw_curve, draw_mark
 
 _LINE, _DOT, _GAP, _APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
 

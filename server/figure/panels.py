@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from .font_metrics import text_width
+from .palette import Pen, draw_band, draw_curve, draw_mark
 from .scene import Axis, Scene
-from .svg_elements import Pen, draw_band, draw_curve, draw_mark
 from .svg_paths import PathGrid, area_path, curve_path, mark_positions
 from .ticks import Tick, fitting_ticks, ticks
 from .traces import Layer

@@ -11,10 +11,11 @@ from ..protocol.frames import Frame
 from ..url.address import Address, value_text
 from ..url.parse import HEIGHT_BOUNDS, WIDTH_BOUNDS
 from .font_metrics import text_width, truncated_text
+from .palette import FONT_FAMILIES, Pen, dark_scheme_rules, palette
 from .panels import draw_panels, lay_out_panels
 from .scene import Scene, build_scene
 from .sheet_layout import APART, CLOSE, HEAD, ICON_WIDTH, LINE, TITLE, VERDICT_SIZE, Sheet, lay_out_sheet
-from .svg_elements import FONT_FAMILIES, Pen, dark_scheme_rules, escape_xml, palette
+from .svg_elements import escape_xml
 
 SHEET_SIZE = (1200, 900)
 PREVIEW_SIZE = (1200, 630)  # pixels of a link preview (Open Graph)

@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Page
 from support.scenes import MADE_UP, address, blank, document, frame, made_up
 from support.servers import HERE
 
+from gradloupe.server.figure.palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
 from gradloupe.server.figure.sheet_svg import figure_svg
-from gradloupe.server.figure.svg_elements import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
 from gradloupe.server.png.process import face_files
 
 STATIC = HERE / "static"

@@ -12,8 +12,8 @@ import pytest
 from functions.seeds import SEEDS
 from support.scenes import MADE_UP, address, document, frame, made_up
 
+from gradloupe.server.figure.palette import DARK_PALETTE, LIGHT_PALETTE
 from gradloupe.server.figure.sheet_svg import preview_svg
-from gradloupe.server.figure.svg_elements import DARK_PALETTE, LIGHT_PALETTE
 from gradloupe.server.png.process import render_png
 
 

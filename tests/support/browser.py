@@ -31,7 +31,7 @@ from support import http
 
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run"
-    " --disable-background-networking --disable-component-update --disable-sync"
+    " --disable-background-networking --disable-component-update --disable-sync --font-render-hinting=none"
 )
 WINDOW: ViewportSize = {"width": 1280, "height": 860}
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
