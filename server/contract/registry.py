@@ -13,26 +13,22 @@ from .checks.cotangent import COTANGENT_CHECKS
 from .checks.ctx import CTX_NAME_CHECKS, SAVED_STATE_CHECKS
 from .checks.declaration import DECLARATION_CHECKS
 from .checks.dtypes import DTYPE_CHECKS
-from .checks.gradcheck import GRADCHECK_CHECKS
-from .checks.gradient import GRADIENT_CHECKS
-from .checks.inputs_edited import IN_PLACE_CHECKS
+from .checks.gradient import GRADCHECK_CHECKS, GRADIENT_CHECKS
 from .checks.late_binding import LATE_BINDING_CHECKS
 from .checks.outputs import OUTPUT_CHECKS
-from .checks.randomness import RANDOMNESS_CHECKS
 from .checks.rejected_gradients import REJECTED_GRADIENT_CHECKS
 from .checks.second_order import SECOND_ORDER_CHECKS
 from .checks.silent_corrections import SILENT_CORRECTION_CHECKS
 from .checks.state import STATE_CHECKS
-from .checks.unused_outputs import UNUSED_OUTPUT_CHECKS
 from .examination.probe import CheckFinding, CheckRow, Level, Probe
 from .examination.session import CheckSession
 
 _FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
     ("How it is written", (*DECLARATION_CHECKS, *CTX_NAME_CHECKS)),
-    ("What forward returns", (*IN_PLACE_CHECKS, *OUTPUT_CHECKS)),
+    ("What forward returns", OUTPUT_CHECKS),
     ("What backward returns", REJECTED_GRADIENT_CHECKS),
-    ("Does it repeat itself", (*RANDOMNESS_CHECKS, *STATE_CHECKS, *LATE_BINDING_CHECKS)),
-    ("What backward returns", (*SILENT_CORRECTION_CHECKS, *UNUSED_OUTPUT_CHECKS)),
+    ("Does it repeat itself", (*STATE_CHECKS, *LATE_BINDING_CHECKS)),
+    ("What backward returns", SILENT_CORRECTION_CHECKS),
     ("What backward is handed", COTANGENT_CHECKS),
     ("What backward returns", GRADIENT_CHECKS),
     ("What forward keeps", SAVED_STATE_CHECKS),

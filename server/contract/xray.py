@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -12,16 +11,15 @@ import torch
 from ...ops import Op
 from ..runtime import timing
 from ..runtime.failure import Failure, failure_of
-from ..runtime.isolation import discard_output
+from ..runtime.isolation import quietly
 from ..runtime.recorder import has_setup_context, short_dtype
-from ..runtime.rng import preserve_rng
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, time_limit
 from .capabilities import registry
 from .capabilities.capability import CapabilityBadge
 from .capabilities.registry import capability_badges
 from .examination.call import STACK_SIZE, Call, call_succeeds
-from .examination.probe import CheckRow, ReturnedGradient, shape_as_tuple
+from .examination.probe import CheckRow, ReturnedGradient
 from .examination.session import CheckSession
 from .registry import run_checks
 
@@ -39,10 +37,10 @@ def _raw(at: CheckSession) -> tuple[ReturnedGradient, ...]:
         rows.append(
             ReturnedGradient(
                 at.first.record.name(place),
-                shape_as_tuple(argument.shape) if isinstance(argument, torch.Tensor) else "",
-                shape_as_tuple(value.shape) if is_tensor else "None" if value is None else type(value).__name__,
+                str(tuple(argument.shape)) if isinstance(argument, torch.Tensor) else "",
+                str(tuple(value.shape)) if is_tensor else "None" if value is None else type(value).__name__,
                 short_dtype(value) if is_tensor else "",
-                "" if at.first.failed or not asked else "zeros" if reached is None else shape_as_tuple(reached.shape),
+                "" if at.first.failed or not asked else "zeros" if reached is None else str(tuple(reached.shape)),
                 short_dtype(reached) if reached is not None else "",
             )
         )
@@ -94,7 +92,7 @@ def contract_xray(section: Section, reach: tuple[float, float] | None = None, co
     section = section.at(torch.float64, "cpu")
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
     until = timing.now() + _COMPILING
-    with preserve_rng(), warnings.catch_warnings(action="ignore"), discard_output():
+    with quietly():
         _load(section.op.function)
         at = CheckSession(section, _call(section, reach), reach or domain)
         rows = run_checks(at)

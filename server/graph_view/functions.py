@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction
 
-from ..runtime.once_differentiable import declares_once
+from ..runtime.graph import declares_once
 from ..runtime.recorder import has_setup_context
 from .profiler import RecordedCall, function_class
 from .trace import GraphTrace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..inference.construction.output_names import free_names
+from ..inference.construction.op import free_names
 from ..inference.recipe.recipe import Constant, Recipe
 from ..inference.source.signature import SignatureArgument
 from ..protocol.errors import BadQuestion

@@ -14,8 +14,7 @@ import torch
 from ...ops import Op
 from ..catalogue.op_description import describe_op
 from ..catalogue.output_shapes import measured_shapes
-from ..inference.construction.op import op_of
-from ..inference.construction.output_names import free_names
+from ..inference.construction.op import free_names, op_of
 from ..inference.infer import infer
 from ..inference.recipe.grammar import parse_recipe
 from ..inference.recipe.recipe import BadRecipe, Recipe

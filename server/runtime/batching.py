@@ -1,28 +1,36 @@
-"""Batching of a section: whether many points may share one call, found by comparison with witnesses called alone."""
+"""Batching: whether many points of a section, a plane or a Jacobian may share one call, found by comparison with
+witnesses called alone.
+"""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from . import timing
 from .arrays import Array, largest_magnitude
 from .failure import FunctionFailed
+from .plane import Plane
 from .section import Section
+from .stacked_inputs import InputCopies
+from .timing import minimum_time
 
 # The witnesses, points that are also evaluated alone, as fractions of all points: not symmetric, not at the ends.
 # For a tensor there are more of them: where elements are masked or cut off, some are right by chance.
 WITNESSES = np.array([0.13, 0.41, 0.87])
-_MANY_WITNESSES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74, 0.87, 0.94])
+_TENSOR_WITNESSES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74, 0.87, 0.94])
 # This many copies of one point must give equal results, whatever their position in the batch.
-EQUAL_COPIES = 16
+_EQUAL_COPIES = 16
 # Golden ratio: sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 # A batched call that takes more seconds than this is compared with the other way to stack.
 _SLOW = 0.004
-BATCH_TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}
+_TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}
 
 
 def batched_section(section: Section, t: Array, grad_output: float = 1.0) -> Section:
@@ -37,27 +45,27 @@ def batched_section(section: Section, t: Array, grad_output: float = 1.0) -> Sec
     if section.sweeps_parameter:
         return alone
     t = t[np.argsort(np.arange(t.size) * GOLDEN_RATIO % 1)]
-    witnesses = witness_indices(section, t.size)
+    witnesses = _witness_indices(section, t.size)
     try:
-        wanted = _said(alone, t[witnesses], grad_output)
+        wanted = _section_results(alone, t[witnesses], grad_output)
         size = alone.output_size(t[witnesses[:1]]) * witnesses.size
     except FunctionFailed:
         return alone
-    ways: list[tuple[float, Section]] = []
+    candidates: list[tuple[float, Section]] = []
     for names in dict.fromkeys((tuple(name for name, _ in section.inputs), (section.wrt,))):
         together = replace(section, stacked=names)
         begun = timing.now()
-        if _bears(together, t, witnesses, grad_output, wanted, size):
-            ways.append((timing.now() - begun, together))
-            if ways[0][0] < _SLOW:
+        if _section_batches(together, t, witnesses, grad_output, wanted, size):
+            candidates.append((timing.now() - begun, together))
+            if candidates[0][0] < _SLOW:
                 break
-    return min(ways, key=lambda way: way[0])[1] if ways else alone
+    return min(candidates, key=lambda each: each[0])[1] if candidates else alone
 
 
-def witness_indices(section: Section, count: int) -> NDArray[np.intp]:
+def _witness_indices(section: Section, count: int) -> NDArray[np.intp]:
     """The indices of the witnesses among ``count`` points."""
     single = all(len(values) == 1 for _, values in section.inputs)
-    return np.unique(((WITNESSES if single else _MANY_WITNESSES) * count).astype(np.intp))
+    return np.unique(((WITNESSES if single else _TENSOR_WITNESSES) * count).astype(np.intp))
 
 
 def section_structure(section: Section) -> str:
@@ -65,32 +73,33 @@ def section_structure(section: Section) -> str:
     return "together" if section.stacked else "one by one"
 
 
-def _bears(
+def _section_batches(
     section: Section, t: Array, witnesses: NDArray[np.intp], grad_output: float, wanted: list[Array], size: int
 ) -> bool:
     try:
         # An outer product of all copies contains the right elements too, but has more elements in total.
         if section.output_size(t[witnesses]) != size:
             return False
-        same = section.forward(np.full(EQUAL_COPIES, t[0]))
-        found = _said(section, t, grad_output)
+        same = section.forward(np.full(_EQUAL_COPIES, t[0]))
+        found = _section_results(section, t, grad_output)
     except FunctionFailed:
         return False
-    alike = _agree(section, same, np.full(EQUAL_COPIES, same[0]))
     return (
-        alike
+        _equal(section.dtype, same, np.full(_EQUAL_COPIES, same[0]))
         and len(found) == len(wanted)
-        and all(_agree(section, a[witnesses], b) for a, b in zip(found, wanted, strict=True))
+        and all(_equal(section.dtype, a[witnesses], b) for a, b in zip(found, wanted, strict=True))
     )
 
 
-def _agree(section: Section, found: Array, wanted: Array) -> bool:
-    """Equal but for the last places of the dtype, in which vectorised and scalar code may differ."""
-    tolerance = BATCH_TOLERANCE[section.dtype.itemsize]
+def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> bool:
+    """Equal but for the last places of the dtype, in which vectorised and scalar code may differ; or both None."""
+    if found is None or wanted is None:
+        return found is wanted
+    tolerance = _TOLERANCE[dtype.itemsize]
     return np.allclose(found, wanted, rtol=tolerance, atol=tolerance * largest_magnitude(wanted), equal_nan=True)
 
 
-def _said(section: Section, t: Array, grad_output: float) -> list[Array]:
+def _section_results(section: Section, t: Array, grad_output: float) -> list[Array]:
     """The values and, if backward returns any, the gradients."""
     try:
         returned = section.backward(t, grad_output)
@@ -99,3 +108,134 @@ def _said(section: Section, t: Array, grad_output: float) -> list[Array]:
             raise
         return [section.forward(t)]
     return [returned.values] if returned.grad_input is None else [returned.values, returned.grad_input]
+
+
+def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:
+    """The plane of two sections, with as many inputs ``stacked`` as the Function supports at the points ``x`` × ``y``.
+
+    In a shuffled batch of all points the witnesses must give the results that they give alone. Tried are all inputs
+    together (elementwise Functions) and the swept ones alone (independent rows), along their first dimension and along
+    a new one; after that each section by itself.
+    """
+    alone = Plane(replace(along, stacked=()), replace(across, stacked=()))
+    if not (along.sweeps_parameter or across.sweeps_parameter):
+        s, t = (each.ravel() for each in np.meshgrid(x, y))
+        order = np.argsort(np.arange(s.size) * GOLDEN_RATIO % 1)
+        s, t = s[order], t[order]
+        every, swept = (name for name, _ in along.inputs), dict.fromkeys((along.wrt, across.wrt))
+        for above, names in product((False, True), dict.fromkeys((tuple(every), tuple(swept)))):
+            together = replace(alone, stacked=names, above=above)
+            if _plane_batches(together, alone, s, t, grad_output):
+                return together
+    return Plane(batched_section(along, x, grad_output), batched_section(across, y, grad_output))
+
+
+def plane_structure(plane: Plane) -> str:
+    """How the points of the plane are evaluated: ``together``, ``line by line`` or ``one by one``."""
+    if plane.stacked:
+        return "together"
+    by_line = [each for each in (plane.along, plane.across) if not each.sweeps_parameter]
+    return "line by line" if by_line and all(each.stacked for each in by_line) else "one by one"
+
+
+def _plane_batches(together: Plane, alone: Plane, s: Array, t: Array, grad_output: float) -> bool:
+    witnesses = _witness_indices(alone.along, s.size)
+    try:
+        wanted = _plane_results(alone, s[witnesses], t[witnesses], grad_output)
+        size = witnesses.size * alone.along.output_size(s[witnesses[:1]])
+        # An outer product of all copies contains the right elements too, but has more elements in total.
+        if together.output_size(s[witnesses], t[witnesses]) != size:
+            return False
+        same = together.forward(np.full(_EQUAL_COPIES, s[0]), np.full(_EQUAL_COPIES, t[0]))
+        results = _plane_results(together, s, t, grad_output)
+    except FunctionFailed:
+        return False
+    dtype = together.along.dtype
+    found = [each if each is None else each[witnesses] for each in results]
+    return _equal(dtype, same, np.full(_EQUAL_COPIES, same[0])) and all(
+        _equal(dtype, a, b) for a, b in zip(found, wanted, strict=True)
+    )
+
+
+def _plane_results(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[Array | None, ...]:
+    """The values and, if backward returns any, the gradients."""
+    try:
+        field = plane.backward(s, t, grad_output)
+    except FunctionFailed as error:
+        if error.failure.phase == "forward":
+            raise
+        return (plane.forward(s, t), None, None)
+    return field.values, *field.both
+
+
+# The cost of one stacked copy, as a fraction of a call of its own.
+_STACKED_SHARE = 0.2
+
+
+def seconds_per_copy(copies: InputCopies, enough: float) -> float:
+    """The estimated seconds per copy, from the quickest of several calls. Raises ``FunctionFailed``.
+
+    Timing stops early once a copy takes no more than ``enough`` seconds.
+    """
+    share = _STACKED_SHARE if copies.stacked else 1.0
+    return minimum_time(lambda: copies.forward(copies.repeated(1)), enough / share) * share
+
+
+# The distances of the witnesses from the held ``wrt``, as fractions of the range …
+_SPREAD = np.array([0.0, 1e-3, 0.03, 0.3, 1.0])
+# … and the largest output (elements) and slowest call (seconds) for which batching is tried at all.
+_MOST_ELEMENTS, _SLOWEST = 1 << 20, 0.03
+
+
+def batched_copies(section: Section, span: float) -> InputCopies:
+    """The copies of ``section``, with as many inputs stacked as leave values and gradients unchanged.
+
+    Tried are all inputs together and ``wrt`` alone, along the first dimension and along a new one. Raises
+    ``FunctionFailed`` where forward fails.
+    """
+    alone = InputCopies(section)
+    if section.sweeps_parameter or not 0 < alone.size <= _MOST_ELEMENTS or seconds_per_copy(alone, _SLOWEST) > _SLOWEST:
+        return alone
+    draw = np.random.default_rng(alone.here.size)
+    points = alone.here + span * _SPREAD[:, None] * draw.standard_normal((_SPREAD.size, alone.here.size))
+    points = points[np.isfinite(alone.willing(points)).any(axis=1)]
+    if len(points) < 2:
+        return alone
+    points.flags.writeable = False
+    given = draw.standard_normal((len(points), alone.size))
+    try:
+        wanted = alone.forward(points), _block_gradients(alone, points, given)
+    except FunctionFailed:
+        return alone
+    every = tuple(name for name, _ in section.inputs)
+    for names, above in product(dict.fromkeys((every, (section.wrt,))), (False, True)):
+        together = InputCopies(section, names, above)
+        if _copies_batch(together, points, given, wanted):
+            return together
+    return alone
+
+
+def _block_gradients(copies: InputCopies, points: Array, given: Array) -> Array | None:
+    """Gradients at all points, in one call if stacked; None where there are none or backward fails."""
+    some = [slice(None)] if copies.stacked else [slice(row, row + 1) for row in range(len(points))]
+    try:
+        parts = [copies.pulled(points[each], given[each]).gradients for each in some]
+    except FunctionFailed:
+        return None
+    found = [each for each in parts if each is not None]
+    return np.concatenate(found) if len(found) == len(parts) else None
+
+
+def _copies_batch(together: InputCopies, points: Array, given: Array, wanted: tuple[Array, Array | None]) -> bool:
+    values, gradients = wanted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
+        try:
+            if not _equal(together.section.dtype, together.forward(points), values):
+                return False
+        except FunctionFailed:
+            return False
+        if gradients is None:
+            return True
+        found = _block_gradients(together, points, given)
+        return found is not None and _equal(together.section.dtype, found, gradients)

@@ -1,30 +1,37 @@
-"""The autograd graph of one call: its leaves and outputs, and the nodes of Functions written in Python."""
+"""The autograd graph of one call: its leaves and outputs, the nodes of Functions written in Python, and whether one
+is ``@once_differentiable``.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
-from torch.autograd.function import BackwardCFunction
+from torch.autograd.function import BackwardCFunction, once_differentiable
 
 from .arguments import input_shape
 from .section import Section
 from .vjp import leaf_gradients
 
 
-def function_nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
-    """The nodes of Python Functions behind ``outputs``, breadth first, each once."""
+def _nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
+    """All nodes behind ``outputs``, breadth first, each once."""
     left, seen = deque[Any](out.grad_fn for out in outputs), set[Any]()
     while left:
         node = left.popleft()
         if node is not None and node not in seen:
             seen.add(node)
             left.extend(before for before, _ in node.next_functions)
-            if isinstance(node, BackwardCFunction):
-                yield node
+            yield node
+
+
+def function_nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
+    """The nodes of Python Functions behind ``outputs``, breadth first, each once."""
+    return (node for node in _nodes(outputs) if isinstance(node, BackwardCFunction))
 
 
 @dataclass(frozen=True)
@@ -63,3 +70,28 @@ def input_leaf(section: Section, name: str, values: tuple[float, ...], t: float)
     if name == section.wrt:
         leaf[section.wrt_index or ...] = t
     return leaf.requires_grad_()
+
+
+# All functions that the decorator makes share the code of its wrapper.
+_ONCE = once_differentiable(lambda ctx: None).__code__
+# The name of the node that the decorator puts into the graph, and how many nodes are searched for it.
+_ERROR, _MOST_NODES = "Error", 4096
+
+
+def declares_once(function: type[torch.autograd.Function]) -> bool:
+    """Whether ``backward`` (or ``vjp``) is decorated, under other decorators or as a classmethod too."""
+    return any(_decorated(getattr(function, name, None)) for name in ("backward", "vjp"))
+
+
+def refuses_differentiation(gradient: torch.Tensor) -> bool:
+    """Whether the graph of ``gradient`` contains the decorator's error node, so that it cannot be differentiated."""
+    return any(type(node).__name__ == _ERROR for node in islice(_nodes([gradient]), _MOST_NODES))
+
+
+def _decorated(method: Any) -> bool:
+    while method is not None:
+        plain = getattr(method, "__func__", method)
+        if getattr(plain, "__code__", None) is _ONCE:
+            return True
+        method = getattr(plain, "__wrapped__", None)
+    return False

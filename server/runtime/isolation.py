@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+
+from .rng import preserve_rng
 
 
 @contextmanager
@@ -52,4 +55,11 @@ def discard_output() -> Iterator[None]:
         contextlib.redirect_stdout(sink),
         contextlib.redirect_stderr(sink),
     ):
+        yield
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Inside, nothing is printed, warnings are ignored, and the random state is restored."""
+    with preserve_rng(), warnings.catch_warnings(action="ignore"), discard_output():
         yield

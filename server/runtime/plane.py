@@ -15,7 +15,7 @@ from .arrays import Array
 from .failure import FunctionFailed, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .section import Index, Section, batch_size
-from .vjp import CotangentRoot, dense, leaf_gradients, make_cotangent
+from .vjp import CotangentRoot, dense, float64_array, leaf_gradients, make_cotangent
 
 # A tensor with more elements than this is large.
 _LARGE = 1024
@@ -67,7 +67,7 @@ class Plane:
 
         def ask(part: slice) -> Array:
             copies = part.stop - part.start
-            return _numpy(self.along.element(self._called(self._arguments(s[part], t[part]), copies), copies))
+            return float64_array(self.along.element(self._called(self._arguments(s[part], t[part]), copies), copies))
 
         with torch.no_grad():
             return np.concatenate(skip_rejected(ask, self._chunks(s.size), MISSING_VALUE))
@@ -79,7 +79,7 @@ class Plane:
 
         def ask(part: slice) -> GradientField:
             leaves, out = self._tracked(s[part], t[part])
-            values = _numpy(self.along.element(out, part.stop - part.start))
+            values = float64_array(self.along.element(out, part.stop - part.start))
             if not out.requires_grad:
                 return GradientField(values, None, None)
             found = list(self._pulled(leaves, out, grad_output, values.size))
@@ -116,7 +116,7 @@ class Plane:
             raise failure_of(error, self.along.op, "backward") from error
         for name, place in self._places:
             gradient = found[name]
-            yield None if gradient is None else _numpy(self._view(gradient, name)[place])
+            yield None if gradient is None else float64_array(self._view(gradient, name)[place])
 
     @property
     def _swept(self) -> dict[str, None]:
@@ -232,7 +232,3 @@ def _held(swept: Section, other: Section, value: float) -> Section:
             (each, (*old[:row], value, *old[row + 1 :]) if each == name else old) for each, old in swept.inputs
         ),
     )
-
-
-def _numpy(tensor: torch.Tensor) -> Array:
-    return cast(Array, tensor.detach().to("cpu", torch.float64).reshape(-1).numpy(force=True))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from .arrays import Array
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
-from .vjp import CotangentRoot, Layout, dense, leaf_gradients, make_cotangent
+from .vjp import CotangentRoot, Layout, dense, float64_array, leaf_gradients, make_cotangent
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class Section:
         """``t`` rounded to the section's dtype."""
         if self.dtype == torch.float64:
             return t
-        return _numpy(torch.from_numpy(t).to(self.dtype))
+        return float64_array(torch.from_numpy(t).to(self.dtype))
 
     def forward(self, t: Array) -> Array:
         """The output element at every ``t`` (1-D), NaN at a few rejected points. Raises ``FunctionFailed``."""
         with torch.no_grad():
-            parts = skip_rejected(lambda part: _numpy(self._run(t[part])), self._chunks(len(t)), MISSING_VALUE)
+            parts = skip_rejected(lambda part: float64_array(self._run(t[part])), self._chunks(len(t)), MISSING_VALUE)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
@@ -116,7 +116,7 @@ class Section:
 
         def ask(part: slice) -> BackwardResult:
             leaf, out = self._tracked(t[part])
-            values = _numpy(self.element(out, len(t[part])))
+            values = float64_array(self.element(out, len(t[part])))
             if not out.requires_grad:
                 return BackwardResult(values, None, False)
             given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
@@ -139,7 +139,7 @@ class Section:
         if not out.requires_grad:
             return None
         gradient = self._pulled(leaf, out, grad_output)
-        return np.zeros(leaf.numel()) if gradient is None else _numpy(gradient).reshape(-1)
+        return np.zeros(leaf.numel()) if gradient is None else float64_array(gradient).reshape(-1)
 
     def _pulled(
         self, leaf: torch.Tensor, out: torch.Tensor, grad_output: Callable[[torch.Tensor], torch.Tensor]
@@ -154,8 +154,8 @@ class Section:
 
     def _of_wrt(self, gradient: torch.Tensor) -> Array:
         pick = partial(self._pick, gradient, self._shape(self.wrt))
-        own = _numpy(pick(self.wrt_index))
-        return own + _numpy(pick(self.mirror)) if self.mirror else own
+        own = float64_array(pick(self.wrt_index))
+        return own + float64_array(pick(self.mirror)) if self.mirror else own
 
     def _tracked(self, t: Array) -> tuple[torch.Tensor, torch.Tensor]:
         """The swept input as a leaf, and the output computed from it.
@@ -269,7 +269,3 @@ def batch_size(size: int) -> int:
 def _of_every(index: Index) -> tuple[Any, ...]:
     """An index that selects the element at ``index`` of every copy."""
     return (slice(None), *index)
-
-
-def _numpy(tensor: torch.Tensor) -> Array:
-    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True))

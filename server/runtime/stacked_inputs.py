@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .arrays import Array
 from .failure import Failure, FunctionFailed, Phase, failure_of
 from .section import Section
-from .vjp import CotangentRoot, leaf_gradients
+from .vjp import CotangentRoot, float64_array, leaf_gradients
 
 Indices = NDArray[np.intp]
 _Shape = tuple[int, ...]
@@ -149,7 +149,7 @@ class InputCopies:
             raise failure_of(error, self.section.op, "backward") from error
         if gradient is None:
             return JacobianRows(np.zeros(points.shape), True)
-        return JacobianRows(_numpy(gradient).reshape(points.shape), False)
+        return JacobianRows(float64_array(gradient).reshape(points.shape), False)
 
     def _chunks(self, points: Array) -> Iterator[Array]:
         size = self._at_once if self.stacked else 1
@@ -230,7 +230,7 @@ class InputCopies:
             raise self.wrong(f"returned {self.section.of!r} of shape {list(out.shape)}")
         if out.numel() != copies * self.size:
             raise self.wrong(f"returned {self.section.of!r} in several shapes")
-        return _numpy(out.reshape(copies, self.size)[:, self._seen])
+        return float64_array(out.reshape(copies, self.size)[:, self._seen])
 
     @property
     def _phase(self) -> Phase:
@@ -239,7 +239,3 @@ class InputCopies:
     def wrong(self, message: str) -> FunctionFailed:
         """A ``FunctionFailed`` of kind WrongShape with this message."""
         return FunctionFailed(Failure(self._phase, "WrongShape", f"{self._phase} {message}"))
-
-
-def _numpy(tensor: torch.Tensor) -> Array:
-    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -60,6 +60,11 @@ def leaf_gradients(
     return [each if each is None or each.layout == torch.strided else each.to_dense() for each in found]
 
 
+def float64_array(tensor: torch.Tensor) -> Array:
+    """The numbers of a tensor as an array of float64."""
+    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True))
+
+
 def dense(grad_output: torch.Tensor) -> torch.Tensor:
     """The contiguous layout."""
     return grad_output
@@ -109,11 +114,8 @@ class MonitoredLayout:
 
     def numbers(self) -> tuple[Array, Array]:
         """The elements of all cotangents, before backward and now."""
-        return _numbers([then for _, then, _ in self.kept]), _numbers([now for now, _, _ in self.kept])
-
-
-def _numbers(tensors: list[torch.Tensor]) -> Array:
-    return torch.cat([each.reshape(-1) for each in tensors]).to("cpu", torch.float64).numpy()
+        before = torch.cat([each.reshape(-1) for _, each, _ in self.kept])
+        return float64_array(before), float64_array(torch.cat([each.reshape(-1) for each, _, _ in self.kept]))
 
 
 class CotangentsRoot(torch.autograd.Function):

@@ -13,10 +13,10 @@ from ...ops import Op
 from ..catalogue.op_description import default_elements
 from ..catalogue.output_shapes import measured_shapes
 from ..contract.examination.call import Call, call_succeeds, reset_seeds
-from ..inference.search.trial import quietly
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge
+from ..runtime.isolation import quietly
 from ..runtime.section import Section
 
 # Step of the one-sided differences, largest relative difference of two slopes on a smooth curve, how far a value is

@@ -7,8 +7,8 @@ from dataclasses import replace
 import torch
 
 from ...ops import Op
-from ..inference.search.trial import quietly
 from ..runtime.arguments import BoundFunction, PassedArgument
+from ..runtime.isolation import quietly
 
 
 def with_scalar_inputs(op: Op) -> Op:

@@ -21,7 +21,7 @@ from ..numerics.surface.text import curl_test_sentence, gradient_owner, surface_
 from ..protocol.answer_header import empty_answer
 from ..protocol.question import DEFAULT_COUNT, Element, Question
 from ..runtime.arrays import Array
-from ..runtime.plane_batching import batched_plane, plane_structure
+from ..runtime.batching import batched_plane, plane_structure
 from ..runtime.section import Section
 from .columns import ColumnArrays
 

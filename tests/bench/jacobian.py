@@ -23,7 +23,7 @@ from gradloupe.server.numerics.jacobian.cells import BasePoint, jacobian_slopes
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.jacobian.scan import column_batches, scan_jacobian, single_differences
 from gradloupe.server.runtime.arrays import EPSILON, Array
-from gradloupe.server.runtime.block_batching import batched_copies
+from gradloupe.server.runtime.batching import batched_copies
 from gradloupe.server.runtime.stacked_inputs import InputCopies
 
 SPAN = 6.0

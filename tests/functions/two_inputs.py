@@ -9,8 +9,8 @@ from support.sections import op_of, section
 from gradloupe.ops import Input, Op
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.surface.surface import Surface, surface
+from gradloupe.server.runtime.batching import batched_plane
 from gradloupe.server.runtime.plane import Plane
-from gradloupe.server.runtime.plane_batching import batched_plane
 
 U, V = Input("u"), Input("v")
 

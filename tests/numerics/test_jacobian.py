@@ -22,7 +22,7 @@ from gradloupe.server.numerics.jacobian.jacobian import Jacobian, held_at, jacob
 from gradloupe.server.numerics.jacobian.sparsity import sparsity_pattern
 from gradloupe.server.numerics.jacobian.text import jacobian_sentence, worst_jacobian_cell
 from gradloupe.server.numerics.status import Status
-from gradloupe.server.runtime.block_batching import batched_copies
+from gradloupe.server.runtime.batching import batched_copies
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.stacked_inputs import InputCopies
 

@@ -26,7 +26,7 @@ from gradloupe.server.numerics.second_order.saved_intermediates import saved_int
 from gradloupe.server.numerics.second_order.text import one_derivative_further
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.runtime.failure import FunctionFailed
-from gradloupe.server.runtime.once_differentiable import declares_once
+from gradloupe.server.runtime.graph import declares_once
 
 F = torch.nn.functional
 X = np.array([-1.2, 0.5, 2.0])

@@ -11,9 +11,9 @@ from support.sections import op_of, section
 from gradloupe.ops import Input, Parameter
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.surface.text import gradient_owner, surface_sentence
+from gradloupe.server.runtime.batching import plane_structure
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.plane import Plane
-from gradloupe.server.runtime.plane_batching import plane_structure
 
 
 def counted(part) -> dict[str, int]:

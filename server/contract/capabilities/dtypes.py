@@ -11,7 +11,7 @@ from ...numerics.studies.complex import ComplexStudy, study_complex
 from ...numerics.studies.dtypes_text import complex_sentence
 from ...runtime.batching import batched_section
 from ...runtime.section import Section
-from ..checks.randomness import random_sources
+from ..checks.state import random_sources
 from ..examination.call import Call, ForwardRun
 from .capability import BadgeState, CapabilityBadge, exception_summary
 

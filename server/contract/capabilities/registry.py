@@ -12,9 +12,8 @@ from ...runtime import timing
 from ...runtime.section import Section
 from ...runtime.timeouts import TookTooLong, time_limit
 from ..examination.call import Call
-from ..examination.probe import CheckRow, Level
+from ..examination.probe import AMP, MECHANICS, PRECISION, TORCH_FUNC, CheckRow, Level
 from ..examination.session import CheckSession
-from ..examination.torch_documentation import AMP, MECHANICS, PRECISION, TORCH_FUNC
 from .capability import CapabilityBadge, exception_summary
 from .compile import compile_badge
 from .dtypes import autocast_badge, complex_badge, half_precision_badge

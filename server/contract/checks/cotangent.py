@@ -14,16 +14,15 @@ from ...runtime.failure import describe_exception
 from ...runtime.vjp import Layout, expanded, strided, transposed
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import CheckFinding, Probe
+from ..examination.probe import EXTENDING, MECHANICS, CheckFinding, probe
 from ..examination.session import CheckSession, gradients_close
-from ..examination.torch_documentation import EXTENDING, MECHANICS
 from .surrogate import SURROGATE_SENTENCE, follows_surrogate
 
 _LARGER = 1024.0
 
 
+@probe("GRADOUT-INPLACE", "Writing to grad_output", EXTENDING, "backward leaves grad_output as it is.")
 def _gradout_inplace(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: backward does not edit grad_output in place."""
     backward = at.first.backward
     written = backward.written if backward else ()
     found = at.laws.at("untouched")
@@ -47,8 +46,14 @@ def _gradout_inplace(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
+@probe(
+    "GRADOUT-STRIDES",
+    "How grad_output lies in memory",
+    MECHANICS,
+    "However grad_output lies in memory, the gradient is the same.",
+    ("backward", "steady"),
+)
 def _gradout_strides(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: the gradient does not depend on the memory layout (strides) of grad_output."""
     if "GRADOUT-INPLACE" in at.broken:
         yield CheckFinding("note", "backward writes to grad_output, which no layout in memory bears alike.")
         return
@@ -109,8 +114,8 @@ def _shaped(at: CheckSession) -> Iterator[Call]:
         yield at.call.holding({name: at.call.tensors[name].reshape(2, -1) for name in at.call.stacked})
 
 
+@probe("NONLINEAR", "Linear in grad_output", MECHANICS, "backward is linear in grad_output.", ("backward", "steady"))
 def _nonlinear(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: backward is linear in grad_output, as every vector-Jacobian product is."""
     broken = [each for each in at.laws.findings if each.law in _LAWS]
     seen = describe_violation(broken[0], at.section.wrt) if broken else _broken_law(at)
     if not seen:
@@ -205,28 +210,4 @@ def _change(name: str, then: torch.Tensor | None, now: torch.Tensor | None) -> s
     return f"{said_so}: what was {was} is {is_} afterwards."
 
 
-COTANGENT_CHECKS = (
-    Probe(
-        "GRADOUT-INPLACE",
-        "Writing to grad_output",
-        EXTENDING,
-        "backward leaves grad_output as it is.",
-        _gradout_inplace,
-    ),
-    Probe(
-        "GRADOUT-STRIDES",
-        "How grad_output lies in memory",
-        MECHANICS,
-        "However grad_output lies in memory, the gradient is the same.",
-        _gradout_strides,
-        ("backward", "steady"),
-    ),
-    Probe(
-        "NONLINEAR",
-        "Linear in grad_output",
-        MECHANICS,
-        "backward is linear in grad_output.",
-        _nonlinear,
-        ("backward", "steady"),
-    ),
-)
+COTANGENT_CHECKS = (_gradout_inplace, _gradout_strides, _nonlinear)

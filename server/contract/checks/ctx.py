@@ -14,10 +14,8 @@ from ...numerics.sentences.places import join_words
 from ...runtime.graph import function_nodes
 from ...runtime.recorder import KeptTensor
 from ..examination.call import GradientsByName
-from ..examination.comparison import differing_gradients, farthest_elements
-from ..examination.probe import CheckFinding, Probe
-from ..examination.session import CheckSession, gradients_close
-from ..examination.torch_documentation import EXTENDING, MECHANICS, SAVE_FOR_BACKWARD
+from ..examination.probe import EXTENDING, MECHANICS, SAVE_FOR_BACKWARD, CheckFinding, probe
+from ..examination.session import CheckSession, differing_gradients, farthest_elements, gradients_close
 
 _POINTS = 33
 # Findings that explain a wrong gradient better than "a mask was forgotten" does.
@@ -26,8 +24,8 @@ _EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT
 _OWN = {"materialize_grads", "saved_for_forward"}
 
 
+@probe("CTX-TENSOR", "Tensors on ctx", SAVE_FOR_BACKWARD, "No tensor is an attribute of ctx.", ("forward", "watched"))
 def _ctx_tensor(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: no tensor is an attribute of ctx."""
     kept = at.first.forward.attributes if at.first.forward else ()
     if not kept:
         return
@@ -43,8 +41,9 @@ def _ctx_tensor(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
+@probe("CTX-CYCLE", "Letting go of memory", SAVE_FOR_BACKWARD, "The node goes when its outputs go.", ("forward",))
 def _ctx_cycle(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: the node is freed with its outputs, since no reference cycle keeps it alive."""
+    """The node is freed with its outputs, since no reference cycle keeps it alive."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -81,8 +80,15 @@ def _leads_to(value: object, node: object) -> bool:
     return any(isinstance(each, torch.Tensor) and each.grad_fn is node for each in inside)
 
 
+@probe(
+    "STALE-INPUT",
+    "Inputs edited after the call",
+    SAVE_FOR_BACKWARD,
+    "An input edited after the call is noticed, or does not matter.",
+    ("backward", "steady"),
+)
 def _stale_input(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: an input edited between forward and backward raises, or does not matter."""
+    """An input edited between forward and backward raises, or does not matter."""
     plain = at.gradients(at.first.grad_outputs)
     for name in at.call.tensors:
         found = _edited_after(at, name) or plain
@@ -114,8 +120,14 @@ def _edited_after(at: CheckSession, name: str) -> GradientsByName | None:
         return None
 
 
+@probe(
+    "SAVED-UNUSED",
+    "Saved for nothing",
+    SAVE_FOR_BACKWARD,
+    "Every saved tensor has its influence.",
+    ("backward", "steady"),
+)
 def _saved_unused(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: every saved tensor affects a gradient."""
     low, high = at.reach
     unused = unused_saved(at.section, np.linspace(low, high, _POINTS))
     if not unused:
@@ -137,8 +149,14 @@ def _saved_unused(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
+@probe(
+    "SAVED-INTERMEDIATE",
+    "Saved intermediate results",
+    EXTENDING,
+    "Only inputs and outputs are saved.",
+    ("forward", "watched"),
+)
 def _saved_intermediate(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: only inputs and outputs are saved, no intermediate results."""
     saved = at.first.forward.saved if at.first.forward else ()
     between = [each for each in saved if each and each.what == "intermediate" and "float" in each.dtype]
     if between:
@@ -153,8 +171,8 @@ def _saved_intermediate(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
+@probe("CTX-SHADOW", "Names on ctx", MECHANICS, "No attribute of ctx hides one of the node.", ())
 def _ctx_shadow(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: no attribute set on ctx hides one that ctx has as the node of the graph."""
     taken = set(dir(at.function._backward_cls)) - _OWN
     kept = set(at.first.forward.names) if at.first.forward else set[str]()
     hidden = sorted((kept | at.source.attributes()) & taken)
@@ -173,48 +191,5 @@ def _on_ctx(kept: KeptTensor) -> str:
     return f"{kept.called} as ctx.{kept.name}"
 
 
-CTX_NAME_CHECKS = (
-    Probe("CTX-SHADOW", "Names on ctx", MECHANICS, "No attribute of ctx hides one of the node.", _ctx_shadow, ()),
-)
-SAVED_STATE_CHECKS = (
-    Probe(
-        "CTX-TENSOR",
-        "Tensors on ctx",
-        SAVE_FOR_BACKWARD,
-        "No tensor is an attribute of ctx.",
-        _ctx_tensor,
-        ("forward", "watched"),
-    ),
-    Probe(
-        "CTX-CYCLE",
-        "Letting go of memory",
-        SAVE_FOR_BACKWARD,
-        "The node goes when its outputs go.",
-        _ctx_cycle,
-        ("forward",),
-    ),
-    Probe(
-        "STALE-INPUT",
-        "Inputs edited after the call",
-        SAVE_FOR_BACKWARD,
-        "An input edited after the call is noticed, or does not matter.",
-        _stale_input,
-        ("backward", "steady"),
-    ),
-    Probe(
-        "SAVED-UNUSED",
-        "Saved for nothing",
-        SAVE_FOR_BACKWARD,
-        "Every saved tensor has its influence.",
-        _saved_unused,
-        ("backward", "steady"),
-    ),
-    Probe(
-        "SAVED-INTERMEDIATE",
-        "Saved intermediate results",
-        EXTENDING,
-        "Only inputs and outputs are saved.",
-        _saved_intermediate,
-        ("forward", "watched"),
-    ),
-)
+CTX_NAME_CHECKS = (_ctx_shadow,)
+SAVED_STATE_CHECKS = (_ctx_tensor, _ctx_cycle, _stale_input, _saved_unused, _saved_intermediate)

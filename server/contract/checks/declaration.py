@@ -12,9 +12,8 @@ from torch.autograd.function import _SingleLevelFunction
 
 from ...numerics.sentences.places import join_words
 from ...runtime.recorder import has_setup_context
-from ..examination.probe import CheckFinding, Probe
+from ..examination.probe import EXTENDING, FUNCTION, TORCH_FUNC, CheckFinding, probe
 from ..examination.session import CheckSession
-from ..examination.torch_documentation import EXTENDING, FUNCTION, TORCH_FUNC
 
 _FLAGS = {
     "boxed_grads_call": "backward is given one list of all grad_outputs, which it may empty as it goes",
@@ -22,8 +21,9 @@ _FLAGS = {
 }
 
 
+@probe("NO-BACKWARD", "A backward that is there", EXTENDING, "forward and backward are static methods.", ())
 def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: there is exactly one of backward and vjp, and the methods are static."""
+    """There is exactly one of backward and vjp, and the methods are static."""
     function = at.function
     if at.first.ran and not at.first.forward:
         yield CheckFinding("note", f"The op was called, and {function.__name__} was not seen to be.")
@@ -66,8 +66,9 @@ def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
+@probe("NESTED-ARG", "Tensors inside arguments", EXTENDING, "Every tensor is an argument of its own.", ("watched",))
 def _nested_arg(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: no tensor is hidden in a list or a dict that is an argument."""
+    """No tensor is hidden in a list or a dict that is an argument."""
     forward = at.first.forward
     for place, argument in enumerate(forward.arguments if forward else ()):
         tensors = _inside(argument)
@@ -92,8 +93,8 @@ def _inside(argument: Any) -> list[torch.Tensor]:
     return [each for each in values if isinstance(each, torch.Tensor)]
 
 
+@probe("SETUP-CONTEXT", "forward and ctx", TORCH_FUNC, "forward goes without ctx, and setup_context has it.", ())
 def _setup_context(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: forward takes no ctx (new style, with setup_context)."""
     if not has_setup_context(at.function):
         yield CheckFinding(
             "note",
@@ -104,8 +105,15 @@ def _setup_context(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
+@probe(
+    "NEW-FLAGS",
+    "Flags of the class",
+    FUNCTION,
+    "Neither boxed_grads_call nor clear_saved_tensors_on_access is set.",
+    (),
+)
 def _new_flags(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: neither of the class flags of torch 2.13 is set."""
+    """Neither of the class flags of torch 2.13 is set."""
     for name, means in _FLAGS.items():
         if getattr(at.function, name, False):
             yield CheckFinding(
@@ -113,37 +121,4 @@ def _new_flags(at: CheckSession) -> Iterator[CheckFinding]:
             )
 
 
-DECLARATION_CHECKS = (
-    Probe(
-        "NO-BACKWARD",
-        "A backward that is there",
-        EXTENDING,
-        "forward and backward are static methods.",
-        _no_backward,
-        (),
-    ),
-    Probe(
-        "NESTED-ARG",
-        "Tensors inside arguments",
-        EXTENDING,
-        "Every tensor is an argument of its own.",
-        _nested_arg,
-        ("watched",),
-    ),
-    Probe(
-        "SETUP-CONTEXT",
-        "forward and ctx",
-        TORCH_FUNC,
-        "forward goes without ctx, and setup_context has it.",
-        _setup_context,
-        (),
-    ),
-    Probe(
-        "NEW-FLAGS",
-        "Flags of the class",
-        FUNCTION,
-        "Neither boxed_grads_call nor clear_saved_tensors_on_access is set.",
-        _new_flags,
-        (),
-    ),
-)
+DECLARATION_CHECKS = (_no_backward, _nested_arg, _setup_context, _new_flags)

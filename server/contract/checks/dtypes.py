@@ -11,9 +11,8 @@ from ...runtime.failure import describe_exception
 from ...runtime.recorder import short_dtype
 from ..examination.call import Call
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import CheckFinding, Probe
+from ..examination.probe import MECHANICS, PRECISION, CheckFinding, probe
 from ..examination.session import CheckSession
-from ..examination.torch_documentation import MECHANICS, PRECISION
 
 # Tolerance of the gradient in each dtype, relative to the largest one.
 _ALLOWED = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
@@ -22,8 +21,13 @@ _CRITICAL = (0.0, 1e-12, -1e-12)
 _LARGE = (1e2, -1e2, 1e4, -1e4)
 
 
+@probe(
+    "DTYPES",
+    "Other dtypes",
+    PRECISION,
+    "float32, float16 and bfloat16 give the gradient of float64, as far as they can.",
+)
 def _dtypes(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: every dtype gives the gradient of float64, up to a tolerance."""
     plain, told = at.first.gradients, list[str]()
     for dtype, most in _ALLOWED.items():
         name = str(dtype).removeprefix("torch.")
@@ -62,8 +66,14 @@ def _off(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | 
     return off, broken
 
 
+@probe(
+    "NONFINITE",
+    "Gradients that are not finite",
+    MECHANICS,
+    "Where forward is finite, so is the gradient.",
+    ("backward", "steady"),
+)
 def _nonfinite(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: where forward is finite, the gradient is too."""
     within = [x for x in _CRITICAL if at.reach[0] <= x <= at.reach[1]]
     for name, x, value, gradient in _scan(at, (*within, *at.reach, *_LARGE)):
         beyond = not at.reach[0] <= x <= at.reach[1]
@@ -108,8 +118,8 @@ def _scan(at: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, fl
                     break
 
 
+@probe("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.")
 def _empty(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: empty tensors work."""
     tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items() if t.dim()}
     if not tensors:  # a tensor without a dimension is never empty
         return
@@ -127,21 +137,4 @@ def _empty(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-DTYPE_CHECKS = (
-    Probe(
-        "DTYPES",
-        "Other dtypes",
-        PRECISION,
-        "float32, float16 and bfloat16 give the gradient of float64, as far as they can.",
-        _dtypes,
-    ),
-    Probe(
-        "NONFINITE",
-        "Gradients that are not finite",
-        MECHANICS,
-        "Where forward is finite, so is the gradient.",
-        _nonfinite,
-        ("backward", "steady"),
-    ),
-    Probe("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.", _empty),
-)
+DTYPE_CHECKS = (_dtypes, _nonfinite, _empty)

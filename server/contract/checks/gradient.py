@@ -1,20 +1,25 @@
-"""Check of the gradient against finite differences of forward, wherever those converge."""
+"""Checks of the gradient against finite differences of forward, and by torch's own gradcheck."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from textwrap import shorten
 
 import numpy as np
 import torch
+from torch.autograd.gradcheck import GradcheckError
 
 from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
 from ...numerics.formatting.numbers import format_number
 from ...runtime.arrays import Array
-from ..examination.call import Call, TensorsByName, irregular_tensor
-from ..examination.probe import CheckFinding, Probe
+from ...runtime.failure import describe_exception
+from ...runtime.graph import declares_once
+from ...runtime.timeouts import note_call_start
+from ..examination.call import Call, TensorsByName, irregular_tensor, reset_seeds
+from ..examination.probe import GRADCHECK, CheckFinding, probe
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, tensor_slopes, weighted_sum
-from ..examination.torch_documentation import GRADCHECK
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 # Relative tolerance of a gradient, in addition to the error of the differences.
@@ -36,8 +41,15 @@ _UNLIKE = "The derivative of its surrogate is yet another."
 _BESIDE = 0.02
 
 
+@probe(
+    "GRADIENT",
+    "The gradient and the derivative",
+    GRADCHECK,
+    "The gradient is the derivative of forward.",
+    ("backward", "steady"),
+)
 def _gradient(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: every gradient equals finite differences of forward, at the inputs of the call and at others nearby."""
+    """Every gradient equals finite differences of forward, at the inputs of the call and at others nearby."""
     given, unknown = at.first.grad_outputs, list[str]()
     for name, measured in at.slopes.items():
         if not bool(measured.known.any()) and measured.value.numel():
@@ -144,13 +156,56 @@ def _beside(at: CheckSession) -> Call | None:
     return call if same and all(bool(each.isfinite().all()) for each in given) else None
 
 
-GRADIENT_CHECKS = (
-    Probe(
-        "GRADIENT",
-        "The gradient and the derivative",
-        GRADCHECK,
-        "The gradient is the derivative of forward.",
-        _gradient,
-        ("backward", "steady"),
-    ),
-)
+GRADIENT_CHECKS = (_gradient,)
+# With more elements than this they run in fast mode, which tests one random direction.
+_ALL = 16
+_LONGEST = 120
+
+
+def _asked(checker: Callable[..., bool], name: str, at: CheckSession) -> Iterator[CheckFinding]:
+    """Run a checker on the inputs of the call, which avoid the kinks of most Functions, with the seed fixed."""
+    given = at.call.arguments()
+    leaves = tuple(given.leaves.values())
+    parameters = tuple(given.parameters.values())
+
+    def call(*tensors: torch.Tensor) -> object:
+        reset_seeds()
+        note_call_start()
+        found = at.call.callee(*(tensor * 1 for tensor in tensors), *parameters)
+        return tuple(found) if isinstance(found, list) else found
+
+    size = max(tensor.numel() for tensor in (*leaves, *at.first.ran.outputs.values())) if at.first.ran else 0
+    mode = ", in its fast mode" if size > _ALL else ""
+    try:
+        reset_seeds()
+        note_call_start()
+        checker(call, leaves, fast_mode=size > _ALL)
+    except GradcheckError as error:
+        first = (str(error).strip().splitlines() or ["it does not say why"])[0].rstrip(" .,:;")
+        yield CheckFinding(
+            "note",
+            f"{name} fails{mode}: {shorten(first, _LONGEST, placeholder=' …')}.",
+            "",
+            "It is a second opinion, and no judge.",
+            None,
+        )
+    except Exception as error:  # noqa: BLE001 a result
+        yield CheckFinding(
+            "note", f"{name} cannot run: it met a {describe_exception(error)}.", "", "", at.source.line_of(error)
+        )
+
+
+@probe("GRADCHECK", "torch.autograd.gradcheck", GRADCHECK, "gradcheck passes.")
+def _gradcheck(at: CheckSession) -> Iterator[CheckFinding]:
+    yield from _asked(torch.autograd.gradcheck, "gradcheck", at)
+
+
+@probe("GRADGRADCHECK", "torch.autograd.gradgradcheck", GRADCHECK, "gradgradcheck passes.")
+def _gradgradcheck(at: CheckSession) -> Iterator[CheckFinding]:
+    if declares_once(at.function):
+        yield CheckFinding("note", "Not asked: backward declares that it must not be differentiated.")
+        return
+    yield from _asked(partial(torch.autograd.gradgradcheck, gen_non_contig_grad_outputs=False), "gradgradcheck", at)
+
+
+GRADCHECK_CHECKS = (_gradcheck, _gradgradcheck)

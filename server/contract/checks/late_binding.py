@@ -16,15 +16,21 @@ from torch.autograd.function import _SingleLevelFunction
 from ...runtime.recorder import FunctionClass, replace_references
 from ..examination.call import GradientsByName
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import CheckFinding, Probe
+from ..examination.probe import FUNCTION, CheckFinding, probe
 from ..examination.session import CheckSession, all_gradients_close
-from ..examination.torch_documentation import FUNCTION
 
 _MOST = 12
 
 
+@probe(
+    "LATE-READ",
+    "Numbers read at backward time",
+    FUNCTION,
+    "backward reads no number of its class or module by name.",
+    ("backward", "steady"),
+)
 def _late_read(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: changing an outside number that backward reads, in a copy of backward, changes no gradient."""
+    """Changing an outside number that backward reads, in a copy of backward, changes no gradient."""
     plain = at.gradients(at.first.grad_outputs)
     name = "vjp" if at.function.vjp is not _SingleLevelFunction.vjp else "backward"
     own = inspect.unwrap(getattr(at.function, name))
@@ -105,13 +111,4 @@ def _is_set(own: FunctionType, name: str) -> bool:
     return False
 
 
-LATE_BINDING_CHECKS = (
-    Probe(
-        "LATE-READ",
-        "Numbers read at backward time",
-        FUNCTION,
-        "backward reads no number of its class or module by name.",
-        _late_read,
-        ("backward", "steady"),
-    ),
-)
+LATE_BINDING_CHECKS = (_late_read,)

@@ -1,4 +1,4 @@
-"""Checks of what forward returns: tensors in a list or dict, outputs without grad, inputs, views of inputs."""
+"""Checks of forward: inputs that it edits in place, and what it returns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,60 @@ import torch
 
 from ...numerics.sentences.places import join_words
 from ...runtime.failure import describe_exception
+from ...runtime.recorder import same_elements
 from ...runtime.timeouts import TookTooLong
-from ..examination.probe import CheckFinding, Probe
+from ..examination.call import ForwardRun
+from ..examination.probe import EXTENDING, MARK_DIRTY, MARK_NON_DIFFERENTIABLE, CheckFinding, probe
 from ..examination.session import CheckSession
-from ..examination.torch_documentation import EXTENDING, MARK_NON_DIFFERENTIABLE
 
 
+@probe("DIRTY-MISSING", "Inputs edited in place", MARK_DIRTY, "forward edits no input unsaid.", ("forward", "watched"))
+def _dirty_missing(at: CheckSession) -> Iterator[CheckFinding]:
+    forward, ran = at.first.forward, at.first.ran
+    if forward is None or ran is None:
+        return
+    edited = [name for name in forward.written if name not in forward.dirty] + _past_autograd(at, ran)
+    if edited:
+        name = edited[0]
+        yield CheckFinding(
+            "error",
+            f"forward edits {join_words(list(dict.fromkeys(edited)))} in place, and does not say so.",
+            "The tensor of the caller changes, and what is computed from it later has a wrong gradient.",
+            f"Work on a copy, or say ctx.mark_dirty({name}) and return it.",
+            at.source.edited(name, "forward") or at.source.defined("forward"),
+        )
+
+
+def _past_autograd(at: CheckSession, ran: ForwardRun) -> list[str]:
+    """Inputs whose values changed without a new version counter: edited through .data, or by NumPy."""
+    forward = at.first.forward
+    known = set(forward.written) | set(forward.dirty) if forward else set[str]()
+    places = {id(each): at.first.record.name(k) for k, each in enumerate(forward.arguments)} if forward else {}
+    changed = [
+        places.get(id(tensor), name)
+        for name, tensor in ran.given.tensors.items()
+        if not same_elements(tensor.detach(), at.call.tensors[name].to(tensor.dtype))
+    ]
+    return [name for name in changed if name not in known]
+
+
+@probe("DIRTY-NOT-RETURNED", "Dirty inputs are outputs", MARK_DIRTY, "Every tensor marked as dirty is returned.", ())
+def _dirty_not_returned(at: CheckSession) -> Iterator[CheckFinding]:
+    error = at.first.error
+    message = describe_exception(error) if error else ""
+    if "mark_dirty" in message or "modified in-place" in message or "returned as output" in message:
+        dirty = at.first.forward.dirty if at.first.forward else ()
+        yield CheckFinding(
+            "error",
+            f"{join_words(list(dirty)) if dirty else 'An input'} is marked as dirty, and forward does not return it.",
+            f"torch raised {describe_exception(error)}." if error else "",
+            "Return every tensor that is given to ctx.mark_dirty.",
+            at.source.called("mark_dirty"),
+        )
+
+
+@probe("FORWARD-RAISED", "Running forward", EXTENDING, "forward runs.", ())
 def _forward_raised(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: forward runs without an exception."""
     error = at.first.error
     if at.first.failed == "forward" and isinstance(error, TookTooLong):
         yield CheckFinding("error", f"forward was interrupted, because {error}.", "", "", at.source.defined("forward"))
@@ -26,8 +72,8 @@ def _forward_raised(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
+@probe("LIST-OUT", "Outputs in a list", EXTENDING, "forward returns a tensor or a tuple.", ("forward", "watched"))
 def _list_out(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: forward returns a tensor or a tuple of tensors, no other container."""
     forward = at.first.forward
     if forward is None:
         return
@@ -48,8 +94,14 @@ def _holds_tensors(value: Any) -> bool:
     return any(isinstance(each, torch.Tensor) for each in inside)
 
 
+@probe(
+    "NO-GRAD-OUT",
+    "Outputs without a gradient",
+    MARK_NON_DIFFERENTIABLE,
+    "Every output requires grad where an input does.",
+    ("forward",),
+)
 def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: every output requires grad if an input does."""
     ran = at.first.ran
     if ran is None or at.broken & {"LIST-OUT", "NESTED-ARG"}:
         return
@@ -84,8 +136,8 @@ def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
+@probe("RETURNS-INPUT", "An input as an output", EXTENDING, "No output is an input.", ("forward", "watched"))
 def _returns_input(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: no output is an input."""
     forward = at.first.forward
     if forward is None:
         return
@@ -101,8 +153,14 @@ def _returns_input(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
+@probe(
+    "RETURNS-VIEW",
+    "A view of an input as an output",
+    EXTENDING,
+    "No output shares its memory with an input.",
+    ("forward", "watched"),
+)
 def _returns_view(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: no output is a view of an input."""
     forward = at.first.forward
     if forward is None:
         return
@@ -137,37 +195,11 @@ def _kind(name: str) -> str:
 
 
 OUTPUT_CHECKS = (
-    Probe("FORWARD-RAISED", "Running forward", EXTENDING, "forward runs.", _forward_raised, ()),
-    Probe(
-        "LIST-OUT",
-        "Outputs in a list",
-        EXTENDING,
-        "forward returns a tensor or a tuple.",
-        _list_out,
-        ("forward", "watched"),
-    ),
-    Probe(
-        "NO-GRAD-OUT",
-        "Outputs without a gradient",
-        MARK_NON_DIFFERENTIABLE,
-        "Every output requires grad where an input does.",
-        _no_grad_out,
-        ("forward",),
-    ),
-    Probe(
-        "RETURNS-INPUT",
-        "An input as an output",
-        EXTENDING,
-        "No output is an input.",
-        _returns_input,
-        ("forward", "watched"),
-    ),
-    Probe(
-        "RETURNS-VIEW",
-        "A view of an input as an output",
-        EXTENDING,
-        "No output shares its memory with an input.",
-        _returns_view,
-        ("forward", "watched"),
-    ),
+    _dirty_not_returned,
+    _dirty_missing,
+    _forward_raised,
+    _list_out,
+    _no_grad_out,
+    _returns_input,
+    _returns_view,
 )

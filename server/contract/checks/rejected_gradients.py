@@ -10,16 +10,15 @@ import torch
 from ...numerics.sentences.places import join_words
 from ...runtime.failure import describe_exception
 from ...runtime.timeouts import TookTooLong
-from ..examination.probe import CheckFinding, Probe, shape_as_tuple
+from ..examination.probe import EXTENDING, CheckFinding, probe
 from ..examination.session import CheckSession
-from ..examination.torch_documentation import EXTENDING
 
 # Messages of the engine for which there is a check with a better explanation.
 _ENGINE = ("incorrect number of gradients", "different than None", "expected shape", "expected device")
 
 
+@probe("GRAD-COUNT", "Number of gradients", EXTENDING, "One value for each argument of forward.", ("watched",))
 def _grad_count(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: backward returns one value for each argument of forward."""
     if "incorrect number of gradients" not in _message(at):
         return
     backward, forward = at.first.backward, at.first.forward
@@ -40,8 +39,8 @@ def _grad_count(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
+@probe("GRAD-NONTENSOR", "Gradients of numbers", EXTENDING, "None for every argument that is no tensor.", ("watched",))
 def _grad_nontensor(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: backward returns None for every argument that is no tensor."""
     if "different than None" not in _message(at):
         return
     for place, argument, value in at.first.pairs:
@@ -57,8 +56,9 @@ def _grad_nontensor(at: CheckSession) -> Iterator[CheckFinding]:
             return
 
 
+@probe("GRAD-SHAPE", "Shape of each gradient", EXTENDING, "Every gradient fits the shape of its input.", ("watched",))
 def _grad_shape(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: every gradient has a shape that the engine can sum to that of its input."""
+    """Every gradient has a shape that the engine can sum to that of its input."""
     message = _message(at)
     if "invalid gradient" not in message or "expected shape" not in message:
         return
@@ -73,8 +73,7 @@ def _grad_shape(at: CheckSession) -> Iterator[CheckFinding]:
         name, record = at.first.record.name(place), at.first.record
         yield CheckFinding(
             "error",
-            f"backward returned shape {shape_as_tuple(value.shape)} for {name}, "
-            f"which has {shape_as_tuple(argument.shape)}.",
+            f"backward returned shape {tuple(value.shape)} for {name}, which has {tuple(argument.shape)}.",
             f"{_raised(at)}.",
             f"That is the shape of {record.name(other)}: are the two swapped?"
             if other is not None
@@ -84,8 +83,10 @@ def _grad_shape(at: CheckSession) -> Iterator[CheckFinding]:
         return
 
 
+@probe(
+    "GRAD-DEVICE", "Device of each gradient", EXTENDING, "Every gradient is on the device of its input.", ("watched",)
+)
 def _grad_device(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: every gradient is on the device of its input."""
     message = _message(at)
     if "invalid gradient" in message and "expected device" in message:
         yield CheckFinding(
@@ -97,8 +98,15 @@ def _grad_device(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
+@probe(
+    "BACKWARD-RAISED",
+    "Running backward",
+    EXTENDING,
+    "backward runs, and the engine takes what it returns.",
+    ("forward",),
+)
 def _backward_raised(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: backward returns, and the engine accepts the result (whatever the other checks do not explain)."""
+    """backward returns, and the engine accepts the result (whatever the other checks do not explain)."""
     first, message = at.first, _message(at)
     if first.failed != "backward" or first.error is None or any(each in message for each in _ENGINE):
         return
@@ -145,45 +153,4 @@ def _s(count: int) -> str:
     return "" if count == 1 else "s"
 
 
-REJECTED_GRADIENT_CHECKS = (
-    Probe(
-        "GRAD-COUNT",
-        "Number of gradients",
-        EXTENDING,
-        "One value for each argument of forward.",
-        _grad_count,
-        ("watched",),
-    ),
-    Probe(
-        "GRAD-NONTENSOR",
-        "Gradients of numbers",
-        EXTENDING,
-        "None for every argument that is no tensor.",
-        _grad_nontensor,
-        ("watched",),
-    ),
-    Probe(
-        "GRAD-SHAPE",
-        "Shape of each gradient",
-        EXTENDING,
-        "Every gradient fits the shape of its input.",
-        _grad_shape,
-        ("watched",),
-    ),
-    Probe(
-        "GRAD-DEVICE",
-        "Device of each gradient",
-        EXTENDING,
-        "Every gradient is on the device of its input.",
-        _grad_device,
-        ("watched",),
-    ),
-    Probe(
-        "BACKWARD-RAISED",
-        "Running backward",
-        EXTENDING,
-        "backward runs, and the engine takes what it returns.",
-        _backward_raised,
-        ("forward",),
-    ),
-)
+REJECTED_GRADIENT_CHECKS = (_grad_count, _grad_nontensor, _grad_shape, _grad_device, _backward_raised)

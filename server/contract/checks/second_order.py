@@ -8,20 +8,21 @@ import torch
 
 from ...numerics.formatting.numbers import format_number
 from ...runtime.failure import describe_exception
-from ...runtime.once_differentiable import declares_once
+from ...runtime.graph import declares_once
 from ..examination.call import GradientsByName, TensorsByName
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import CheckFinding, Probe
+from ..examination.probe import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE, CheckFinding, probe
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, slopes_of_function
-from ..examination.torch_documentation import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE
 
 # A steeper slope of the gradient is taken for a kink.
 _STEEP = 1e4
 
 
+@probe(
+    "ONCE-DIFF", "Second derivatives declared impossible", ONCE_DIFFERENTIABLE, "once_differentiable is not used.", ()
+)
 def _once_diff(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: backward is not decorated with once_differentiable."""
     if declares_once(at.function):
         yield CheckFinding(
             "note",
@@ -33,8 +34,15 @@ def _once_diff(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
+@probe(
+    "SECOND-ORDER",
+    "Second derivatives",
+    DOUBLE_BACKWARD,
+    "Autograd's second derivative is that of backward, or both are 0.",
+    ("backward", "steady"),
+)
 def _second_order(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: the gradient of the gradient equals finite differences of the gradient."""
+    """The gradient of the gradient equals finite differences of the gradient."""
     declared = declares_once(at.function)
     if at.broken & {"NONLINEAR", "GRADOUT-INPLACE"} and not at.by_design:
         yield CheckFinding("note", "Not compared: what backward does to grad_output spoils every comparison.")
@@ -138,21 +146,4 @@ def _numerical(at: CheckSession, name: str, weights: TensorsByName) -> TensorSlo
     return slopes_of_function(total, at.call.tensors[name])
 
 
-SECOND_ORDER_CHECKS = (
-    Probe(
-        "ONCE-DIFF",
-        "Second derivatives declared impossible",
-        ONCE_DIFFERENTIABLE,
-        "once_differentiable is not used.",
-        _once_diff,
-        (),
-    ),
-    Probe(
-        "SECOND-ORDER",
-        "Second derivatives",
-        DOUBLE_BACKWARD,
-        "Autograd's second derivative is that of backward, or both are 0.",
-        _second_order,
-        ("backward", "steady"),
-    ),
-)
+SECOND_ORDER_CHECKS = (_once_diff, _second_order)

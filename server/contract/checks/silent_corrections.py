@@ -1,4 +1,4 @@
-"""Checks of returned gradients that the engine silently corrects or accepts: summed, cast, None, swapped, unneeded."""
+"""Checks of gradients that the engine silently corrects or accepts: summed, cast, None, swapped, unneeded, ignored."""
 
 from __future__ import annotations
 
@@ -11,22 +11,36 @@ from ...numerics.formatting.numbers import format_number
 from ...numerics.sentences.places import join_words
 from ...runtime.failure import describe_exception
 from ...runtime.recorder import short_dtype
-from ..examination.probe import CheckFinding, Probe, shape_as_tuple
+from ..examination.call import TensorsByName
+from ..examination.function_lines import BACKWARD_METHODS
+from ..examination.probe import (
+    EXTENDING,
+    FUNCTION,
+    MARK_NON_DIFFERENTIABLE,
+    SET_MATERIALIZE_GRADS,
+    CheckFinding,
+    probe,
+)
 from ..examination.session import CheckSession
-from ..examination.torch_documentation import EXTENDING, FUNCTION
+from ..examination.slopes import tensor_slopes
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 
+@probe(
+    "GRAD-SHAPE-REDUCED",
+    "Gradients that the engine sums",
+    EXTENDING,
+    "Every gradient has the very shape of its input.",
+    ("watched", "backward"),
+)
 def _grad_shape_reduced(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: every gradient has the exact shape of its input, so that the engine need not sum it."""
     for place, argument, value in at.first.pairs:
         if isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor) and value.shape != argument.shape:
             name, times = at.first.record.name(place), value.numel() // max(1, argument.numel())
             yield CheckFinding(
                 "note",
-                f"backward returned shape {shape_as_tuple(value.shape)} for {name}, "
-                f"which has {shape_as_tuple(argument.shape)}.",
-                f"The engine summed it to {shape_as_tuple(argument.shape)} without a word.",
+                f"backward returned shape {tuple(value.shape)} for {name}, which has {tuple(argument.shape)}.",
+                f"The engine summed it to {tuple(argument.shape)} without a word.",
                 f"The sum is right{_memory(times)}: sum_to_size({name}.shape) says what is meant.",
                 at.source.returned(),
             )
@@ -36,8 +50,8 @@ def _memory(times: int) -> str:
     return f", but it takes {times} times the memory" if times > 1 else ""
 
 
+@probe("SWAPPED", "Order of the gradients", EXTENDING, "No two gradients are swapped.", ("backward", "steady"))
 def _swapped(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: the gradients of two inputs of the same shape are not swapped."""
     given, slopes = at.first.gradients, at.slopes
     for one, other in ((a, b) for a in given for b in given if a < b):
         if slopes[one].value.shape != slopes[other].value.shape or not (slopes[one].moves or slopes[other].moves):
@@ -56,8 +70,14 @@ def _swapped(at: CheckSession) -> Iterator[CheckFinding]:
             )
 
 
+@probe(
+    "GRAD-DTYPE",
+    "Dtype of each gradient",
+    EXTENDING,
+    "Every gradient has the dtype of its input.",
+    ("watched", "backward"),
+)
 def _grad_dtype(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: every gradient has the dtype of its input."""
     for place, argument, value in at.first.pairs:
         if not (isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor)):
             continue
@@ -73,8 +93,15 @@ def _grad_dtype(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
+@probe(
+    "GRAD-NONE",
+    "None for an input",
+    FUNCTION,
+    "Every input that requires grad is given a gradient.",
+    ("watched", "backward"),
+)
 def _grad_none(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: no input that requires grad gets None, unless its slope is 0."""
+    """No input that requires grad gets None, unless its slope is 0."""
     forward = at.first.forward
     for place, argument, value in at.first.pairs:
         needed = forward is not None and place < len(forward.needed) and forward.needed[place]
@@ -106,8 +133,15 @@ def _own_name(at: CheckSession, argument: torch.Tensor) -> str:
     return ""
 
 
+@probe(
+    "NEEDS-INPUT-GRAD",
+    "Gradients nobody asks for",
+    FUNCTION,
+    "No gradient is computed in vain.",
+    ("watched", "backward"),
+)
 def _needs_input_grad(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: backward computes no gradient that ctx.needs_input_grad says is not needed."""
+    """backward computes no gradient that ctx.needs_input_grad says is not needed."""
     names = tuple(at.call.tensors)
     wasted, line = [], None
     for name in names if len(names) > 1 else ():
@@ -156,45 +190,93 @@ def _narrower(given: torch.dtype, wanted: torch.dtype) -> bool:
     return torch.finfo(given).eps > torch.finfo(wanted).eps if wanted.is_floating_point else False
 
 
+@probe(
+    "OUTPUT-GRAD-IGNORED",
+    "The gradient of each output",
+    EXTENDING,
+    "The gradient of every output that moves reaches an input.",
+    ("backward", "steady"),
+)
+def _output_grad_ignored(at: CheckSession) -> Iterator[CheckFinding]:
+    for name, measured in _unreached(at):
+        if measured:
+            alone = _alone(at, name)
+            meant_so = all(surrogate_explains(at, each, None, alone) for each in at.call.tensors)
+            yield CheckFinding(
+                "note" if meant_so else "error",
+                f"{name} moves with the inputs, by up to {format_number(measured)}, "
+                "but its gradient reaches none of them.",
+                "A loss made of it learns nothing.",
+                SURROGATE_SENTENCE if meant_so else f"Use the grad_output of {name} in backward.",
+                at.source.returned(),
+            )
+
+
+@probe(
+    "NONDIFF-CANDIDATE",
+    "Outputs that do not move",
+    MARK_NON_DIFFERENTIABLE,
+    "No output stands still unmarked.",
+    ("backward", "steady"),
+)
+def _nondiff_candidate(at: CheckSession) -> Iterator[CheckFinding]:
+    for name, measured in _unreached(at):
+        if measured == 0:
+            yield CheckFinding(
+                "note",
+                f"{name} does not move with any input, and its gradient reaches none of them.",
+                "It requires grad all the same, and backward is called for nothing.",
+                f"Tell autograd with ctx.mark_non_differentiable({name}).",
+                at.source.output(),
+            )
+
+
+def _unreached(at: CheckSession) -> Iterator[tuple[str, float | None]]:
+    """The outputs whose grad_output has no effect, each with its largest slope; None if that is not known."""
+    ran = at.first.ran
+    if ran is None or len(ran.moved) < 2:
+        return
+    for name in ran.moved:
+        given = at.first.grad_outputs[name]
+        found = at.gradients(_alone(at, name))
+        if any(each is not None and bool(each.any()) for each in found.values()):
+            continue
+        measured = [tensor_slopes(at.call, each, {name: given}) for each in at.call.tensors]
+        known = all(bool(each.known.any()) for each in measured)
+        moved = max((each.largest for each in measured if each.moves), default=0.0)
+        yield name, moved if known or moved else None
+
+
+def _alone(at: CheckSession, name: str) -> TensorsByName:
+    """The grad_outputs with zeros for all outputs but one."""
+    return {each: given if each == name else 0 * given for each, given in at.first.grad_outputs.items()}
+
+
+@probe(
+    "UNUSED-OUTPUT",
+    "A loss of one output",
+    SET_MATERIALIZE_GRADS,
+    "backward works when the loss uses one output alone.",
+)
+def _unused_output(at: CheckSession) -> Iterator[CheckFinding]:
+    ran = at.first.ran
+    names = list(ran.moved) if ran else []
+    for name in names if len(names) > 1 else ():
+        own = at.call.run()
+        try:
+            own.gradients({name: at.first.grad_outputs[name].clone()})
+        except Exception as error:  # noqa: BLE001 a result
+            yield CheckFinding(
+                "error",
+                f"When the loss uses {name} alone, backward raised {describe_exception(error)}.",
+                "With set_materialize_grads(False) the grad_output of an unused output is None.",
+                "Ask whether each grad_output is None before it is used.",
+                at.source.line_of(error) or at.source.defined(*BACKWARD_METHODS),
+            )
+            return
+
+
 SILENT_CORRECTION_CHECKS = (
-    Probe(
-        "GRAD-SHAPE-REDUCED",
-        "Gradients that the engine sums",
-        EXTENDING,
-        "Every gradient has the very shape of its input.",
-        _grad_shape_reduced,
-        ("watched", "backward"),
-    ),
-    Probe(
-        "SWAPPED",
-        "Order of the gradients",
-        EXTENDING,
-        "No two gradients are swapped.",
-        _swapped,
-        ("backward", "steady"),
-    ),
-    Probe(
-        "GRAD-DTYPE",
-        "Dtype of each gradient",
-        EXTENDING,
-        "Every gradient has the dtype of its input.",
-        _grad_dtype,
-        ("watched", "backward"),
-    ),
-    Probe(
-        "GRAD-NONE",
-        "None for an input",
-        FUNCTION,
-        "Every input that requires grad is given a gradient.",
-        _grad_none,
-        ("watched", "backward"),
-    ),
-    Probe(
-        "NEEDS-INPUT-GRAD",
-        "Gradients nobody asks for",
-        FUNCTION,
-        "No gradient is computed in vain.",
-        _needs_input_grad,
-        ("watched", "backward"),
-    ),
+    *(_grad_shape_reduced, _swapped, _grad_dtype, _grad_none, _needs_input_grad),
+    *(_output_grad_ignored, _nondiff_candidate, _unused_output),
 )

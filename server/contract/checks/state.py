@@ -1,4 +1,4 @@
-"""Checks of determinism and hidden state: equal calls give equal results, whatever is called in between."""
+"""Checks of randomness, determinism and hidden state: equal calls give equal results, whatever is called in between."""
 
 from __future__ import annotations
 
@@ -6,18 +6,61 @@ from collections.abc import Iterator
 
 import torch
 
+from ...numerics.sentences.places import join_words
 from ...runtime.failure import describe_exception
 from ...runtime.recorder import same_elements
-from ..examination.call import Call
-from ..examination.comparison import differing_gradients, farthest_elements
+from ...runtime.rng import GeneratorStates
+from ..examination.call import Call, reset_seeds
 from ..examination.function_lines import BACKWARD_METHODS, FORWARD_METHODS
-from ..examination.probe import CheckFinding, Probe
-from ..examination.session import CheckSession, all_gradients_close, gradients_close
-from ..examination.torch_documentation import EXTENDING, FUNCTION, REPRODUCIBILITY
+from ..examination.probe import EXTENDING, FUNCTION, REPRODUCIBILITY, CheckFinding, probe
+from ..examination.session import (
+    CheckSession,
+    all_gradients_close,
+    differing_gradients,
+    farthest_elements,
+    gradients_close,
+)
 
 
+def random_sources(call: Call) -> tuple[str, ...]:
+    """The names of the libraries whose random generator forward uses. Raises what forward raises."""
+    given = call.arguments()
+    reset_seeds()
+    before = GeneratorStates.now()
+    call.callee(*given.arguments)
+    return before.changed()
+
+
+@probe("RANDOM-FORWARD", "Random numbers in forward", REPRODUCIBILITY, "forward draws no random numbers.", ("forward",))
+def _random_forward(at: CheckSession) -> Iterator[CheckFinding]:
+    if drawn := random_sources(at.call):
+        yield CheckFinding(
+            "note",
+            f"forward draws random numbers of {join_words(drawn)}.",
+            "Two calls give two outputs.",
+            "Differences use the same numbers on either side of x: they measure the slope of one draw.",
+            at.source.drawn(*FORWARD_METHODS),
+        )
+
+
+@probe("RANDOM-BACKWARD", "Random numbers in backward", REPRODUCIBILITY, "backward draws no random numbers.")
+def _random_backward(at: CheckSession) -> Iterator[CheckFinding]:
+    ran = at.call.run()
+    handed = at.handed
+    before = GeneratorStates.now()
+    ran.gradients(handed)
+    if drawn := before.changed():
+        yield CheckFinding(
+            "warning",
+            f"backward draws random numbers of {join_words(drawn)}.",
+            "The same loss has another gradient every time.",
+            "Draw in forward and save what was drawn, or say that the noise is meant.",
+            at.source.drawn(*BACKWARD_METHODS),
+        )
+
+
+@probe("STATEFUL-FORWARD", "State in forward", FUNCTION, "Called twice alike, forward returns the same.", ("forward",))
 def _stateful_forward(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: two calls with the same inputs give the same outputs."""
     one, other = at.call.run(), at.call.run()
     for name, out in one.outputs.items():
         again = other.outputs.get(name)
@@ -33,8 +76,13 @@ def _stateful_forward(at: CheckSession) -> Iterator[CheckFinding]:
             return
 
 
+@probe(
+    "NONDET-BACKWARD",
+    "The same call, the same gradient",
+    REPRODUCIBILITY,
+    "Called twice alike, backward returns the same.",
+)
 def _nondet_backward(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: two calls with the same inputs give the same gradients."""
     if "RANDOM-BACKWARD" in at.broken:
         yield CheckFinding("note", "It draws random numbers, so no two answers can be compared.")
         return
@@ -55,8 +103,8 @@ def _nondet_backward(at: CheckSession) -> Iterator[CheckFinding]:
         return
 
 
+@probe("BWD-REPEAT", "backward asked again", EXTENDING, "A second backward through the same graph returns the same.")
 def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: a second backward through the same graph gives the same gradients."""
     if at.broken & {"RANDOM-BACKWARD", "NONDET-BACKWARD"}:
         yield CheckFinding("note", "It does not repeat itself on a fresh graph either.")
         return
@@ -90,8 +138,14 @@ def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
             return
 
 
+@probe(
+    "GLOBAL-STATE",
+    "State outside ctx",
+    FUNCTION,
+    "Another call in between changes no gradient.",
+    ("backward", "steady"),
+)
 def _global_state(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: another call between forward and backward changes no gradient."""
     alone = at.gradients(at.first.grad_outputs)
     ran = at.call.run()
     with torch.no_grad():
@@ -119,8 +173,14 @@ def _global_state(at: CheckSession) -> Iterator[CheckFinding]:
                 return
 
 
+@probe(
+    "FWD-GRADMODE",
+    "With and without a gradient",
+    FUNCTION,
+    "forward returns the same whether or not a gradient is asked for.",
+    ("forward", "steady"),
+)
 def _fwd_gradmode(at: CheckSession) -> Iterator[CheckFinding]:
-    """Check: forward returns the same with and without grad mode, and if no input requires grad."""
     tracked = at.call.run()
     try:
         plain = {"no input requires grad": at.call.run(which=()).outputs, "torch.no_grad is on": at.call.value()}
@@ -172,42 +232,11 @@ def _edited_saved(at: CheckSession) -> int | None:
 
 
 STATE_CHECKS = (
-    Probe(
-        "STATEFUL-FORWARD",
-        "State in forward",
-        FUNCTION,
-        "Called twice alike, forward returns the same.",
-        _stateful_forward,
-        ("forward",),
-    ),
-    Probe(
-        "NONDET-BACKWARD",
-        "The same call, the same gradient",
-        REPRODUCIBILITY,
-        "Called twice alike, backward returns the same.",
-        _nondet_backward,
-    ),
-    Probe(
-        "BWD-REPEAT",
-        "backward asked again",
-        EXTENDING,
-        "A second backward through the same graph returns the same.",
-        _bwd_repeat,
-    ),
-    Probe(
-        "GLOBAL-STATE",
-        "State outside ctx",
-        FUNCTION,
-        "Another call in between changes no gradient.",
-        _global_state,
-        ("backward", "steady"),
-    ),
-    Probe(
-        "FWD-GRADMODE",
-        "With and without a gradient",
-        FUNCTION,
-        "forward returns the same whether or not a gradient is asked for.",
-        _fwd_gradmode,
-        ("forward", "steady"),
-    ),
+    _random_forward,
+    _random_backward,
+    _stateful_forward,
+    _nondet_backward,
+    _bwd_repeat,
+    _global_state,
+    _fwd_gradmode,
 )

@@ -8,6 +8,20 @@ from typing import Literal
 
 from .session import CheckSession, Requirement
 
+EXTENDING = "Extending PyTorch"
+FUNCTION = "torch.autograd.Function"
+MECHANICS = "Autograd mechanics"
+SAVE_FOR_BACKWARD = "torch.autograd.function.FunctionCtx.save_for_backward"
+MARK_DIRTY = "torch.autograd.function.FunctionCtx.mark_dirty"
+MARK_NON_DIFFERENTIABLE = "torch.autograd.function.FunctionCtx.mark_non_differentiable"
+SET_MATERIALIZE_GRADS = "torch.autograd.function.FunctionCtx.set_materialize_grads"
+ONCE_DIFFERENTIABLE = "torch.autograd.function.once_differentiable"
+DOUBLE_BACKWARD = "Double Backward with Custom Functions"
+TORCH_FUNC = "Extending torch.func with autograd.Function"
+GRADCHECK = "Gradcheck mechanics"
+REPRODUCIBILITY = "Reproducibility"
+PRECISION = "Numerical accuracy"
+AMP = "Automatic Mixed Precision package - torch.amp"
 Level = Literal["error", "warning", "note", "fine"]
 # The most serious first.
 CHECK_LEVELS: tuple[Level, ...] = ("error", "warning", "note", "fine")
@@ -84,6 +98,8 @@ class Probe:
         return CheckRow(self.id, family, found.level, self.title, *said)
 
 
-def shape_as_tuple(shape: Iterable[int]) -> str:
-    """A shape as Python prints a tuple: ``(2, 3)``."""
-    return str(tuple(shape))
+def probe(
+    id: str, title: str, document: str, fine: str, needs: tuple[Requirement, ...] = ("backward",)
+) -> Callable[[Callable[[CheckSession], Iterable[CheckFinding]]], Probe]:
+    """Decorator that makes a probe of the function that looks for what is wrong."""
+    return lambda ask: Probe(id, title, document, fine, ask, needs)

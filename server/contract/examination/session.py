@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -9,12 +10,21 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from ...numerics.formatting.numbers import format_distinct
 from ...numerics.linearity.laws import Linearity, check_linearity
 from ...runtime import timing
 from ...runtime.batching import batched_section
 from ...runtime.failure import describe_exception
 from ...runtime.graph import function_nodes
-from ...runtime.recorder import BackwardCall, CallRecord, ForwardCall, FunctionClass, instrument, replace_references
+from ...runtime.recorder import (
+    BackwardCall,
+    CallRecord,
+    ForwardCall,
+    FunctionClass,
+    instrument,
+    replace_references,
+    same_elements,
+)
 from ...runtime.section import Section
 from ...runtime.timeouts import TookTooLong, time_limit
 from .call import Call, ForwardRun, GradientsByName, TensorsByName
@@ -211,3 +221,29 @@ def gradients_close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
 def all_gradients_close(some: GradientsByName, others: GradientsByName) -> bool:
     """Whether all gradients are equal up to rounding."""
     return all(gradients_close(some[name], others.get(name)) for name in some)
+
+
+_Pair = tuple[torch.Tensor, torch.Tensor]
+
+
+def differing_gradients(some: GradientsByName, others: GradientsByName) -> Iterator[tuple[str, _Pair]]:
+    """The gradients that are not bitwise equal, by name; None counts as zeros."""
+    for name, one in some.items():
+        other = others[name]
+        given = one if one is not None else other
+        if given is not None:
+            zeros = torch.zeros_like(given)
+            pair = (zeros if one is None else one, zeros if other is None else other)
+            if not same_elements(*pair):
+                yield name, pair
+
+
+def farthest_elements(one: torch.Tensor, other: torch.Tensor) -> tuple[str, str]:
+    """The two elements that are farthest apart, as text; the shapes if those differ."""
+    if one.shape != other.shape or not one.numel():
+        return f"shape {tuple(one.shape)}", f"shape {tuple(other.shape)}"
+    a, b = (each.detach().reshape(-1).to(torch.complex128) for each in (one, other))
+    far = (torch.nan_to_num(a) - torch.nan_to_num(b)).abs()
+    row = int(torch.where(a.isnan() != b.isnan(), torch.inf, far).argmax())
+    first, second = float(a[row].real), float(b[row].real)
+    return format_distinct(first, second), format_distinct(second, first)

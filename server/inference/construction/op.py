@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 
 from ....ops import Input, Op, Parameter
-from ...runtime.arguments import BoundFunction, ConstantArgument, PassedArgument
+from ....ops.op import RESERVED
+from ...runtime.arguments import BoundFunction, ConstantArgument, PassedArgument, result_tuple, tensors_of
 from ...runtime.graph import function_nodes
+from ...runtime.isolation import quietly
 from ..recipe.recipe import Constant, NotInferred, Recipe, TensorArgument
-from ..search.blame import blame
+from ..search.blame import blame, is_source_error
 from ..search.failure import describe_error
-from ..search.source_errors import is_source_error
-from ..search.trial import OptionalTensors, RepeatableCall, as_tuple, float64_output, quietly
+from ..search.trial import OptionalTensors, RepeatableCall, float64_output
 from .domain import POSITIVE_DOMAIN, USUAL_DOMAIN, swept_domain
 from .elementwise import elementwise_inputs
-from .output_names import free_names, names_of_outputs
 from .parameter_bounds import bounded_parameter
 from .swept_element import ElementPair, pair_to_show, pairs_by_input
 
@@ -69,15 +72,14 @@ def _called(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | No
         _, returned = attempt.called(track=True)
     except (Exception, SystemExit) as error:
         raise _refused(attempt, recipe, error) from error
-    base = [float64_output(each) for each in as_tuple(returned)]
+    base = [float64_output(each) for each in result_tuple(returned)]
     if not any(each is not None and each.numel() for each in base):
         raise NotInferred(
             f"forward returned no floating tensor with elements, so there is nothing to look at. It was called with "
             f"{recipe}; correct that recipe.",
             recipe=recipe,
         )
-    tensors = [each for each in as_tuple(returned) if isinstance(each, torch.Tensor)]
-    found = [type(node)._forward_cls for node in function_nodes(tensors)]
+    found = [type(node)._forward_cls for node in function_nodes(tensors_of(returned))]
     return (found[0] if found else None), base
 
 
@@ -198,3 +200,39 @@ def _call(made: _Analysis, taken: list[str], is_class: bool) -> Callable[..., An
 def _dtype(recipe: Recipe) -> Literal["float64", "float32"]:
     """The dtype of the op: float32 where no input is float64."""
     return "float64" if any(each.dtype == "float64" for each in recipe.inputs) else "float32"
+
+
+def free_names(names: Iterable[str]) -> dict[str, str]:
+    """The name in the op for each argument name, with underscores appended where it is reserved or taken."""
+    found: dict[str, str] = {}
+    for name in names:
+        own = name
+        while own in RESERVED or own in found.values():
+            own += "_"
+        found[name] = own
+    return found
+
+
+def names_of_outputs(function: Callable[..., Any], count: int, taken: Iterable[str]) -> tuple[str, ...]:
+    """Names of the outputs: the local names in the return statement of forward, or ``y0``, ``y1``."""
+    if count == 1:
+        return ("y",)
+    names = _returned(function)
+    if len(names) == count == len(set(names)) and not set(names) & {*taken, *RESERVED}:
+        return names
+    return tuple(f"y{place}" for place in range(count))
+
+
+def _returned(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names in the last return statement of forward; none if it returns anything else."""
+    written = function.forward if isinstance(function, type) else function  # type: ignore[attr-defined]
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(written)))
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return ()
+    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    last = returns[-1] if returns else None
+    if not isinstance(last, ast.Tuple | ast.List):
+        return ()
+    names = tuple(each.id for each in last.elts if isinstance(each, ast.Name))
+    return names if len(names) == len(last.elts) else ()

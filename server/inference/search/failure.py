@@ -9,10 +9,9 @@ from typing import Any
 from ...runtime.timeouts import TookTooLong
 from ..recipe.recipe import NotInferred
 from ..source.signature import not_static
-from .blame import Blame
+from .blame import Blame, is_source_error, user_location
 from .queue import RecipeStep
 from .search import RecipeSearch, is_missing_here
-from .source_errors import is_source_error, user_location
 from .trial import Outcome, try_recipe
 
 MOST_TOLD, _LONGEST = 5, 160

@@ -12,10 +12,8 @@ from ..source import name_hints
 from ..source.collect import CollectedEvidence
 from ..source.signature import LEFT_OUT, NO_DEFAULT
 from .blame import Blame
-from .choices import EARLY_RETURN_COST, Choice, choices, constant, is_writable
-from .combinations import cheapest_combinations
-from .fills import fill_from_evidence, fill_within_bounds
-from .shapes import JointShapes, joint_shapes
+from .choices import EARLY_RETURN_COST, Choice, choices, constant, fill_from_evidence, fill_within_bounds, is_writable
+from .shapes import JointShapes, cheapest_combinations, joint_shapes
 
 # Extra cost of a recipe that contains a combination that has failed before.
 REPEAT_COST = 3.0

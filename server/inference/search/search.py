@@ -17,11 +17,10 @@ from ..recipe.recipe import Recipe, TensorArgument
 from ..source.collect import CollectedEvidence
 from ..source.signature import Signature
 from .agreement import Agreement, agreement, agrees_everywhere, seems_elementwise
-from .blame import Blame, blame
+from .blame import Blame, blame, is_source_error, raised_while_compiling
 from .failed_call import FailedCall
 from .queue import REPEAT_COST, RecipeQueue, RecipeStep
 from .repairs import suggested_repairs
-from .source_errors import is_source_error, raised_while_compiling
 from .trial import Outcome, try_recipe
 
 _MOST_TRIALS = 4000

@@ -7,16 +7,15 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from ...runtime import timing
-from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutable
+from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutable, result_tuple
 from ...runtime.failure import describe_result as called
-from ...runtime.isolation import discard_output, preserve_torch_settings
+from ...runtime.isolation import preserve_torch_settings
 from ...runtime.rng import preserve_rng, seed_all_generators
 from ...runtime.timing import Deadline
 from ...runtime.vjp import CotangentRoot, CotangentsRoot, leaf_gradients
@@ -94,7 +93,7 @@ class RepeatableCall:
             _, returned = self.called()
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
             return None
-        return [float64_output(each) for each in as_tuple(returned)]
+        return [float64_output(each) for each in result_tuple(returned)]
 
     def pulled(self, output: int, grad_output: torch.Tensor) -> dict[str, torch.Tensor] | None:
         """The VJP of one output by input name, zeros where backward returns None.
@@ -106,7 +105,7 @@ class RepeatableCall:
         begun = timing.now()
         try:
             leaves, returned = self.called(track=True)
-            out = as_tuple(returned)[output]
+            out = result_tuple(returned)[output]
             root: torch.Tensor = CotangentRoot.apply(out, grad_output.to(out))  # type: ignore[no-untyped-call]
             found = leaf_gradients(root, leaves.values())
             self.clock.timed(begun)
@@ -127,18 +126,6 @@ class RepeatableCall:
         tensor = self.tensor(name).clone()
         tensor[index] = number
         return self.changed({name: tensor})
-
-
-def as_tuple(returned: Any) -> tuple[Any, ...]:
-    """The outputs as a tuple."""
-    return returned if isinstance(returned, tuple) else (returned,)
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Inside, nothing is printed, warnings are ignored, and the random state is restored."""
-    with preserve_rng(), warnings.catch_warnings(action="ignore"), discard_output():
-        yield
 
 
 def float64_output(out: Any) -> torch.Tensor | None:

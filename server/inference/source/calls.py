@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from torch.autograd import Function
 
+from .expressions import ExpressionReader
 from .function_source import FunctionTree, read_function_source
-from .name_binding import ReadingState
-from .quantities import QuantityReader
 from .torch_signatures import (
     KEYWORD_CHOICES,
     KINDS_BY_KEYWORD,
@@ -34,24 +33,10 @@ _KIND_OF_TYPE = {
 }
 
 
-class BodyReader(QuantityReader):
-    """Interface of a reader of one function, named ``where`` in reasons, which follows helpers up to ``depth`` deep."""
-
-    def __init__(
-        self, source: FunctionTree, notes: ReadingState, of: dict[str, str], where: str, ctx: str = "", depth: int = 2
-    ) -> None:
-        super().__init__(source, notes, of, ctx)
-        self.where, self.depth, self.required = where, depth, False
-
-    def read(self) -> None:
-        """Read the whole body."""
-        raise NotImplementedError
-
-
 class CallReader:
     """Collects the evidence from the calls in the function of a ``reader``."""
 
-    def __init__(self, reader: BodyReader) -> None:
+    def __init__(self, reader: ExpressionReader) -> None:
         self.reader = reader
 
     def read(self, node: ast.Call) -> None:

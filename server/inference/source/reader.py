@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from .calls import BodyReader, CallReader
+from .calls import CallReader
 from .evidence import ArgumentEvidence
+from .expressions import ExpressionReader
 from .name_binding import quoted_source
 from .torch_signatures import (
     BUILTIN_ATTRIBUTES,
@@ -19,18 +20,13 @@ from .torch_signatures import (
 )
 
 
-class Reader(BodyReader):
+class Reader(ExpressionReader):
     """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
 
     @cached_property
     def calls(self) -> CallReader:
         """What reads the calls in it."""
         return CallReader(self)
-
-    def read(self) -> None:
-        """Read the whole body."""
-        for each in self.source.statements:
-            self.visit(each)
 
     # Statements.
 

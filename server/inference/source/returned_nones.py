@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .function_source import FunctionTree
-from .name_binding import integer_literal as whole_number
+from .name_binding import integer_literal
 
 
 class ReturnedGradients:
@@ -67,7 +67,7 @@ class ReturnedGradients:
                 given = values[place] if len(values) == len(target.elts) else ast.Constant(0)
                 self._assigned(each, ast.Constant(None) if _is_none(value) else given)
         elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            at, known = whole_number(target.slice), self.lists.get(target.value.id, [])
+            at, known = integer_literal(target.slice), self.lists.get(target.value.id, [])
             if at is not None and -len(known) <= at < len(known):
                 known[at] = _is_none(value)
             else:
@@ -83,7 +83,7 @@ class ReturnedGradients:
             return self._joined([ast.Starred(node.left), ast.Starred(node.right)])
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and self._listed(node.left):
             parts, whole = self._parts(node.left)
-            times = whole_number(node.right)
+            times = integer_literal(node.right)
             return (parts * times, whole) if times is not None else ([], False)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list"):
             return self._parts(node.args[0]) if node.args and self._listed(node.args[0]) else ([], False)

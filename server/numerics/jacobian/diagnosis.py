@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...runtime.arrays import Array, Mask, largest_magnitude
-from ...runtime.block_batching import batched_copies
+from ...runtime.batching import batched_copies
 from ...runtime.failure import FunctionFailed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..formatting.constants import format_measured

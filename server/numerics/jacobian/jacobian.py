@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array
-from ...runtime.block_batching import batched_copies, seconds_per_copy
+from ...runtime.batching import batched_copies, seconds_per_copy
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Index, Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows

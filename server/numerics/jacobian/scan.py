@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
-from ...runtime.block_batching import seconds_per_copy
+from ...runtime.batching import seconds_per_copy
 from ...runtime.failure import FunctionFailed
 from ...runtime.stacked_inputs import BATCH_ELEMENTS, Indices, InputCopies
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO

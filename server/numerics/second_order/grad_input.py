@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...runtime.failure import Failure, FunctionFailed, Phase, failure_of
-from ...runtime.once_differentiable import declares_once, refuses_differentiation
+from ...runtime.graph import declares_once, refuses_differentiation
 from ...runtime.section import Section
 from ...runtime.vjp import CotangentRoot, dense, leaf_gradients, make_cotangent
 

@@ -9,8 +9,8 @@ from itertools import combinations, product
 
 import numpy as np
 
+from ...runtime.batching import batched_plane
 from ...runtime.failure import FunctionFailed
-from ...runtime.plane_batching import batched_plane
 from ...runtime.section import Index, Section
 from ..differentiation.reference import reference_of
 from .curl_test import NOT_TESTED, CurlTest, run_curl_test

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.batching import batched_plane, plane_structure
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.plane import GradientField, Plane
-from ...runtime.plane_batching import batched_plane, plane_structure
 from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
 from ..differentiation.reference import REPEAT_TOLERANCE, REPEAT_TOLERANCE_ELSEWHERE, reference_of
