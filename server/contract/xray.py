@@ -16,7 +16,7 @@ from ..runtime.recorder import has_setup_context, short_dtype
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, time_limit
 from .capabilities import registry
-from .capabilities.capability import CapabilityBadge
+from .capabilities.badges import CapabilityBadge
 from .capabilities.registry import capability_badges
 from .examination.call import STACK_SIZE, Call, call_succeeds
 from .examination.probe import CheckRow, ReturnedGradient

@@ -35,10 +35,8 @@ class Failure:
 
     def __post_init__(self, elsewhere: str) -> None:
         place = f" ({elsewhere})" if elsewhere else ""
-        said = (
-            self.message if self.kind in REJECTED_KINDS else f"{self.phase} raised {self.kind}: {self.message}{place}"
-        )
-        object.__setattr__(self, "sentence", said)
+        raised = f"{self.phase} raised {self.kind}: {self.message}{place}"
+        object.__setattr__(self, "sentence", self.message if self.kind in REJECTED_KINDS else raised)
 
     @property
     def brief(self) -> str:
@@ -61,7 +59,9 @@ class FunctionFailed(Exception):
 
 def failure_of(error: Exception, op: Op, phase: Phase) -> FunctionFailed:
     """A ``FunctionFailed`` for an exception that the op raised in ``phase``."""
-    return FunctionFailed(Failure(phase, type(error).__name__, _message(error), *_place(error, op)))
+    return FunctionFailed(
+        Failure(phase, type(error).__name__, exception_text(error, _MESSAGE_LIMIT) or "no message", *_place(error, op))
+    )
 
 
 def describe_result(y: Any, outputs: int) -> str:
@@ -74,11 +74,12 @@ def describe_result(y: Any, outputs: int) -> str:
     return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
-def _message(error: Exception) -> str:
+def exception_text(error: BaseException, limit: int) -> str:
+    """The message of an exception, of at most ``limit`` characters; "" if it has none."""
     try:
-        return str(error)[:_MESSAGE_LIMIT].strip() or "no message"
+        return str(error)[:limit].strip()
     except Exception:  # noqa: BLE001 an exception may be a Function's own
-        return "no message"
+        return ""
 
 
 def _place(error: Exception, op: Op) -> tuple[int | None, str]:
@@ -103,14 +104,11 @@ def _is_beside(file: Path, folder: Path) -> bool:
 
 
 # The maximum number of characters quoted from an exception.
-_LONGEST = 300
+_MOST_QUOTED = 300
 
 
 def describe_exception(error: BaseException) -> str:
     """The kind of an exception and the first line of its message, without a full stop."""
-    try:
-        lines = str(error)[: 4 * _LONGEST].strip().splitlines()
-    except Exception:  # noqa: BLE001 an exception may be a Function's own
-        lines = []
-    message = lines[0][:_LONGEST].rstrip(".") if lines else "no message"
-    return f"{type(error).__name__[:_LONGEST]}: {message}"
+    lines = exception_text(error, 4 * _MOST_QUOTED).splitlines()
+    message = lines[0][:_MOST_QUOTED].rstrip(".") if lines else "no message"
+    return f"{type(error).__name__[:_MOST_QUOTED]}: {message}"

@@ -13,7 +13,7 @@ from support.sections import section
 from support.servers import children
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.contract.capabilities.capability import MAX_MESSAGE, exception_summary
+from gradloupe.server.contract.capabilities.badges import MAX_MESSAGE, exception_summary
 from gradloupe.server.contract.capabilities.compile import _apart, compile_badge
 from gradloupe.server.contract.capabilities.registry import capability_badges
 from gradloupe.server.contract.examination.call import Call

@@ -19,7 +19,7 @@ import torch
 
 from ...runtime.arguments import tensors_of
 from ..examination.call import Call, reset_seeds
-from .capability import BadgeState, CapabilityBadge, exception_summary
+from .badges import BadgeState, CapabilityBadge, exception_summary
 
 # Time limit in seconds, and the least that is worth a try. Most of it is spent on what torch imports when it compiles
 # for the first time; a request has ten seconds.

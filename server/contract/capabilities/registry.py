@@ -14,10 +14,17 @@ from ...runtime.timeouts import TookTooLong, time_limit
 from ..examination.call import Call
 from ..examination.probe import AMP, MECHANICS, PRECISION, TORCH_FUNC, CheckRow, Level
 from ..examination.session import CheckSession
-from .capability import CapabilityBadge, exception_summary
+from .badges import (
+    CapabilityBadge,
+    autocast_badge,
+    complex_badge,
+    exception_summary,
+    func_grad_badge,
+    half_precision_badge,
+    jvp_badge,
+    vmap_badge,
+)
 from .compile import compile_badge
-from .dtypes import autocast_badge, complex_badge, half_precision_badge
-from .transforms import func_grad_badge, jvp_badge, vmap_badge
 
 _FAMILY = "Other parts of torch"
 _TITLES = {

@@ -28,13 +28,8 @@ _NEAR = 1e-3
 _AGAIN, _STRETCH = 4, 0.05
 # Checks whose findings already explain a wrong gradient.
 _EXPLAIN = {
-    "GRAD-NONE",
-    "OUTPUT-GRAD-IGNORED",
-    "SWAPPED",
-    "NONLINEAR",
-    "GRADOUT-INPLACE",
-    "NESTED-ARG",
-    "DIRTY-MISSING",
+    *("GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR"),
+    *("GRADOUT-INPLACE", "NESTED-ARG", "DIRTY-MISSING"),
 }
 _UNLIKE = "The derivative of its surrogate is yet another."
 # Declared inputs are moved to irregular values up to this fraction of their domain away.

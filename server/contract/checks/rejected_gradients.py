@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...numerics.sentences.places import join_words
-from ...runtime.failure import describe_exception
+from ...runtime.failure import describe_exception, describe_result
 from ...runtime.timeouts import TookTooLong
 from ..examination.probe import EXTENDING, CheckFinding, probe
 from ..examination.session import CheckSession
@@ -48,7 +48,7 @@ def _grad_nontensor(at: CheckSession) -> Iterator[CheckFinding]:
             name = at.first.record.name(place)
             yield CheckFinding(
                 "error",
-                f"backward returned a gradient for {name}, which is {_kind(argument)}.",
+                f"backward returned a gradient for {name}, which is {describe_result(argument, 1)}.",
                 f"{_raised(at)}.",
                 f"Return None in the place of {name}.",
                 at.source.returned(),
@@ -141,12 +141,6 @@ def _expandable(small: torch.Size, large: torch.Size) -> bool:
 
 def _has_shape(value: Any, shape: torch.Size) -> bool:
     return isinstance(value, torch.Tensor) and value.shape == shape
-
-
-def _kind(argument: Any) -> str:
-    if argument is None:
-        return "None"
-    return f"{'an' if type(argument).__name__[0] in 'aeiou' else 'a'} {type(argument).__name__}"
 
 
 def _s(count: int) -> str:

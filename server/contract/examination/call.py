@@ -83,9 +83,14 @@ class Call:
     def of(cls, section: Section, reach: tuple[float, float] | None = None) -> Call:
         """A working call for a section, of several numbers at once where the Function treats them independently.
 
-        ``reach`` is the interval of the swept input, by default its domain.
+        ``reach`` is the interval of the swept input, by default its domain. Where nothing is stacked, elements that
+        have one common value are moved off it, if that works.
         """
-        return _called(section, reach)
+        plain = cls.plain(section)
+        for call in _several(section, plain, reach):
+            if _same_as_alone(call):
+                return call
+        return next((call for call in (plain.holding(_beside(section, plain)), plain) if _finite(call)), plain)
 
     @classmethod
     def plain(cls, section: Section) -> Call:
@@ -175,18 +180,6 @@ _BESIDE = 0.0137
 _WITNESSES = (1, 6)
 _ALIKE = 1e-8
 _GOLDEN = (5**0.5 - 1) / 2
-
-
-def _called(section: Section, reach: tuple[float, float] | None) -> Call:
-    """The first candidate that works: stacked, moved off the declared values, or plain, which is also the fallback."""
-    plain = Call.plain(section)
-    for call in _several(section, plain, reach):
-        if _same_as_alone(call):
-            return call
-    for call in (plain.holding(_beside(section, plain)), plain):
-        if _finite(call):
-            return call
-    return plain
 
 
 def _declared(section: Section, name: str) -> Input:

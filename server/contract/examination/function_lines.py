@@ -15,6 +15,7 @@ from ...runtime.failure import failure_of
 
 FORWARD_METHODS = ("forward", "setup_context")
 BACKWARD_METHODS = ("backward", "vjp")
+_RANDOM_CALLS = {"bernoulli", "bernoulli_", "normal", "normal_", "uniform_", "dropout", "multinomial"}
 
 
 @dataclass(frozen=True)
@@ -165,13 +166,4 @@ def _base(node: ast.expr) -> str:
 
 
 def _draws(called: str) -> bool:
-    last = called.rpartition(".")[2]
-    return "rand" in called or last in (
-        "bernoulli",
-        "bernoulli_",
-        "normal",
-        "normal_",
-        "uniform_",
-        "dropout",
-        "multinomial",
-    )
+    return "rand" in called or called.rpartition(".")[2] in _RANDOM_CALLS

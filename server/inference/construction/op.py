@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +18,7 @@ from ..recipe.recipe import Constant, NotInferred, Recipe, TensorArgument
 from ..search.blame import blame, is_source_error
 from ..search.failure import describe_error
 from ..search.trial import OptionalTensors, RepeatableCall, float64_output
+from ..source.function_source import source_tree
 from .domain import POSITIVE_DOMAIN, USUAL_DOMAIN, swept_domain
 from .elementwise import elementwise_inputs
 from .parameter_bounds import bounded_parameter
@@ -226,11 +225,8 @@ def names_of_outputs(function: Callable[..., Any], count: int, taken: Iterable[s
 def _returned(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names in the last return statement of forward; none if it returns anything else."""
     written = function.forward if isinstance(function, type) else function  # type: ignore[attr-defined]
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(written)))
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return ()
-    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    tree = source_tree(written)
+    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)] if tree else []
     last = returns[-1] if returns else None
     if not isinstance(last, ast.Tuple | ast.List):
         return ()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import math
-import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ....ops import Parameter
 from ..recipe.recipe import Constant
 from ..search.trial import RepeatableCall
+from ..source.function_source import source_tree
 from .swept_element import ElementPair
 
 # Beginnings of names of numbers that have to be positive.
@@ -113,12 +112,8 @@ def _compared_strings(function: Callable[..., Any], name: str) -> list[str]:
     """The strings that the source compares an argument with, or that are keys of a dict it indexes, in order."""
     found: list[str] = []
     for part in ("forward", "setup_context", "backward"):
-        written = getattr(function, part, None) if isinstance(function, type) else function
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(written)))  # type: ignore[arg-type]
-        except (OSError, TypeError, SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
+        tree = source_tree(getattr(function, part, None) if isinstance(function, type) else function)
+        for node in ast.walk(tree) if tree else ():
             found += [each for each in _strings(node, name) if each not in found]
     return found
 

@@ -72,11 +72,7 @@ def seems_elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
 def _apart(call: Callable[..., Any], recipe: Recipe) -> bool:
     def outputs(given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         with torch.no_grad():
-            return [
-                each
-                for each in tensors_within(call_seeded(call, *recipe.build(given=given)))
-                if each.is_floating_point()
-            ]
+            return _floating_outputs(call, recipe.build(given=given))
 
     tensors, base = recipe.tensors(), outputs({})
     shapes = {each.shape for each in recipe.inputs if each.shape not in ((), (1,))}
@@ -98,9 +94,7 @@ def _apart(call: Callable[..., Any], recipe: Recipe) -> bool:
 def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agreement:
     pairs = recipe.leaves()
     with torch.enable_grad():
-        outputs = [
-            each for each in tensors_within(call_seeded(call, *(one for _, one in pairs))) if each.is_floating_point()
-        ]
+        outputs = _floating_outputs(call, [one for _, one in pairs])
     moved = [place for place, each in enumerate(outputs) if each.requires_grad and each.numel()]
     weights = [_irregular(outputs[place]) for place in moved]
     leaves = {each.name: leaf for each, (leaf, _) in zip(recipe.arguments, pairs, strict=True) if leaf is not None}
@@ -110,13 +104,9 @@ def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agre
         tensor = leaves[name].detach().clone()
         tensor.view(-1)[index] += step
         with torch.no_grad():
-            arguments = recipe.build(given={name: tensor})
-            returned = [each for each in tensors_within(call_seeded(call, *arguments)) if each.is_floating_point()]
-        return float(
-            sum(
-                (returned[place].double() * weight.double()).sum() for place, weight in zip(moved, weights, strict=True)
-            )
-        )
+            returned = _floating_outputs(call, recipe.build(given={name: tensor}))
+        weighted = zip((returned[place] for place in moved), weights, strict=True)
+        return float(sum((out.double() * weight.double()).sum() for out, weight in weighted))
 
     right, count, moves = 0, 0, False
     inputs = [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.grad]
@@ -131,6 +121,10 @@ def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agre
             right += abs(slope - said) <= tolerance * (1 + max(abs(slope), abs(said)))
     idle = _idle(pairs, outputs, weights, found) and _hands_on(call, recipe)
     return Agreement(right / max(1, count), moves, idle)
+
+
+def _floating_outputs(call: Callable[..., Any], arguments: list[Any]) -> list[torch.Tensor]:
+    return [each for each in tensors_within(call_seeded(call, *arguments)) if each.is_floating_point()]
 
 
 def _idle(

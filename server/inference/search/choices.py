@@ -165,11 +165,9 @@ def _idle(argument: SignatureArgument, known: ArgumentEvidence, annotated: list[
 
 def _named(name: str, weights: dict[str, float], reasons: dict[str, str]) -> None:
     patterns = (
-        *(
-            ("tensor", name_hints.TENSOR_NAME, 2.0),
-            ("index", name_hints.INDEX_NAME, 2.0),
-            ("mask", name_hints.MASK_NAME, 2.0),
-        ),
+        ("tensor", name_hints.TENSOR_NAME, 2.0),
+        ("index", name_hints.INDEX_NAME, 2.0),
+        ("mask", name_hints.MASK_NAME, 2.0),
         ("callable", name_hints.CALLABLE_NAME, 3.0),
     )
     for kind, pattern, weight in patterns:
@@ -246,12 +244,7 @@ def _strings(argument: SignatureArgument, known: ArgumentEvidence) -> list[str]:
 
 def _sequences(name: str, known: ArgumentEvidence) -> list[Any]:
     length = known.length or 2
-    fills = [
-        int(each) for each in name_hints.suggested_values(name) if isinstance(each, int) and not isinstance(each, bool)
-    ] or [
-        1,
-        2,
-    ]
+    fills = [each for each in name_hints.suggested_values(name) if type(each) is int] or [1, 2]
     return [*((each,) * length for each in (*fills, 1, 0)), (1.0,) * length, [1] * length]
 
 

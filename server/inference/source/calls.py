@@ -24,12 +24,8 @@ from .torch_signatures import (
 _NOT_TENSORS = {"arange", "zeros", "ones", "full", "tensor", "as_tensor", "empty", "eye", "rand", "randn", "from_numpy"}
 _WEIGHTS = {"tensor": 2.0, "index": 3.0, "mask": 3.0, "dim": 4.0, "whole": 3.0, "number": 1.5, "sequence": 2.0}
 _KIND_OF_TYPE = {
-    "Tensor": "tensor",
-    "int": "whole",
-    "float": "number",
-    "bool": "flag",
-    "str": "text",
-    "Number": "number",
+    **{"Tensor": "tensor", "int": "whole", "float": "number", "Number": "number", "bool": "flag", "str": "text"},
+    **dict.fromkeys(("tuple", "list", "Sequence", "Iterable"), "sequence"),
 }
 
 
@@ -118,9 +114,7 @@ class CallReader:
         weight = 3.0 if self.reader.required else 1.0
         for place, each in enumerate(types):
             name = each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "")
-            kind = _KIND_OF_TYPE.get(
-                name, "sequence" if name in ("tuple", "list", "Sequence", "Iterable") else "object"
-            )
+            kind = _KIND_OF_TYPE.get(name, "object")
             weight = weight if kind != "sequence" else 0.5
             self.reader.say(
                 node.args[0], kind, weight / (place + 1), node, f"{self.reader.where} asks whether it is a {name}"

@@ -57,13 +57,17 @@ def read_function_source(function: Any) -> FunctionTree | None:
 
 @lru_cache(maxsize=512)
 def _tree(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
+    parsed = source_tree(code)
+    kinds = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
+    return next((node for node in ast.walk(parsed) if isinstance(node, kinds)), None) if parsed else None
+
+
+def source_tree(function: Any) -> ast.Module | None:
+    """The syntax tree of a function or its code; None where its source is not available."""
     try:
-        lines, _ = inspect.getsourcelines(code)
-        parsed = ast.parse(textwrap.dedent("".join(lines)))
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError, ValueError, IndexError):
         return None
-    kinds = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
-    return next((node for node in ast.walk(parsed) if isinstance(node, kinds)), None)
 
 
 def _inside(cell: Any) -> Any:

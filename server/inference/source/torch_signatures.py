@@ -13,21 +13,8 @@ STRING_METHODS = set(dir(str)) - set(dir(tuple)) - set(dir(torch.Tensor))
 DICT_METHODS = set(dir(dict)) - set(dir(torch.Tensor)) - {"copy", "clear", "pop"}
 # Methods and attributes that keep the shape, so that the result may stand for the tensor.
 SHAPE_PRESERVING = {
-    *(
-        "contiguous",
-        "detach",
-        "clone",
-        "float",
-        "double",
-        "half",
-        "to",
-        "cpu",
-        "cuda",
-        "data",
-        "requires_grad_",
-        "type",
-    ),
-    *("type_as", "bfloat16", "long", "int", "numpy", "resolve_conj"),
+    *("contiguous", "detach", "clone", "float", "double", "half", "to", "cpu", "cuda", "data", "requires_grad_"),
+    *("type", "type_as", "bfloat16", "long", "int", "numpy", "resolve_conj"),
 }
 # Functions that convert their argument to a tensor.
 TENSOR_CASTS = {"as_tensor", "tensor", "asarray"}
@@ -75,14 +62,8 @@ _WHOLES = {
     **dict.fromkeys(("tril", "triu", "matrix_power", "repeat_interleave", "diagonal", "diag", "bincount"), (1,)),
     **dict.fromkeys(("conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv_transpose1d"), (3, 4, 5, 6)),
     **dict.fromkeys(("max_pool2d", "avg_pool2d", "max_pool1d", "avg_pool1d", "adaptive_avg_pool2d"), (1, 2, 3)),
-    **{
-        "narrow": (2, 3),
-        "select": (2,),
-        "unfold": (1, 2, 3, 4),
-        "linspace": (2,),
-        "fold": (1, 2, 3, 4),
-        "comb": (0, 1),
-    },
+    **{"narrow": (2, 3), "select": (2,), "linspace": (2,), "comb": (0, 1)},
+    **dict.fromkeys(("unfold", "fold"), (1, 2, 3, 4)),
 }
 _NUMBERS = {
     **dict.fromkeys(("clamp", "clip", "clamp_", "clip_", "threshold", "hardtanh", "threshold_"), (1, 2)),
