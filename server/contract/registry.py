@@ -37,12 +37,12 @@ _FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
     ("torch's own checkers", GRADCHECK_CHECKS),
 )
 # Time limits in seconds: for all checks together, and for one of them.
-_ALL, _ONE = 4.0, 1.5
+_TOTAL_SECONDS, _CHECK_SECONDS = 4.0, 1.5
 _HANGS = "the Function was not back"
-SLOW = f"more than {_ONE:g} s would be needed"
+SLOW = f"more than {_CHECK_SECONDS:g} s would be needed"
 # A check that timed out counts as hung if its call ran this many times longer than the first call did.
-_TIMES = 30
-_LATE_NOW = "the Function takes too long for all checks"
+_HUNG_RATIO = 30
+_OUT_OF_TIME = "the Function takes too long for all checks"
 
 
 def run_checks(at: CheckSession) -> tuple[CheckRow, ...]:
@@ -50,8 +50,8 @@ def run_checks(at: CheckSession) -> tuple[CheckRow, ...]:
 
     Exceptions of the Function become rows.
     """
-    until, missed = timing.now() + _ALL, dict[str, list[str]]()
-    rows = tuple(_all(at, until, missed))
+    until, missed = timing.now() + _TOTAL_SECONDS, dict[str, list[str]]()
+    rows = tuple(_rows(at, until, missed))
     return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
 
 
@@ -62,10 +62,10 @@ def _not_made(why: str, ids: list[str]) -> CheckRow:
     )
 
 
-def _all(at: CheckSession, until: float, missed: dict[str, list[str]]) -> Iterator[CheckRow]:
+def _rows(at: CheckSession, until: float, missed: dict[str, list[str]]) -> Iterator[CheckRow]:
     for family, probes in _FAMILIES:
         for probe in probes:
-            found = _found(at, probe, until)
+            found = _findings(at, probe, until)
             if isinstance(found, str):
                 missed.setdefault(found, []).append(probe.id)
                 continue
@@ -75,17 +75,17 @@ def _all(at: CheckSession, until: float, missed: dict[str, list[str]]) -> Iterat
                 yield probe.row(family, each)
 
 
-def _found(at: CheckSession, probe: Probe, until: float) -> list[CheckFinding] | str:
+def _findings(at: CheckSession, probe: Probe, until: float) -> list[CheckFinding] | str:
     """The results of one check, or the reason why it could not run."""
     left = until - timing.now()
     if left <= 0:
-        return _LATE_NOW
+        return _OUT_OF_TIME
     try:
-        with time_limit(min(left, _ONE)):
+        with time_limit(min(left, _CHECK_SECONDS)):
             return at.lacks(probe.needs) or list(probe.ask(at)) or [CheckFinding("fine", probe.fine)]
     except TookTooLong as error:
-        stuck = error.running > max(_ONE / 2, _TIMES * at.first.seconds)
-        return f"{_HANGS} after {_ONE:g} s" if stuck else SLOW if left > _ONE else _LATE_NOW
+        stuck = error.running > max(_CHECK_SECONDS / 2, _HUNG_RATIO * at.first.seconds)
+        return f"{_HANGS} after {_CHECK_SECONDS:g} s" if stuck else SLOW if left > _CHECK_SECONDS else _OUT_OF_TIME
     except Exception as error:  # noqa: BLE001 a Function may raise anything here
         seen = f"While this was looked at, the Function raised {describe_exception(error)}."
         return [CheckFinding("warning", seen, line=at.source.line_of(error))]

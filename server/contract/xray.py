@@ -24,7 +24,7 @@ from .examination.session import CheckSession
 from .registry import run_checks
 
 
-def _raw(at: CheckSession) -> tuple[ReturnedGradient, ...]:
+def _returned(at: CheckSession) -> tuple[ReturnedGradient, ...]:
     """What backward returned for each argument of forward, and what the engine delivered to the input."""
     rows, tensors = [], 0
     delivered = at.first.delivered
@@ -33,14 +33,14 @@ def _raw(at: CheckSession) -> tuple[ReturnedGradient, ...]:
         if isinstance(argument, torch.Tensor):
             reached = delivered[tensors] if tensors < len(delivered) else None
             tensors += 1
-        is_tensor, asked = isinstance(value, torch.Tensor), isinstance(argument, torch.Tensor)
+        is_tensor, tracked = isinstance(value, torch.Tensor), isinstance(argument, torch.Tensor)
         rows.append(
             ReturnedGradient(
                 at.first.record.name(place),
                 str(tuple(argument.shape)) if isinstance(argument, torch.Tensor) else "",
                 str(tuple(value.shape)) if is_tensor else "None" if value is None else type(value).__name__,
                 short_dtype(value) if is_tensor else "",
-                "" if at.first.failed or not asked else "zeros" if reached is None else str(tuple(reached.shape)),
+                "" if at.first.failed or not tracked else "zeros" if reached is None else str(tuple(reached.shape)),
                 short_dtype(reached) if reached is not None else "",
             )
         )
@@ -49,20 +49,20 @@ def _raw(at: CheckSession) -> tuple[ReturnedGradient, ...]:
 
 # Modules that torch imports lazily: torch.autograd.grad (so gradcheck too) the first for a grad_output, with sympy;
 # forward mode the second. Loaded beforehand, they do not count against the time limits.
-_LATE = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
+_LAZY_MODULES = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
 # What torch.func.grad imports lazily, for a Function with setup_context.
-_BY_FUNC = ("torch._dynamo",)
+_LAZY_FOR_FUNC = ("torch._dynamo",)
 
 
 def _load(function: type[torch.autograd.Function]) -> None:
     """Import what torch would import lazily for this Function; free the second time."""
-    for name in (*_LATE, *(_BY_FUNC if has_setup_context(function) else ())):
+    for name in (*_LAZY_MODULES, *(_LAZY_FOR_FUNC if has_setup_context(function) else ())):
         import_module(name)
 
 
 NO_FUNCTION = "NO-FUNCTION"
 # Time limits in seconds: finding a working call, the badges, everything with torch.compile (about five by itself).
-_BEGIN, _BADGES, _COMPILING = 1.5, 1.5, 8.5
+_CALL_SECONDS, _BADGE_SECONDS, _COMPILE_SECONDS = 1.5, 1.5, 8.5
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,17 @@ def contract_xray(section: Section, reach: tuple[float, float] | None = None, co
         return ContractResult((_no_function(section.op),), (), ())
     section = section.at(torch.float64, "cpu")
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
-    until = timing.now() + _COMPILING
+    until = timing.now() + _COMPILE_SECONDS
     with quietly():
         _load(section.op.function)
         at = CheckSession(section, _call(section, reach), reach or domain)
         rows = run_checks(at)
         given = capability_badges(
-            at.section, at.call, until if compiled else min(until, timing.now() + _BADGES), compiled
+            at.section, at.call, until if compiled else min(until, timing.now() + _BADGE_SECONDS), compiled
         )
-        return ContractResult((*rows, *registry.badge_rows(at, given)), given, _raw(at), _tried(at), _failure(at))
+        return ContractResult(
+            (*rows, *registry.badge_rows(at, given)), given, _returned(at), _input_note(at), _failure(at)
+        )
 
 
 def _is_function(function: Any) -> bool:
@@ -119,7 +121,7 @@ def _no_function(op: Op) -> CheckRow:
 def _call(section: Section, reach: tuple[float, float] | None) -> Call:
     """The call to examine; in float32 if the Function raises in float64."""
     try:
-        with time_limit(_BEGIN):
+        with time_limit(_CALL_SECONDS):
             call = Call.of(section, reach)
             shorter = call.holding({name: tensor.float() for name, tensor in call.tensors.items()})
             return shorter if not call_succeeds(call) and call_succeeds(shorter) else call
@@ -127,7 +129,7 @@ def _call(section: Section, reach: tuple[float, float] | None) -> Call:
         return Call.plain(section)
 
 
-def _tried(at: CheckSession) -> str:
+def _input_note(at: CheckSession) -> str:
     """Note for a Function of single numbers, which was called with several of them at once."""
     if not at.call.stacked or at.first.failed == "forward":
         return ""

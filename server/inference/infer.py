@@ -55,11 +55,11 @@ def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredReci
 
 
 def _because(step: RecipeStep, search: RecipeSearch) -> list[tuple[str, str]]:
-    told = []
+    reasons = []
     for each in step.recipe.arguments:
         reason = step.because.get(each.name, "") or "its name"
-        known = search.gathered.of(each.name)
-        if isinstance(each, TensorArgument) and known.rank_reason and known.rank_reason not in reason:
-            reason = f"{reason}; {known.rank_reason}"
-        told.append((each.name, reason))
-    return told
+        evidence = search.gathered.of(each.name)
+        if isinstance(each, TensorArgument) and evidence.rank_reason and evidence.rank_reason not in reason:
+            reason = f"{reason}; {evidence.rank_reason}"
+        reasons.append((each.name, reason))
+    return reasons

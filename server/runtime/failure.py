@@ -88,13 +88,13 @@ def _place(error: Exception, op: Op) -> tuple[int | None, str]:
         file, last = inspect.getsourcefile(op.function) or "", op.first_line + op.source.count("\n")
     except (OSError, TypeError):  # the class was made by hand, and has no source
         return None, ""
-    beside = Path(file).parent
+    folder = Path(file).parent
     line, elsewhere = None, ""
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == file and frame.lineno is not None and op.first_line <= frame.lineno < last:
             line, elsewhere = frame.lineno - op.first_line + 1, ""
-        elif line is not None and _is_beside(Path(frame.filename), beside):
-            elsewhere = f"{Path(frame.filename).relative_to(beside)}, line {frame.lineno}"
+        elif line is not None and _is_beside(Path(frame.filename), folder):
+            elsewhere = f"{Path(frame.filename).relative_to(folder)}, line {frame.lineno}"
     return line, elsewhere
 
 

@@ -1,4 +1,4 @@
-"""Isolation of a Function's side effects: torch's global settings are restored, printed output is dropped."""
+"""Isolation of a Function's side effects: torch's settings and random states are restored, output is dropped."""
 
 from __future__ import annotations
 

@@ -22,43 +22,43 @@ _MOST_NESTED = 4
 
 
 def replace_references(
-    function: Callable[..., Any], old: Any, new: Any, deep: int = _MOST_NESTED
+    function: Callable[..., Any], old: Any, new: Any, depth: int = _MOST_NESTED
 ) -> Callable[..., Any]:
     """A copy of ``function`` in which it, and the functions it calls, refer to ``new`` instead of ``old``.
 
     No existing object is modified. A function without a reference to ``old`` is returned as it is.
     """
-    found = _instead(function, old, new, deep)
+    found = _replacement(function, old, new, depth)
     return function if found is None else found
 
 
-def _instead(value: Any, old: Any, new: Any, deep: int) -> Any:
+def _replacement(value: Any, old: Any, new: Any, depth: int) -> Any:
     """The replacement for ``value`` when ``old`` becomes ``new``; None if nothing in it changes."""
     if value is old:
         return new
     if isinstance(value, functools.partial):
-        inside = _instead(value.func, old, new, deep)
+        inside = _replacement(value.func, old, new, depth)
         return None if inside is None else functools.partial(inside, *value.args, **value.keywords)
     if isinstance(value, BoundFunction):
-        inside = _instead(value.function, old, new, deep)
+        inside = _replacement(value.function, old, new, depth)
         return None if inside is None else replace(value, function=inside)
     # The apply of a Function is a method in Python up to torch 2.14, and a built-in one since.
     if isinstance(value, MethodType | BuiltinMethodType) and isinstance(value.__self__, type):
         return getattr(new, value.__name__, None) if value.__self__ is old else None
-    if isinstance(value, MethodType) or (deep and isinstance(value, torch.nn.Module)):
+    if isinstance(value, MethodType) or (depth and isinstance(value, torch.nn.Module)):
         method: Any = value if isinstance(value, MethodType) else value.forward
-        inside = _instead(method.__func__, old, new, deep)
+        inside = _replacement(method.__func__, old, new, depth)
         return None if inside is None else MethodType(inside, method.__self__)
-    if isinstance(value, FunctionType) and deep:
-        return _copied(value, old, new, deep - 1)
+    if isinstance(value, FunctionType) and depth:
+        return _copy_with(value, old, new, depth - 1)
     return None
 
 
-def _copied(function: FunctionType, old: Any, new: Any, deep: int) -> FunctionType | None:
+def _copy_with(function: FunctionType, old: Any, new: Any, depth: int) -> FunctionType | None:
     names = {name for name in _names(function.__code__) if name in function.__globals__}
-    swapped = {name: _instead(function.__globals__[name], old, new, deep) for name in names}
+    swapped = {name: _replacement(function.__globals__[name], old, new, depth) for name in names}
     swapped = {name: value for name, value in swapped.items() if value is not None}
-    cells = [_cell(cell, old, new, deep) for cell in function.__closure__ or ()]
+    cells = [_replaced_cell(cell, old, new, depth) for cell in function.__closure__ or ()]
     if not swapped and not any(cells):
         return None
     closure = tuple(a or b for a, b in zip(cells, function.__closure__ or (), strict=True))
@@ -76,9 +76,9 @@ def _names(code: Any) -> set[str]:
     return set(code.co_names).union(*map(_names, inside))
 
 
-def _cell(cell: CellType, old: Any, new: Any, deep: int) -> CellType | None:
+def _replaced_cell(cell: CellType, old: Any, new: Any, depth: int) -> CellType | None:
     try:
-        found = _instead(cell.cell_contents, old, new, deep)
+        found = _replacement(cell.cell_contents, old, new, depth)
     except ValueError:  # it is empty
         return None
     return None if found is None else CellType(found)
@@ -154,7 +154,7 @@ class CallRecord:
 
 FunctionClass = type[torch.autograd.Function]
 # The depth of nested containers to which tensors are searched for.
-_DEEPEST = 4
+_MAX_DEPTH = 4
 
 
 def instrument(function: FunctionClass) -> tuple[FunctionClass, CallRecord]:
@@ -162,14 +162,14 @@ def instrument(function: FunctionClass) -> tuple[FunctionClass, CallRecord]:
     record = CallRecord(parameters(function))
     name = "vjp" if function.vjp is not _SingleLevelFunction.vjp else "backward"
     body: dict[str, Any] = {
-        name: staticmethod(_watched_backward(function, getattr(function, name), record)),
-        "forward": staticmethod(_watched_forward(function, record)),
+        name: staticmethod(_recording_backward(function, getattr(function, name), record)),
+        "forward": staticmethod(_recording_forward(function, record)),
         "__module__": function.__module__,
         "__doc__": function.__doc__,
         "__qualname__": function.__qualname__,
     }
     if has_setup_context(function):
-        body["setup_context"] = staticmethod(_watched_setup(function, record))
+        body["setup_context"] = staticmethod(_recording_setup(function, record))
     return type(function.__name__, (function,), body), record
 
 
@@ -188,27 +188,27 @@ def parameters(function: FunctionClass) -> tuple[str, ...]:
     return tuple(each.name for each in given if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD))
 
 
-def _watched_backward(function: FunctionClass, own: Any, record: CallRecord) -> Any:
+def _recording_backward(function: FunctionClass, own: Any, record: CallRecord) -> Any:
     @functools.wraps(own)
     def backward(ctx: Any, *given: Any) -> Any:
         boxed = getattr(function, "boxed_grads_call", False) and len(given) == 1 and isinstance(given[0], list)
-        handed = tuple(given[0]) if boxed else given
-        copies = tuple(each.detach().clone() if isinstance(each, torch.Tensor) else None for each in handed)
-        versions = [each._version if isinstance(each, torch.Tensor) else 0 for each in handed]
+        grad_outputs = tuple(given[0]) if boxed else given
+        copies = tuple(each.detach().clone() if isinstance(each, torch.Tensor) else None for each in grad_outputs)
+        versions = [each._version if isinstance(each, torch.Tensor) else 0 for each in grad_outputs]
         returned = own(ctx, *given)
         written = tuple(
             place
-            for place, (each, copy, version) in enumerate(zip(handed, copies, versions, strict=True))
+            for place, (each, copy, version) in enumerate(zip(grad_outputs, copies, versions, strict=True))
             if copy is not None and (each._version != version or not same_elements(each.detach(), copy))
         )
         seen = tuple(returned) if isinstance(returned, tuple) else returned
-        record.backwards.append(BackwardCall(handed, copies, written, seen, tuple(ctx.needs_input_grad)))
+        record.backwards.append(BackwardCall(grad_outputs, copies, written, seen, tuple(ctx.needs_input_grad)))
         return returned
 
     return backward
 
 
-def _watched_forward(function: FunctionClass, record: CallRecord) -> Any:
+def _recording_forward(function: FunctionClass, record: CallRecord) -> Any:
     own, setup = function.forward, has_setup_context(function)
 
     @functools.wraps(own)
@@ -221,26 +221,26 @@ def _watched_forward(function: FunctionClass, record: CallRecord) -> Any:
             for place, (each, version) in enumerate(zip(arguments, versions, strict=True))
             if isinstance(each, torch.Tensor) and each._version != version
         )
-        note = _noted(record, arguments, returned, written)
-        record.forwards.append(note if setup else _kept(note, record, given[0]))
+        note = _recorded(record, arguments, returned, written)
+        record.forwards.append(note if setup else _with_ctx(note, record, given[0]))
         return returned
 
     return forward
 
 
-def _watched_setup(function: FunctionClass, record: CallRecord) -> Any:
+def _recording_setup(function: FunctionClass, record: CallRecord) -> Any:
     own = function.setup_context
 
     @functools.wraps(own)
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         found = own(ctx, inputs, output)
-        record.forwards.append(_kept(record.forwards.pop(), record, ctx))
+        record.forwards.append(_with_ctx(record.forwards.pop(), record, ctx))
         return found
 
     return setup_context
 
 
-def _noted(record: CallRecord, arguments: tuple[Any, ...], returned: Any, written: tuple[str, ...]) -> ForwardCall:
+def _recorded(record: CallRecord, arguments: tuple[Any, ...], returned: Any, written: tuple[str, ...]) -> ForwardCall:
     outputs = result_tuple(returned)
     same = [
         record.name(place)
@@ -250,7 +250,7 @@ def _noted(record: CallRecord, arguments: tuple[Any, ...], returned: Any, writte
     return ForwardCall(arguments, outputs, type(returned).__name__, written, tuple(same))
 
 
-def _kept(note: ForwardCall, record: CallRecord, ctx: Any) -> ForwardCall:
+def _with_ctx(note: ForwardCall, record: CallRecord, ctx: Any) -> ForwardCall:
     """The record of forward, completed with the contents of ctx."""
 
     def what(tensor: torch.Tensor) -> tuple[str, str]:
@@ -289,13 +289,13 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple | list) else ()
 
 
-def _tensors(value: Any, deep: int = _DEEPEST) -> list[torch.Tensor]:
+def _tensors(value: Any, depth: int = _MAX_DEPTH) -> list[torch.Tensor]:
     """The tensors in an attribute: itself, or those in a list, tuple or dict, also nested ones."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, dict):
         value = tuple(value.values())
-    return [tensor for each in _sequence(value) for tensor in _tensors(each, deep - 1)] if deep else []
+    return [tensor for each in _sequence(value) for tensor in _tensors(each, depth - 1)] if depth else []
 
 
 def short_dtype(tensor: torch.Tensor) -> str:

@@ -13,24 +13,24 @@ from .failure import REJECTED_KINDS, FunctionFailed
 _T = TypeVar("_T")
 
 # At most this many points may be rejected, and at most one in this many.
-_MOST, _OF = 8, 8
+_MAX_REJECTED, _POINTS_PER_REJECTED = 8, 8
 # The value at a rejected point.
 MISSING_VALUE = np.array([np.nan])
 
 
-def skip_rejected(ask: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
+def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
     """``ask`` for every chunk of points, in order, with ``blank`` for each single point at which forward raises.
 
     A failing chunk is bisected down to the point. Raises ``FunctionFailed`` where more than a few points fail, where
     only the whole chunk fails and no single point does, and where the failure is not an exception of forward.
     """
     chunks = list(chunks)
-    left = min(_MOST, sum(each.stop - each.start for each in chunks) // _OF)
+    left = min(_MAX_REJECTED, sum(each.stop - each.start for each in chunks) // _POINTS_PER_REJECTED)
 
     def parts(part: slice) -> Iterator[_T]:
         nonlocal left
         try:
-            found = ask(part)
+            found = evaluate(part)
         except FunctionFailed as error:
             if (
                 not left
@@ -55,8 +55,8 @@ def skip_rejected(ask: Callable[[slice], _T], chunks: Iterable[slice], blank: _T
 
 def find_rejected(forward: Callable[[Array], Array], x: Array, values: Array) -> tuple[tuple[float, str], ...]:
     """The points among ``x`` without a value at which ``forward`` raises, each with the failure in a few words."""
-    found, lost = [], np.flatnonzero(np.isnan(values))
-    for row in lost if lost.size <= _MOST else []:
+    found, missing = [], np.flatnonzero(np.isnan(values))
+    for row in missing if missing.size <= _MAX_REJECTED else []:
         try:
             forward(x[[row]])
         except FunctionFailed as error:

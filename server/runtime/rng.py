@@ -37,7 +37,7 @@ class GeneratorStates:
         now = GeneratorStates.now()
         moved = {
             "torch": not torch.equal(self.torch, now.torch),
-            "NumPy": not _same(self.numpy, now.numpy),
+            "NumPy": not _equal_states(self.numpy, now.numpy),
             "Python": self.python != now.python,
         }
         return tuple(name for name, has_moved in moved.items() if has_moved)
@@ -72,8 +72,8 @@ def seed_all_generators(seed: int) -> None:
         generator.state = type(generator)(seed).state
 
 
-def _same(some: Any, others: Any) -> bool:
+def _equal_states(some: Any, others: Any) -> bool:
     """Whether two states are equal, compared recursively: each bit generator has its own nested layout."""
     if isinstance(some, dict) and isinstance(others, dict):
-        return some.keys() == others.keys() and all(_same(some[name], others[name]) for name in some)
+        return some.keys() == others.keys() and all(_equal_states(some[name], others[name]) for name in some)
     return np.array_equal(some, others)

@@ -222,7 +222,7 @@ class Section:
     def _pick(self, tensor: torch.Tensor, shape: Index, index: Index) -> torch.Tensor:
         if tensor.dim() == 1 and math.prod(shape) == 1:
             return tensor
-        return tensor.reshape(-1, *shape)[_of_every(index)].reshape(-1)
+        return tensor.reshape(-1, *shape)[_every_copy(index)].reshape(-1)
 
     def _arguments(self, t: Array, swept: torch.Tensor | None) -> Iterator[Any]:
         for name, _ in self.inputs:
@@ -240,7 +240,7 @@ class Section:
             return flat if len(shape) == 1 else flat.reshape(-1, *shape[1:])
         tensor = self._held(self.wrt, len(t))
         for index in filter(None, (self.wrt_index, self.mirror)):
-            tensor.view(-1, *shape)[_of_every(index)] = torch.from_numpy(t).to(self.device, self.dtype)
+            tensor.view(-1, *shape)[_every_copy(index)] = torch.from_numpy(t).to(self.device, self.dtype)
         return tensor
 
     def _held(self, name: str, copies: int) -> torch.Tensor:
@@ -266,6 +266,6 @@ def batch_size(size: int) -> int:
     return max(1, min(_BATCH_ELEMENTS // size, _BATCH_TENSORS if size > 1 else _BATCH_NUMBERS))
 
 
-def _of_every(index: Index) -> tuple[Any, ...]:
+def _every_copy(index: Index) -> tuple[Any, ...]:
     """An index that selects the element at ``index`` of every copy."""
     return (slice(None), *index)

@@ -73,7 +73,6 @@ class InputCopies:
 
     @cached_property
     def size(self) -> int:
-        """How many elements the output has."""
         return self.output.numel()
 
     def forward(self, points: Array) -> Array:

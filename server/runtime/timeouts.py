@@ -11,7 +11,7 @@ from types import FrameType
 from . import timing
 
 # Seconds: the shortest alarm, and the interval at which it repeats where a Function has swallowed the first.
-_SOON, _AGAIN = 1e-3, 0.1
+_SHORTEST, _INTERVAL = 1e-3, 0.1
 
 
 class TookTooLong(BaseException):
@@ -61,12 +61,12 @@ def time_limit(seconds: float) -> Iterator[None]:
             return
         now = timing.now()
         if now - started < seconds:
-            signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, _SOON), _AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, _SHORTEST), _INTERVAL)
         elif not _importing(frame):
             raise TookTooLong(f"it was not back after {seconds:.2g} s", now - max(_Calls.began, started))
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    left, again = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), _AGAIN)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SHORTEST), _INTERVAL)
     try:
         yield
     finally:
@@ -74,4 +74,4 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (timing.now() - started), _SOON), again)
+            signal.setitimer(signal.ITIMER_REAL, max(left - (timing.now() - started), _SHORTEST), interval)

@@ -17,7 +17,7 @@ def now() -> float:
 
     Where the system does not report that time, it is included.
     """
-    waited = _waited()  # first: a wait between the two readings then only adds time, and the clock never runs back
+    waited = _wait_time()  # first: a wait between the two readings then only adds time, and the clock never runs back
     return time.monotonic() - 1e-9 * waited
 
 
@@ -26,10 +26,10 @@ def time_short_call(call: Callable[[], object]) -> float:
 
     If the thread was preempted, and never gave up the processor itself, only its CPU time counts.
     """
-    computed, switched, begun = time.thread_time(), _switched(), time.perf_counter()
+    computed, switched, begun = time.thread_time(), _context_switches(), time.perf_counter()
     call()
     seconds = time.perf_counter() - begun
-    (forced, willing), (before_forced, before_willing) = _switched(), switched
+    (forced, willing), (before_forced, before_willing) = _context_switches(), switched
     return time.thread_time() - computed if forced > before_forced and willing == before_willing else seconds
 
 
@@ -43,7 +43,7 @@ def time_by_clock(call: Callable[[], object]) -> float:
     return now() - begun
 
 
-def _switched() -> tuple[int, int]:
+def _context_switches() -> tuple[int, int]:
     """The thread's involuntary and voluntary context switches; (0, 0) where the system does not report them."""
     who = getattr(resource, "RUSAGE_THREAD", None)
     if who is None:
@@ -52,17 +52,17 @@ def _switched() -> tuple[int, int]:
     return usage.ru_nivcsw, usage.ru_nvcsw
 
 
-def _waited() -> int:
+def _wait_time() -> int:
     try:
-        with open(SCHEDULED, "rb", buffering=0) as told:
-            return int(told.read().split()[1])
+        with open(SCHEDULED, "rb", buffering=0) as file:
+            return int(file.read().split()[1])
     except (OSError, IndexError, ValueError):
         return 0
 
 
 # On a busy machine several calls are timed: the usual number, and the most where none of them was quick enough, within
 # a limit of CPU seconds and one of elapsed seconds.
-_LAPS, _MORE, _PATIENCE, _MOST = 5, 60, 0.1, 1.0
+_REPEATS, _MAX_REPEATS, _MAX_CPU_SECONDS, _MAX_SECONDS = 5, 60, 0.1, 1.0
 
 
 def minimum_time(call: Callable[[], object], enough: float) -> float:
@@ -71,13 +71,13 @@ def minimum_time(call: Callable[[], object], enough: float) -> float:
     Other processes on the same processor evict its caches and slow a call down. More calls are therefore timed before
     a result above ``enough``, the time at which nothing has to be left out, is believed.
     """
-    laps: list[float] = []
+    times: list[float] = []
     started = thread_time()
-    while len(laps) < _LAPS or (len(laps) < _MORE and min(laps) > enough):
-        laps.append(time_short_call(call) if len(laps) < _LAPS else time_by_clock(call))
-        if thread_time() - started >= _PATIENCE or sum(laps) >= _MOST:
+    while len(times) < _REPEATS or (len(times) < _MAX_REPEATS and min(times) > enough):
+        times.append(time_short_call(call) if len(times) < _REPEATS else time_by_clock(call))
+        if thread_time() - started >= _MAX_CPU_SECONDS or sum(times) >= _MAX_SECONDS:
             break
-    return min(laps)
+    return min(times)
 
 
 @dataclass

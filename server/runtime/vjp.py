@@ -13,7 +13,7 @@ from .arrays import Array
 
 Layout = Callable[[torch.Tensor], torch.Tensor]
 # Fills the memory between and behind the cotangent's elements: a backward that ignores strides returns this multiple.
-_ASTRAY = -3.0
+_FILLER = -3.0
 
 
 class CotangentRoot(torch.autograd.Function):
@@ -37,16 +37,16 @@ def make_cotangent(
 ) -> torch.Tensor:
     """The cotangent of ``out``: at ``index`` one number, or one for each of the stacked ``copies``; 0 elsewhere."""
     if out.numel() == copies:
-        whole = asked = torch.empty(out.shape, dtype=out.dtype, device=out.device)
+        cotangent = elements = torch.empty(out.shape, dtype=out.dtype, device=out.device)
     else:
-        whole = torch.zeros(out.shape, dtype=out.dtype, device=out.device)
+        cotangent = torch.zeros(out.shape, dtype=out.dtype, device=out.device)
         place: tuple[slice | int, ...] = (slice(None), *index)
-        asked = whole.view(copies, -1, *out.shape[1:])[place]
+        elements = cotangent.view(copies, -1, *out.shape[1:])[place]
     if isinstance(grad_output, np.ndarray):
-        asked.copy_(torch.from_numpy(grad_output).reshape(asked.shape))
+        elements.copy_(torch.from_numpy(grad_output).reshape(elements.shape))
     else:
-        asked.fill_(grad_output)
-    return layout(whole)
+        elements.fill_(grad_output)
+    return layout(cotangent)
 
 
 def leaf_gradients(
@@ -72,14 +72,14 @@ def dense(grad_output: torch.Tensor) -> torch.Tensor:
 
 def expanded(grad_output: torch.Tensor) -> torch.Tensor:
     """Stride 0 over the first of its (equal) numbers: the layout behind ``y.sum()``."""
-    memory = _ASTRAY * grad_output.reshape(-1)
+    memory = _FILLER * grad_output.reshape(-1)
     memory[0] = grad_output.reshape(-1)[0]
     return memory.as_strided(grad_output.shape, (0,) * grad_output.dim())
 
 
 def strided(grad_output: torch.Tensor) -> torch.Tensor:
     """Stride 2: every other number in memory, the layout behind a slice or a column."""
-    return torch.stack((grad_output, _ASTRAY * grad_output), -1)[..., 0]
+    return torch.stack((grad_output, _FILLER * grad_output), -1)[..., 0]
 
 
 def transposed(grad_output: torch.Tensor) -> torch.Tensor:

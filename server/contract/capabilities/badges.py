@@ -39,14 +39,14 @@ class CapabilityBadge:
 def exception_summary(error: BaseException) -> str:
     """The type of an exception and the first sentence of its message, without the full stop."""
     lines = exception_text(error, 4 * MAX_MESSAGE).splitlines() or [""]
-    said, kind = lines[0].split(". ")[0].rstrip(".:"), type(error).__name__[:MAX_MESSAGE]
-    return f"{kind}: {said if len(said) <= MAX_MESSAGE else said[: MAX_MESSAGE - 1] + '…'}" if said else kind
+    text, kind = lines[0].split(". ")[0].rstrip(".:"), type(error).__name__[:MAX_MESSAGE]
+    return f"{kind}: {text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + '…'}" if text else kind
 
 
 # Batch size under vmap, and the tolerance for its outputs and gradients against plain calls.
-_BATCH, _ALIKE = 3, 1e-9
+_BATCH, _TOLERANCE = 3, 1e-9
 # Widest step along the tangent, in units of it, for the finite difference, and the tolerance of the comparison.
-_STRETCH, _NEAR = 0.05, 1e-5
+_WIDEST_STEP, _JVP_TOLERANCE = 0.05, 1e-5
 _CONTEXT = "forward takes ctx. Move what it does with ctx into setup_context"
 _RULE = "it has no rule for vmap: set generate_vmap_rule = True, or write vmap as a staticmethod"
 _Tensors = dict[str, torch.Tensor]
@@ -54,7 +54,7 @@ _Tensors = dict[str, torch.Tensor]
 
 def vmap_badge(call: Call) -> CapabilityBadge:
     """Whether ``torch.func.vmap`` of a batch returns what single calls return."""
-    turned: _Tensors = {name: _turned(tensor) for name, tensor in call.tensors.items()}
+    turned: _Tensors = {name: _rolled_batch(tensor) for name, tensor in call.tensors.items()}
     try:
         with torch.no_grad():
             alone = [_numbers(call.holding({name: each[i] for name, each in turned.items()})) for i in range(_BATCH)]
@@ -65,7 +65,7 @@ def vmap_badge(call: Call) -> CapabilityBadge:
     try:
         with torch.no_grad():
             reset_seeds()
-            mapped = torch.func.vmap(_plain(call), randomness="same")(*turned.values())
+            mapped = torch.func.vmap(_tensor_function(call), randomness="same")(*turned.values())
     except Exception as error:  # noqa: BLE001
         return CapabilityBadge("vmap", "no", _refused("vmap", error))
     together = result_tuple(mapped)
@@ -92,7 +92,7 @@ def func_grad_badge(call: Call) -> CapabilityBadge:
         wanted = call.gradients(given)
     except Exception as error:  # noqa: BLE001
         return CapabilityBadge("func.grad", "unknown", f"A plain backward raises {exception_summary(error)}.")
-    names, plain = list(ran.outputs), _plain(call)
+    names, plain = list(ran.outputs), _tensor_function(call)
 
     def loss(*tensors: torch.Tensor) -> torch.Tensor:
         outputs = zip(names, tensors_of(plain(*(each * 1 for each in tensors))), strict=True)
@@ -130,7 +130,7 @@ def jvp_badge(call: Call) -> CapabilityBadge:
 
 def _judged(found: float, call: Call, tangents: _Tensors, weights: _Tensors) -> CapabilityBadge:
     slope, error = _slope(call, tangents, weights)
-    if abs(found - slope) <= _NEAR * (1 + abs(slope)) + EVIDENCE_BOUNDS * error:
+    if abs(found - slope) <= _JVP_TOLERANCE * (1 + abs(slope)) + EVIDENCE_BOUNDS * error:
         return CapabilityBadge(
             "jvp", "yes", f"Its jvp is the directional derivative of forward: {found:.6g} in a test."
         )
@@ -139,14 +139,12 @@ def _judged(found: float, call: Call, tangents: _Tensors, weights: _Tensors) -> 
         implied = sum(float(_real(g.conj() * tangents[name])) for name, g in pulled.items() if g is not None)
     except Exception:  # noqa: BLE001 a check reports it
         implied = float("nan")
-    if abs(found - implied) <= _NEAR * (1 + abs(implied)):
+    if abs(found - implied) <= _JVP_TOLERANCE * (1 + abs(implied)):
         return CapabilityBadge("jvp", "yes", "Its jvp is not the derivative of forward, but agrees with backward.")
     if not np.isfinite(slope):
         return CapabilityBadge("jvp", "unknown", "It has a jvp, but the differences of forward do not settle.")
     return CapabilityBadge(
-        "jvp",
-        "wrong",
-        f"Its jvp gives {found:.6g} in a direction in which differences of forward give {slope:.6g}.",
+        "jvp", "wrong", f"Its jvp gives {found:.6g} in a direction in which differences of forward give {slope:.6g}."
     )
 
 
@@ -170,11 +168,11 @@ def _slope(call: Call, tangents: _Tensors, weights: _Tensors) -> tuple[float, fl
     """Finite difference of the weighted outputs along the tangents, with its error; NaN if it does not converge."""
 
     def along(t: Array) -> Array:
-        return np.array([_weighed(call, tangents, weights, float(each)) for each in t])
+        return np.array([_weighted_sum(call, tangents, weights, float(each)) for each in t])
 
     here = np.array([0.0])
     try:
-        found = differentiate(along, here, along(here), _STRETCH)
+        found = differentiate(along, here, along(here), _WIDEST_STEP)
     except Exception:  # noqa: BLE001
         return float("nan"), 0.0
     if found.kind[0] != PointKind.SMOOTH:
@@ -182,7 +180,7 @@ def _slope(call: Call, tangents: _Tensors, weights: _Tensors) -> tuple[float, fl
     return float(found.value[0]), float(found.error[0])
 
 
-def _weighed(call: Call, tangents: _Tensors, weights: _Tensors, t: float) -> float:
+def _weighted_sum(call: Call, tangents: _Tensors, weights: _Tensors, t: float) -> float:
     outputs = call.value(**{name: tensor + t * tangents[name] for name, tensor in call.tensors.items()})
     return sum(float(_real(outputs[name] * weight.conj())) for name, weight in weights.items())
 
@@ -193,7 +191,7 @@ def _real(terms: torch.Tensor) -> torch.Tensor:
     return total.real if total.is_complex() else total
 
 
-def _plain(call: Call) -> Callable[..., Any]:
+def _tensor_function(call: Call) -> Callable[..., Any]:
     """The call as a function of its tensors alone that returns a tuple."""
 
     def plain(*tensors: torch.Tensor) -> tuple[Any, ...]:
@@ -206,32 +204,32 @@ def _numbers(call: Call) -> list[torch.Tensor]:
     return list(call.run(which=()).outputs.values())
 
 
-def _turned(tensor: torch.Tensor) -> torch.Tensor:
+def _rolled_batch(tensor: torch.Tensor) -> torch.Tensor:
     """A batch: the tensor, and copies with its elements in another order."""
     return torch.stack([tensor.reshape(-1).roll(i).reshape(tensor.shape) for i in range(_BATCH)])
 
 
 def _same(some: Any, others: Any) -> bool:
     return len(some) == len(others) and all(
-        a.shape == b.shape and torch.allclose(a.to(b.dtype), b, _ALIKE, _ALIKE, equal_nan=True)
+        a.shape == b.shape and torch.allclose(a.to(b.dtype), b, _TOLERANCE, _TOLERANCE, equal_nan=True)
         for a, b in zip(some, others, strict=True)
     )
 
 
 def _refused(what: str, error: Exception) -> str:
     """Why a transform of torch.func refuses a Function, and what to do about it."""
-    said = str(error)
-    if "setup_context" in said:
+    message = str(error)
+    if "setup_context" in message:
         return f"{what} refuses it, because {_CONTEXT}."
-    if "generate_vmap_rule" in said:
+    if "generate_vmap_rule" in message:
         return f"{what} refuses it, because {_RULE}."
     return f"{what} raises {exception_summary(error)}."
 
 
 # Tolerance of gradients in half precision, relative to the largest one.
-_LOST = {torch.float16: 0.05, torch.bfloat16: 0.2}
+_HALF_TOLERANCE = {torch.float16: 0.05, torch.bfloat16: 0.2}
 _POINTS = 41
-_DRAWN = "other random numbers are drawn in another dtype, so gradients cannot be compared."
+_RANDOM_SENTENCE = "other random numbers are drawn in another dtype, so gradients cannot be compared."
 _STATES: dict[str, BadgeState] = {
     "matches": "yes",
     "conjugate missing": "wrong",
@@ -256,14 +254,14 @@ def autocast_badge(call: Call) -> CapabilityBadge:
     if not found:
         return CapabilityBadge("autocast", "unknown", "It runs, but no gradient comes back.")
     if random_sources(call):
-        return CapabilityBadge("autocast", "unknown", f"forward and backward run. {_DRAWN.capitalize()}")
+        return CapabilityBadge("autocast", "unknown", f"forward and backward run. {_RANDOM_SENTENCE.capitalize()}")
     plain = _gradients(call, call.run(dtype=torch.float32))
-    if any(_spoilt(found[name], plain.get(name)) for name in found):
+    if any(_became_nonfinite(found[name], plain.get(name)) for name in found):
         return CapabilityBadge(
             "autocast", "wrong", "With bfloat16 gradients are NaN or infinite where in float32 they are not."
         )
-    off = max((_off(found[name], plain[name]) for name in found if name in plain), default=0.0)
-    if off > _LOST[torch.bfloat16]:
+    off = max((_relative_error(found[name], plain[name]) for name in found if name in plain), default=0.0)
+    if off > _HALF_TOLERANCE[torch.bfloat16]:
         return CapabilityBadge(
             "autocast", "wrong", f"With bfloat16 gradients are off by {100 * off:.2g} % of the largest."
         )
@@ -273,10 +271,10 @@ def autocast_badge(call: Call) -> CapabilityBadge:
 def half_precision_badge(call: Call) -> CapabilityBadge:
     """Whether float16 and bfloat16 give the gradients of float64, up to their rounding."""
     if random_sources(call):
-        return CapabilityBadge("half", "unknown", f"It was not compared: {_DRAWN}")
-    said = [_in_half(call, dtype) for dtype in _LOST]
+        return CapabilityBadge("half", "unknown", f"It was not compared: {_RANDOM_SENTENCE}")
+    answers = [_in_half(call, dtype) for dtype in _HALF_TOLERANCE]
     for state in ("wrong", "no", "unknown"):
-        sentences = [sentence for each, sentence in said if each == state]
+        sentences = [sentence for each, sentence in answers if each == state]
         if sentences:
             return CapabilityBadge("half", state, " ".join(sentences))
     return CapabilityBadge("half", "yes", "float16 and bfloat16 give the gradients of float64, but for their rounding.")
@@ -309,10 +307,10 @@ def _in_half(call: Call, dtype: torch.dtype) -> tuple[BadgeState, str]:
         found = _gradients(call, rounded.run(dtype=dtype))
     except Exception as error:  # noqa: BLE001
         return "no", f"With {name} it raises {exception_summary(error)}."
-    if any(_spoilt(found[each], wanted[each]) for each in found if each in wanted):
+    if any(_became_nonfinite(found[each], wanted[each]) for each in found if each in wanted):
         return "wrong", f"In {name} gradients are NaN or infinite where in float64 they are not."
-    off = max((_off(found[each], wanted[each]) for each in found if each in wanted), default=0.0)
-    if off > _LOST[dtype]:
+    off = max((_relative_error(found[each], wanted[each]) for each in found if each in wanted), default=0.0)
+    if off > _HALF_TOLERANCE[dtype]:
         return "wrong", f"In {name} gradients are off by {100 * off:.2g} % of the largest."
     return "yes", ""
 
@@ -333,11 +331,11 @@ def _works(call: Call, dtype: torch.dtype) -> bool:
     return True
 
 
-def _spoilt(found: torch.Tensor, wanted: torch.Tensor | None) -> bool:
+def _became_nonfinite(found: torch.Tensor, wanted: torch.Tensor | None) -> bool:
     return wanted is not None and bool((torch.isfinite(wanted) & ~torch.isfinite(found)).any())
 
 
-def _off(found: torch.Tensor, wanted: torch.Tensor) -> float:
+def _relative_error(found: torch.Tensor, wanted: torch.Tensor) -> float:
     known = torch.isfinite(wanted) & torch.isfinite(found)
     largest = float(wanted[known].abs().max()) if bool(known.any()) else 0.0
     return float((found.to(wanted.dtype) - wanted)[known].abs().max()) / largest if largest else 0.0

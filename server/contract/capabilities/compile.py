@@ -23,27 +23,27 @@ from .badges import BadgeState, CapabilityBadge, exception_summary
 
 # Time limit in seconds, and the least that is worth a try. Most of it is spent on what torch imports when it compiles
 # for the first time; a request has ten seconds.
-_PATIENCE, _LEAST = 60.0, 0.02
+_MAX_SECONDS, _MIN_SECONDS = 60.0, 0.02
 _KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-_ALIKE = 1e-6
-_LONGEST = 65536  # bytes of an answer
+_TOLERANCE = 1e-6
+_MAX_BYTES = 65536  # bytes of an answer
 
-_Said = tuple[BadgeState, str]
+_Answer = tuple[BadgeState, str]
 
 
-def compile_badge(call: Call, asked: bool, patience: float = _PATIENCE) -> CapabilityBadge:
+def compile_badge(call: Call, asked: bool, patience: float = _MAX_SECONDS) -> CapabilityBadge:
     """Whether forward and backward compile as one graph and keep their gradients; tried only if ``asked``."""
     if not asked:
         return CapabilityBadge("compile", "unknown", "Not tried, because torch.compile takes seconds.")
     if not hasattr(os, "fork"):
         return CapabilityBadge("compile", "unknown", "It can be tried only where a process can be copied.")
-    if patience < _LEAST:
+    if patience < _MIN_SECONDS:
         return CapabilityBadge("compile", "unknown", "The Function is too slow: no time was left to try torch.compile.")
-    state, sentence = _apart(lambda: _compiled(call), min(patience, _PATIENCE))
+    state, sentence = _apart(lambda: _compiled(call), min(patience, _MAX_SECONDS))
     return CapabilityBadge("compile", state, sentence)
 
 
-def _compiled(call: Call) -> _Said:
+def _compiled(call: Call) -> _Answer:
     ran = call.run()
     given = call.grad_outputs(ran)
     if not given:
@@ -75,10 +75,10 @@ def _same(found: torch.Tensor | None, wanted: torch.Tensor | None) -> bool:
     if found is None or wanted is None:
         some = wanted if found is None else found
         return some is None or not bool(some.any())
-    return found.shape == wanted.shape and torch.allclose(found, wanted, _ALIKE, _ALIKE, equal_nan=True)
+    return found.shape == wanted.shape and torch.allclose(found, wanted, _TOLERANCE, _TOLERANCE, equal_nan=True)
 
 
-def _apart(work: Callable[[], _Said], patience: float) -> _Said:
+def _apart(work: Callable[[], _Answer], patience: float) -> _Answer:
     """The result of ``work`` in a forked child, so that nothing that it imports, changes or hangs in stays behind."""
     reading, writing = os.pipe()
     library, parent = ctypes.CDLL(None), os.getpid()
@@ -91,16 +91,16 @@ def _apart(work: Callable[[], _Said], patience: float) -> _Said:
         _answer(work, writing)
     os.close(writing)
     try:
-        said = _read(reading, time.monotonic() + patience)
+        answer = _read(reading, time.monotonic() + patience)
     finally:
         os.close(reading)
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    if said is None:
+    if answer is None:
         return "unknown", f"torch.compile was not done after {patience:g} seconds."
     try:
-        state, sentence = json.loads(said)
+        state, sentence = json.loads(answer)
     except ValueError:
         return "unknown", "The process in which torch.compile was tried has ended without an answer."
     return state, sentence
@@ -116,7 +116,7 @@ def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
             os._exit(1)
 
 
-def _answer(work: Callable[[], _Said], writing: int) -> None:
+def _answer(work: Callable[[], _Answer], writing: int) -> None:
     """Main function of the child: write the result to the pipe and exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -128,7 +128,7 @@ def _answer(work: Callable[[], _Said], writing: int) -> None:
             said: Any = work()
         except Exception as error:  # noqa: BLE001
             said = ("unknown", f"What should be compiled raises {exception_summary(error)} already before.")
-        os.write(writing, json.dumps(said).encode()[:_LONGEST])
+        os.write(writing, json.dumps(said).encode()[:_MAX_BYTES])
     finally:
         os._exit(0)
 
@@ -139,8 +139,8 @@ def _read(reading: int, until: float) -> bytes | None:
     while (left := until - time.monotonic()) > 0:
         if not select.select([reading], [], [], left)[0]:
             break
-        more = os.read(reading, _LONGEST)
-        if not more:
+        chunk = os.read(reading, _MAX_BYTES)
+        if not chunk:
             return said
-        said += more
+        said += chunk
     return None

@@ -37,9 +37,9 @@ _TITLES = {
     "half": ("HALF", "Half precision", PRECISION),
 }
 # How serious wrong numbers are; a Function for real numbers need not support complex ones.
-_GRAVE: dict[str, Level] = {"vmap": "error", "jvp": "error", "func.grad": "error", "complex": "note", "half": "note"}
+_LEVELS: dict[str, Level] = {"vmap": "error", "jvp": "error", "func.grad": "error", "complex": "note", "half": "note"}
 # Badges whose refusal ("no") gets no row of its own.
-_REFUSES = {"vmap", "jvp", "func.grad", "complex", "half"}
+_NO_ROW_IF_REFUSED = {"vmap", "jvp", "func.grad", "complex", "half"}
 _ADVICE = {
     "jvp": "The jvp has to return the derivative of forward along the tangent, as backward is that of its transpose.",
     "complex": "For complex numbers a gradient is grad_output times the conjugate of the derivative.",
@@ -49,7 +49,7 @@ _ADVICE = {
 
 def badge_rows(at: CheckSession, badges: tuple[CapabilityBadge, ...]) -> tuple[CheckRow, ...]:
     """The rows of those badges that belong among the checks."""
-    known = [badge for badge in badges if badge.state in ("yes", "wrong") or badge.name not in _REFUSES]
+    known = [badge for badge in badges if badge.state in ("yes", "wrong") or badge.name not in _NO_ROW_IF_REFUSED]
     return tuple(_row(at, badge) for badge in known if badge.state != "unknown")
 
 
@@ -57,7 +57,7 @@ def _row(at: CheckSession, badge: CapabilityBadge) -> CheckRow:
     id_, title, document = _TITLES[badge.name]
     level: Level = "fine" if badge.state == "yes" else "note"
     if badge.state == "wrong":
-        level = _GRAVE.get(badge.name, "warning")
+        level = _LEVELS.get(badge.name, "warning")
     advice = _ADVICE.get(badge.name, "") if badge.state == "wrong" else ""
     line = at.source.defined(badge.name) if badge.name in ("vmap", "jvp") else None
     return CheckRow(id_, _FAMILY, level, title, badge.sentence, "", advice, line, document)
@@ -66,7 +66,7 @@ def _row(at: CheckSession, badge: CapabilityBadge) -> CheckRow:
 # The order in which they are shown; torch.compile is tried last, in the time that is left.
 _ORDER = ("vmap", "jvp", "func.grad", "compile", "autocast", "complex", "half")
 # Time limit in seconds for each of the others.
-_ONE = 1.5
+_BADGE_SECONDS = 1.5
 
 
 @np.errstate(all="ignore")
@@ -78,7 +78,7 @@ def capability_badges(
     torch.compile takes seconds, and is tried only with ``compiled``. Complex numbers are tried on ``section``. What is
     not tried by the time ``until`` is unknown.
     """
-    asked: dict[str, Callable[[], CapabilityBadge]] = {
+    makers: dict[str, Callable[[], CapabilityBadge]] = {
         "vmap": lambda: vmap_badge(call),
         "jvp": lambda: jvp_badge(call),
         "func.grad": lambda: func_grad_badge(call),
@@ -88,19 +88,19 @@ def capability_badges(
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = {name: _tried(name, ask, until) for name, ask in asked.items()}
+        found = {name: _tried(name, make, until) for name, make in makers.items()}
         found["compile"] = compile_badge(call, compiled, until - timing.now())
         return tuple(found[name] for name in _ORDER)
 
 
-def _tried(name: str, ask: Callable[[], CapabilityBadge], until: float) -> CapabilityBadge:
+def _tried(name: str, make: Callable[[], CapabilityBadge], until: float) -> CapabilityBadge:
     """The badge; unknown if trying it takes too long or raises."""
     left = until - timing.now()
     if left <= 0:
         return CapabilityBadge(name, "unknown", "The Function is too slow for all badges.")
     try:
-        with time_limit(min(left, _ONE)):
-            return ask()
+        with time_limit(min(left, _BADGE_SECONDS)):
+            return make()
     except TookTooLong:
         return CapabilityBadge(name, "unknown", "The Function was not back in time.")
     except Exception as error:  # noqa: BLE001 what a Function raises, or gives us to raise, is a result

@@ -58,8 +58,8 @@ def _gradout_strides(at: CheckSession) -> Iterator[CheckFinding]:
         yield CheckFinding("note", "backward writes to grad_output, which no layout in memory bears alike.")
         return
     for call in _shaped(at):
-        for laid, how in _LAYOUTS.items():
-            if (found := _laid(at, call, laid, how)) is not None:
+        for layouts, how in _LAYOUTS.items():
+            if (found := _laid(at, call, layouts, how)) is not None:
                 yield found
                 return
     if found_law := at.laws.at("layout"):

@@ -21,7 +21,7 @@ _POINTS = 33
 # Findings that explain a wrong gradient better than "a mask was forgotten" does.
 _EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE"}
 # Attributes that methods of torch itself set on ctx.
-_OWN = {"materialize_grads", "saved_for_forward"}
+_TORCH_ATTRIBUTES = {"materialize_grads", "saved_for_forward"}
 
 
 @probe("CTX-TENSOR", "Tensors on ctx", SAVE_FOR_BACKWARD, "No tensor is an attribute of ctx.", ("forward", "watched"))
@@ -47,28 +47,28 @@ def _ctx_cycle(at: CheckSession) -> Iterator[CheckFinding]:
     enabled = gc.isenabled()
     gc.disable()
     try:
-        alive = _left_behind(at)
+        alive = _node_after_outputs(at)
         node = alive() if alive else None
         if node is None:
             return
         names = [name for name, value in vars(node).items() if _leads_to(value, node)]
         del node
         gc.collect(1)  # objects made while the collector was off are in the young generation
-        for_ever = alive is not None and alive() is not None
+        forever = alive is not None and alive() is not None
     finally:
         if enabled:
             gc.enable()
     what = f"ctx.{names[0]}" if names else "ctx"
     yield CheckFinding(
-        "error" if for_ever else "warning",
+        "error" if forever else "warning",
         f"The node outlives its outputs: {what} holds an output, whose grad_fn is ctx itself.",
-        "Its memory is never freed." if for_ever else "Its memory is freed only when Python's garbage collector runs.",
+        "Its memory is never freed." if forever else "Its memory is freed only when Python's garbage collector runs.",
         "Save an output with ctx.save_for_backward, which knows how to let go of it.",
         at.source.kept(names[0]) if names else at.source.defined("forward"),
     )
 
 
-def _left_behind(at: CheckSession) -> weakref.ref[object] | None:
+def _node_after_outputs(at: CheckSession) -> weakref.ref[object] | None:
     ran = at.call.run()
     own = [node for node in function_nodes(ran.outputs.values()) if type(node)._forward_cls is at.function]
     return weakref.ref(own[0]) if own else None
@@ -92,7 +92,7 @@ def _stale_input(at: CheckSession) -> Iterator[CheckFinding]:
     plain = at.gradients(at.first.grad_outputs)
     for name in at.call.tensors:
         found = _edited_after(at, name) or plain
-        for worse, pair in differing_gradients(plain, found):
+        for affected, pair in differing_gradients(plain, found):
             if gradients_close(*pair):
                 continue
             was, is_ = farthest_elements(*pair)
@@ -100,7 +100,7 @@ def _stale_input(at: CheckSession) -> Iterator[CheckFinding]:
             own = next((each for each in kept if each.what == "input"), None)
             yield CheckFinding(
                 "warning",
-                f"When {name} is edited in place after the call, the gradient of {worse} silently changes "
+                f"When {name} is edited in place after the call, the gradient of {affected} silently changes "
                 f"from {was} to {is_}.",
                 "A tensor given to save_for_backward would have made the engine raise.",
                 "Give inputs to ctx.save_for_backward.",
@@ -173,7 +173,7 @@ def _saved_intermediate(at: CheckSession) -> Iterator[CheckFinding]:
 
 @probe("CTX-SHADOW", "Names on ctx", MECHANICS, "No attribute of ctx hides one of the node.", ())
 def _ctx_shadow(at: CheckSession) -> Iterator[CheckFinding]:
-    taken = set(dir(at.function._backward_cls)) - _OWN
+    taken = set(dir(at.function._backward_cls)) - _TORCH_ATTRIBUTES
     kept = set(at.first.forward.names) if at.first.forward else set[str]()
     hidden = sorted((kept | at.source.attributes()) & taken)
     if hidden:

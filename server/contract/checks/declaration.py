@@ -51,16 +51,16 @@ def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
         name for name in ("forward", *own) if isinstance(inspect.getattr_static(function, name, None), FunctionType)
     ]
     if plain:
-        made = "__init__" in vars(function)
+        has_init = "__init__" in vars(function)
         yield CheckFinding(
-            "warning" if made else "note",
+            "warning" if has_init else "note",
             f"{join_words(plain)} {'is' if len(plain) == 1 else 'are'} no static method{'s' * (len(plain) > 1)}"
-            + (", and the class has an __init__, as old Functions had." if made else "."),
+            + (", and the class has an __init__, as old Functions had." if has_init else "."),
             "What is passed as self is ctx: apply makes no object of the class, and never calls its __init__."
-            if made
+            if has_init
             else "It runs, since what is passed first is ctx.",
             "Decorate them with @staticmethod, and take what __init__ took as arguments of forward."
-            if made
+            if has_init
             else "Decorate with @staticmethod, as torch's documentation does.",
             at.source.defined(plain[0]),
         )

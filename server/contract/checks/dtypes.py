@@ -15,7 +15,7 @@ from ..examination.probe import MECHANICS, PRECISION, CheckFinding, probe
 from ..examination.session import CheckSession
 
 # Tolerance of the gradient in each dtype, relative to the largest one.
-_ALLOWED = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
+_TOLERANCES = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
 # Inputs tried in addition to the ends of the range: 0 and numbers close to it, and large ones.
 _CRITICAL = (0.0, 1e-12, -1e-12)
 _LARGE = (1e2, -1e2, 1e4, -1e4)
@@ -28,8 +28,8 @@ _LARGE = (1e2, -1e2, 1e4, -1e4)
     "float32, float16 and bfloat16 give the gradient of float64, as far as they can.",
 )
 def _dtypes(at: CheckSession) -> Iterator[CheckFinding]:
-    plain, told = at.first.gradients, list[str]()
-    for dtype, most in _ALLOWED.items():
+    plain, problems = at.first.gradients, list[str]()
+    for dtype, most in _TOLERANCES.items():
         name = str(dtype).removeprefix("torch.")
         try:
             ran = at.call.run(dtype=dtype)
@@ -38,20 +38,20 @@ def _dtypes(at: CheckSession) -> Iterator[CheckFinding]:
             }
             found = ran.gradients(given)
         except Exception as error:  # noqa: BLE001 a result
-            told.append(f"{name} raised {describe_exception(error)}")
+            problems.append(f"{name} raised {describe_exception(error)}")
             continue
         other = {short_dtype(out) for out in ran.moved.values()} - {name}
-        told += [f"{name} gives an output of {each}" for each in sorted(other)]
-        off, broken = _off(plain, found)
+        problems += [f"{name} gives an output of {each}" for each in sorted(other)]
+        off, broken = _relative_error(plain, found)
         if broken:
-            told.append(f"{name} gives a gradient that is not finite")
+            problems.append(f"{name} gives a gradient that is not finite")
         elif off > most:
-            told.append(f"{name} is off by {format_number(100 * off)} %")
-    if told:
-        yield CheckFinding("note", f"{'; '.join(told)}.", "", "", None)
+            problems.append(f"{name} is off by {format_number(100 * off)} %")
+    if problems:
+        yield CheckFinding("note", f"{'; '.join(problems)}.", "", "", None)
 
 
-def _off(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | None]) -> tuple[float, bool]:
+def _relative_error(plain: dict[str, torch.Tensor | None], found: dict[str, torch.Tensor | None]) -> tuple[float, bool]:
     """The largest error relative to the largest gradient, and whether a finite gradient became infinite or NaN."""
     off, broken = 0.0, False
     for name, true in plain.items():
@@ -100,9 +100,12 @@ def _scan(at: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, fl
     """
     for name, tensor in at.call.tensors.items():
         several = tensor.numel() > 1 and name not in at.call.stacked
-        for x, whole in (*((x, not several) for x in places), *(((0.0, True),) if several and 0.0 in places else ())):
+        for x, everywhere in (
+            *((x, not several) for x in places),
+            *(((0.0, True),) if several and 0.0 in places else ()),
+        ):
             moved = tensor.clone()
-            moved.view(-1)[: None if whole else 1] = x
+            moved.view(-1)[: None if everywhere else 1] = x
             try:
                 ran = at.call.holding({name: moved}).run()
                 finite = all(bool(out.isfinite().all()) for out in ran.outputs.values())
@@ -113,7 +116,7 @@ def _scan(at: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, fl
                 if gradient is not None and not bool(gradient.isfinite().all()):
                     bad = gradient.reshape(-1)[~gradient.reshape(-1).isfinite()]
                     value = next(iter(ran.outputs.values())).detach().reshape(-1)[0]
-                    place = f"every element of {name}" if whole and several else name
+                    place = f"every element of {name}" if everywhere and several else name
                     yield place, x, float(value.real), float(bad[0].real)
                     break
 

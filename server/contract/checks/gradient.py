@@ -1,4 +1,4 @@
-"""Checks of the gradient against finite differences of forward, and by torch's own gradcheck."""
+"""Checks of the gradient against finite differences of forward, and by torch's gradcheck, a note where it fails."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from ..examination.slopes import TensorSlopes, tensor_slopes, weighted_sum
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 # Relative tolerance of a gradient, in addition to the error of the differences.
-_NEAR = 1e-3
+_TOLERANCE = 1e-3
 # At how many elements a gradient that seems wrong is measured again, and the widest step for that.
-_AGAIN, _STRETCH = 4, 0.05
+_REMEASURED, _WIDEST_STEP = 4, 0.05
 # Checks whose findings already explain a wrong gradient.
 _EXPLAIN = {
     *("GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR"),
     *("GRADOUT-INPLACE", "NESTED-ARG", "DIRTY-MISSING"),
 }
-_UNLIKE = "The derivative of its surrogate is yet another."
+_DIFFERS = "The derivative of its surrogate is yet another."
 # Declared inputs are moved to irregular values up to this fraction of their domain away.
-_BESIDE = 0.02
+_SPREAD = 0.02
 
 
 @probe(
@@ -51,26 +51,26 @@ def _gradient(at: CheckSession) -> Iterator[CheckFinding]:
             unknown.append(name)
         if wrong := _wrong(at.call, name, measured, at.first.gradients.get(name), given):
             element, seen = wrong
-            yield _said(at, element, seen[0].upper() + seen[1:])
+            yield _finding(at, element, seen[0].upper() + seen[1:])
             return
-    if beside := _beside(at):
-        found = beside.gradients(given)
-        for name in beside.tensors:
-            measured = tensor_slopes(beside, name, given)
+    if irregular := _irregular_call(at):
+        found = irregular.gradients(given)
+        for name in irregular.tensors:
+            measured = tensor_slopes(irregular, name, given)
             unknown = [each for each in unknown if each != name or not bool(measured.known.any())]
-            if wrong := _wrong(beside, name, measured, found.get(name), given):
+            if wrong := _wrong(irregular, name, measured, found.get(name), given):
                 element, seen = wrong
-                yield _said(at, element, f"At irregular numbers beside the declared ones: {seen}")
+                yield _finding(at, element, f"At irregular numbers beside the declared ones: {seen}")
                 return
     if unknown:
         yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward settle nowhere.")
 
 
-def _said(at: CheckSession, element: str, seen: str) -> CheckFinding:
+def _finding(at: CheckSession, element: str, seen: str) -> CheckFinding:
     name = element.partition("[")[0]
     if at.by_design:
-        meant_so = surrogate_explains(at, name, at.first.gradients.get(name))
-        return CheckFinding("note", seen, "", SURROGATE_SENTENCE if meant_so else _UNLIKE, at.source.returned())
+        by_surrogate = surrogate_explains(at, name, at.first.gradients.get(name))
+        return CheckFinding("note", seen, "", SURROGATE_SENTENCE if by_surrogate else _DIFFERS, at.source.returned())
     if at.broken & _EXPLAIN:
         return CheckFinding("note", seen, "", "Another row says why.", at.source.returned())
     return CheckFinding(
@@ -93,13 +93,13 @@ def _wrong(
     if not bool(off.any()) or measured.of_a_triangle(found):
         return None
     far = torch.where(off, torch.nan_to_num(found.detach() - measured.value, nan=torch.inf).abs(), -1.0).reshape(-1)
-    for place in far.argsort(descending=True)[:_AGAIN].tolist():
+    for place in far.argsort(descending=True)[:_REMEASURED].tolist():
         if far[place] < 0:
             break
-        slope, error = _again(call, name, given, place)
+        slope, error = _slope_at(call, name, given, place)
         returned = float(found.detach().reshape(-1)[place])
         largest = abs(slope) + measured.largest
-        if np.isfinite(slope) and not abs(returned - slope) <= EVIDENCE_BOUNDS * error + _NEAR * largest:
+        if np.isfinite(slope) and not abs(returned - slope) <= EVIDENCE_BOUNDS * error + _TOLERANCE * largest:
             at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
             is_ = format_number(float(call.tensors[name].reshape(-1)[place]))
             element = f"{name}[{at}]" if at else name
@@ -111,7 +111,7 @@ def _wrong(
     return None
 
 
-def _again(call: Call, name: str, given: TensorsByName, place: int) -> tuple[float, float]:
+def _slope_at(call: Call, name: str, given: TensorsByName, place: int) -> tuple[float, float]:
     """The slope by one element, measured as for the curves, and its error; NaN if it does not converge."""
     held = call.tensors[name]
     x = float(held.reshape(-1)[place])
@@ -126,20 +126,20 @@ def _again(call: Call, name: str, given: TensorsByName, place: int) -> tuple[flo
         return np.array(values)
 
     here = np.array([x])
-    found = differentiate(along, here, along(here), _STRETCH * max(1.0, abs(x)))
+    found = differentiate(along, here, along(here), _WIDEST_STEP * max(1.0, abs(x)))
     if found.kind[0] != PointKind.SMOOTH:
         return float("nan"), 0.0
     return float(found.value[0]), float(found.error[0])
 
 
-def _beside(at: CheckSession) -> Call | None:
+def _irregular_call(at: CheckSession) -> Call | None:
     """The call at irregular inputs near the declared ones, which may be symmetric; None if the Function fails there."""
     if at.call.stacked:
         return None
     moved = {}
     for name, tensor in at.call.tensors.items():
         low, high = next(each.domain for each in at.section.op.inputs if each.name == name)
-        moved[name] = tensor + _BESIDE * (high - low) * irregular_tensor(tensor, 37)
+        moved[name] = tensor + _SPREAD * (high - low) * irregular_tensor(tensor, 37)
     call = at.call.holding(moved)
     try:
         found = call.gradients(at.first.grad_outputs)
@@ -153,11 +153,11 @@ def _beside(at: CheckSession) -> Call | None:
 
 GRADIENT_CHECKS = (_gradient,)
 # With more elements than this they run in fast mode, which tests one random direction.
-_ALL = 16
-_LONGEST = 120
+_MAX_FULL_SIZE = 16
+_MAX_LENGTH = 120
 
 
-def _asked(checker: Callable[..., bool], name: str, at: CheckSession) -> Iterator[CheckFinding]:
+def _run(checker: Callable[..., bool], name: str, at: CheckSession) -> Iterator[CheckFinding]:
     """Run a checker on the inputs of the call, which avoid the kinks of most Functions, with the seed fixed."""
     given = at.call.arguments()
     leaves = tuple(given.leaves.values())
@@ -170,16 +170,16 @@ def _asked(checker: Callable[..., bool], name: str, at: CheckSession) -> Iterato
         return tuple(found) if isinstance(found, list) else found
 
     size = max(tensor.numel() for tensor in (*leaves, *at.first.ran.outputs.values())) if at.first.ran else 0
-    mode = ", in its fast mode" if size > _ALL else ""
+    mode = ", in its fast mode" if size > _MAX_FULL_SIZE else ""
     try:
         reset_seeds()
         note_call_start()
-        checker(call, leaves, fast_mode=size > _ALL)
+        checker(call, leaves, fast_mode=size > _MAX_FULL_SIZE)
     except GradcheckError as error:
         first = (str(error).strip().splitlines() or ["it does not say why"])[0].rstrip(" .,:;")
         yield CheckFinding(
             "note",
-            f"{name} fails{mode}: {shorten(first, _LONGEST, placeholder=' …')}.",
+            f"{name} fails{mode}: {shorten(first, _MAX_LENGTH, placeholder=' …')}.",
             "",
             "It is a second opinion, and no judge.",
             None,
@@ -192,7 +192,7 @@ def _asked(checker: Callable[..., bool], name: str, at: CheckSession) -> Iterato
 
 @probe("GRADCHECK", "torch.autograd.gradcheck", GRADCHECK, "gradcheck passes.")
 def _gradcheck(at: CheckSession) -> Iterator[CheckFinding]:
-    yield from _asked(torch.autograd.gradcheck, "gradcheck", at)
+    yield from _run(torch.autograd.gradcheck, "gradcheck", at)
 
 
 @probe("GRADGRADCHECK", "torch.autograd.gradgradcheck", GRADCHECK, "gradgradcheck passes.")
@@ -200,7 +200,7 @@ def _gradgradcheck(at: CheckSession) -> Iterator[CheckFinding]:
     if declares_once(at.function):
         yield CheckFinding("note", "Not asked: backward declares that it must not be differentiated.")
         return
-    yield from _asked(partial(torch.autograd.gradgradcheck, gen_non_contig_grad_outputs=False), "gradgradcheck", at)
+    yield from _run(partial(torch.autograd.gradgradcheck, gen_non_contig_grad_outputs=False), "gradgradcheck", at)
 
 
 GRADCHECK_CHECKS = (_gradcheck, _gradgradcheck)

@@ -19,7 +19,7 @@ from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.probe import FUNCTION, CheckFinding, probe
 from ..examination.session import CheckSession, all_gradients_close
 
-_MOST = 12
+_MAX_NUMBERS = 12
 
 
 @probe(
@@ -37,9 +37,9 @@ def _late_read(at: CheckSession) -> Iterator[CheckFinding]:
     own = getattr(own, "__func__", own)
     if not isinstance(own, FunctionType):
         return
-    for called, moved in [*_attributes(at.function, own), *_globals(own)][:_MOST]:
+    for called, moved in [*_attributes(at.function, own), *_globals(own)][:_MAX_NUMBERS]:
         variant = type(at.function.__name__, (at.function,), {name: staticmethod(moved)})
-        if not all_gradients_close(plain, _of_another(at, variant) or plain):
+        if not all_gradients_close(plain, _gradients_of(at, variant) or plain):
             last = called.rpartition(".")[2]
             # A name in capitals is a constant to whoever reads it.
             changes = _is_set(own, last) or ("." in called and not last.isupper())
@@ -55,7 +55,7 @@ def _late_read(at: CheckSession) -> Iterator[CheckFinding]:
             return
 
 
-def _of_another(at: CheckSession, variant: FunctionClass) -> GradientsByName | None:
+def _gradients_of(at: CheckSession, variant: FunctionClass) -> GradientsByName | None:
     """The gradients with a changed backward; None if that raises, as the changed number may be invalid."""
     try:
         ran = at.call.through(at.through(variant)).run()
@@ -69,7 +69,7 @@ def _attributes(function: FunctionClass, own: FunctionType) -> Iterator[tuple[st
     for name in own.__code__.co_names:
         value = function.__dict__.get(name)
         if _is_number(value):
-            variant = type(function.__name__, (function,), {name: _moved(value)})
+            variant = type(function.__name__, (function,), {name: _changed_number(value)})
             moved = replace_references(own, function, variant, 1)
             if moved is not own:
                 yield f"{function.__name__}.{name}", moved
@@ -80,7 +80,7 @@ def _globals(own: FunctionType) -> Iterator[tuple[str, Any]]:
     for name in own.__code__.co_names:
         value = own.__globals__.get(name)
         if _is_number(value):
-            moved = {**own.__globals__, name: _moved(value)}
+            moved = {**own.__globals__, name: _changed_number(value)}
             copy = FunctionType(own.__code__, moved, own.__name__, own.__defaults__, own.__closure__)
             copy.__kwdefaults__ = own.__kwdefaults__
             yield name, copy
@@ -92,7 +92,7 @@ def _is_number(value: Any) -> bool:
     )
 
 
-def _moved(value: Any) -> Any:
+def _changed_number(value: Any) -> Any:
     return value + 1 if isinstance(value, int) else 1.25 * value + 0.125
 
 

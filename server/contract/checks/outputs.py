@@ -105,15 +105,15 @@ def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
     ran = at.first.ran
     if ran is None or at.broken & {"LIST-OUT", "NESTED-ARG"}:
         return
-    still = [name for name, out in ran.outputs.items() if not out.requires_grad]
-    if ran.outputs and not still:
+    untracked = [name for name, out in ran.outputs.items() if not out.requires_grad]
+    if ran.outputs and not untracked:
         return
-    whole = [name for name in still if not _floating(ran.outputs[name])]
+    integers = [name for name in untracked if not _floating(ran.outputs[name])]
     if ran.moved:
-        because = "of integers" if still == whole else "marked as not differentiable"
+        because = "of integers" if untracked == integers else "marked as not differentiable"
         yield CheckFinding(
             "note",
-            f"{join_words(still)} never require{'s' * (len(still) == 1)} grad: {because}.",
+            f"{join_words(untracked)} never require{'s' * (len(untracked) == 1)} grad: {because}.",
             "backward is given zeros for it, or None.",
             "",
             at.source.called("mark_non_differentiable") or at.source.output(),
@@ -123,10 +123,10 @@ def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
     marked = bool(at.first.forward and at.first.forward.nondifferentiable)
     if not ran.outputs:
         seen, level = f"forward returns {_kind(kind)}, and no tensor.", "error"
-    elif still == whole or marked:
-        seen, level = f"{join_words(still)} never require{'s' * (len(still) == 1)} grad.", "note"
+    elif untracked == integers or marked:
+        seen, level = f"{join_words(untracked)} never require{'s' * (len(untracked) == 1)} grad.", "note"
     else:
-        seen, level = f"{join_words(still)} does not require grad although the inputs do.", "error"
+        seen, level = f"{join_words(untracked)} does not require grad although the inputs do.", "error"
     yield CheckFinding(
         "error" if level == "error" else "note",
         seen,

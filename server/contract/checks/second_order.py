@@ -16,7 +16,7 @@ from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, slopes_of_function
 
 # A steeper slope of the gradient is taken for a kink.
-_STEEP = 1e4
+_KINK_SLOPE = 1e4
 
 
 @probe(
@@ -56,11 +56,13 @@ def _second_order(at: CheckSession) -> Iterator[CheckFinding]:
         for name, t in at.call.tensors.items()
     }
     # The gradient is linear in grad_output: its derivative by grad_output is the first derivative itself.
-    handed = {} if error or declared else _handed(at)
-    for name in (*at.call.tensors, *handed):
-        numerical = _by_handed(at, handed[name], weights) if name in handed else _numerical(at, name, weights)
+    grad_outputs = {} if error or declared else _real_grad_outputs(at)
+    for name in (*at.call.tensors, *grad_outputs):
+        numerical = (
+            _by_grad_output(at, grad_outputs[name], weights) if name in grad_outputs else _numerical(at, name, weights)
+        )
         found = analytical.get(name)
-        off = numerical.differs(found) & (numerical.value.abs() < _STEEP)
+        off = numerical.differs(found) & (numerical.value.abs() < _KINK_SLOPE)
         if not bool(off.any()) or numerical.of_a_triangle(found):
             continue
         row = int(torch.where(off, numerical.value.abs(), -1.0).argmax())
@@ -102,8 +104,8 @@ def _analytical(at: CheckSession) -> tuple[dict[str, torch.Tensor | None], Excep
     """The gradient of Σ cos(k) · gradient by autograd, where None stands for 0, and what was raised instead."""
     try:
         ran = at.call.run()
-        handed = {name: given.clone().requires_grad_() for name, given in at.first.grad_outputs.items()}
-        first = ran.gradients(handed, create=True)
+        grad_outputs = {name: given.clone().requires_grad_() for name, given in at.first.grad_outputs.items()}
+        first = ran.gradients(grad_outputs, create=True)
         terms = [
             (found.reshape(-1) * torch.cos(torch.arange(1.0, 1 + found.numel(), dtype=found.dtype))).sum()
             for found in first.values()
@@ -111,29 +113,29 @@ def _analytical(at: CheckSession) -> tuple[dict[str, torch.Tensor | None], Excep
         ]
         if not terms:
             return {}, None
-        leaves = {**ran.given.leaves, **{called: handed[name] for called, name in _handed(at).items()}}
+        leaves = {**ran.given.leaves, **{called: grad_outputs[name] for called, name in _real_grad_outputs(at).items()}}
         found = torch.autograd.grad(sum(terms[1:], terms[0]), list(leaves.values()), allow_unused=True)
         return dict(zip(leaves, found, strict=True)), None
     except Exception as error:  # noqa: BLE001 a result
         return {}, error
 
 
-def _handed(at: CheckSession) -> dict[str, str]:
+def _real_grad_outputs(at: CheckSession) -> dict[str, str]:
     """The outputs with a real grad_output, by the name that messages give to it."""
     names = [name for name, given in at.first.grad_outputs.items() if not given.is_complex()]
     return {f"grad_output of {name}" if len(names) > 1 else "grad_output": name for name in names}
 
 
-def _by_handed(at: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
+def _by_grad_output(at: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
     """The same by finite differences with respect to the grad_output of one output."""
 
     def total(moved: torch.Tensor) -> float:
-        return _weighed(at.call.gradients({**at.first.grad_outputs, name: moved}), weights)
+        return _weighted_sum(at.call.gradients({**at.first.grad_outputs, name: moved}), weights)
 
     return slopes_of_function(total, at.first.grad_outputs[name])
 
 
-def _weighed(found: GradientsByName, weights: TensorsByName) -> float:
+def _weighted_sum(found: GradientsByName, weights: TensorsByName) -> float:
     return sum(float((each.detach() * weights[own]).sum()) for own, each in found.items() if each is not None)
 
 
@@ -141,7 +143,7 @@ def _numerical(at: CheckSession, name: str, weights: TensorsByName) -> TensorSlo
     """The same by finite differences with respect to one input."""
 
     def total(moved: torch.Tensor) -> float:
-        return _weighed(at.call.holding({name: moved}).gradients(at.first.grad_outputs), weights)
+        return _weighted_sum(at.call.holding({name: moved}).gradients(at.first.grad_outputs), weights)
 
     return slopes_of_function(total, at.call.tensors[name])
 

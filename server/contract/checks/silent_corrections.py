@@ -13,14 +13,7 @@ from ...runtime.failure import describe_exception
 from ...runtime.recorder import short_dtype
 from ..examination.call import TensorsByName
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import (
-    EXTENDING,
-    FUNCTION,
-    MARK_NON_DIFFERENTIABLE,
-    SET_MATERIALIZE_GRADS,
-    CheckFinding,
-    probe,
-)
+from ..examination.probe import EXTENDING, FUNCTION, MARK_NON_DIFFERENTIABLE, SET_MATERIALIZE_GRADS, CheckFinding, probe
 from ..examination.session import CheckSession
 from ..examination.slopes import tensor_slopes
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
@@ -58,13 +51,13 @@ def _swapped(at: CheckSession) -> Iterator[CheckFinding]:
             continue
         crossed = slopes[other].agrees(given[one]) and slopes[one].agrees(given[other])
         if crossed and not slopes[one].agrees(given[one]) and not slopes[other].agrees(given[other]):
-            meant_so = surrogate_explains(at, one, given[one]) and surrogate_explains(at, other, given[other])
+            by_design = surrogate_explains(at, one, given[one]) and surrogate_explains(at, other, given[other])
             yield CheckFinding(
-                "note" if meant_so else "error",
+                "note" if by_design else "error",
                 f"What is returned for {one} is the gradient of {other}, and the other way round: their slopes are up "
                 f"to {format_number(slopes[one].largest)} and {format_number(slopes[other].largest)}.",
                 "Both have the same shape, so the engine notices nothing.",
-                SURROGATE_SENTENCE if meant_so else "Return the gradients in the order of the arguments of forward.",
+                SURROGATE_SENTENCE if by_design else "Return the gradients in the order of the arguments of forward.",
                 at.source.returned(),
                 one,
             )
@@ -83,11 +76,11 @@ def _grad_dtype(at: CheckSession) -> Iterator[CheckFinding]:
             continue
         if argument.dtype == value.dtype:
             continue
-        name, lost = at.first.record.name(place), _narrower(value.dtype, argument.dtype)
+        name, narrower = at.first.record.name(place), _narrower(value.dtype, argument.dtype)
         yield CheckFinding(
-            "warning" if lost else "note",
+            "warning" if narrower else "note",
             f"backward returned {short_dtype(value)} for {name}, which is {short_dtype(argument)}.",
-            f"The engine cast it to {short_dtype(argument)}" + (": what was lost stays lost." if lost else "."),
+            f"The engine cast it to {short_dtype(argument)}" + (": what was lost stays lost." if narrower else "."),
             "Convert masks and constants with .to(grad_output.dtype), and compute in the dtype of the input.",
             at.source.returned(),
         )
@@ -111,14 +104,14 @@ def _grad_none(at: CheckSession) -> Iterator[CheckFinding]:
         own = _own_name(at, argument)
         slopes = at.slopes.get(own)
         moves = slopes is not None and slopes.moves
-        meant_so = moves and surrogate_explains(at, own, None)
+        by_design = moves and surrogate_explains(at, own, None)
         measured = f"its slope by differences is up to {format_number(slopes.largest)}" if slopes and moves else ""
         still = "and differences of forward find no slope either" if slopes else "and its slope was not measured"
         yield CheckFinding(
-            "error" if moves and not meant_so else "note",
+            "error" if moves and not by_design else "note",
             f"backward returned None for {name}, which requires grad, {'but ' + measured if moves else still}.",
             "The engine takes None for zeros, and leaves .grad as it was.",
-            (SURROGATE_SENTENCE if meant_so else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
+            (SURROGATE_SENTENCE if by_design else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
             at.source.returned(),
             own,
         )
@@ -198,16 +191,16 @@ def _narrower(given: torch.dtype, wanted: torch.dtype) -> bool:
     ("backward", "steady"),
 )
 def _output_grad_ignored(at: CheckSession) -> Iterator[CheckFinding]:
-    for name, measured in _unreached(at):
+    for name, measured in _outputs_without_effect(at):
         if measured:
-            alone = _alone(at, name)
-            meant_so = all(surrogate_explains(at, each, None, alone) for each in at.call.tensors)
+            alone = _grad_output_alone(at, name)
+            by_design = all(surrogate_explains(at, each, None, alone) for each in at.call.tensors)
             yield CheckFinding(
-                "note" if meant_so else "error",
+                "note" if by_design else "error",
                 f"{name} moves with the inputs, by up to {format_number(measured)}, "
                 "but its gradient reaches none of them.",
                 "A loss made of it learns nothing.",
-                SURROGATE_SENTENCE if meant_so else f"Use the grad_output of {name} in backward.",
+                SURROGATE_SENTENCE if by_design else f"Use the grad_output of {name} in backward.",
                 at.source.returned(),
             )
 
@@ -220,7 +213,7 @@ def _output_grad_ignored(at: CheckSession) -> Iterator[CheckFinding]:
     ("backward", "steady"),
 )
 def _nondiff_candidate(at: CheckSession) -> Iterator[CheckFinding]:
-    for name, measured in _unreached(at):
+    for name, measured in _outputs_without_effect(at):
         if measured == 0:
             yield CheckFinding(
                 "note",
@@ -231,14 +224,14 @@ def _nondiff_candidate(at: CheckSession) -> Iterator[CheckFinding]:
             )
 
 
-def _unreached(at: CheckSession) -> Iterator[tuple[str, float | None]]:
+def _outputs_without_effect(at: CheckSession) -> Iterator[tuple[str, float | None]]:
     """The outputs whose grad_output has no effect, each with its largest slope; None if that is not known."""
     ran = at.first.ran
     if ran is None or len(ran.moved) < 2:
         return
     for name in ran.moved:
         given = at.first.grad_outputs[name]
-        found = at.gradients(_alone(at, name))
+        found = at.gradients(_grad_output_alone(at, name))
         if any(each is not None and bool(each.any()) for each in found.values()):
             continue
         measured = [tensor_slopes(at.call, each, {name: given}) for each in at.call.tensors]
@@ -247,7 +240,7 @@ def _unreached(at: CheckSession) -> Iterator[tuple[str, float | None]]:
         yield name, moved if known or moved else None
 
 
-def _alone(at: CheckSession, name: str) -> TensorsByName:
+def _grad_output_alone(at: CheckSession, name: str) -> TensorsByName:
     """The grad_outputs with zeros for all outputs but one."""
     return {each: given if each == name else 0 * given for each, given in at.first.grad_outputs.items()}
 

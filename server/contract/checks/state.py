@@ -33,10 +33,10 @@ def random_sources(call: Call) -> tuple[str, ...]:
 
 @probe("RANDOM-FORWARD", "Random numbers in forward", REPRODUCIBILITY, "forward draws no random numbers.", ("forward",))
 def _random_forward(at: CheckSession) -> Iterator[CheckFinding]:
-    if drawn := random_sources(at.call):
+    if libraries := random_sources(at.call):
         yield CheckFinding(
             "note",
-            f"forward draws random numbers of {join_words(drawn)}.",
+            f"forward draws random numbers of {join_words(libraries)}.",
             "Two calls give two outputs.",
             "Differences use the same numbers on either side of x: they measure the slope of one draw.",
             at.source.drawn(*FORWARD_METHODS),
@@ -46,13 +46,13 @@ def _random_forward(at: CheckSession) -> Iterator[CheckFinding]:
 @probe("RANDOM-BACKWARD", "Random numbers in backward", REPRODUCIBILITY, "backward draws no random numbers.")
 def _random_backward(at: CheckSession) -> Iterator[CheckFinding]:
     ran = at.call.run()
-    handed = at.handed
+    grad_outputs = at.handed
     before = GeneratorStates.now()
-    ran.gradients(handed)
-    if drawn := before.changed():
+    ran.gradients(grad_outputs)
+    if libraries := before.changed():
         yield CheckFinding(
             "warning",
-            f"backward draws random numbers of {join_words(drawn)}.",
+            f"backward draws random numbers of {join_words(libraries)}.",
             "The same loss has another gradient every time.",
             "Draw in forward and save what was drawn, or say that the noise is meant.",
             at.source.drawn(*BACKWARD_METHODS),
@@ -149,11 +149,11 @@ def _global_state(at: CheckSession) -> Iterator[CheckFinding]:
     alone = at.gradients(at.first.grad_outputs)
     ran = at.call.run()
     with torch.no_grad():
-        _elsewhere(at.call).run()
+        _at_other_inputs(at.call).run()
     between = ran.gradients(at.handed)
     tracked = at.call.run()
     try:
-        _elsewhere(at.call).run()
+        _at_other_inputs(at.call).run()
         between_tracked = tracked.gradients(at.handed)
     except Exception:  # noqa: BLE001 forward may not be defined at other inputs
         between_tracked = alone
@@ -208,7 +208,7 @@ def _fwd_gradmode(at: CheckSession) -> Iterator[CheckFinding]:
                 return
 
 
-def _elsewhere(call: Call) -> Call:
+def _at_other_inputs(call: Call) -> Call:
     """The same call at other inputs: the same numbers in another order, or slightly smaller ones."""
     return call.holding(
         {

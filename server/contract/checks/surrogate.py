@@ -11,10 +11,10 @@ from ..examination.session import CheckSession, gradients_close
 
 SURROGATE_SENTENCE = "Its surrogate declares so."
 # The values of grad_output at which a surrogate that depends on it is compared.
-_SIZES = (1.0, -1.0, 2.0**8, -(2.0**8), 2.0**-8, 0.0)
+_GRAD_OUTPUTS = (1.0, -1.0, 2.0**8, -(2.0**8), 2.0**-8, 0.0)
 
 
-def _meant(at: CheckSession, grad_outputs: TensorsByName) -> GradientsByName | None:
+def _surrogate_gradients(at: CheckSession, grad_outputs: TensorsByName) -> GradientsByName | None:
     """The gradients of the surrogate; None if there is none, or it cannot be evaluated.
 
     One that depends on ``grad_output`` can be evaluated only if all elements of that are the same number.
@@ -41,17 +41,17 @@ def surrogate_explains(
     """Whether this gradient of one tensor is the one that the surrogate declares, or that cannot be evaluated."""
     if not at.by_design:
         return False
-    called_for = _meant(at, at.first.grad_outputs if grad_outputs is None else grad_outputs)
-    return called_for is None or gradients_close(found, called_for.get(name))
+    declared = _surrogate_gradients(at, at.first.grad_outputs if grad_outputs is None else grad_outputs)
+    return declared is None or gradients_close(found, declared.get(name))
 
 
 def follows_surrogate(at: CheckSession) -> bool:
     """Whether the surrogate depends on ``grad_output``, and backward returns its gradient for every value tried."""
     if not at.section.op.follows_sign:
         return False
-    for size in _SIZES:
+    for size in _GRAD_OUTPUTS:
         given = {name: torch.full_like(each, size) for name, each in at.first.grad_outputs.items()}
-        called_for, found = _meant(at, given), at.gradients(given)
-        if called_for is None or not all(gradients_close(found[name], called_for[name]) for name in found):
+        declared, found = _surrogate_gradients(at, given), at.gradients(given)
+        if declared is None or not all(gradients_close(found[name], declared[name]) for name in found):
             return False
     return True

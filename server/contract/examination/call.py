@@ -26,7 +26,7 @@ GradientsByName = dict[str, torch.Tensor | None]
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Arguments:
     """Fresh arguments of one call: ``tensors`` by name, ``parameters``, and the ``leaves`` that require grad."""
 
     tensors: dict[str, torch.Tensor]
@@ -43,7 +43,7 @@ class _Given:
 class ForwardRun:
     """One run of forward: what it ``returned``, and the tensors in that by name in ``outputs``."""
 
-    given: _Given
+    given: _Arguments
     returned: Any
     outputs: dict[str, torch.Tensor]
 
@@ -87,10 +87,10 @@ class Call:
         have one common value are moved off it, if that works.
         """
         plain = cls.plain(section)
-        for call in _several(section, plain, reach):
+        for call in _stacked_candidates(section, plain, reach):
             if _same_as_alone(call):
                 return call
-        return next((call for call in (plain.holding(_beside(section, plain)), plain) if _finite(call)), plain)
+        return next((call for call in (plain.holding(_moved_off(section, plain)), plain) if _is_finite(call)), plain)
 
     @classmethod
     def plain(cls, section: Section) -> Call:
@@ -106,7 +106,7 @@ class Call:
         """The same call with these tensors replaced."""
         return replace(self, tensors={**self.tensors, **tensors})
 
-    def arguments(self, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None) -> _Given:
+    def arguments(self, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None) -> _Arguments:
         """Fresh arguments, of ``dtype`` if given; those named by ``which`` (by default all) require grad.
 
         They are copies of leaves, not leaves: autograd forbids a Function to edit a leaf in place.
@@ -118,10 +118,10 @@ class Call:
                 leaves[name] = own.requires_grad_()
                 own = own * 1
             tensors[name] = own
-        return _Given(tensors, dict(self.parameters), leaves)
+        return _Arguments(tensors, dict(self.parameters), leaves)
 
     def run(
-        self, given: _Given | None = None, *, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None
+        self, given: _Arguments | None = None, *, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None
     ) -> ForwardRun:
         """Call once, with the same random seed as every other run. Raises whatever forward raises."""
         given = given or self.arguments(which, dtype)
@@ -174,9 +174,9 @@ def reset_seeds() -> None:
 # halves and off whole numbers.
 STACK_SIZE, _SHIFT = 8, 0.41
 # Inputs that are not swept are varied by at most this fraction of their domain.
-_ASIDE = 0.06
+_OTHER_SPREAD = 0.06
 # Elements declared with one common value are moved by up to this fraction of the domain: most kinks are at 0 and 1.
-_BESIDE = 0.0137
+_ELEMENT_SPREAD = 0.0137
 _WITNESSES = (1, 6)
 _ALIKE = 1e-8
 _GOLDEN = (5**0.5 - 1) / 2
@@ -186,7 +186,7 @@ def _declared(section: Section, name: str) -> Input:
     return next(each for each in section.op.inputs if each.name == name)
 
 
-def _several(section: Section, plain: Call, reach: tuple[float, float] | None) -> Iterator[Call]:
+def _stacked_candidates(section: Section, plain: Call, reach: tuple[float, float] | None) -> Iterator[Call]:
     """Candidates with stacked numbers: in all inputs, then in the swept one alone, if they are single numbers."""
     single = [name for name, tensor in plain.tensors.items() if tensor.numel() == 1 and tensor.dim()]
     swept = section.wrt if section.wrt in single else next(iter(single), "")
@@ -208,11 +208,11 @@ def _interval(section: Section, name: str, swept: bool, reach: tuple[float, floa
     low, high = _declared(section, name).domain
     if swept:
         return reach or (low, high)
-    held, aside = dict(section.inputs)[name][0], _ASIDE * (high - low)
+    held, aside = dict(section.inputs)[name][0], _OTHER_SPREAD * (high - low)
     return (max(low, held - aside), min(high, held + aside)) if low < held < high else (held, held + aside)
 
 
-def _beside(section: Section, plain: Call) -> dict[str, torch.Tensor]:
+def _moved_off(section: Section, plain: Call) -> dict[str, torch.Tensor]:
     """Inputs declared with one value for all elements, each element moved a little."""
     moved = {}
     for name, tensor in plain.tensors.items():
@@ -220,12 +220,11 @@ def _beside(section: Section, plain: Call) -> dict[str, torch.Tensor]:
         if not isinstance(declared.value, tuple):
             low, high = declared.domain
             order = torch.arange(1.0, 1 + tensor.numel(), dtype=torch.float64).reshape(tensor.shape)
-            moved[name] = tensor + _BESIDE * (high - low) * torch.cos(order)
+            moved[name] = tensor + _ELEMENT_SPREAD * (high - low) * torch.cos(order)
     return moved
 
 
 def call_succeeds(call: Call) -> bool:
-    """Whether the call returns without an exception."""
     try:
         call.value()
     except Exception:  # noqa: BLE001 reported where the call is made
@@ -233,7 +232,7 @@ def call_succeeds(call: Call) -> bool:
     return True
 
 
-def _finite(call: Call) -> bool:
+def _is_finite(call: Call) -> bool:
     try:
         outputs = call.value().values()
     except Exception:  # noqa: BLE001 what fails everywhere is reported where the call is made
@@ -249,20 +248,20 @@ def _same_as_alone(call: Call) -> bool:
     try:
         reset_seeds()
         before = GeneratorStates.now()
-        together = _said(call)
-        drawn = bool(before.changed())
-        alone = [each for row in range(STACK_SIZE) if (each := _said(_row(call, row)))]
+        together = _results(call)
+        is_random = bool(before.changed())
+        alone = [each for row in range(STACK_SIZE) if (each := _results(_row(call, row)))]
         if not together or len(alone) < STACK_SIZE or any(math.prod(t.shape[1:]) > 1 for t in together[0].values()):
             return False
-        return drawn or all(_alike(call, together, alone, row) for row in _WITNESSES)
+        return is_random or all(_row_agrees(call, together, alone, row) for row in _WITNESSES)
     except Exception:  # noqa: BLE001 then they are not stacked
         return False
 
 
-_Said = tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]
+_Results = tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]
 
 
-def _said(call: Call) -> _Said | None:
+def _results(call: Call) -> _Results | None:
     """Outputs and gradients of one run; None if an output is not finite."""
     ran = call.run()
     if not ran.outputs or any(not bool(torch.isfinite(out).all()) for out in ran.outputs.values()):
@@ -275,7 +274,7 @@ def _row(call: Call, row: int) -> Call:
     return call.holding({name: call.tensors[name][row : row + 1] for name in call.stacked})
 
 
-def _alike(call: Call, together: _Said, alone: list[_Said], row: int) -> bool:
+def _row_agrees(call: Call, together: _Results, alone: list[_Results], row: int) -> bool:
     (values, gradients), (own, pulled) = together, alone[row]
     if set(values) != set(own) or set(gradients) != set(pulled):
         return False

@@ -1,4 +1,6 @@
-"""The records of a check: its definition (probe), what it found, and the row that reports it."""
+"""The records of a check: its definition (probe), what it found, the row that reports it, and the pages of torch's
+documentation that it refers to.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from typing import Literal
 
 from .session import CheckSession, Requirement
 
+# Titles of the pages of torch's documentation.
 EXTENDING = "Extending PyTorch"
 FUNCTION = "torch.autograd.Function"
 MECHANICS = "Autograd mechanics"
@@ -22,6 +25,7 @@ GRADCHECK = "Gradcheck mechanics"
 REPRODUCIBILITY = "Reproducibility"
 PRECISION = "Numerical accuracy"
 AMP = "Automatic Mixed Precision package - torch.amp"
+
 Level = Literal["error", "warning", "note", "fine"]
 # The most serious first.
 CHECK_LEVELS: tuple[Level, ...] = ("error", "warning", "note", "fine")
@@ -94,8 +98,8 @@ class Probe:
 
     def row(self, family: str, found: CheckFinding) -> CheckRow:
         """The row that reports a finding."""
-        said = (found.seen, found.torch, found.advice, found.line, self.document, found.element)
-        return CheckRow(self.id, family, found.level, self.title, *said)
+        fields = (found.seen, found.torch, found.advice, found.line, self.document, found.element)
+        return CheckRow(self.id, family, found.level, self.title, *fields)
 
 
 def probe(

@@ -1,4 +1,6 @@
-"""The session that every check gets: the op, its call, the recorded first run, and results that checks share."""
+"""The session that every check gets: the op, its call, the recorded first run, results that checks share, and how
+their gradients are compared.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ from .function_lines import FunctionSource
 from .slopes import TensorSlopes, tensor_slopes
 
 # How many points linearity is checked at, and how many where each point needs calls of its own.
-_POINTS, _FEW = 33, 4
+_POINTS, _UNBATCHED_POINTS = 33, 4
 
 
 def _laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
@@ -42,7 +44,7 @@ def _laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
     x = np.unique(section.snap(np.linspace(*reach, _POINTS)))
     try:
         cut = batched_section(section, x)
-        x = x if cut.stacked else x[:: _POINTS // _FEW]
+        x = x if cut.stacked else x[:: _POINTS // _UNBATCHED_POINTS]
         return check_linearity(cut, x, 1.0, cut.backward(x, 1.0))
     except Exception:  # noqa: BLE001 another check reports what fails
         return Linearity()
@@ -132,12 +134,12 @@ class CheckSession:
         """The first call, with an irregular ``grad_output`` for every output; interrupted after a time limit."""
         began = timing.now()
         try:
-            with time_limit(_FIRST):
-                return replace(self._called(), seconds=timing.now() - began)
+            with time_limit(_FIRST_CALL_SECONDS):
+                return replace(self._recorded_call(), seconds=timing.now() - began)
         except TookTooLong as error:
             return FirstCall(CallRecord(()), None, {}, {}, (), "forward", error)
 
-    def _called(self) -> FirstCall:
+    def _recorded_call(self) -> FirstCall:
         call, record = self.watched()
         delivered: list[torch.Tensor | None] = []
         try:
@@ -149,15 +151,15 @@ class CheckSession:
                 # Called on the class: an attribute of ctx may hide the method.
                 type(node).register_hook(node, lambda found, _: delivered.extend(found) if not delivered else None)
                 break
-        handed = call.grad_outputs(ran)
-        if not handed:
+        grad_outputs = call.grad_outputs(ran)
+        if not grad_outputs:
             return FirstCall(record, ran, {}, {}, (), "backward", None)
         try:
-            copies = {name: given.clone() for name, given in handed.items()}
+            copies = {name: given.clone() for name, given in grad_outputs.items()}
             found = ran.gradients(copies, retain=True)
         except (Exception, TookTooLong) as error:  # noqa: BLE001 a result
-            return FirstCall(record, ran, handed, {}, (), "backward", error)
-        return FirstCall(record, ran, handed, found, tuple(delivered))
+            return FirstCall(record, ran, grad_outputs, {}, (), "backward", error)
+        return FirstCall(record, ran, grad_outputs, found, tuple(delivered))
 
     def lacks(self, needs: tuple[Requirement, ...]) -> str:
         """Why the requirements of a check are not met; empty if they are."""
@@ -174,7 +176,7 @@ class CheckSession:
             return "the Function could not be watched where the op calls it"
         if "watched" in needs and "backward" in needs and not first.backward:
             return "backward was not called"
-        if "steady" in needs and self.broken & _UNSTEADY:
+        if "steady" in needs and self.broken & _NONDETERMINISM:
             return "the Function does not repeat itself"
         return ""
 
@@ -199,12 +201,12 @@ class CheckSession:
 
 
 # Time limit of the first call in seconds.
-_FIRST = 1.5
+_FIRST_CALL_SECONDS = 1.5
 # Relative tolerance within which two gradients differ by rounding only: in float64, and in any other dtype.
 _DOUBLE = (torch.float64, torch.complex128)
 _ROUNDING, _ROUNDING_IN_FLOAT = 1e-6, 1e-3
 # Once one of these checks has found something, two calls cannot be compared any more.
-_UNSTEADY = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}
+_NONDETERMINISM = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}
 
 
 def gradients_close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:

@@ -12,12 +12,12 @@ from ...runtime import timing
 from .call import Call, TensorsByName
 
 # How many elements of a tensor are measured, and the time limit for all of them in seconds.
-_MOST, _SECONDS = 24, 0.1
+_LIMIT, _SECONDS = 24, 0.1
 _STEP, _LEVELS = 1e-3, 3
 # A slope counts as known if its error is at most this fraction of 1 + its magnitude.
-_KNOWN = 1e-4
+_TOLERANCE = 1e-4
 # Where forward is smooth, the difference between the two one-sided slopes shrinks with the step; at a kink it stays.
-_TOGETHER = 0.6
+_KINK_RATIO = 0.6
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,6 @@ class TensorSlopes:
 
     @property
     def moves(self) -> bool:
-        """Whether a known slope is not 0."""
         return self.largest > 1e-7
 
     def _largest(self) -> torch.Tensor:
@@ -100,16 +99,16 @@ def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tenso
     known = torch.zeros(held.shape, dtype=torch.bool)
     middle, until = total(held), timing.now() + _SECONDS
     count = held.numel()
-    for place in {round(k * (count - 1) / max(1, min(_MOST, count) - 1)) for k in range(min(_MOST, count))}:
-        found, sure = _one(total, held, place, middle)
-        value.view(-1)[place], known.view(-1)[place] = found, sure
+    for place in {round(k * (count - 1) / max(1, min(_LIMIT, count) - 1)) for k in range(min(_LIMIT, count))}:
+        found, known_slope = _slope(total, held, place, middle)
+        value.view(-1)[place], known.view(-1)[place] = found, known_slope
         if timing.now() > until:
             break
     typical = float(value[known].abs().max()) if bool(known.any()) else 0.0
     return TensorSlopes(value, known & (value.abs() <= 1e8 * (1 + typical)))
 
 
-def _one(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int, middle: float) -> tuple[float, bool]:
+def _slope(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int, middle: float) -> tuple[float, bool]:
     x = float(held.view(-1)[place])
 
     def at(where: float) -> float:
@@ -127,5 +126,5 @@ def _one(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int,
     best = (16 * once[1] - once[0]) / 15
     rounding = 16 * torch.finfo(held.dtype).eps * (abs(middle) + abs(x * best)) / (step / 4)
     error = abs(best - once[1]) + rounding
-    bent = abs(sides[2]) > _TOGETHER * abs(sides[0]) and abs(sides[2]) > 16 * rounding + _KNOWN * abs(best)
-    return best, error <= _KNOWN * (abs(best) + 1) and not bent
+    kinked = abs(sides[2]) > _KINK_RATIO * abs(sides[0]) and abs(sides[2]) > 16 * rounding + _TOLERANCE * abs(best)
+    return best, error <= _TOLERANCE * (abs(best) + 1) and not kinked

@@ -16,16 +16,16 @@ _Interval = tuple[float, float]
 USUAL_DOMAIN = (-3.0, 3.0)
 POSITIVE_DOMAIN = (0.05, 4.0)
 # Half-width and number of points of the search for the finite interval, and bisection steps of its ends.
-_FAR, _COARSE, _HALVINGS = 10.0, 41, 30
+_SEARCH_RADIUS, _POINTS, _BISECTIONS = 10.0, 41, 30
 # Larger half-widths to try where forward is constant nearby, and the factor by which the domain exceeds them.
-FARTHER, _BEYOND = (10.0, 30.0, 100.0, 300.0, 1000.0, 10_000.0), 1.5
+_WIDER_RADII, _MARGIN = (10.0, 30.0, 100.0, 300.0, 1000.0, 10_000.0), 1.5
 # About how many calls the search for ends, variation and steep ends takes.
-_CALLS = 3 * _COARSE
+_CALLS = 3 * _POINTS
 # A staircase is visible if at most this share of the intervals has a step; relative distance for testing flatness.
-_SEEN, _STILL, _FEW = 0.7, 1e-6, 2
+_STEP_SHARE, _FLAT_STEP, _MIN_STEPS = 0.7, 1e-6, 2
 # A curve whose largest value is this many times the median is too steep to show; the domain is narrowed by this factor.
-_STEEP, NARROWER, NARROWINGS = 1e4, 2 / 3, 5
-_LIMITS = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
+_STEEP_RATIO, _NARROWING, _MAX_NARROWINGS = 1e4, 2 / 3, 5
+_LIMIT_NAMES = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
 
 
 def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = USUAL_DOMAIN) -> _Interval:
@@ -44,7 +44,7 @@ def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = 
     wide = _with_limits(usual, attempt) if main else usual
     if not attempt.clock.has(_CALLS):
         return wide
-    low, high = _finite(at, held, max(_FAR, *map(abs, wide)))
+    low, high = _finite_interval(at, held, max(_SEARCH_RADIUS, *map(abs, wide)))
     if attempt.late:
         return wide
     start, stop = max(low, wide[0]), min(high, wide[1])
@@ -52,8 +52,8 @@ def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = 
         start, stop = max(low, held - 3.0), min(high, held + 3.0)
     if not start < stop:
         return wide
-    found = _narrowed(at, *_moving(at, *_stepping(at, start, stop, usual), low, high))
-    return _inward(start, stop) if attempt.late else found
+    found = _narrowed_if_steep(at, *_widened_if_constant(at, *_without_fine_steps(at, start, stop, usual), low, high))
+    return _rounded_inward(start, stop) if attempt.late else found
 
 
 def _with_limits(usual: _Interval, attempt: RepeatableCall) -> _Interval:
@@ -63,10 +63,10 @@ def _with_limits(usual: _Interval, attempt: RepeatableCall) -> _Interval:
         for name, value in attempt.values.items()
         if isinstance(value, int | float)
         and not isinstance(value, bool)
-        and any(word in name.lower() for word in _LIMITS)
+        and any(word in name.lower() for word in _LIMIT_NAMES)
     ]
     reach = max((each for each in limits if 2.0 < each <= 1000.0), default=0.0)
-    return _scaled(usual, _BEYOND * reach) if reach else usual
+    return _scaled(usual, _MARGIN * reach) if reach else usual
 
 
 def _scaled(usual: _Interval, reach: float) -> _Interval:
@@ -74,9 +74,9 @@ def _scaled(usual: _Interval, reach: float) -> _Interval:
     return (usual[0] if usual[0] > 0 else -reach, reach)
 
 
-def _finite(at: Callable[[float], float], held: float, far: float) -> _Interval:
+def _finite_interval(at: Callable[[float], float], held: float, far: float) -> _Interval:
     """The interval around ``held`` in which forward is finite; a single pole does not end it."""
-    t = np.linspace(-far, far, _COARSE)
+    t = np.linspace(-far, far, _POINTS)
     if not abs(held) <= far:
         t = t + held
     fine = np.array([math.isfinite(at(float(each))) for each in t])
@@ -85,8 +85,8 @@ def _finite(at: Callable[[float], float], held: float, far: float) -> _Interval:
     if not runs:
         return -math.inf, math.inf
     begin, end = max(runs, key=lambda run: (t[run[0]] <= held <= t[run[1]], run[1] - run[0]))
-    low = -math.inf if begin == 0 else _end(at, float(t[begin]), float(t[begin - 1]))
-    high = math.inf if end == len(t) - 1 else _end(at, float(t[end]), float(t[end + 1]))
+    low = -math.inf if begin == 0 else _finite_end(at, float(t[begin]), float(t[begin - 1]))
+    high = math.inf if end == len(t) - 1 else _finite_end(at, float(t[end]), float(t[end + 1]))
     return low, high
 
 
@@ -95,66 +95,66 @@ def _runs(fine: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _end(at: Callable[[float], float], inside: float, outside: float) -> float:
+def _finite_end(at: Callable[[float], float], inside: float, outside: float) -> float:
     """The end of the finite interval by bisection, rounded if it is within 1e-6 of a round number."""
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if math.isfinite(at(middle)) else (inside, middle)
     near = round(inside, 6)
     return near if abs(near - inside) <= 1e-6 else inside
 
 
-def _stepping(at: Callable[[float], float], start: float, stop: float, usual: _Interval) -> _Interval:
+def _without_fine_steps(at: Callable[[float], float], start: float, stop: float, usual: _Interval) -> _Interval:
     """The interval, or a narrower one where the steps of a staircase would be too fine to see."""
-    while stop - start > usual[1] - usual[0] and _too_many(at, start, stop):
+    while stop - start > usual[1] - usual[0] and _is_fine_staircase(at, start, stop):
         start, stop = min(usual[0], start / 2), max(usual[1], stop / 2)
     return start, stop
 
 
-def _too_many(at: Callable[[float], float], start: float, stop: float) -> bool:
+def _is_fine_staircase(at: Callable[[float], float], start: float, stop: float) -> bool:
     """Whether forward is a staircase with a step between most of the points."""
-    t = np.linspace(start, stop, _COARSE)
+    t = np.linspace(start, stop, _POINTS)
     values = np.array([at(float(each)) for each in t])
-    beside = np.array([at(float(each) + _STILL * (stop - start)) for each in t])
-    still = (values == beside)[np.isfinite(values)]
+    nearby = np.array([at(float(each) + _FLAT_STEP * (stop - start)) for each in t])
+    still = (values == nearby)[np.isfinite(values)]
     moves = np.flatnonzero(np.diff(values) != 0)
-    if not moves.size or still.mean() <= _SEEN:
+    if not moves.size or still.mean() <= _STEP_SHARE:
         return False
-    return moves.size > max(_SEEN * (moves[-1] + 1 - moves[0]), _FEW)  # beyond the steps it may be clamped
+    return moves.size > max(_STEP_SHARE * (moves[-1] + 1 - moves[0]), _MIN_STEPS)  # beyond the steps it may be clamped
 
 
-def _moving(at: Callable[[float], float], start: float, stop: float, low: float, high: float) -> _Interval:
+def _widened_if_constant(at: Callable[[float], float], start: float, stop: float, low: float, high: float) -> _Interval:
     """The interval, or a wider one if forward is constant in it."""
-    if _moves(at, start, stop):
+    if _varies(at, start, stop):
         return start, stop
-    for far in FARTHER:
+    for far in _WIDER_RADII:
         a, b = max(low, -far), min(high, far)
-        if a < b and _moves(at, a, b):
-            return max(low, -_BEYOND * far), min(high, _BEYOND * far)
+        if a < b and _varies(at, a, b):
+            return max(low, -_MARGIN * far), min(high, _MARGIN * far)
     return start, stop
 
 
-def _moves(at: Callable[[float], float], start: float, stop: float) -> bool:
-    values = [at(float(each)) for each in np.linspace(start, stop, _COARSE)]
+def _varies(at: Callable[[float], float], start: float, stop: float) -> bool:
+    values = [at(float(each)) for each in np.linspace(start, stop, _POINTS)]
     finite = [each for each in values if math.isfinite(each)]
     return bool(finite) and max(finite) > min(finite)
 
 
-def _narrowed(at: Callable[[float], float], start: float, stop: float) -> _Interval:
+def _narrowed_if_steep(at: Callable[[float], float], start: float, stop: float) -> _Interval:
     """A narrower interval where the curve is too steep at one end."""
     a, b = start, stop
-    for _ in range(NARROWINGS):
-        sizes = np.abs([at(float(each)) for each in np.linspace(a, b, _COARSE)])
+    for _ in range(_MAX_NARROWINGS):
+        sizes = np.abs([at(float(each)) for each in np.linspace(a, b, _POINTS)])
         sizes = sizes[np.isfinite(sizes)]
-        if not sizes.size or sizes.max() <= _STEEP * (1 + np.median(sizes)):
+        if not sizes.size or sizes.max() <= _STEEP_RATIO * (1 + np.median(sizes)):
             break
-        a, b = a * NARROWER, b * NARROWER
+        a, b = a * _NARROWING, b * _NARROWING
     else:
-        return _inward(start, stop)
-    return _inward(a, b)
+        return _rounded_inward(start, stop)
+    return _rounded_inward(a, b)
 
 
-def _inward(start: float, stop: float) -> _Interval:
+def _rounded_inward(start: float, stop: float) -> _Interval:
     """The interval with ends rounded inwards to three significant figures."""
     figure = 10.0 ** (math.floor(math.log10(max(abs(start), abs(stop)))) - 2)
     a, b = math.ceil(start / figure - 1e-9) * figure, math.floor(stop / figure + 1e-9) * figure

@@ -1,4 +1,4 @@
-"""Makes the ``Op`` of a Function and a recipe: inputs, domains, parameters with bounds, swept and observed element."""
+"""Makes the ``Op`` of a Function and a recipe: inputs, domains, parameters with bounds, names, swept element."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .elementwise import elementwise_inputs
 from .parameter_bounds import bounded_parameter
 from .swept_element import ElementPair, pair_to_show, pairs_by_input
 
-_Given = Mapping[str, torch.Tensor]
+_Tensors = Mapping[str, torch.Tensor]
 # Seconds for the analysis beyond the first call, for slow Functions and for others; a call is slow from _SLOW on.
-_SECONDS, SWIFTLY, _SLOW = 2.0, 5.0, 0.01
+_SLOW_SECONDS, _FAST_SECONDS, _SLOW = 2.0, 5.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class _Analysis:
 
 
 def op_of(
-    function: Callable[..., Any], recipe: Recipe, name: str, title: str, group: str, given: _Given | None = None
+    function: Callable[..., Any], recipe: Recipe, name: str, title: str, group: str, given: _Tensors | None = None
 ) -> Op:
     """The op of a Function, or of a plain function of tensors, that is called as a recipe says.
 
@@ -58,19 +58,19 @@ def op_of(
     """
     with quietly():
         attempt = RepeatableCall.at(function, recipe, given)
-        graph, base = _called(attempt)
+        graph, base = _first_call(attempt)
         attempt.outputs()
-        attempt = attempt.within(SWIFTLY if attempt.clock.seconds < _SLOW else _SECONDS)
-        return _op(_made(attempt, base), graph, name, title, group)
+        attempt = attempt.within(_FAST_SECONDS if attempt.clock.seconds < _SLOW else _SLOW_SECONDS)
+        return _op(_analysed(attempt, base), graph, name, title, group)
 
 
-def _called(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, OptionalTensors]:
+def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, OptionalTensors]:
     """The Function found in the graph of the first call, and its outputs. Raises ``NotInferred``."""
     recipe = attempt.recipe.text()
     try:
         _, returned = attempt.called(track=True)
     except (Exception, SystemExit) as error:
-        raise _refused(attempt, recipe, error) from error
+        raise _call_error(attempt, recipe, error) from error
     base = [float64_output(each) for each in result_tuple(returned)]
     if not any(each is not None and each.numel() for each in base):
         raise NotInferred(
@@ -82,17 +82,19 @@ def _called(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | No
     return (found[0] if found else None), base
 
 
-def _refused(attempt: RepeatableCall, recipe: str, error: BaseException) -> NotInferred:
-    said = (str(error).strip() or "no message").splitlines()[0]
+def _call_error(attempt: RepeatableCall, recipe: str, error: BaseException) -> NotInferred:
+    message = (str(error).strip() or "no message").splitlines()[0]
     names = [each.name for each in attempt.recipe.arguments]
     if is_source_error(blame(error, names, list(attempt.values.values()))):
         sentence = f"forward {describe_error(error)}, whatever it is called with; mend it."
     else:
-        sentence = f"forward raised {type(error).__name__}: {said}. It was called with {recipe}; correct that recipe."
-    return NotInferred(sentence, recipe=recipe, tried=((recipe, f"{type(error).__name__}: {said}"),), error=error)
+        sentence = (
+            f"forward raised {type(error).__name__}: {message}. It was called with {recipe}; correct that recipe."
+        )
+    return NotInferred(sentence, recipe=recipe, tried=((recipe, f"{type(error).__name__}: {message}"),), error=error)
 
 
-def _made(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:
+def _analysed(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:
     if not any(attempt.tensor(each.name).numel() for each in attempt.recipe.inputs):
         raise NotInferred(
             "None of the tensors that require grad has elements, so there is nothing to sweep; give one a shape, such "
@@ -104,7 +106,7 @@ def _made(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:
     numbers = elementwise_inputs(attempt, base)
     found = pairs_by_input(attempt, base)
     if numbers:
-        place = _place(found, numbers)
+        place = _shown_element(found, numbers)
         held = {each: _element(attempt.tensor(each), place, found[each].wrt_index) for each in numbers}
         attempt = attempt.changed(held)
         base = attempt.outputs() or base
@@ -113,7 +115,7 @@ def _made(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:
     return _Analysis(attempt, base, numbers, scalars, found, free_names(each.name for each in attempt.recipe.arguments))
 
 
-def _place(found: dict[str, ElementPair], numbers: tuple[str, ...]) -> tuple[int, ...]:
+def _shown_element(found: dict[str, ElementPair], numbers: tuple[str, ...]) -> tuple[int, ...]:
     """The element to show: one that depends on a shared input, such as a learned clip, if there is one."""
     shared = [each for name, each in found.items() if name not in numbers and each.moves]
     return shared[0].of_index if shared else pair_to_show(found).wrt_index
@@ -124,16 +126,16 @@ def _element(tensor: torch.Tensor, index: tuple[int, ...], own: tuple[int, ...])
     return tensor[index if len(index) == tensor.dim() else own].reshape(1)
 
 
-def _op(made: _Analysis, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str) -> Op:
-    recipe, function = made.attempt.recipe, made.attempt.function
+def _op(analysis: _Analysis, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str) -> Op:
+    recipe, function = analysis.attempt.recipe, analysis.attempt.function
     is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
-    looked = made.first
-    inputs = [_input(made, each) for each in recipe.inputs]
-    parameters = [found for each in recipe.arguments if (found := _parameter(made, looked, each))]
+    shown = analysis.first
+    inputs = [_input(analysis, each) for each in recipe.inputs]
+    parameters = [found for each in recipe.arguments if (found := _parameter(analysis, shown, each))]
     # An empty input cannot be the first.
     inputs.sort(key=lambda each: not each.values)
     taken = [each.name for each in inputs] + [each.name for each in parameters]
-    outputs = names_of_outputs(function, len(made.base), taken)
+    outputs = names_of_outputs(function, len(analysis.base), taken)
     return Op(
         function=function if is_class else graph or _named(function),  # type: ignore[arg-type]
         title=title,
@@ -143,9 +145,9 @@ def _op(made: _Analysis, graph: type[torch.autograd.Function] | None, name: str,
         inputs=tuple(inputs),
         parameters=tuple(parameters),
         outputs=outputs,
-        call=_call(made, taken, is_class),
-        wrt=_written(made.names[looked.wrt], looked.wrt_index, made.attempt.tensor(looked.wrt)),
-        of=_written(outputs[looked.output], looked.of_index, made.base[looked.output]),
+        call=_call(analysis, taken, is_class),
+        wrt=_element_name(analysis.names[shown.wrt], shown.wrt_index, analysis.attempt.tensor(shown.wrt)),
+        of=_element_name(outputs[shown.output], shown.of_index, analysis.base[shown.output]),
         dtype=_dtype(recipe),
         name=name,
     )
@@ -156,41 +158,43 @@ def _named(function: Callable[..., Any]) -> Any:
     return function if hasattr(function, "__name__") else type(function)
 
 
-def _written(name: str, index: tuple[int, ...], tensor: torch.Tensor | None) -> str:
+def _element_name(name: str, index: tuple[int, ...], tensor: torch.Tensor | None) -> str:
     one = tensor is None or tensor.numel() == 1
     return name if one else f"{name}[{','.join(map(str, index))}]"
 
 
-def _input(made: _Analysis, each: TensorArgument) -> Input:
-    tensor = made.attempt.tensor(each.name)
+def _input(analysis: _Analysis, each: TensorArgument) -> Input:
+    tensor = analysis.attempt.tensor(each.name)
     values = tuple(float(number) for number in tensor.reshape(-1).double())
-    pair = made.pairs.get(each.name)
+    pair = analysis.pairs.get(each.name)
     usual = POSITIVE_DOMAIN if each.fill == "positive" else USUAL_DOMAIN
-    domain = swept_domain(made.attempt, pair, usual) if pair else usual
-    shape = () if each.name in made.numbers else each.shape
-    alike = len(set(values)) == 1
-    return Input(made.names[each.name], shape=shape, domain=domain, value=values[0] if alike else values)
+    domain = swept_domain(analysis.attempt, pair, usual) if pair else usual
+    shape = () if each.name in analysis.numbers else each.shape
+    same = len(set(values)) == 1
+    return Input(analysis.names[each.name], shape=shape, domain=domain, value=values[0] if same else values)
 
 
-def _parameter(made: _Analysis, looked: ElementPair, each: TensorArgument | Constant) -> Parameter | None:
+def _parameter(analysis: _Analysis, shown: ElementPair, each: TensorArgument | Constant) -> Parameter | None:
     if isinstance(each, TensorArgument):
         return None
-    return bounded_parameter(made.attempt, looked, each, made.names[each.name])
+    return bounded_parameter(analysis.attempt, shown, each, analysis.names[each.name])
 
 
-def _call(made: _Analysis, taken: list[str], is_class: bool) -> Callable[..., Any] | None:
+def _call(analysis: _Analysis, taken: list[str], is_class: bool) -> Callable[..., Any] | None:
     """The adapter from the arguments of the op to those of the Function; None for a class that needs none."""
-    function, recipe = made.attempt.function, made.attempt.recipe
+    function, recipe = analysis.attempt.function, analysis.attempt.recipe
     base = _dtype(recipe)
     arguments: list[PassedArgument | ConstantArgument] = []
     for each in recipe.arguments:
-        if made.names[each.name] in taken:
+        if analysis.names[each.name] in taken:
             own = each.dtype if isinstance(each, TensorArgument) else base
             cast = None if own == base else getattr(torch, own)
-            arguments.append(PassedArgument(taken.index(made.names[each.name]), each.name in made.scalars, cast))
+            arguments.append(
+                PassedArgument(taken.index(analysis.names[each.name]), each.name in analysis.scalars, cast)
+            )
         else:
             follows = isinstance(each, TensorArgument) and each.dtype == base
-            arguments.append(ConstantArgument(made.attempt.values[each.name], follows))
+            arguments.append(ConstantArgument(analysis.attempt.values[each.name], follows))
     if arguments != [PassedArgument(place) for place in range(len(arguments))]:
         return BoundFunction(function, tuple(arguments))
     return None if is_class else BoundFunction(function, tuple(arguments))

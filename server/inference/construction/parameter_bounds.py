@@ -14,16 +14,16 @@ from ..source.function_source import source_tree
 from .swept_element import ElementPair
 
 # Beginnings of names of numbers that have to be positive.
-_POSITIVE = (
+_POSITIVE_NAMES = (
     *("eps", "scale", "sigma", "std", "alpha", "beta", "gamma", "tau", "temp", "width", "slope", "lambda", "lambd"),
     *("rate", "lr", "momentum", "radius", "power", "steep", "sharp", "soft", "norm", "delta", "step", "decay"),
 )
-_SIZES = ("clip", "clamp", "limit", "thresh", "cap")
-_SHARES = ("p", "prob", "ratio", "keep", "momentum", "dropout", "drop", "decay", "share", "fraction")
-# How far below and above an int is tried, step by step until one fails; from _LARGE on, half and double instead.
-_WHOLE, _LARGE, SEEDS = 5, 12, (0, 99)
+_LIMIT_NAMES = ("clip", "clamp", "limit", "thresh", "cap")
+_FRACTION_NAMES = ("p", "prob", "ratio", "keep", "momentum", "dropout", "drop", "decay", "share", "fraction")
+# How far below and above an int is tried, step by step until one fails; from _LARGE_INT on, half and double instead.
+_INT_STEPS, _LARGE_INT, _SEED_RANGE = 5, 12, (0, 99)
 _SHRINKINGS = 5
-_INNER = (0.0, 0.03, 0.27, 0.5, 0.73, 1.0)
+_SAMPLED_FRACTIONS = (0.0, 0.03, 0.27, 0.5, 0.73, 1.0)
 _SECONDS = 0.5
 
 
@@ -46,10 +46,14 @@ def bounded_parameter(attempt: RepeatableCall, pair: ElementPair, constant: Cons
         choices = tuple(dict.fromkeys([value, *strings]))
         return Parameter(name, value, kind="choice", choices=choices) if len(choices) > 1 else None
     if isinstance(value, int):
-        least, most = SEEDS if "seed" in name and works(SEEDS[1]) else _whole(value, works, 1 if tried.late else _WHOLE)
+        least, most = (
+            _SEED_RANGE
+            if "seed" in name and works(_SEED_RANGE[1])
+            else _int_range(value, works, 1 if tried.late else _INT_STEPS)
+        )
         return Parameter(name, value, least, most, kind="int") if least < most else None
     if isinstance(value, float) and math.isfinite(value):
-        low, high = _real(value, constant.name.lower(), works)
+        low, high = _float_range(value, constant.name.lower(), works)
         return Parameter(name, value, low, high) if low < high else None
     return None
 
@@ -64,9 +68,9 @@ def _works(attempt: RepeatableCall, pair: ElementPair) -> bool:
     return fits and math.isfinite(float(out[pair.of_index]))
 
 
-def _whole(value: int, works: Callable[[object], bool], far: int = _WHOLE) -> tuple[int, int]:
+def _int_range(value: int, works: Callable[[object], bool], far: int = _INT_STEPS) -> tuple[int, int]:
     """The range of consecutive ints around a value that all work."""
-    if abs(value) > _LARGE:
+    if abs(value) > _LARGE_INT:
         ends = sorted((value // 2, value * 2))
         return tuple(end if works(end) else value for end in ends)  # type: ignore[return-value]
     low = high = value
@@ -77,33 +81,33 @@ def _whole(value: int, works: Callable[[object], bool], far: int = _WHOLE) -> tu
     return low, high
 
 
-def _real(value: float, name: str, works: Callable[[object], bool]) -> tuple[float, float]:
-    low, high = _usual(value, name)
+def _float_range(value: float, name: str, works: Callable[[object], bool]) -> tuple[float, float]:
+    low, high = _usual_range(value, name)
     return _end(value, low, works), _end(value, high, works)
 
 
-def _usual(value: float, name: str) -> tuple[float, float]:
+def _usual_range(value: float, name: str) -> tuple[float, float]:
     words = name.replace("_", " ").split()
-    if 0.0 <= value <= 1.0 and any(word in _SHARES for word in words):
+    if 0.0 <= value <= 1.0 and any(word in _FRACTION_NAMES for word in words):
         return 0.0, 1.0
-    far = max(3.0, _nice(2 * abs(value)))
-    if value > 0 and any(word in name for word in _SIZES):
+    far = max(3.0, _two_figures(2 * abs(value)))
+    if value > 0 and any(word in name for word in _LIMIT_NAMES):
         return 0.0, far
-    if value > 0 and any(word.startswith(_POSITIVE) for word in words):
-        return _nice(value / 10), _nice(value * 5)
+    if value > 0 and any(word.startswith(_POSITIVE_NAMES) for word in words):
+        return _two_figures(value / 10), _two_figures(value * 5)
     return -far, far
 
 
 def _end(value: float, end: float, works: Callable[[object], bool]) -> float:
     """The usual end, or one closer to the value, such that sampled points between them work."""
     for _ in range(_SHRINKINGS):
-        if all(works(value + (end - value) * share) for share in _INNER[::-1]):
+        if all(works(value + (end - value) * share) for share in _SAMPLED_FRACTIONS[::-1]):
             return float(f"{end:.9g}")
         end = value + (end - value) / 2
     return value
 
 
-def _nice(number: float) -> float:
+def _two_figures(number: float) -> float:
     """The number rounded to two significant figures."""
     return float(f"{number:.2g}")
 
@@ -119,11 +123,11 @@ def _compared_strings(function: Callable[..., Any], name: str) -> list[str]:
 
 
 def _strings(node: ast.AST, name: str) -> Iterator[str]:
-    if isinstance(node, ast.Compare) and any(_is(each, name) for each in (node.left, *node.comparators)):
+    if isinstance(node, ast.Compare) and any(_is_argument(each, name) for each in (node.left, *node.comparators)):
         inside: list[ast.AST] = [node]
-    elif isinstance(node, ast.Match) and _is(node.subject, name):
+    elif isinstance(node, ast.Match) and _is_argument(node.subject, name):
         inside = [case.pattern for case in node.cases]
-    elif isinstance(node, ast.Subscript) and _is(node.slice, name) and isinstance(node.value, ast.Dict):
+    elif isinstance(node, ast.Subscript) and _is_argument(node.slice, name) and isinstance(node.value, ast.Dict):
         inside = [each for each in node.value.keys if each]
     else:
         return
@@ -133,7 +137,7 @@ def _strings(node: ast.AST, name: str) -> Iterator[str]:
                 yield part.value
 
 
-def _is(node: ast.expr, name: str) -> bool:
+def _is_argument(node: ast.expr, name: str) -> bool:
     """Whether a node is the argument, also as an attribute of ctx or behind a method such as ``lower()``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
         node = node.func.value

@@ -12,9 +12,9 @@ _Index = tuple[int, ...]
 
 # Steps large enough to cross a nearby kink, a threshold, or another element in a ranking.
 _STEPS = (0.05, 1.3, -1.3, 10.0)
-_FEW, _MORE = 6, 40
+_FEW_ELEMENTS, _MORE_ELEMENTS = 6, 40
 # The first input, element or same-index pair is preferred if its slope is at least this share of the largest.
-ENOUGH_INPUT, ENOUGH_ELEMENT, ENOUGH_SAME = 0.05, 0.5, 0.25
+_INPUT_SHARE, _ELEMENT_SHARE, _SAME_INDEX_SHARE = 0.05, 0.5, 0.25
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ def pair_to_show(found: dict[str, ElementPair]) -> ElementPair:
     ):
         most = max((each.moves for each in good), default=0.0)
         for each in good:
-            if each.moves >= ENOUGH_INPUT * most:
+            if each.moves >= _INPUT_SHARE * most:
                 return each
     raise ValueError("there is no input")
 
 
 def _pair(attempt: RepeatableCall, base: OptionalTensors, name: str) -> ElementPair:
     count = attempt.tensor(name).numel()
-    best = _best(attempt, base, name, _spread(count, _FEW))
-    if not best.moves and count > _FEW:
-        best = _best(attempt, base, name, _spread(count, _MORE))
-    return _pulled(attempt, base, best)
+    best = _best(attempt, base, name, _spread_indices(count, _FEW_ELEMENTS))
+    if not best.moves and count > _FEW_ELEMENTS:
+        best = _best(attempt, base, name, _spread_indices(count, _MORE_ELEMENTS))
+    return _with_backward_tested(attempt, base, best)
 
 
 def _best(attempt: RepeatableCall, base: OptionalTensors, name: str, elements: list[int]) -> ElementPair:
@@ -66,12 +66,12 @@ def _best(attempt: RepeatableCall, base: OptionalTensors, name: str, elements: l
     for element in elements:
         if found and attempt.late:
             break
-        found.append(_moving(attempt, base, name, element))
+        found.append(_most_affected_output(attempt, base, name, element))
     most = max(each.moves for each in found)
-    return next(each for each in found if each.moves >= ENOUGH_ELEMENT * most)
+    return next(each for each in found if each.moves >= _ELEMENT_SHARE * most)
 
 
-def _moving(attempt: RepeatableCall, base: OptionalTensors, name: str, element: int) -> ElementPair:
+def _most_affected_output(attempt: RepeatableCall, base: OptionalTensors, name: str, element: int) -> ElementPair:
     """The output element with the largest slope by an input element, the one at the same index if it is close."""
     held = attempt.tensor(name)
     index = _unravelled(element, held.shape)
@@ -86,14 +86,14 @@ def _moving(attempt: RepeatableCall, base: OptionalTensors, name: str, element: 
     sizes = [float(each.max()) if each.numel() else 0.0 for each in moved]
     most = max(sizes)
     for place, out in enumerate(moved):
-        if base[place] is not None and out.shape == held.shape and float(out[index]) >= ENOUGH_SAME * most:
+        if base[place] is not None and out.shape == held.shape and float(out[index]) >= _SAME_INDEX_SHARE * most:
             return ElementPair(name, index, place, index, float(out[index]))
-    place = next(i for i, size in enumerate(sizes) if size >= ENOUGH_SAME * most and moved[i].numel())
+    place = next(i for i, size in enumerate(sizes) if size >= _SAME_INDEX_SHARE * most and moved[i].numel())
     of = _unravelled(int(moved[place].reshape(-1).argmax()), moved[place].shape)
     return ElementPair(name, index, place, of, sizes[place])
 
 
-def _pulled(attempt: RepeatableCall, base: OptionalTensors, pair: ElementPair) -> ElementPair:
+def _with_backward_tested(attempt: RepeatableCall, base: OptionalTensors, pair: ElementPair) -> ElementPair:
     """The pair, with ``pulls`` set where backward returns a non-zero gradient for it, here or a step aside."""
     out = base[pair.output]
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
@@ -108,7 +108,7 @@ def _pulled(attempt: RepeatableCall, base: OptionalTensors, pair: ElementPair) -
     return pair
 
 
-def _spread(count: int, most: int) -> list[int]:
+def _spread_indices(count: int, most: int) -> list[int]:
     return sorted({round(float(each)) for each in torch.linspace(0, count - 1, min(count, most))})
 
 

@@ -26,7 +26,7 @@ from .recipe import (
     namespace_attributes,
 )
 
-MOST_TEXT, MOST_ARGUMENTS, MOST_ELEMENTS, MOST_DIMENSIONS = 2000, 32, 16_384, 8
+_MAX_TEXT, MOST_ARGUMENTS, MOST_ELEMENTS, _MAX_DIMENSIONS = 2000, 32, 16_384, 8
 
 _EXAMPLE = "write for example x: float64[7]; k = 2"
 
@@ -44,8 +44,8 @@ def parse_recipe(text: str, names: Sequence[str] | None = None, objects: Mapping
     allowed, and the order is that of the text. ``objects`` are what ``name = <object>`` stands for. Raises
     ``BadRecipe``.
     """
-    if len(text) > MOST_TEXT:
-        raise BadRecipe(f"The recipe has {len(text)} characters, and at most {MOST_TEXT} are read; say less.")
+    if len(text) > _MAX_TEXT:
+        raise BadRecipe(f"The recipe has {len(text)} characters, and at most {_MAX_TEXT} are read; say less.")
     pieces = [piece.strip() for piece in _PIECES.findall(text) if piece.strip()]
     if len(pieces) > MOST_ARGUMENTS:
         raise BadRecipe(f"The recipe has {len(pieces)} arguments, and at most {MOST_ARGUMENTS} are allowed.")
@@ -87,7 +87,7 @@ def _argument(piece: str, objects: Mapping[str, Any]) -> TensorArgument | Consta
     if value:
         return _constant(value[1], value[2].strip(), objects)
     raise BadRecipe(
-        f"{_shown(piece)} is no argument of a recipe, which is `name: dtype[shape]` or `name = value`; {_EXAMPLE}."
+        f"{_short(piece)} is no argument of a recipe, which is `name: dtype[shape]` or `name = value`; {_EXAMPLE}."
     )
 
 
@@ -96,17 +96,17 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
         raise BadRecipe(f"{dtype!r} is no dtype of a recipe, which are {', '.join(RECIPE_DTYPES)}; {_EXAMPLE}.")
     shape = _shape(piece, dimensions)
     fill, below, grad = "normal", 2, True
-    for said in re.findall(r"<\s*\d+|\S+", words):
-        if said[0] == "<" and dtype in INTEGERS and said[1:]:
-            below = _below(piece, said)
-        elif fill == "normal" and said in (FLOAT_FILLS if dtype in FLOATS else ("shuffled",) * (dtype in INTEGERS)):
-            fill = said
-        elif said == "nograd":
+    for option in re.findall(r"<\s*\d+|\S+", words):
+        if option[0] == "<" and dtype in INTEGERS and option[1:]:
+            below = _below(piece, option)
+        elif fill == "normal" and option in (FLOAT_FILLS if dtype in FLOATS else ("shuffled",) * (dtype in INTEGERS)):
+            fill = option
+        elif option == "nograd":
             grad = False
         else:
-            raise BadRecipe(f"{_shown(said)} cannot stand in {_shown(piece)}; {_words(dtype)}.")
+            raise BadRecipe(f"{_short(option)} cannot stand in {_short(piece)}; {_words(dtype)}.")
     if fill == "spd" and (len(shape) < 2 or shape[-1] != shape[-2]):
-        raise BadRecipe(f"{_shown(piece)} is not square, as spd has to be; write for example {name}: {dtype}[4,4] spd.")
+        raise BadRecipe(f"{_short(piece)} is not square, as spd has to be; write for example {name}: {dtype}[4,4] spd.")
     return TensorArgument(name, shape, dtype, fill, below, grad)  # type: ignore[arg-type]
 
 
@@ -120,7 +120,7 @@ def _below(piece: str, word: str) -> int:
     below = int(word[1:])
     if not 1 <= below <= MOST_ELEMENTS:
         raise BadRecipe(
-            f"The bound in {_shown(piece)} has to lie from 1 to {MOST_ELEMENTS}, as in index: int64[7] < 3."
+            f"The bound in {_short(piece)} has to lie from 1 to {MOST_ELEMENTS}, as in index: int64[7] < 3."
         )
     return below
 
@@ -130,12 +130,12 @@ def _shape(piece: str, text: str) -> tuple[int, ...]:
     if numbers and not numbers[-1]:
         numbers.pop()
     if not all(each.isdecimal() and len(each) < 9 for each in numbers):
-        raise BadRecipe(f"The shape in {_shown(piece)} has to be whole numbers between commas, as in x: float64[2,3].")
+        raise BadRecipe(f"The shape in {_short(piece)} has to be whole numbers between commas, as in x: float64[2,3].")
     shape = tuple(map(int, numbers))
-    if len(shape) > MOST_DIMENSIONS or math.prod(shape) > MOST_ELEMENTS:
+    if len(shape) > _MAX_DIMENSIONS or math.prod(shape) > MOST_ELEMENTS:
         raise BadRecipe(
-            f"{_shown(piece)} has {len(shape)} dimensions and {math.prod(shape)} elements, and at most "
-            f"{MOST_DIMENSIONS} and {MOST_ELEMENTS} are allowed; make it smaller."
+            f"{_short(piece)} has {len(shape)} dimensions and {math.prod(shape)} elements, and at most "
+            f"{_MAX_DIMENSIONS} and {MOST_ELEMENTS} are allowed; make it smaller."
         )
     return shape
 
@@ -151,9 +151,9 @@ def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
             value = _value(ast.parse(text.strip(), mode="eval").body)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         value = ...
-    if not _written(value):
+    if not _is_writable(value):
         raise BadRecipe(
-            f"{_shown(f'{name} = {text}')} is no value of a recipe, which are a number, True, False, a 'string', None, "
+            f"{_short(f'{name} = {text}')} is no value of a recipe, which are a number, True, False, a 'string', None, "
             f"a tuple, list or dict of those, one of {', '.join(NAMED_VALUES)}, or {NAMESPACE_CLASS}(k=2) for an "
             f"object with attributes; write for example {name} = 2."
         )
@@ -176,15 +176,15 @@ def _value(node: ast.expr) -> Any:
     return ast.literal_eval(node)
 
 
-def _written(value: object) -> bool:
+def _is_writable(value: object) -> bool:
     """Whether a recipe can write a value: literals, names it may use, and containers of those."""
     held = namespace_attributes(value)
     if held is not None:
-        return all(map(_written, held.values()))
+        return all(map(_is_writable, held.values()))
     if isinstance(value, tuple | list):
-        return all(map(_written, value))
+        return all(map(_is_writable, value))
     if isinstance(value, dict):
-        return all(is_literal(key) and _written(each) for key, each in value.items())
+        return all(is_literal(key) and _is_writable(each) for key, each in value.items())
     return is_literal(value) or bool(name_of_value(value))
 
 
@@ -197,5 +197,5 @@ def is_literal(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _shown(text: str) -> str:
+def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:57]}...")

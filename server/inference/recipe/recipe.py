@@ -1,4 +1,6 @@
-"""Recipe: how a Function is called, as plain data and as one line of text; and the errors when there is none."""
+"""Recipe: how a Function is called, as plain data and as one line of text; the values of its
+tensors, filled from a seed; and the errors when there is none.
+"""
 
 from __future__ import annotations
 
@@ -194,21 +196,21 @@ class Recipe:
 
 def literal(value: Any) -> str:
     """A value as a literal that ``parse`` reads; inf in a container is written as 1e999, which overflows to it."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else _inner(value)
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else _nested_literal(value)
 
 
-def _inner(value: Any) -> str:
+def _nested_literal(value: Any) -> str:
     if isinstance(value, float) and math.isinf(value):
         return "1e999" if value > 0 else "-1e999"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_inner(key)}: {_inner(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{_nested_literal(key)}: {_nested_literal(each)}' for key, each in value.items())}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_inner, value))}]"
+        return f"[{', '.join(map(_nested_literal, value))}]"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_inner, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(_nested_literal, value))}{',' * (len(value) == 1)})"
     held = namespace_attributes(value)
     if held is not None:
-        return f"{NAMESPACE_CLASS}({', '.join(f'{name}={_inner(each)}' for name, each in held.items())})"
+        return f"{NAMESPACE_CLASS}({', '.join(f'{name}={_nested_literal(each)}' for name, each in held.items())})"
     return name_of_value(value) or repr(value)
 
 
@@ -216,8 +218,8 @@ def _alike(one: torch.Tensor, other: torch.Tensor | None) -> bool:
     return other is not None and one.shape == other.shape and one.dtype == other.dtype
 
 
-# Normal values closer to 0, where many Functions have kinks, are replaced by INSTEAD.
-_LEAST, INSTEAD = 0.05, 0.25
+# Normal values closer to 0, where many Functions have kinks, are replaced by _REPLACEMENT.
+_MIN_MAGNITUDE, _REPLACEMENT = 0.05, 0.25
 # Range of positive values: p and 1 - p are both probabilities.
 LOW, HIGH = 0.1, 0.9
 TINY = 1e-12
@@ -244,21 +246,21 @@ def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed:
     if fill == "mask":
         return (count % 3 != 1).to(kind)
     if fill in ("positive", "negative"):
-        share = _rounded(LOW + (HIGH - LOW) * torch.rand(shape, generator=numbers, dtype=torch.float64))
+        share = _two_decimals(LOW + (HIGH - LOW) * torch.rand(shape, generator=numbers, dtype=torch.float64))
         return (share if fill == "positive" else -share).to(kind)
     values = torch.randn(shape, generator=numbers, dtype=torch.float64)
     if fill == "signs":
         return torch.where(values < 0, -1, 1).to(kind)
     if fill == "spd":
-        return _definite(values).to(kind)
-    return _rounded(torch.where(values.abs() < _LEAST, INSTEAD, values)).to(kind)
+        return _positive_definite(values).to(kind)
+    return _two_decimals(torch.where(values.abs() < _MIN_MAGNITUDE, _REPLACEMENT, values)).to(kind)
 
 
-def _definite(values: torch.Tensor) -> torch.Tensor:
+def _positive_definite(values: torch.Tensor) -> torch.Tensor:
     """Symmetric positive definite matrices from square ones: diagonally dominant, so rounding does no harm."""
-    half = _rounded((values + values.mT) / 4)
-    return half + torch.diag_embed(_rounded(half.abs().sum(dim=-1) + 0.5))
+    half = _two_decimals((values + values.mT) / 4)
+    return half + torch.diag_embed(_two_decimals(half.abs().sum(dim=-1) + 0.5))
 
 
-def _rounded(values: torch.Tensor) -> torch.Tensor:
+def _two_decimals(values: torch.Tensor) -> torch.Tensor:
     return (values * 100).round() / 100

@@ -14,7 +14,7 @@ from .trial import call_seeded, tensors_within, weighted_gradients
 # Number of elements compared, and the number for a sure answer; one of the few may lie on a kink.
 _DIRECTIONS, _MANY = 6, 32
 _STEPS = {torch.float64: 1e-6, torch.float32: 4e-3}
-_LARGER = (10.0, 1e3, 1e6)
+_SCALES = (10.0, 1e3, 1e6)
 _TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
 
 
@@ -47,7 +47,7 @@ def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = _DIREC
     Raises nothing: a call that fails here agrees nowhere.
     """
     try:
-        return _compared(call, recipe, directions)
+        return _compare(call, recipe, directions)
     except BaseException:  # noqa: BLE001 it has worked once, and what it raises now is a result too
         return Agreement(0.0, False)
 
@@ -64,12 +64,12 @@ def seems_elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
     Then tensors of another shape show nothing new. Raises nothing.
     """
     try:
-        return _apart(call, recipe)
+        return _is_elementwise(call, recipe)
     except BaseException:  # noqa: BLE001 it has worked once, and what it raises now is a result too
         return False
 
 
-def _apart(call: Callable[..., Any], recipe: Recipe) -> bool:
+def _is_elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
     def outputs(given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         with torch.no_grad():
             return _floating_outputs(call, recipe.build(given=given))
@@ -79,7 +79,7 @@ def _apart(call: Callable[..., Any], recipe: Recipe) -> bool:
     if len(shapes) != 1 or any(each.shape not in shapes for each in base) or not base:
         return False
     for each in recipe.inputs:
-        for index in _places(tensors[each.name].numel(), 2) if each.shape in shapes else []:
+        for index in _spread_places(tensors[each.name].numel(), 2) if each.shape in shapes else []:
             for step in (0.05, 1.3, -10.0):
                 tensor = tensors[each.name].clone()
                 tensor.view(-1)[index] += step
@@ -91,12 +91,12 @@ def _apart(call: Callable[..., Any], recipe: Recipe) -> bool:
     return True
 
 
-def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agreement:
+def _compare(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agreement:
     pairs = recipe.leaves()
     with torch.enable_grad():
         outputs = _floating_outputs(call, [one for _, one in pairs])
     moved = [place for place, each in enumerate(outputs) if each.requires_grad and each.numel()]
-    weights = [_irregular(outputs[place]) for place in moved]
+    weights = [_irregular_weights(outputs[place]) for place in moved]
     leaves = {each.name: leaf for each, (leaf, _) in zip(recipe.arguments, pairs, strict=True) if leaf is not None}
     found = weighted_gradients([outputs[place] for place in moved], list(leaves.values()), weights)
 
@@ -113,13 +113,13 @@ def _compared(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agre
     for each, gradient in zip(inputs, found, strict=True):
         dense = torch.zeros_like(leaves[each.name]) if gradient is None else gradient
         step, tolerance = _STEPS.get(dense.dtype, 1e-2), _TOLERANCES.get(dense.dtype, 0.1)
-        for index in _places(dense.numel(), max(2, directions // len(inputs))):
+        for index in _spread_places(dense.numel(), max(2, directions // len(inputs))):
             slope = (value(each.name, index, step) - value(each.name, index, -step)) / (2 * step)
-            said = float(dense.reshape(-1)[index])
+            analytical = float(dense.reshape(-1)[index])
             count += 1
             moves = moves or abs(slope) > tolerance
-            right += abs(slope - said) <= tolerance * (1 + max(abs(slope), abs(said)))
-    idle = _idle(pairs, outputs, weights, found) and _hands_on(call, recipe)
+            right += abs(slope - analytical) <= tolerance * (1 + max(abs(slope), abs(analytical)))
+    idle = _is_identity(pairs, outputs, weights, found) and _passes_large_inputs(call, recipe)
     return Agreement(right / max(1, count), moves, idle)
 
 
@@ -127,7 +127,7 @@ def _floating_outputs(call: Callable[..., Any], arguments: list[Any]) -> list[to
     return [each for each in tensors_within(call_seeded(call, *arguments)) if each.is_floating_point()]
 
 
-def _idle(
+def _is_identity(
     pairs: list[tuple[torch.Tensor | None, Any]],
     outputs: list[torch.Tensor],
     weights: list[torch.Tensor],
@@ -135,20 +135,20 @@ def _idle(
 ) -> bool:
     """Whether the only output equals the first input, and its gradient equals grad_output."""
     leaf = next(one for one, _ in pairs if one is not None)
-    handed = found[0]
+    gradient = found[0]
     return (
         len(outputs) == len(weights) == 1
-        and handed is not None
+        and gradient is not None
         and torch.equal(outputs[0].detach(), leaf.detach())
-        and torch.equal(handed.detach().to(weights[0]), weights[0])
+        and torch.equal(gradient.detach().to(weights[0]), weights[0])
         and not any(each is not None and bool(each.count_nonzero()) for each in found[1:])
     )
 
 
-def _hands_on(call: Callable[..., Any], recipe: Recipe) -> bool:
+def _passes_large_inputs(call: Callable[..., Any], recipe: Recipe) -> bool:
     """Whether larger inputs come out unchanged, too: small ones may lie within the bounds of a clamp."""
     first = recipe.inputs[0].name
-    for factor in _LARGER:
+    for factor in _SCALES:
         larger = recipe.tensors()[first] * factor
         with torch.no_grad():
             outputs = list(tensors_within(call_seeded(call, *recipe.build(given={first: larger}))))
@@ -157,11 +157,11 @@ def _hands_on(call: Callable[..., Any], recipe: Recipe) -> bool:
     return True
 
 
-def _places(numel: int, count: int) -> list[int]:
+def _spread_places(numel: int, count: int) -> list[int]:
     """A few flat indices spread over a tensor."""
     return sorted({int((place + 0.5) * numel / count) for place in range(count)}) if numel else []
 
 
-def _irregular(like: torch.Tensor) -> torch.Tensor:
+def _irregular_weights(like: torch.Tensor) -> torch.Tensor:
     """Weights of different sizes, so that outputs do not cancel."""
     return torch.linspace(0.6, 1.4, like.numel(), dtype=torch.float64).reshape(like.shape).to(like.dtype)

@@ -1,4 +1,6 @@
-"""Blame: which arguments caused an error, from the expression in the traceback that raised it."""
+"""Blame: which arguments caused an error, from the expression in the traceback that raised it; and
+whether any others would avoid it.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ from ...runtime.timeouts import TookTooLong
 from ..source.torch_signatures import is_misspelled
 from .trial import UnusableCall
 
-_OURS = __name__.rsplit(".", 2)[0]  # the package inference
-_Names = frozenset[int]
+_OWN_PACKAGE = __name__.rsplit(".", 2)[0]  # the package inference
+_Places = frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Blame:
     """
 
     error: BaseException
-    places: _Names
+    places: _Places
     expression: str = ""
     backward: bool = False
     own: bool = False
@@ -54,24 +56,24 @@ class Blame:
 def blame(error: BaseException, names: Sequence[str], given: Sequence[Any]) -> Blame:
     """Find the arguments to blame for an error, from their names and the values they were given."""
     found, expression, backward, own = frozenset[int](), "", False, False
-    always, straight = False, True
+    always, unconditional = False, True
     reached = list[int]()
-    carried: dict[str, _Names] | None = None
+    caller: dict[str, _Places] | None = None
     for frame, line, node in _frames(error.__traceback__):
         reached.append(line)
         backward = backward or frame.f_code.co_name in ("backward", "vjp")
-        known = _standing(frame, names, given, carried)
+        known = _origins(frame, names, given, caller)
         own = always = False
-        straight = straight and _comes_here(frame)
+        unconditional = unconditional and _always_reaches(frame)
         if node is None:
             continue
         own = isinstance(node.body[0], ast.Raise | ast.Assert)
-        always = straight and isinstance(node.body[0], ast.Raise)
-        node = ast.Module([*node.body, *_tests(frame)], []) if own else node
+        always = unconditional and isinstance(node.body[0], ast.Raise)
+        node = ast.Module([*node.body, *_enclosing_conditions(frame)], []) if own else node
         here = frozenset[int]().union(*(known.get(name, frozenset()) for name in _names(node)))
         expression = " ".join(ast.unparse(node.body[0]).split())
         found = here or found
-        carried = _passed(node, known, here)
+        caller = _passed_origins(node, known, here)
     return Blame(error, found, expression, backward, own, always, (int(backward), *reached))
 
 
@@ -87,10 +89,10 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, a
 def is_user_frame(frame: FrameType) -> bool:
     """Whether a frame is of user code, neither torch's nor ours."""
     module = str(frame.f_globals.get("__name__", ""))
-    return not module.startswith(_OURS) and module.split(".")[0] != "torch"
+    return not module.startswith(_OWN_PACKAGE) and module.split(".")[0] != "torch"
 
 
-def _comes_here(frame: FrameType) -> bool:
+def _always_reaches(frame: FrameType) -> bool:
     """Whether a function reaches the current line for any arguments: no branch, loop or return before it."""
     forks = ast.If | ast.For | ast.While | ast.Try | ast.Match
     tree, line = _tree(frame.f_code), frame.f_lineno or 0  # None behind the last line
@@ -123,19 +125,19 @@ def _expression(code: CodeType, lasti: int) -> ast.Module | None:
     return None
 
 
-def _standing(
-    frame: FrameType, names: Sequence[str], given: Sequence[Any], carried: dict[str, _Names] | None
-) -> dict[str, _Names]:
+def _origins(
+    frame: FrameType, names: Sequence[str], given: Sequence[Any], caller: dict[str, _Places] | None
+) -> dict[str, _Places]:
     """For each local name the arguments it derives from: by identity, by name, or by assignment."""
-    known: dict[str, _Names] = {}
-    carried = _received(frame.f_code, carried)
+    known: dict[str, _Places] = {}
+    caller = _parameter_origins(frame.f_code, caller)
     objects = {id(one): place for place, one in enumerate(given) if isinstance(one, torch.Tensor | list | dict | tuple)}
     for name, value in frame.f_locals.items():
         place = objects.get(id(value))
         if place is not None and not (isinstance(value, tuple) and not value):
             known[name] = frozenset([place])
-        elif name in carried:
-            known[name] = carried[name]
+        elif name in caller:
+            known[name] = caller[name]
         elif name in names and frame.f_code.co_name in ("forward", "backward", "setup_context", "vjp"):
             known[name] = frozenset([list(names).index(name)])
     starred = [place for place, name in enumerate(names) if re.sub(r"\d+$", "", name) in ("args", "inputs", "tensors")]
@@ -144,20 +146,20 @@ def _standing(
             known.setdefault(name, frozenset(starred))
     for place, name in enumerate(names):
         known.setdefault(f".{name}", frozenset([place]))
-    return _derived(frame, known)
+    return _through_assignments(frame, known)
 
 
-def _received(code: CodeType, carried: dict[str, _Names] | None) -> dict[str, _Names]:
+def _parameter_origins(code: CodeType, caller: dict[str, _Places] | None) -> dict[str, _Places]:
     """The arguments that the parameters of a called function derive from."""
-    if carried is None:
+    if caller is None:
         return {}
     names = code.co_varnames[: code.co_argcount]
     names = names[1:] if names[:1] and names[0] in ("self", "cls", "ctx") else names
-    found = {name: carried.get(name, carried.get(f"#{place}", frozenset())) for place, name in enumerate(names)}
+    found = {name: caller.get(name, caller.get(f"#{place}", frozenset())) for place, name in enumerate(names)}
     return {name: places for name, places in found.items() if places}
 
 
-def _derived(frame: FrameType, known: dict[str, _Names]) -> dict[str, _Names]:
+def _through_assignments(frame: FrameType, known: dict[str, _Places]) -> dict[str, _Places]:
     """Propagate through the assignments before the line of the error."""
     for node in _assignments(frame.f_code):
         if node.lineno > (frame.f_lineno or 0):
@@ -192,7 +194,7 @@ def _assignments(code: CodeType) -> tuple[Any, ...]:
     return tuple(sorted((node for node in _tree(code) if isinstance(node, kinds)), key=lambda node: node.lineno))
 
 
-def _tests(frame: FrameType) -> list[ast.stmt]:
+def _enclosing_conditions(frame: FrameType) -> list[ast.stmt]:
     """The conditions of the ifs around the current line of a frame."""
     inside = [
         node
@@ -210,7 +212,7 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield f".{each.attr}"
 
 
-def _passed(node: ast.AST, known: dict[str, _Names], here: _Names) -> dict[str, _Names] | None:
+def _passed_origins(node: ast.AST, known: dict[str, _Places], here: _Places) -> dict[str, _Places] | None:
     """The arguments that a call passes on, by keyword or ``#position``; "*" for all of them."""
     call = (
         node.body[0].value
@@ -245,9 +247,9 @@ def is_source_error(blamed: Blame) -> bool:
     if isinstance(error, UnboundLocalError):
         return not blamed.places
     if isinstance(error, AttributeError):
-        said = str(error)
-        unknown = _UNKNOWN.match(said)
-        return bool(_MISSPELLED.match(said) or (unknown and (not blamed.places or is_misspelled(unknown[1]))))
+        text = str(error)
+        unknown = _UNKNOWN.match(text)
+        return bool(_MISSPELLED.match(text) or (unknown and (not blamed.places or is_misspelled(unknown[1]))))
     return isinstance(error, NameError | SyntaxError | ImportError | SystemExit) or blamed.always
 
 

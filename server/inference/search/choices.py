@@ -1,4 +1,4 @@
-"""Candidates for one argument, the likeliest first: a kind of tensor, or the value of a constant."""
+"""Candidates for one argument, the likeliest first: a kind of tensor and its fill, or the value of a constant."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EARLY_RETURN_COST = 5.0
 # Fractions that select some of a few elements; and quantiser steps large enough to be visible.
 _SHARES, _STEPS = (0.5, 0.3), (0.5, 0.1)
 # Callables for one argument, two, or three.
-_ONE, TWO, _THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
+_ONE, _TWO, _THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
 _TENSORS = ("tensor", "index", "mask")
 _PLAIN = ("number", "whole", "dim", "flag", "text", "sequence")
 _KINDS: tuple[tuple[str, str], ...] = (
@@ -56,7 +56,6 @@ class Choice:
 
     @property
     def is_tensor(self) -> bool:
-        """Whether it is a tensor."""
         return self.kind in _TENSORS
 
 
@@ -65,12 +64,12 @@ def choices(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -
 
     A default that can be written is tried first; ``first`` says that it is the first argument, usually a tensor.
     """
-    found = list(_defaulted(argument, known))
+    found = list(_default_choices(argument, known))
     for kind, cost, because in _kinds(argument, known, first):
         for place, value in enumerate(sorted(_values(kind, argument, known), key=known.leads_past)):
-            dear = 0.4 * place if kind != "callable" else 0.8 * place
-            dear += EARLY_RETURN_COST * known.leads_past(value)
-            found.append(Choice(kind, cost + dear, because, value))
+            extra_cost = 0.4 * place if kind != "callable" else 0.8 * place
+            extra_cost += EARLY_RETURN_COST * known.leads_past(value)
+            found.append(Choice(kind, cost + extra_cost, because, value))
     unique: dict[tuple[str, str], Choice] = {}
     for each in sorted(found, key=lambda choice: choice.cost):
         unique.setdefault((each.kind if each.is_tensor else "", repr(each.value)), each)
@@ -92,19 +91,19 @@ def is_writable(value: Any) -> bool:
         return isinstance(value, float)
 
 
-def _defaulted(argument: SignatureArgument, known: ArgumentEvidence) -> Iterator[Choice]:
+def _default_choices(argument: SignatureArgument, known: ArgumentEvidence) -> Iterator[Choice]:
     if isinstance(argument.default, str | torch.device) and str(argument.default).startswith("cuda"):
         yield Choice("device", 0.0, f"its default is {argument.default}, and the tensors are on the CPU", "cpu")
         yield Choice("default", _UNLIKELY, "it is the default", argument.default)
         return
     if argument.default is not NO_DEFAULT and is_writable(argument.default):
         # None often stands for an optional tensor: with the tensor more of the Function is visible.
-        dear = (
+        extra_cost = (
             1.5
             if argument.default is None and known.differentiable
             else EARLY_RETURN_COST * known.leads_past(argument.default)
         )
-        yield Choice("default", dear, "it is the default", argument.default)
+        yield Choice("default", extra_cost, "it is the default", argument.default)
 
 
 def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -> Iterator[tuple[str, float, str]]:
@@ -115,7 +114,7 @@ def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) ->
         weights[kind] = weights.get(kind, 0.0) + _ANNOTATED - place
         reasons[kind] = f"its annotation is {argument.annotation}"
     if not annotated:
-        _named(argument.name, weights, reasons)
+        _add_name_hints(argument.name, weights, reasons)
     if known.saved:
         weights |= {kind: weights[kind] - _ANNOTATED for kind in _PLAIN if kind in weights}
     if first and not annotated:
@@ -132,8 +131,8 @@ def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) ->
         reasons.setdefault(kind, "its default is one")
     if known.foreign and not known.typed:
         # A number has no such attributes: code that reads them only in a try would do nothing.
-        weights = {kind: weight for kind, weight in weights.items() if _fits(known, kind, reasons.get(kind, ""))}
-    elif _idle(argument, known, annotated):
+        weights = {kind: weight for kind, weight in weights.items() if _may_be_kind(known, kind, reasons.get(kind, ""))}
+    elif _is_unused(argument, known, annotated):
         weights["nothing"], reasons["nothing"] = 6.0, "nothing is done with it"
     # Where a float works, an int or a bool may be meant, and vice versa.
     if weights.get("dim", 0) > 0:
@@ -148,7 +147,7 @@ def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) ->
         yield kind, min(_UNLIKELY, far) if place else 0.0, reasons.get(kind) or "its name"
 
 
-def _fits(known: ArgumentEvidence, kind: str, reason: str) -> bool:
+def _may_be_kind(known: ArgumentEvidence, kind: str, reason: str) -> bool:
     """Whether what has attributes of its own may yet be of a kind: a tensor if it is used as one, and what is written
     out, as an annotation or as a default.
     """
@@ -156,14 +155,14 @@ def _fits(known: ArgumentEvidence, kind: str, reason: str) -> bool:
     return tensor or kind not in (*_PLAIN, *_TENSORS) or reason.startswith(("its annotation", "its default"))
 
 
-def _idle(argument: SignatureArgument, known: ArgumentEvidence, annotated: list[str]) -> bool:
+def _is_unused(argument: SignatureArgument, known: ArgumentEvidence, annotated: list[str]) -> bool:
     """Whether an argument is stored but never used, and its name suggests nothing."""
     kinds = {kind for kind, weight in known.weights.items() if weight > 0}
     named = name_hints.suggested_values(argument.name) or name_hints.TENSOR_NAME.search(argument.name)
     return not known.used and kinds == {"number"} and not (annotated or named) and argument.default is NO_DEFAULT
 
 
-def _named(name: str, weights: dict[str, float], reasons: dict[str, str]) -> None:
+def _add_name_hints(name: str, weights: dict[str, float], reasons: dict[str, str]) -> None:
     patterns = (
         ("tensor", name_hints.TENSOR_NAME, 2.0),
         ("index", name_hints.INDEX_NAME, 2.0),
@@ -195,7 +194,7 @@ def _values(kind: str, argument: SignatureArgument, known: ArgumentEvidence) -> 
         "dim": lambda: [-1, 1, 0, 2],
         "flag": lambda: [False, True],
         "text": lambda: _strings(argument, known),
-        "callable": lambda: [NAMED_VALUES[name] for name in (_ONE, _ONE, TWO, _THREE)[min(known.arity, 3)]],
+        "callable": lambda: [NAMED_VALUES[name] for name in (_ONE, _ONE, _TWO, _THREE)[min(known.arity, 3)]],
         "object": lambda: stand_in_objects(known),
         "sequence": lambda: _sequences(argument.name, known),
         "nothing": lambda: [None],
@@ -215,8 +214,8 @@ def _numbers(name: str, known: ArgumentEvidence) -> list[Any]:
         values = [*_STEPS, *values]
     if name_hints.is_tiny_constant(name, known.used):
         values = [TINY, *values]
-    asked = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))
-    if "backward" in known.used and "forward" not in known.used and not known.numbers and not asked and 1.0 in values:
+    typed = any(known.weight(kind) > 0 for kind in ("whole", "dim", "flag", "sequence", "object"))
+    if "backward" in known.used and "forward" not in known.used and not known.numbers and not typed and 1.0 in values:
         # A constant that backward alone uses, such as a factor of the gradient, shows nothing where it is 1.
         values = [0.5, *values]
     if known.weight("whole") < 2:
@@ -249,39 +248,39 @@ def _sequences(name: str, known: ArgumentEvidence) -> list[Any]:
 
 
 # Attributes that tell an nn.Module from any other object.
-_OF_A_MODULE = set(dir(torch.nn.Module)) | {"training"}
-_ONLY_A_MODULE = _OF_A_MODULE - set(dir(torch.Tensor))
-_FLAG = re.compile(
+_MODULE_ATTRIBUTES = set(dir(torch.nn.Module)) | {"training"}
+_MODULE_ONLY_ATTRIBUTES = _MODULE_ATTRIBUTES - set(dir(torch.Tensor))
+_FLAG_NAME = re.compile(
     r"^(is|use|has|with|do|enable|return|apply|keep|no|need)_|^(training|inplace|causal|debug|verbose|bias|deterministic)$"
 )
-_TEXT = re.compile(r"(^|_)(mode|type|method|kind|reduction|name|act|activation)$")
+_TEXT_NAME = re.compile(r"(^|_)(mode|type|method|kind|reduction|name|act|activation)$")
 
 
 def stand_in_objects(known: ArgumentEvidence) -> list[Any]:
     """Stand-ins for an argument whose attributes or keys are read; none where a recipe cannot write one."""
     if known.keys and not known.members:
-        return [{each: _value(each) for each in dict.fromkeys(known.keys)}]
+        return [{each: _attribute_value(each) for each in dict.fromkeys(known.keys)}]
     read = dict.fromkeys(known.members)
     if not known.foreign:
         return []
-    if set(read) <= _OF_A_MODULE and set(read) & _ONLY_A_MODULE:
+    if set(read) <= _MODULE_ATTRIBUTES and set(read) & _MODULE_ONLY_ATTRIBUTES:
         return [NAMED_VALUES[EXAMPLE_MODULE]]
     if known.methods & set(read):
         return []
-    return [SimpleNamespace(**{each: _value(each) for each in read})]
+    return [SimpleNamespace(**{each: _attribute_value(each) for each in read})]
 
 
-def _value(name: str) -> Any:
+def _attribute_value(name: str) -> Any:
     """A plausible value for an attribute of this name."""
-    if _FLAG.search(name.lower()):
+    if _FLAG_NAME.search(name.lower()):
         return False
-    if _TEXT.search(name.lower()):
+    if _TEXT_NAME.search(name.lower()):
         return "mean"
     return next(iter(name_hints.suggested_values(name)), 0.5)
 
 
 # Normal values exceed upper bounds below this.
-_LARGE = 2.0
+_LARGE_BOUND = 2.0
 
 
 def fill_from_evidence(known: ArgumentEvidence, shape: tuple[int, ...]) -> Fill | None:
@@ -300,6 +299,6 @@ def fill_from_evidence(known: ArgumentEvidence, shape: tuple[int, ...]) -> Fill 
 def fill_within_bounds(known: ArgumentEvidence) -> Fill | None:
     """The fill that keeps the bounds that the source demands of the values; None where it demands none."""
     low, high = -math.inf if known.low is None else known.low, math.inf if known.high is None else known.high
-    if (low <= LOW and HIGH <= high < _LARGE) or (0 <= low <= LOW and high >= HIGH):
+    if (low <= LOW and HIGH <= high < _LARGE_BOUND) or (0 <= low <= LOW and high >= HIGH):
         return "positive"
     return "negative" if low <= -HIGH and -LOW <= high <= 0 else None

@@ -13,7 +13,7 @@ from .choices import constant, is_writable
 
 _Given = TensorArgument | Constant
 _Change = Callable[[TensorArgument], TensorArgument]
-_LONGEST = 90
+_MAX_LENGTH = 90
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class FailedCall:
     @property
     def otherwise(self) -> str:
         """The reason for a change, in words that follow "because"."""
-        said = self.blame.message
-        said = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
-        return f"otherwise {'backward' if self.blame.backward else 'forward'} raises {said}"
+        text = self.blame.message
+        text = text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"
+        return f"otherwise {'backward' if self.blame.backward else 'forward'} raises {text}"
 
     def given(self, place: int) -> _Given:
         """The value of an argument; its default where it was left out."""
@@ -71,7 +71,6 @@ class FailedCall:
         ]
 
     def constants(self) -> list[tuple[int, Constant]]:
-        """The constants to blame."""
         found = [(place, self.given(place)) for place in self.places()]
         return [(place, each) for place, each in found if isinstance(each, Constant)]
 

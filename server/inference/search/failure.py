@@ -14,7 +14,7 @@ from .queue import RecipeStep
 from .search import RecipeSearch, is_missing_here
 from .trial import Outcome, try_recipe
 
-MOST_TOLD, _LONGEST = 5, 160
+_MAX_FAILURES, _MAX_LENGTH = 5, 160
 # Errors of torch where a complex tensor is needed.
 _COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
 _Failures = list[tuple[RecipeStep, Outcome, Blame]]
@@ -28,30 +28,30 @@ _KINDS = {
 def not_inferred(function: Any, search: RecipeSearch) -> NotInferred:
     """The ``NotInferred`` for a failed search: the sentence, the argument, a recipe to edit, and some trials."""
     failures = sorted(search.failures, key=lambda each: (not each[1].forward, each[0].cost))
-    parameters = tuple((each.name, _found_out(search, each.name)) for each in search.gathered.arguments)
+    parameters = tuple((each.name, _evidence_summary(search, each.name)) for each in search.gathered.arguments)
     if not failures:
-        thing = next((each.name for each in search.gathered.arguments if search.gathered.of(each.name).foreign), "")
-        if thing:
-            return NotInferred(_object(search, thing), thing, _blank(search), (), parameters)
+        foreign = next((each.name for each in search.gathered.arguments if search.gathered.of(each.name).foreign), "")
+        if foreign:
+            return NotInferred(_object_sentence(search, foreign), foreign, _blank_recipe(search), (), parameters)
         argument = next((each.name for each in search.gathered.arguments), "")
         sentence = (
-            f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_way(argument, '')}."
+            f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_hint(argument, '')}."
         )
         return NotInferred(sentence, argument, f"{argument}: float64[7]", (), parameters, sayable=True)
     failures = _farthest(failures)
-    argument = _argument(search, failures)
+    argument = _blamed_argument(search, failures)
     recipe = failures[0][0].recipe.text()
     sentence, error = _sentence(function, search, failures, argument, recipe), None
-    sayable = _way(argument, recipe) in sentence
+    sayable = _hint(argument, recipe) in sentence
     own = [each for each in failures if is_source_error(each[2]) and not _unbound(function, search, each[2])]
     own = [each for each in own if not search.of_an_object(each[2])]
     if own:
         step, outcome, _ = own[0]
         error = try_recipe(search.signature.call, step.recipe).error  # called once more, for its traceback
         if error is not None and not isinstance(error, ImportError):
-            sentence = f"{_raiser(search, outcome)} {describe_error(error)}, whatever it is called with; mend it."
+            sentence = f"{_method(search, outcome)} {describe_error(error)}, whatever it is called with; mend it."
             argument, recipe, sayable = "", step.recipe.text(), False
-    return NotInferred(sentence, argument, recipe, _told(failures), parameters, error, sayable)
+    return NotInferred(sentence, argument, recipe, _distinct_failures(failures), parameters, error, sayable)
 
 
 def _farthest(failures: _Failures) -> _Failures:
@@ -72,11 +72,11 @@ def describe_error(error: BaseException) -> str:
     """What was raised and where, such as ``raises ValueError: no (my_ops.py, line 12)``."""
     if isinstance(error, SystemExit):
         return f"ends the program ({', '.join(filter(None, ('sys.exit', user_location(error))))})"
-    said, place = _short(Blame(error, frozenset()).message), user_location(error)
-    return f"raises {said.rstrip('.')}" + (f" ({place})" if place else "")
+    text, place = _shortened(Blame(error, frozenset()).message), user_location(error)
+    return f"raises {text.rstrip('.')}" + (f" ({place})" if place else "")
 
 
-def _raiser(search: RecipeSearch, outcome: Outcome) -> str:
+def _method(search: RecipeSearch, outcome: Outcome) -> str:
     if search.signature.plain:
         return "backward of it" if outcome.forward else "it"
     return "backward" if outcome.forward else "forward"
@@ -89,36 +89,36 @@ def _unbound(function: Any, search: RecipeSearch, blamed: Blame) -> bool:
 
 def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument: str, recipe: str) -> str:
     name, (_, outcome, blamed) = search.signature.name, failures[0]
-    where, said = _raiser(search, outcome), _short(blamed.message)
+    where, text = _method(search, outcome), _shortened(blamed.message)
     if _unbound(function, search, blamed):
         return (
-            f"forward of {name} is no static method, and reads what only an object of the class has: {said}; decorate "
+            f"forward of {name} is no static method, and reads what only an object of the class has: {text}; decorate "
             "it with @staticmethod, and take what __init__ took as arguments of forward."
         )
     if is_missing_here(blamed):
         return (
-            f"{name} cannot run on this machine, whatever it is given: {where} raises {said}; set up what it asks for, "
-            f"or {_way(argument, recipe)}."
+            f"{name} cannot run on this machine, whatever it is given: {where} raises {text}; set up what it asks for, "
+            f"or {_hint(argument, recipe)}."
         )
     if isinstance(blamed.error, TookTooLong):
-        said = said.removeprefix("it ")
-        return f"{name} does not come to an end: {where} {said}, called with {recipe}; {_way(argument, recipe)}."
+        text = text.removeprefix("it ")
+        return f"{name} does not come to an end: {where} {text}, called with {recipe}; {_hint(argument, recipe)}."
     if _COMPLEX.search(blamed.message):
         return (
-            f"{name} takes complex numbers, and only real ones can be swept: {where} raises {said}; look at a function "
+            f"{name} takes complex numbers, and only real ones can be swept: {where} raises {text}; look at a function "
             f"of real tensors that makes them, such as def f(x): return {name}.apply(torch.view_as_complex(x))."
         )
-    thing = search.an_object(blamed)
-    if thing:
-        return _object(search, thing)
+    foreign = search.an_object(blamed)
+    if foreign:
+        return _object_sentence(search, foreign)
     what = f"No value was found for {argument!r}" if argument else "No arguments were found"
     return (
-        f"{what} with which {name} works: after {search.trials} trials {where} still raises {said}; "
-        f"{_way(argument, recipe)}."
+        f"{what} with which {name} works: after {search.trials} trials {where} still raises {text}; "
+        f"{_hint(argument, recipe)}."
     )
 
 
-def _blank(search: RecipeSearch) -> str:
+def _blank_recipe(search: RecipeSearch) -> str:
     """A recipe to fill in where nothing was tried: every required argument."""
     pieces = []
     for each in search.gathered.arguments:
@@ -129,32 +129,32 @@ def _blank(search: RecipeSearch) -> str:
     return "; ".join(pieces)
 
 
-def _object(search: RecipeSearch, thing: str) -> str:
-    members = ", ".join(f"{thing}.{each}" for each in dict.fromkeys(search.gathered.of(thing).members))
+def _object_sentence(search: RecipeSearch, name: str) -> str:
+    members = ", ".join(f"{name}.{each}" for each in dict.fromkeys(search.gathered.of(name).members))
     return (
-        f"{thing!r} has to be an object ({_short(members)} is read from it), which no recipe can write down; give "
+        f"{name!r} has to be an object ({_shortened(members)} is read from it), which no recipe can write down; give "
         "what you would pass as example_inputs."
     )
 
 
-def _way(argument: str, recipe: str) -> str:
+def _hint(argument: str, recipe: str) -> str:
     pieces = recipe.split("; ")
-    while len(pieces) > 1 and len("; ".join(pieces)) >= _LONGEST:
+    while len(pieces) > 1 and len("; ".join(pieces)) >= _MAX_LENGTH:
         pieces.pop()
     short = "; ".join(pieces)
-    example = short if 0 < len(short) < _LONGEST else f"x: float64[7]; {argument or 'k'} = 2"
+    example = short if 0 < len(short) < _MAX_LENGTH else f"x: float64[7]; {argument or 'k'} = 2"
     return f"say how it is called, such as `{example}`"
 
 
-def _told(failures: _Failures) -> tuple[tuple[str, str], ...]:
+def _distinct_failures(failures: _Failures) -> tuple[tuple[str, str], ...]:
     """A few failed trials, each with another error."""
-    told: dict[str, str] = {}
+    recipes: dict[str, str] = {}
     for step, _, blamed in failures:
-        told.setdefault(_short(blamed.message), step.recipe.text())
-    return tuple((recipe, message) for message, recipe in list(told.items())[:MOST_TOLD])
+        recipes.setdefault(_shortened(blamed.message), step.recipe.text())
+    return tuple((recipe, message) for message, recipe in list(recipes.items())[:_MAX_FAILURES])
 
 
-def _argument(search: RecipeSearch, failures: _Failures) -> str:
+def _blamed_argument(search: RecipeSearch, failures: _Failures) -> str:
     """The argument that most of the likeliest failures are blamed on."""
     blamed = Counter[str]()
     for place, (_, _, each) in enumerate(failures[:40]):
@@ -163,7 +163,7 @@ def _argument(search: RecipeSearch, failures: _Failures) -> str:
     return blamed.most_common(1)[0][0] if blamed else ""
 
 
-def _found_out(search: RecipeSearch, name: str) -> str:
+def _evidence_summary(search: RecipeSearch, name: str) -> str:
     known = search.gathered.of(name)
     if not known.weights:
         return "nothing was found out about it"
@@ -171,5 +171,5 @@ def _found_out(search: RecipeSearch, name: str) -> str:
     return f"{_KINDS.get(kind, kind)}, because {known.why(kind) or 'of its name'}"
 
 
-def _short(message: str) -> str:
-    return message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
+def _shortened(message: str) -> str:
+    return message if len(message) <= _MAX_LENGTH else f"{message[: _MAX_LENGTH - 1]}…"

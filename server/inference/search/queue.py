@@ -19,7 +19,7 @@ from .shapes import JointShapes, cheapest_combinations, joint_shapes
 REPEAT_COST = 3.0
 _MOST_COMBINATIONS = 400
 # Most elements of a tensor of a recipe.
-_LARGEST = 4096
+_MAX_ELEMENTS = 4096
 _Part = tuple[int, str]
 _DTYPES = {"index": "int64", "mask": "bool"}
 
@@ -79,7 +79,7 @@ class RecipeQueue:
         self.gathered = gathered
         arguments = gathered.arguments
         self._options = [choices(each, gathered.of(each.name), not place) for place, each in enumerate(arguments)]
-        self._combinations = self._combined()
+        self._combinations = self._all_combinations()
         self._upcoming = next(self._combinations, None)
         self._heap: list[tuple[float, int, RecipeStep | _Row]] = []
         self._forms: dict[tuple[tuple[int, ...], tuple[str, ...]], list[JointShapes]] = {}
@@ -167,7 +167,7 @@ class RecipeQueue:
     def _must_fail(self, parts: set[_Part]) -> bool:
         return any(each <= parts for each in self._failed)
 
-    def _combined(self) -> Iterator[tuple[float, tuple[Choice, ...]]]:
+    def _all_combinations(self) -> Iterator[tuple[float, tuple[Choice, ...]]]:
         """The combinations of the choices for all arguments, the likeliest first."""
         if all(self._options[: self.passes.start]):
             given = [each or [Choice("nothing", 9.0, "", None)] for each in self._options]
@@ -175,16 +175,16 @@ class RecipeQueue:
 
     def _expand(self, cost: float, combination: tuple[Choice, ...]) -> None:
         tensors = [place for place, each in enumerate(combination) if each.is_tensor]
-        for count, more in self._counts(combination):
+        for count, extra_cost in self._counts(combination):
             inside = [place for place in tensors if place < count]
             if not any(combination[place].kind == "tensor" for place in inside):
                 continue
-            found = self._of_tensors(tuple(inside), tuple(combination[place].kind for place in inside))
+            found = self._shapes_for(tuple(inside), tuple(combination[place].kind for place in inside))
             if found:
-                row = _Row(cost + more, tuple(combination[:count]), tuple(inside), tuple(found))
+                row = _Row(cost + extra_cost, tuple(combination[:count]), tuple(inside), tuple(found))
                 self._put(row.cost, row)
 
-    def _of_tensors(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[JointShapes]:
+    def _shapes_for(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[JointShapes]:
         """The shapes for the tensors at these positions, cached: they do not depend on the constants."""
         if (inside, kinds) not in self._forms:
             known = [self.gathered.of(self.gathered.arguments[place].name) for place in inside]
@@ -194,16 +194,16 @@ class RecipeQueue:
     def _counts(self, combination: Sequence[Choice]) -> Iterator[tuple[int, float]]:
         """The numbers of arguments to pass: as many as backward returns gradients, all, or only the required ones."""
         least, most = self.passes.start, len(combination)
-        told = [place + 1 for place, each in enumerate(combination) if each.kind != "default" or each.value is not None]
-        last = max([least, *told])
+        used = [place + 1 for place, each in enumerate(combination) if each.kind != "default" or each.value is not None]
+        last = max([least, *used])
         unwritable = next((place for place, each in enumerate(self._options) if not each), most)
         returned = self.gathered.count
         counts = [returned] if returned is not None and returned in self.passes and returned < last else []
         counts += [min(last, max(unwritable, least)), least]
         for step, count in enumerate(dict.fromkeys(counts)):
             left = self.gathered.arguments[count:]
-            unseen = any(self.gathered.of(each.name).leads_past(each.default) for each in left)
-            yield count, 0.5 * step + EARLY_RETURN_COST * unseen
+            skips = any(self.gathered.of(each.name).leads_past(each.default) for each in left)
+            yield count, 0.5 * step + EARLY_RETURN_COST * skips
 
     def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> RecipeStep:
         given: list[TensorArgument | Constant] = []
@@ -240,7 +240,7 @@ class RecipeQueue:
 def _too_large(recipe: Recipe) -> bool:
     """Whether a tensor is too large to try: an error message may name any size."""
     sizes = [math.prod(each.shape) for each in recipe.arguments if isinstance(each, TensorArgument)]
-    return max(sizes) > _LARGEST
+    return max(sizes) > _MAX_ELEMENTS
 
 
 def _all_parts(recipe: Recipe) -> set[_Part]:

@@ -12,21 +12,20 @@ from . import shape_repairs
 from .failed_call import FailedCall, Repair
 
 _Match = re.Match[str]
-_CALLED = ("torch.tanh", "torch.mul", "identity", "torch.addcmul")
+_CALLABLES = ("torch.tanh", "torch.mul", "identity", "torch.addcmul")
 
 
-def as_callable(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    """A callable."""
+def _as_callable(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     named = [place for place, each in enumerate(broken.recipe.arguments) if name_hints.CALLABLE_NAME.search(each.name)]
     for place in dict.fromkeys((*broken.places(), *named)):
         given = broken.given(place)
         if isinstance(given, Constant) and isinstance(given.value, tuple | list):
             # Its elements are called.
             yield from broken.valued(place, ((NAMED_VALUES["torch.tanh"],), [NAMED_VALUES["torch.tanh"]]), 0.3)
-        yield from broken.valued(place, tuple(NAMED_VALUES[name] for name in _CALLED), 0.4, 0.3)
+        yield from broken.valued(place, tuple(NAMED_VALUES[name] for name in _CALLABLES), 0.4, 0.3)
 
 
-def distinct_numbers(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _distinct_numbers(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Distinct numbers, where equal ones are rejected."""
     numbers = [(place, each) for place, each in broken.constants() if type(each.value) in (int, float)]
     values = [each.value for _, each in numbers]
@@ -35,8 +34,7 @@ def distinct_numbers(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             yield from broken.valued(place, (each.value * 2 or 1, each.value + 1), 0.4)
 
 
-def as_bool(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    """A bool."""
+def _as_bool(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if type(each.value) is not bool:
             yield from broken.valued(place, (True, False), 0.4)
@@ -45,7 +43,7 @@ def as_bool(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             yield from broken.valued(place, (True, False), 1.4)
 
 
-def as_dtype(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _as_dtype(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A dtype of the kind that the message names."""
     names = ("torch.float8_e4m3fn",) if "float8" in match.string else ("torch.float32", "torch.float64")
     for place, each in broken.constants():
@@ -54,13 +52,12 @@ def as_dtype(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         )
 
 
-def half_precision(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    """Half precision, bfloat16 or float16."""
+def _half_precision(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for step, to in enumerate(("bfloat16", "float16")):
-        yield from broken.all(lambda each, to=to: _of(each, to), 0.5 + 0.2 * step)  # type: ignore[misc]
+        yield from broken.all(lambda each, to=to: _with_dtype(each, to), 0.5 + 0.2 * step)  # type: ignore[misc]
 
 
-def callable_of_arity(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _callable_of_arity(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A callable that takes this number of arguments."""
     count = int(next(filter(None, match.groups()), "2"))
     for place, each in broken.constants():
@@ -69,7 +66,7 @@ def callable_of_arity(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             yield from broken.valued(place, tuple(NAMED_VALUES[name] for name in fitting), 0.3)
 
 
-def _of(each: TensorArgument, dtype: str) -> TensorArgument:
+def _with_dtype(each: TensorArgument, dtype: str) -> TensorArgument:
     return replace(each, dtype=dtype) if each.floating else each
 
 
@@ -83,45 +80,45 @@ def suggested_repairs(broken: FailedCall) -> Iterator[Repair]:
         if match:
             yield from mend(broken, match)
     if broken.blame.own:
-        yield from _refused(broken)
+        yield from _after_own_raise(broken)
 
 
-def _tensor(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _as_tensor(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor in place of a constant."""
     like = broken.recipe.inputs[0] if broken.recipe.inputs else TensorArgument("x", (7,))
     for step, (place, each) in enumerate(broken.constants()):
         single = name_hints.SCALAR_NAME.search(each.name.lower())
         shapes = ((), like.shape[-1:], like.shape) if single else (like.shape, like.shape[-1:], ())
         fill = "positive" if name_hints.POSITIVE_NAME.search(each.name.lower()) else "normal"
-        for more, shape in enumerate(dict.fromkeys((*shapes, (1,)))):
+        for rank, shape in enumerate(dict.fromkeys((*shapes, (1,)))):
             tensor = TensorArgument(each.name, shape, like.dtype, fill)  # type: ignore[arg-type]
-            yield from broken.changed(place, tensor, 0.5 + 0.4 * step + 0.4 * more)
+            yield from broken.changed(place, tensor, 0.5 + 0.4 * step + 0.4 * rank)
 
 
-def _returned(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _tensor_for_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor for an argument that backward returns a gradient for."""
-    yield from _tensor(broken.blaming(frozenset([int(match[1]) - 1])), match)
+    yield from _as_tensor(broken.blaming(frozenset([int(match[1]) - 1])), match)
 
 
-def _saved(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _tensor_for_saved(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor for an argument that is saved for backward."""
     place = int(match[1])
     name = broken.saved[place] if place < len(broken.saved) else None
     places = frozenset(at for at, each in enumerate(broken.arguments) if each.name == name)
-    yield from _tensor(broken.blaming(places) if places else broken, match)
+    yield from _as_tensor(broken.blaming(places) if places else broken, match)
 
 
-def _attribute(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _with_attribute(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     owner, name = match[1], match[2]
     if owner != "Tensor":
-        yield from _tensor(broken, match)
+        yield from _as_tensor(broken, match)
         return
     values = ("mean",) if name in dir(str) else (1.0,) if name in dir(float) else ()
     for place, _ in broken.tensors(False):
         yield from broken.valued(place, values, 0.8)
 
 
-def _whole(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _as_integer(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if type(each.value) is not int:
             yield from broken.valued(place, (2, 1, 3), 0.4)
@@ -133,7 +130,7 @@ def _whole(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, TensorArgument(one.name, (), "int64", "index", 2), 0.5)
 
 
-def _sequence(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _as_sequence(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if isinstance(each.value, int | float):
             for step, length in enumerate((2, 1, 4, 3)):
@@ -142,39 +139,37 @@ def _sequence(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, TensorArgument(each.name, (3, 5)), 0.9)
 
 
-def _signs(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    """A tensor of values -1 and 1."""
+def _as_signs(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors():
         if place:
             yield from broken.changed(place, replace(each, fill="signs"), 0.4)
 
 
-def _single(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    """Single precision."""
+def _as_float32(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     yield from broken.all(lambda each: replace(each, dtype="float32") if each.floating else each, 0.3)
 
 
-def _index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _as_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     dtype = "int32" if re.search(r"\b(Int|int32)\b", match.string) else "int64"
     for step, (place, each) in enumerate(broken.tensors()):
         first = 0.5 * (place == 0) + 0.2 * step
-        for more, shape in enumerate(dict.fromkeys((each.shape, each.shape[:1]))):
+        for turn, shape in enumerate(dict.fromkeys((each.shape, each.shape[:1]))):
             given = TensorArgument(each.name, shape, dtype, "index", 2)
-            yield from broken.changed(place, given, 0.4 + first + 0.3 * more)
+            yield from broken.changed(place, given, 0.4 + first + 0.3 * turn)
 
 
-def _mask(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _as_mask(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         yield from broken.changed(place, TensorArgument(each.name, each.shape, "bool"), 0.4 + 0.3 * (place == 0))
 
 
-def _float(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _as_float(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         if not each.floating:
             yield from broken.changed(place, TensorArgument(each.name, each.shape), 0.5)
 
 
-def _narrower(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _smaller_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A smaller index or int."""
     for place, each in broken.tensors(False):
         if each.fill == "index" and each.below > 1:
@@ -184,13 +179,13 @@ def _narrower(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, Constant(fixed.name, fixed.value - 1), 0.5)
 
 
-def _positive(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _as_positive(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     yield from broken.all(lambda each: replace(each, fill="positive") if each.floating else each, 0.3)
     for place, each in reversed(broken.tensors()):
         yield from broken.changed(place, replace(each, fill="positive"), 0.4)
 
 
-def _passed(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _fewer_arguments(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """As many arguments as backward returns gradients for."""
     expected, got = int(match[1]), int(match[2])
     least = sum(each.required for each in broken.arguments)
@@ -198,35 +193,35 @@ def _passed(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         yield Repair(Recipe(broken.recipe.arguments[:got]), 0.2, "", "")
 
 
-def _held(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _less_grad(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """One input fewer that requires grad."""
     inputs = [(place, each) for place, each in broken.tensors() if each.grad]
     for place, each in inputs if len(broken.recipe.inputs) > 1 else []:
         yield from broken.changed(place, replace(each, grad=False), 0.5)
 
 
-def _nothing(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _instead_of_none(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A value in place of None."""
     nones = frozenset(place for place, each in broken.constants() if each.value is None)
     if nones:
-        yield from _tensor(broken.blaming(nones), match)
+        yield from _as_tensor(broken.blaming(nones), match)
     for place in nones:
         yield from broken.valued(place, (1.0, 2, True), 0.6)
 
 
-def _untruthful(broken: FailedCall, match: _Match) -> Iterator[Repair]:
+def _instead_of_condition(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A bool or a number for a tensor that is used as a condition."""
     for place, each in broken.tensors(False):
         yield from broken.valued(place, (True, 1.0, False, 2, None), 0.5 + 0.5 * (place == 0))
         yield from broken.changed(place, replace(each, shape=()), 0.9)
 
 
-def _refused(broken: FailedCall) -> Iterator[Repair]:
+def _after_own_raise(broken: FailedCall) -> Iterator[Repair]:
     """Repairs after a raise or assert of the user's own code: a value for None, or another number."""
     nones = frozenset(place for place, each in broken.constants() if each.value is None)
     match = re.search("", "")
     if nones and match:
-        yield from _tensor(broken.blaming(nones), match)
+        yield from _as_tensor(broken.blaming(nones), match)
     yield from shape_repairs.sizes_as_ints(broken)
     for place, each in broken.constants() if len(broken.constants()) < 5 else []:
         if type(each.value) is bool:
@@ -253,31 +248,28 @@ _REPAIRERS: tuple[tuple[str, _Repairer], ...] = (
         r"[Dd]imension mismatch|same number of dimensions|number of dims|greater or equal to the number of dim",
         shape_repairs.one_more_dimension,
     ),
-    (r"'(\w+)' object has no attribute '(\w+)'", _attribute),
+    (r"'(\w+)' object has no attribute '(\w+)'", _with_attribute),
     (
         r"must be Tensor, not|must be tensor|must be Tensor\b|expected .*Tensor.* but got (?:int|float|NoneType)",
-        _tensor,
+        _as_tensor,
     ),
-    (r"different than None at position (\d+), but the corresponding forward input was not", _returned),
-    (r"can only save variables, but argument (\d+) is of type", _saved),
-    (r"object is not callable", as_callable),
-    (
-        r"takes \d+ positional arguments? but (\d) were given|missing (\d) required positional",
-        callable_of_arity,
-    ),
-    (r"must be bool\b", as_bool),
-    (r"float8|must be torch\.dtype|dtype.* but got|dtype, not", as_dtype),
-    (r"[Bb]f(loat)?16|[Hh]alf|fp16", half_precision),
-    (r"cannot be interpreted as an integer|indices must be integers|must be int\b|must be tuple of ints", _whole),
-    (r"integer argument|expected an? (?:long|int)|integer is required|slice indices|expected .*\bint\b", _whole),
-    (r"invalid combination of arguments|incompatible function arguments", _whole),
-    (r"object is not subscriptable|object is not iterable|has no len\(\)|argument after \* must be", _sequence),
-    (r"NoneType", _nothing),
-    (r"Boolean value of Tensor|truth value of an array|cannot be converted to Scalar", _untruthful),
-    (r"Float.*Double|Double.*Float|float32|float64|\bdouble\b|same dtype|dtype mismatch|scalar type|fp32", _single),
-    (r"[Ll]ong|int64|\bInt\b|int32|used as indices|must be of integer|index tensor|integral|integer", _index),
-    (r"\bBool\b|invert|bitwise|boolean|BoolTensor|ByteTensor|bool\b", _mask),
-    (r"floating point|only Tensors of floating|not implemented for '(?:Long|Int|Bool)'", _float),
+    (r"different than None at position (\d+), but the corresponding forward input was not", _tensor_for_gradient),
+    (r"can only save variables, but argument (\d+) is of type", _tensor_for_saved),
+    (r"object is not callable", _as_callable),
+    (r"takes \d+ positional arguments? but (\d) were given|missing (\d) required positional", _callable_of_arity),
+    (r"must be bool\b", _as_bool),
+    (r"float8|must be torch\.dtype|dtype.* but got|dtype, not", _as_dtype),
+    (r"[Bb]f(loat)?16|[Hh]alf|fp16", _half_precision),
+    (r"cannot be interpreted as an integer|indices must be integers|must be int\b|must be tuple of ints", _as_integer),
+    (r"integer argument|expected an? (?:long|int)|integer is required|slice indices|expected .*\bint\b", _as_integer),
+    (r"invalid combination of arguments|incompatible function arguments", _as_integer),
+    (r"object is not subscriptable|object is not iterable|has no len\(\)|argument after \* must be", _as_sequence),
+    (r"NoneType", _instead_of_none),
+    (r"Boolean value of Tensor|truth value of an array|cannot be converted to Scalar", _instead_of_condition),
+    (r"Float.*Double|Double.*Float|float32|float64|\bdouble\b|same dtype|dtype mismatch|scalar type|fp32", _as_float32),
+    (r"[Ll]ong|int64|\bInt\b|int32|used as indices|must be of integer|index tensor|integral|integer", _as_index),
+    (r"\bBool\b|invert|bitwise|boolean|BoolTensor|ByteTensor|bool\b", _as_mask),
+    (r"floating point|only Tensors of floating|not implemented for '(?:Long|Int|Bool)'", _as_float),
     (r"square|same size.*last two", shape_repairs.square_matrices),
     (r"positive-definite|positive definite|[Ss]ingular|not invertible|[Cc]holesky", shape_repairs.definite_matrices),
     (r"\((\d+)x(\d+) and (\d+)x(\d+)\)", shape_repairs.matrix_product_sizes),
@@ -300,11 +292,11 @@ _REPAIRERS: tuple[tuple[str, _Repairer], ...] = (
         r"[Ss]izes?\b|[Ss]hapes?\b|length|dimension|out of bounds|must match|mismatch|expand|broadcast",
         shape_repairs.other_sizes,
     ),
-    (r"out of bounds|out of range|selected index k|start \(", _narrower),
-    (r"not finite|math domain|must be positive|probability|greater than 0|> 0|division by zero|>= 0", _positive),
-    (r"^it was not back", _positive),
-    (r"-1 (?:and|or) \+?1\b|-1, ?\+?1[\])}]|\+/-\s?1|±\s?1|\b1 (?:and|or) -1\b", _signs),
-    (r"\b(different|distinct|unequal|not be equal|differ)\b", distinct_numbers),
-    (r"incorrect number of gradients \(expected (\d+), got (\d+)\)", _passed),
-    (r"does not require grad|no gradient for any|derivative .* not implemented|requires_grad|require grad", _held),
+    (r"out of bounds|out of range|selected index k|start \(", _smaller_index),
+    (r"not finite|math domain|must be positive|probability|greater than 0|> 0|division by zero|>= 0", _as_positive),
+    (r"^it was not back", _as_positive),
+    (r"-1 (?:and|or) \+?1\b|-1, ?\+?1[\])}]|\+/-\s?1|±\s?1|\b1 (?:and|or) -1\b", _as_signs),
+    (r"\b(different|distinct|unequal|not be equal|differ)\b", _distinct_numbers),
+    (r"incorrect number of gradients \(expected (\d+), got (\d+)\)", _fewer_arguments),
+    (r"does not require grad|no gradient for any|derivative .* not implemented|requires_grad|require grad", _less_grad),
 )

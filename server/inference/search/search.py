@@ -25,14 +25,14 @@ from .trial import Outcome, try_recipe
 
 _MOST_TRIALS = 4000
 # Trials and seconds after the first recipe that works, to find one that agrees.
-MORE_TRIALS, MORE_SECONDS = 40, 0.6
+_MORE_TRIALS, _MORE_SECONDS = 40, 0.6
 # Largest share of the remaining time for a closer look, and about how many calls that takes.
-_SHARE = 0.25
-_CALLS, _UNKNOWN = 40, Agreement(0.0, False)
+_LOOK_SHARE = 0.25
+_LOOK_CALLS, _UNKNOWN = 40, Agreement(0.0, False)
 # Share of the remaining time that one trial may take, and the least number of seconds.
-_PATIENCE, _LEAST = 0.75, 0.5
+_TRIAL_SHARE, _MIN_TRIAL_SECONDS = 0.75, 0.5
 # Give up after this many trials, if this share of them failed with one error that no recipe avoids.
-HOPELESS, _SAME = 40, 0.6
+_HOPELESS_TRIALS, _HOPELESS_SHARE = 40, 0.6
 _MISSING_HERE = re.compile(
     r"CUDA|No module named|[Pp]rocess group|not registered|^NameError|[Tt]riton|HIP|not compiled|_C\b|MPS|backend|"
     r"Device index must not be negative|cuda array interface"
@@ -58,15 +58,15 @@ class RecipeSearch:
     def run(self) -> None:
         """Try steps until one works and agrees, or the budget is spent."""
         self._begun = timing.now()
-        self._ladder = RecipeQueue(self.gathered)
+        self._queue = RecipeQueue(self.gathered)
         self._settled, self._since = False, (0, 0.0)
-        self._cost = 0.0
-        while self._seconds + self._cost < self.budget and self.trials < _MOST_TRIALS:
-            step = self._ladder.next()
+        self._call_seconds = 0.0
+        while self._seconds + self._call_seconds < self.budget and self.trials < _MOST_TRIALS:
+            step = self._queue.next()
             if step is None:
                 return
             self._try(step)
-            if self._enough(step) if self.found else self._in_vain():
+            if self._should_stop(step) if self.found else self._is_hopeless():
                 return
 
     def an_object(self, blamed: Blame) -> str:
@@ -81,50 +81,50 @@ class RecipeSearch:
         return any(member and member[1] in self.gathered.of(each.name).foreign for each in self.gathered.arguments)
 
     @property
-    def _patience(self) -> float:
+    def _trial_seconds(self) -> float:
         """The time limit of one trial; it leaves time for others, as another recipe may terminate."""
-        return MORE_SECONDS if self.found else max(_LEAST, _PATIENCE * (self.budget - self._seconds))
+        return _MORE_SECONDS if self.found else max(_MIN_TRIAL_SECONDS, _TRIAL_SHARE * (self.budget - self._seconds))
 
     @property
     def _seconds(self) -> float:
         return timing.now() - self._begun
 
-    def _enough(self, step: RecipeStep) -> bool:
+    def _should_stop(self, step: RecipeStep) -> bool:
         """Whether to stop with what was found: it agrees and keeps the defaults, or enough others were tried."""
         if self.found is None or self._settled:
             return True
-        if self.found[2].full and self.found[2].shows and not self._ladder.departures(self.found[0].recipe):
+        if self.found[2].full and self.found[2].shows and not self._queue.departures(self.found[0].recipe):
             return True
         trials, seconds = self.trials - self._since[0], self._seconds - self._since[1]
-        return trials > MORE_TRIALS or seconds > MORE_SECONDS or step.cost > self.found[0].cost + REPEAT_COST
+        return trials > _MORE_TRIALS or seconds > _MORE_SECONDS or step.cost > self.found[0].cost + REPEAT_COST
 
-    def _in_vain(self) -> bool:
+    def _is_hopeless(self) -> bool:
         """Whether to give up: torch rejects the gradients for any shape, or nearly all trials fail with one error."""
         if self.refused is not None:
             counted = "incorrect number" in self.refused[1].message or is_source_error(self.refused[1])
-            return self.trials - self._since[0] > (MORE_TRIALS if counted else 5 * MORE_TRIALS)
-        if len(self.failures) % HOPELESS:
+            return self.trials - self._since[0] > (_MORE_TRIALS if counted else 5 * _MORE_TRIALS)
+        if len(self.failures) % _HOPELESS_TRIALS:
             return False
         message, count = Counter(each[2].message for each in self.failures).most_common(1)[0]
         blamed = next(each[2] for each in self.failures if each[2].message == message)
-        return count > _SAME * len(self.failures) and bool(
+        return count > _HOPELESS_SHARE * len(self.failures) and bool(
             is_missing_here(blamed) or is_source_error(blamed) or not blamed.places or self.an_object(blamed)
         )
 
     def _try(self, step: RecipeStep) -> None:
         self.trials += 1
         begun = self._seconds
-        outcome = self._in_time(step)
+        outcome = self._try_with_limit(step)
         # A failed call says little about how long another recipe takes.
-        self._cost = 0.0 if outcome.error else self._seconds - begun
-        if outcome.error is None and self._slow(step):
+        self._call_seconds = 0.0 if outcome.error else self._seconds - begun
+        if outcome.error is None and self._is_slow(step):
             # Too slow for more calls: the recipe that works is taken.
             self.found, self._settled = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
             return
         if outcome.error is None:
             try:
-                with time_limit(self._patience):
-                    self._worked(step, outcome)
+                with time_limit(self._trial_seconds):
+                    self._record_success(step, outcome)
             except TookTooLong:
                 self.found, self._settled = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
             return
@@ -136,19 +136,19 @@ class RecipeSearch:
         refused = outcome.refused or (outcome.forward and is_source_error(blamed) and not self.of_an_object(blamed))
         if refused and self.refused is None and self.found is None:
             self.refused, self._since = (step, blamed), (self.trials, self._seconds)
-        self._ladder.learn(step, blamed)
+        self._queue.learn(step, blamed)
         if self.found is None or self.found[2].idle:
             saved = tuple(self.gathered.notes.memory.saved)
             for each in suggested_repairs(FailedCall(step.recipe, blamed, self.gathered.arguments, saved)):
                 because = {**step.because, each.argument: each.because} if each.argument else step.because
                 cost = step.spent(blamed.reached) + each.cost
-                self._ladder.push(RecipeStep(cost, each.recipe, because, blamed.reached, each.cost))
+                self._queue.push(RecipeStep(cost, each.recipe, because, blamed.reached, each.cost))
 
-    def _in_time(self, step: RecipeStep) -> Outcome:
+    def _try_with_limit(self, step: RecipeStep) -> Outcome:
         """A trial with a time limit; repeated without one if the time went into compilation."""
         begun = timing.now()
         try:
-            with time_limit(self._patience):
+            with time_limit(self._trial_seconds):
                 outcome = try_recipe(self.signature.call, step.recipe)
         except TookTooLong as error:
             outcome = Outcome(step.recipe, (), error)
@@ -157,42 +157,42 @@ class RecipeSearch:
             self._begun += timing.now() - begun
         return outcome
 
-    def _slow(self, step: RecipeStep) -> bool:
+    def _is_slow(self, step: RecipeStep) -> bool:
         """Whether a closer look would take too long; a borderline call is timed again."""
-        left, looks = self.budget - self._seconds, self._cost * _CALLS
-        if _SHARE * left < looks <= left:
+        left, look_seconds = self.budget - self._seconds, self._call_seconds * _LOOK_CALLS
+        if _LOOK_SHARE * left < look_seconds <= left:
             begun = self._seconds
             try_recipe(self.signature.call, step.recipe)
-            self._cost = min(self._cost, self._seconds - begun)
-        return self._cost * _CALLS > _SHARE * left
+            self._call_seconds = min(self._call_seconds, self._seconds - begun)
+        return self._call_seconds * _LOOK_CALLS > _LOOK_SHARE * left
 
-    def _worked(self, step: RecipeStep, outcome: Outcome) -> None:
-        step, outcome = self._held(step, outcome)
+    def _record_success(self, step: RecipeStep, outcome: Outcome) -> None:
+        step, outcome = self._without_unused_grad(step, outcome)
         call = self.signature.call
         found = agreement(call, step.recipe)
         if self.found is None:
             self._since = (self.trials, self._seconds)
             # No other shape shows more of an elementwise Function.
             self._settled = outcome.finite and outcome.some and not found.idle and seems_elementwise(call, step.recipe)
-        if self._better(step, outcome, found):
+        if self._is_better(step, outcome, found):
             self.found = (step, replace(outcome, given=()), found)
         if not outcome.finite or not found.moves:
             arguments = tuple(
                 replace(each, fill="positive") if isinstance(each, TensorArgument) and each.floating else each
                 for each in step.recipe.arguments
             )
-            self._ladder.push(RecipeStep(step.cost + 0.2, Recipe(arguments), step.because))
+            self._queue.push(RecipeStep(step.cost + 0.2, Recipe(arguments), step.because))
 
-    def _better(self, step: RecipeStep, outcome: Outcome, found: Agreement) -> bool:
+    def _is_better(self, step: RecipeStep, outcome: Outcome, found: Agreement) -> bool:
         """Whether a step that works is better than the one found; agreement counts last."""
         if self.found is None:
             return True
-        left, before = (self._ladder.departures(each.recipe) for each in (step, self.found[0]))
+        left, before = (self._queue.departures(each.recipe) for each in (step, self.found[0]))
         new, old = _rank(outcome, found, left), _rank(self.found[1], self.found[2], before)
         # A later step that agrees must do so surely, not by chance.
         return new > old and (left < before or not found.full or agrees_everywhere(self.signature.call, step.recipe))
 
-    def _held(self, step: RecipeStep, outcome: Outcome) -> tuple[RecipeStep, Outcome]:
+    def _without_unused_grad(self, step: RecipeStep, outcome: Outcome) -> tuple[RecipeStep, Outcome]:
         """The step without grad for inputs that got no gradient, unless backward explicitly returns one for them."""
         unsure = {name for name in outcome.without if not self.gathered.of(name).differentiable}
         if not unsure:
@@ -202,7 +202,7 @@ class RecipeSearch:
             for each in step.recipe.arguments
         )
         held = try_recipe(self.signature.call, Recipe(arguments))
-        return (replace(step, recipe=held.recipe), held) if held.works else (step, outcome)
+        return (replace(step, recipe=held.recipe), held) if held.error is None else (step, outcome)
 
 
 def is_missing_here(blamed: Blame) -> bool:

@@ -23,11 +23,11 @@ def other_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         return
     for step, (place, each) in enumerate(reversed(tensors)):
         last = len(each.shape) - 1
-        for turn, at in enumerate(dict.fromkeys((last, 0, max(0, last - 1))) if each.shape else ()):
-            for more, size in enumerate(_LENGTHS):
+        for axis, at in enumerate(dict.fromkeys((last, 0, max(0, last - 1))) if each.shape else ()):
+            for trial, size in enumerate(_SIZES_TO_TRY):
                 if size != each.shape[at]:
                     shape = (*each.shape[:at], size, *each.shape[at + 1 :])
-                    yield from broken.changed(place, _shaped(each, shape), 1.0 + 0.15 * more + 0.3 * step + 0.6 * turn)
+                    yield from broken.changed(place, _shaped(each, shape), 1.0 + 0.15 * trial + 0.3 * step + 0.6 * axis)
 
 
 def shape_in_message(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -48,7 +48,7 @@ def shape_in_message(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 def number_in_message(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A number that the message asks for, as the size of a dimension or the value of an int."""
     wanted = int(match[1])
-    if not 0 < wanted <= _LARGEST:
+    if not 0 < wanted <= _MAX_SIZE:
         return
     for step, (place, each) in enumerate(broken.tensors(False)):
         for at in reversed(range(len(each.shape))):
@@ -73,7 +73,7 @@ def sizes_as_ints(broken: FailedCall) -> Iterator[Repair]:
 
 def size_from_tuple(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A tensor with as many elements as a tuple of sizes says."""
-    sizes = [each for each in broken.recipe.arguments if isinstance(each, Constant) and _sizes(each.value)]
+    sizes = [each for each in broken.recipe.arguments if isinstance(each, Constant) and _are_sizes(each.value)]
     for each in sizes[:1]:
         for place, tensor in enumerate(broken.recipe.arguments):
             if isinstance(tensor, TensorArgument) and tensor.floating:
@@ -81,7 +81,7 @@ def size_from_tuple(broken: FailedCall, match: _Match) -> Iterator[Repair]:
                 yield from broken.changed(place, _shaped(tensor, tuple(each.value)), 0.8)
 
 
-def _sizes(value: object) -> bool:
+def _are_sizes(value: object) -> bool:
     return isinstance(value, tuple | list) and all(type(each) is int and each > 0 for each in value)
 
 
@@ -90,9 +90,9 @@ def _shaped(each: TensorArgument, shape: tuple[int, ...]) -> TensorArgument:
 
 
 # No larger int is taken from a message.
-_LARGEST = 100
+_MAX_SIZE = 100
 # Sizes to try for a dimension where the usual one is wrong.
-_LENGTHS = (3, 2, 4, 6, 8, 5, 7, 9, 1)
+_SIZES_TO_TRY = (3, 2, 4, 6, 8, 5, 7, 9, 1)
 
 
 def _of_rank(broken: FailedCall, rank: int) -> Iterator[Repair]:
@@ -116,7 +116,6 @@ def unpacked_rank(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 
 
 def one_more_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    """One more dimension."""
     for place, each in broken.tensors(False):
         if len(each.shape) < 5:
             yield from broken.changed(place, _with(each, default_shape(len(each.shape) + 1)), 0.4)
@@ -153,7 +152,6 @@ def square_matrices(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 
 
 def definite_matrices(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    """Positive definite matrices."""
     for place, each in broken.tensors():
         if len(each.shape) >= 2 and each.shape[-1] == each.shape[-2]:
             yield from broken.changed(place, replace(each, fill="spd"), 0.3)
@@ -172,7 +170,7 @@ def matrix_product_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         if each.shape[-1:] == (one,) and len(each.shape) != 2:
             yield from broken.changed(place, _with(each, (*each.shape[:-1], other)), 0.5 + 0.3 * step)
     yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 1.0)
-    yield from _lengths(broken)
+    yield from _other_last_sizes(broken)
 
 
 def equal_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -188,8 +186,8 @@ def equal_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         yield from broken.all(lambda each: _with(each, longest), 0.8)
     for place, constant in broken.constants():
         if type(constant.value) is int:
-            yield from broken.valued(place, tuple(each for each in (one, other) if each < _LARGEST), 0.6, 0.0)
-    yield from _lengths(broken)
+            yield from broken.valued(place, tuple(each for each in (one, other) if each < _MAX_SIZE), 0.6, 0.0)
+    yield from _other_last_sizes(broken)
 
 
 def last_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -200,7 +198,7 @@ def last_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             yield from broken.changed(place, _with(each, (*each.shape[:-1], wanted)), 0.4)
     if 0 < wanted < 20:
         yield from broken.all(lambda each: _with(each, (*each.shape[:-1], wanted)) if each.shape else each, 0.5)
-    yield from _lengths(broken)
+    yield from _other_last_sizes(broken)
 
 
 def size_for_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -211,14 +209,14 @@ def size_for_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             if 0 <= at < len(each.shape) and each.shape[at] == size and 0 <= index < 20:
                 shape = (*each.shape[:at], index + 1, *each.shape[at + 1 :])
                 yield from broken.changed(argument, _with(each, shape), 0.4)
-    yield from _lengths(broken)
+    yield from _other_last_sizes(broken)
 
 
-def _lengths(broken: FailedCall) -> Iterator[Repair]:
+def _other_last_sizes(broken: FailedCall) -> Iterator[Repair]:
     """Other sizes of the last dimension, where it is the same in all tensors."""
     shapes = {each.shape[-1:] for each in broken.recipe.inputs}
     if len(shapes) == 1 and shapes != {()}:
-        for step, wanted in enumerate(_LENGTHS):
+        for step, wanted in enumerate(_SIZES_TO_TRY):
             yield from broken.all(lambda each, wanted=wanted: _with(each, (*each.shape[:-1], wanted)), 1.5 + 0.2 * step)  # type: ignore[misc]
 
 
@@ -248,5 +246,5 @@ def divisible_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 
 def _with(each: TensorArgument, shape: tuple[int, ...]) -> TensorArgument:
     """The tensor in another shape, with the fill ``spd`` dropped where that is not square."""
-    whole = each.fill != "spd" or (len(shape) >= 2 and shape[-1] == shape[-2])
-    return replace(each, shape=shape) if whole else replace(each, shape=shape, fill="normal")
+    keeps_fill = each.fill != "spd" or (len(shape) >= 2 and shape[-1] == shape[-2])
+    return replace(each, shape=shape) if keeps_fill else replace(each, shape=shape, fill="normal")

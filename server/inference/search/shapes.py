@@ -1,4 +1,6 @@
-"""Joint shapes of the tensors of one call, the likeliest first, from ranks and relations in the evidence."""
+"""Joint shapes of the tensors of one call, the likeliest first, from ranks and relations in the evidence; and the
+enumeration of combinations in order of cost.
+"""
 
 from __future__ import annotations
 
@@ -51,17 +53,17 @@ def joint_shapes(
     """Joint shapes for these tensors, whose kinds are given; the likeliest first."""
     found: dict[tuple[_Shape, ...], JointShapes] = {}
     for cost, ranks in _rankings(known, kinds):
-        for more, shapes in _of_ranks(known, kinds, ranks, relations):
-            form = JointShapes(shapes, cost + more)
+        for extra, shapes in _of_ranks(known, kinds, ranks, relations):
+            form = JointShapes(shapes, cost + extra)
             if form.shapes not in found or found[form.shapes].cost > form.cost:
                 found[form.shapes] = form
-    for form in _weighted(known, kinds):
+    for form in _layer_shapes(known, kinds):
         if form.shapes not in found or found[form.shapes].cost > form.cost:
             found[form.shapes] = form
     return sorted(found.values(), key=lambda form: form.cost)[:_MOST]
 
 
-def _weighted(known: Sequence[ArgumentEvidence], kinds: Sequence[str]) -> Iterator[JointShapes]:
+def _layer_shapes(known: Sequence[ArgumentEvidence], kinds: Sequence[str]) -> Iterator[JointShapes]:
     """Shapes of the input, weight and bias of a linear layer or a convolution."""
     if len(known) not in (2, 3) or set(kinds) != {"tensor"} or not name_hints.WEIGHT_NAME.search(known[1].name):
         return
@@ -97,16 +99,16 @@ def _possible(known: ArgumentEvidence) -> list[int]:
 def _rankings(known: Sequence[ArgumentEvidence], kinds: Sequence[str]) -> Iterator[tuple[float, tuple[int, ...]]]:
     """Combinations of ranks: as known, otherwise that of the first tensor, then lower ones."""
     main = 0
-    dear = (0.0, 0.8, 1.4, 1.6, 2.6, 3.2)
-    for step, rank in zip(dear, _possible(known[main]), strict=False):
+    rank_costs = (0.0, 0.8, 1.4, 1.6, 2.6, 3.2)
+    for step, rank in zip(rank_costs, _possible(known[main]), strict=False):
         options = [[(0.0, rank)]]
         for each, kind in zip(known[1:], kinds[1:], strict=True):
-            options.append(list(_beside(each, kind, rank)))
+            options.append(list(_ranks_beside(each, kind, rank)))
         for cost, ranks in cheapest_combinations(options, 24):
             yield step + cost, ranks
 
 
-def _beside(known: ArgumentEvidence, kind: str, rank: int) -> Iterator[tuple[float, int]]:
+def _ranks_beside(known: ArgumentEvidence, kind: str, rank: int) -> Iterator[tuple[float, int]]:
     """The possible ranks of a tensor, given the ``rank`` of the first one, with their costs."""
     if known.ranks:
         yield from ((0.5 * place, each) for place, each in enumerate(known.ranks))
@@ -136,7 +138,7 @@ def _of_ranks(
         if rank_of.get(one, -1) == rank_of.get(other, -2):
             tied += [((one, place), (other, place)) for place in range(rank_of[one])]
     even, square = any(each.even for each in known), {each.name for each in known if each.square}
-    for cost, lined in _lines(known, kinds, rank_of, tied):
+    for cost, lined in _alignments(known, kinds, rank_of, tied):
         sizes = _sizes(rank_of, [*tied, *lined], square, relations, even)
         yield (
             cost,
@@ -146,33 +148,33 @@ def _of_ranks(
         )
 
 
-def _lines(
+def _alignments(
     known: Sequence[ArgumentEvidence], kinds: Sequence[str], rank_of: dict[str, int], tied: list[tuple[_Place, _Place]]
 ) -> Iterator[tuple[float, list[tuple[_Place, _Place]]]]:
     """Alignments of the dimensions of the later tensors with those of the first, with their costs."""
     first, related = known[0].name, {name for tie in tied for name, _ in tie}
     rank = rank_of[first]
-    ways: list[list[tuple[float, list[tuple[_Place, _Place]]]]] = []
+    aligned: list[list[tuple[float, list[tuple[_Place, _Place]]]]] = []
     for each in known[1:]:
-        mine = rank_of[each.name]
+        count = rank_of[each.name]
         free = [(0.0, list[tuple[_Place, _Place]]())]
-        same = [((each.name, place), (first, place)) for place in range(mine)]
-        last = [((each.name, place), (first, place + rank - mine)) for place in range(mine)]
-        if each.few and mine == 1:
-            ways.append(free)
+        same = [((each.name, place), (first, place)) for place in range(count)]
+        last = [((each.name, place), (first, place + rank - count)) for place in range(count)]
+        if each.few and count == 1:
+            aligned.append(free)
         elif each.name in related and first in related:
-            ways.append([*free, (0.8, same)] if mine == rank else free)
-        elif mine == rank:
-            ways.append([(0.0, same), (1.5, same[1:]), (1.6, same[:-1])] if rank > 1 else [(0.0, same), (1.8, [])])
-        elif mine and mine < rank:
-            middle = [((each.name, 0), (first, 1))] if mine == 1 and rank > 2 else []
+            aligned.append([*free, (0.8, same)] if count == rank else free)
+        elif count == rank:
+            aligned.append([(0.0, same), (1.5, same[1:]), (1.6, same[:-1])] if rank > 1 else [(0.0, same), (1.8, [])])
+        elif count and count < rank:
+            middle = [((each.name, 0), (first, 1))] if count == 1 and rank > 2 else []
             options = [(0.0, middle)] if middle else []
-            ways.append([*options, (0.1, last), (0.3, same), (1.6, [])])
+            aligned.append([*options, (0.1, last), (0.3, same), (1.6, [])])
         else:
-            ways.append(
-                [(0.0, last[-rank:] if rank and mine > rank else []), (0.5, same[:rank])] if mine > rank else free
+            aligned.append(
+                [(0.0, last[-rank:] if rank and count > rank else []), (0.5, same[:rank])] if count > rank else free
             )
-    for cost, combined in cheapest_combinations(ways, 12):
+    for cost, combined in cheapest_combinations(aligned, 12):
         yield cost, [tie for ties in combined for tie in ties]
 
 

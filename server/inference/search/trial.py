@@ -117,7 +117,6 @@ class RepeatableCall:
         }
 
     def tensor(self, name: str) -> torch.Tensor:
-        """The tensor of this name."""
         value: torch.Tensor = self.values[name]
         return value
 
@@ -135,7 +134,7 @@ def float64_output(out: Any) -> torch.Tensor | None:
     return None
 
 
-_REFUSED = re.compile(r"Backward returned an (incorrect number of gradients|invalid gradient at index \d+ - got)")
+_REJECTED = re.compile(r"Backward returned an (incorrect number of gradients|invalid gradient at index \d+ - got)")
 
 
 class UnusableCall(Exception):
@@ -144,7 +143,7 @@ class UnusableCall(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a trial: an ``error`` or None, and the arguments that were ``given``.
+    """The outcome of a trial: an ``error``, None where it works, and the arguments that were ``given``.
 
     ``finite`` says that every output and every gradient is, ``valued`` that every output is, ``some`` that a gradient
     is not zero. ``forward`` says that forward went through; the inputs ``without`` got no gradient.
@@ -162,12 +161,7 @@ class Outcome:
     @property
     def refused(self) -> bool:
         """Whether forward succeeded and torch rejected what backward returned, which perhaps no recipe avoids."""
-        return self.forward and isinstance(self.error, RuntimeError) and bool(_REFUSED.search(str(self.error)))
-
-    @property
-    def works(self) -> bool:
-        """Whether forward returned numbers that require grad, and backward a gradient."""
-        return self.error is None
+        return self.forward and isinstance(self.error, RuntimeError) and bool(_REJECTED.search(str(self.error)))
 
 
 @contextlib.contextmanager

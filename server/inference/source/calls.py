@@ -52,19 +52,19 @@ class CallReader:
             owner.methods.add(name)
         callee = reader.resolved(node.func)
         if isinstance(node.func, ast.Attribute) and reader.is_ctx(node.func.value) and not called:
-            self._of_context(name, node)
+            self._ctx_method(name, node)
             return
         if name == "isinstance" and len(node.args) == 2:
-            self._typed(node)
+            self._isinstance_test(node)
             return
-        if self._of_strangers(callee):
+        if self._is_user_helper(callee):
             self._follow(callee, node)
             return
         method = isinstance(node.func, ast.Attribute) and not isinstance(reader.resolved(node.func.value), ModuleType)
         given: list[ast.expr] = [node.func.value, *node.args] if method else list(node.args)  # type: ignore[attr-defined]
-        self._placed(name, given, node, callee)
-        self._keywords(node)
-        self._related(name, given, node)
+        self._read_positions(name, given, node, callee)
+        self._read_keywords(node)
+        self._relate_shapes(name, given, node)
 
     def product(self, left: ast.expr, right: ast.expr, node: ast.AST) -> None:
         """A matrix product: the last dimension of one equals the second to last of the other."""
@@ -92,7 +92,7 @@ class CallReader:
             return (name, True) if name else None
         return None
 
-    def _of_context(self, name: str, node: ast.Call) -> None:
+    def _ctx_method(self, name: str, node: ast.Call) -> None:
         if name == "save_for_backward":
             for each in node.args:
                 self.reader.say(each, "tensor", 3, node, "it is saved for backward")
@@ -106,7 +106,7 @@ class CallReader:
             for each in node.args:
                 self.reader.say(each, "tensor", 4, node, "it is changed in place")
 
-    def _typed(self, node: ast.Call) -> None:
+    def _isinstance_test(self, node: ast.Call) -> None:
         found = self.reader.evidence(node.args[0])
         if found:
             found.typed = True
@@ -120,7 +120,7 @@ class CallReader:
                 node.args[0], kind, weight / (place + 1), node, f"{self.reader.where} asks whether it is a {name}"
             )
 
-    def _of_strangers(self, callee: Any) -> bool:
+    def _is_user_helper(self, callee: Any) -> bool:
         """Whether this is a helper in the user's own code."""
         if isinstance(getattr(callee, "__self__", None), type) and issubclass(callee.__self__, Function):
             return callee.__name__ == "apply"
@@ -133,7 +133,7 @@ class CallReader:
         """Read the body of a helper, in which the arguments have other names."""
         reader = self.reader
         applied = isinstance(getattr(callee, "__self__", None), type) and issubclass(callee.__self__, Function)
-        context = applied and "ctx" in _first(callee.__self__)
+        context = applied and "ctx" in _ctx_parameter(callee.__self__)
         source = read_function_source(callee.__self__.forward if applied else callee)
         if reader.depth <= 0 or source is None:
             return
@@ -149,22 +149,22 @@ class CallReader:
     def _inside(self, source: FunctionTree, of: dict[str, str], where: str) -> None:
         type(self.reader)(source, self.reader.notes, of, where, depth=self.reader.depth - 1).read()
 
-    def _placed(self, name: str, given: list[ast.expr], node: ast.Call, callee: Any) -> None:
-        reader, noted = self.reader, set()
+    def _read_positions(self, name: str, given: list[ast.expr], node: ast.Call, callee: Any) -> None:
+        reader, places = self.reader, set()
         for kind, table in KINDS_BY_POSITION.items():
             for place in table.get(name, ()):
                 if place < len(given):
-                    reader.say(given[place], kind, _WEIGHTS[kind], node, _word(kind, name))
-                    noted.add(place)
+                    reader.say(given[place], kind, _WEIGHTS[kind], node, _reason(kind, name))
+                    places.add(place)
         for place, rank in RANKS_BY_POSITION.get(name, {}).items():
             found = reader.evidence(given[place]) if place < len(given) else None
             if found:
                 found.has_rank(rank, f"it goes to {name}()")
         first = reader.evidence(given[0]) if given else None
-        if first and name in TAKES_SQUARE and 0 not in noted:
+        if first and name in TAKES_SQUARE and 0 not in places:
             first.square = True
         owner = str(getattr(callee, "__module__", "") or "")
-        if first and 0 not in noted and name not in _NOT_TENSORS and _of_torch(callee, owner):
+        if first and 0 not in places and name not in _NOT_TENSORS and _of_torch(callee, owner):
             reader.say(given[0], "tensor", 2, node)
         if name in ("float", "round", "abs") and callee is None:
             reader.say(given[0] if given else None, "number", 1, node)
@@ -176,7 +176,7 @@ class CallReader:
         if name == "len":
             reader.say(given[0] if given else None, "sequence", 1, node)
 
-    def _keywords(self, node: ast.Call) -> None:
+    def _read_keywords(self, node: ast.Call) -> None:
         for each in node.keywords:
             kind = KINDS_BY_KEYWORD.get(each.arg or "")
             found = self.reader.evidence(each.value)
@@ -197,7 +197,7 @@ class CallReader:
         if found and isinstance(dim.value, int) and dim.value > 0:
             found.at_least(dim.value + 1, f"{self.reader.where} goes along its dim={dim.value}")
 
-    def _related(self, name: str, given: list[ast.expr], node: ast.Call) -> None:
+    def _relate_shapes(self, name: str, given: list[ast.expr], node: ast.Call) -> None:
         relations, arguments = self.reader.notes.relations, self.reader.notes.arguments
         if name in ("matmul", "mm", "bmm", "dot") and len(given) > 1:
             self.product(given[0], given[1], node)
@@ -216,7 +216,7 @@ class CallReader:
             relations.fixed[x, 0] = 2
             relations.tie((x, 1), (weight, 0))
         if name == "einsum" and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
-            self._summed(given[0].value, [self.reader.subject(each) for each in given[1:]])
+            self._read_einsum(given[0].value, [self.reader.subject(each) for each in given[1:]])
         dims = [each.value for each in given[1:2] if isinstance(each, ast.Constant)]
         if dims and name in TAKES_DIM:
             self._dimensional(given[0], given[1])  # type: ignore[arg-type]
@@ -227,20 +227,20 @@ class CallReader:
         if name in TAKES_SQUARE and subjects[0]:
             arguments[subjects[0]].square = True
 
-    def _summed(self, equation: str, subjects: list[str | None]) -> None:
+    def _read_einsum(self, equation: str, subjects: list[str | None]) -> None:
         """The letters of an einsum name the dimensions."""
-        seen: dict[str, tuple[str, int]] = {}
+        dimensions: dict[str, tuple[str, int]] = {}
         for letters, subject in zip(equation.replace(" ", "").split("->")[0].split(","), subjects, strict=False):
             if not subject or "." in letters:
                 continue
             self.reader.notes.arguments[subject].has_rank(len(letters), f"einsum calls it {letters!r}")
             for place, letter in enumerate(letters):
-                if letter in seen:
-                    self.reader.notes.relations.tie(seen[letter], (subject, place))
-                seen[letter] = (subject, place)
+                if letter in dimensions:
+                    self.reader.notes.relations.tie(dimensions[letter], (subject, place))
+                dimensions[letter] = (subject, place)
 
 
-def _first(function: type[Function]) -> tuple[str, ...]:
+def _ctx_parameter(function: type[Function]) -> tuple[str, ...]:
     """(``ctx``,) where forward takes it first, that is, unless there is a setup_context."""
     return () if function.setup_context is not Function.setup_context else ("ctx",)
 
@@ -251,7 +251,7 @@ def _of_torch(callee: Any, owner: str) -> bool:
     return type(callee).__name__ in ("builtin_function_or_method", "ufunc", "method_descriptor") and not owner
 
 
-def _word(kind: str, name: str) -> str:
+def _reason(kind: str, name: str) -> str:
     words = {"dim": f"{name}() takes it for a dimension", "whole": f"{name}() takes it for a whole number"}
     words |= {"index": f"{name}() takes it for an index", "mask": f"{name}() takes it for a mask"}
     return words.get(kind, f"it goes to {name}()")

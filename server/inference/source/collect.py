@@ -21,7 +21,6 @@ class CollectedEvidence:
     count: int | None
 
     def of(self, name: str) -> ArgumentEvidence:
-        """The evidence about one argument."""
         return self.notes.arguments[name]
 
 
@@ -80,8 +79,8 @@ def _expanded(signature: Signature, notes: ReadingState, count: int | None) -> t
         if not each.star:
             arguments.append(each)
             continue
-        met = sum(name.startswith(each.name) and name[len(each.name) :].isdigit() for name in notes.arguments)
-        wanted = max(met, 1 if count is None else count - len(arguments), 0 if arguments else 1)
+        named_count = sum(name.startswith(each.name) and name[len(each.name) :].isdigit() for name in notes.arguments)
+        wanted = max(named_count, 1 if count is None else count - len(arguments), 0 if arguments else 1)
         for place in range(wanted):
             arguments.append(SignatureArgument(notes.starred(place), default=LEFT_OUT))
     return tuple(arguments)

@@ -85,7 +85,6 @@ class ArgumentEvidence:
         return any(isinstance(each, bool) == isinstance(value, bool) and each == value for each in self.past)
 
     def weight(self, kind: str) -> float:
-        """The weight of a kind."""
         return self.weights.get(kind, 0.0)
 
     def why(self, kind: str) -> str:

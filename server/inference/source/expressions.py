@@ -13,7 +13,7 @@ from .torch_signatures import UNINITIALISED
 _WHOLE = {"int", "floor", "ceil", "round", "trunc"}
 _STEPS = {"floor", "ceil", "round", "trunc", "round_", "floor_", "ceil_", "trunc_", "rint"}
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-_Found = Iterator[tuple[ast.expr, object]]
+_Pairs = Iterator[tuple[ast.expr, object]]
 # Calls that return the same values.
 _COPIES = {"clone", "view_as", "alias", "identity"}
 
@@ -33,7 +33,6 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
         self.blank = frozenset[str]()
 
     def read(self) -> None:
-        """Read the whole body."""
         for each in self.source.statements:
             self.visit(each)
 
@@ -59,8 +58,8 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
 
     def test(self, test: ast.expr, refused: bool = False) -> None:
         """Read the condition of an if, assert or while; ``refused`` says that it may raise."""
-        bare = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
-        for each in bare.values if isinstance(bare, ast.BoolOp) else [bare]:
+        condition = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+        for each in condition.values if isinstance(condition, ast.BoolOp) else [condition]:
             plain = each.operand if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.Not) else each
             self.say(plain, "flag", 3, plain, f"{self.where} asks whether it is true")
         before, self.required = self.required, self.required or refused
@@ -70,8 +69,8 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
     def leads_past(self, node: ast.If | ast.IfExp) -> None:
         """Note the values for which a branch of forward returns its argument unchanged, or raises."""
         if self.where != "backward":
-            for one, value in early_return_values(
-                node, lambda each: self.subject(each) is not None, returned_names(self.source.statements)
+            for one, value in _early_return_values(
+                node, lambda each: self.subject(each) is not None, _returned_names(self.source.statements)
             ):
                 found = self.evidence(one)
                 if found and not found.leads_past(value):
@@ -141,11 +140,11 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
 
     def paired(self, viewed: ast.expr, as_what: ast.expr) -> None:
         """A view as complex needs a last dimension of 2; as complex64 it needs float32."""
-        said = as_what.attr if isinstance(as_what, ast.Attribute) else getattr(as_what, "value", "")
+        dtype = as_what.attr if isinstance(as_what, ast.Attribute) else getattr(as_what, "value", "")
         found = self.evidence(viewed)
-        if found and said in ("complex64", "complex128"):
+        if found and dtype in ("complex64", "complex128"):
             self.notes.relations.fixed[found.name, -1] = 2
-            found.single = found.single or said == "complex64"
+            found.single = found.single or dtype == "complex64"
 
     def indexed(self, found: ArgumentEvidence, node: ast.Subscript) -> None:
         """Note the evidence of a subscript on the argument that is indexed, and on the index."""
@@ -189,7 +188,7 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
             if isinstance(share, ast.BinOp) and isinstance(share.op, ast.Sub) and _is_one(share.left):
                 share = share.right
             found = self.evidence(share)
-            if found and self._a_size(size):
+            if found and self._is_size(size):
                 found.share = True
                 found.speaks("number", 6, f"{self.where} takes a share of a size: `{ast.unparse(node)}`")
 
@@ -233,64 +232,64 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
         else:
             found.high = value if found.high is None else min(value, found.high)
 
-    def _a_size(self, node: ast.expr) -> bool:
+    def _is_size(self, node: ast.expr) -> bool:
         """Whether an expression is the number of elements, or the length, of a tensor."""
         if isinstance(node, ast.Name):
             given = [each for each in self.source.statements for each in ast.walk(each) if isinstance(each, ast.Assign)]
-            named = [each.value for each in given if any(_names(target, node.id) for target in each.targets)]
+            named = [each.value for each in given if any(_is_name(target, node.id) for target in each.targets)]
             return self.dimension(node) is not None or any(_counts(each) for each in named)
         return _counts(node) or self.dimension(node) is not None
 
 
-def early_return_values(
+def _early_return_values(
     node: ast.If | ast.IfExp, same: Callable[[ast.expr], bool], returned: Collection[str]
-) -> _Found:
+) -> _Pairs:
     """The (expression, value) pairs for which an if takes a branch that only returns an argument, or raises.
 
     Also the numbers in an if-elif chain that ends in a general else. ``same`` says whether an expression is an
     argument unchanged; an assignment counts if its name is among those ``returned``.
     """
-    if _idle(node.body, same, returned):
-        yield from _asked(node.test, True)
-    elif isinstance(node, ast.If) and _general(node):
-        yield from ((one, value) for one, value in _asked(node.test, True) if type(value) in (int, float))
-    if _idle(node.orelse, same, returned):
-        yield from _asked(node.test, False)
+    if _noop(node.body, same, returned):
+        yield from _answering_values(node.test, True)
+    elif isinstance(node, ast.If) and _has_general_else(node):
+        yield from ((one, value) for one, value in _answering_values(node.test, True) if type(value) in (int, float))
+    if _noop(node.orelse, same, returned):
+        yield from _answering_values(node.test, False)
 
 
-def returned_names(statements: Iterable[ast.stmt]) -> set[str]:
+def _returned_names(statements: Iterable[ast.stmt]) -> set[str]:
     """The names that are returned unchanged."""
     nodes = (node for each in statements for node in ast.walk(each))
     return {node.value.id for node in nodes if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)}
 
 
-def _idle(branch: Sequence[ast.stmt] | ast.expr, same: Callable[[ast.expr], bool], returned: Collection[str]) -> bool:
+def _noop(branch: Sequence[ast.stmt] | ast.expr, same: Callable[[ast.expr], bool], returned: Collection[str]) -> bool:
     """Whether a branch only returns an argument or raises, apart from setting attributes of ctx."""
     if isinstance(branch, ast.expr):
-        return _handed_on(branch, same)
-    noted = [each for each in branch if not _note(each)]
-    return len(noted) == 1 and _ends(noted[0], same, returned)
+        return _is_unchanged(branch, same)
+    statements = [each for each in branch if not _is_bookkeeping(each)]
+    return len(statements) == 1 and _ends(statements[0], same, returned)
 
 
 def _ends(each: ast.stmt, same: Callable[[ast.expr], bool], returned: Collection[str]) -> bool:
     if isinstance(each, ast.Raise):
         return True
     if isinstance(each, ast.Return):
-        return each.value is None or isinstance(each.value, ast.Constant) or _handed_on(each.value, same)
-    return _into(each, returned) and _handed_on(each.value, same)  # type: ignore[attr-defined]
+        return each.value is None or isinstance(each.value, ast.Constant) or _is_unchanged(each.value, same)
+    return _assigns_to(each, returned) and _is_unchanged(each.value, same)  # type: ignore[attr-defined]
 
 
-def _into(each: ast.stmt, names: Collection[str]) -> bool:
+def _assigns_to(each: ast.stmt, names: Collection[str]) -> bool:
     return isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id in names
 
 
-def _handed_on(value: ast.expr, same: Callable[[ast.expr], bool]) -> bool:
+def _is_unchanged(value: ast.expr, same: Callable[[ast.expr], bool]) -> bool:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _COPIES:
         return same(value.func.value) or any(same(each) for each in value.args)
     return same(value)
 
 
-def _note(each: ast.stmt) -> bool:
+def _is_bookkeeping(each: ast.stmt) -> bool:
     """Whether a statement only stores something on ctx, or is a docstring."""
     if isinstance(each, ast.Assign):
         return all(isinstance(target, ast.Attribute) for target in each.targets)
@@ -304,7 +303,7 @@ def _note(each: ast.stmt) -> bool:
     )
 
 
-def _general(node: ast.If) -> bool:
+def _has_general_else(node: ast.If) -> bool:
     """Whether the if-elif chain ends in an else that does not raise."""
     last = node
     while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
@@ -312,20 +311,20 @@ def _general(node: ast.If) -> bool:
     return bool(last.orelse) and not any(isinstance(each, ast.Raise) for each in last.orelse)
 
 
-def _asked(test: ast.expr, answer: bool) -> _Found:
+def _answering_values(test: ast.expr, answer: bool) -> _Pairs:
     """The (expression, value) pairs that make a condition give this answer."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _asked(test.operand, not answer)
+        yield from _answering_values(test.operand, not answer)
     elif isinstance(test, ast.BoolOp):
         for each in test.values if isinstance(test.op, ast.Or) == answer else []:
-            yield from _asked(each, answer)
+            yield from _answering_values(each, answer)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
         yield from _compared(test.left, test.ops[0], test.comparators[0], answer)
     else:
         yield test, answer
 
 
-def _compared(one: ast.expr, operator: ast.cmpop, other: ast.expr, answer: bool) -> _Found:
+def _compared(one: ast.expr, operator: ast.cmpop, other: ast.expr, answer: bool) -> _Pairs:
     if not isinstance(operator, (ast.Eq, ast.Is, ast.In) if answer else (ast.NotEq, ast.IsNot, ast.NotIn)):
         return
     values = other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]
@@ -345,7 +344,7 @@ def _counts(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and _called(node) in ("numel", "nelement", "len")
 
 
-def _names(target: ast.expr, name: str) -> bool:
+def _is_name(target: ast.expr, name: str) -> bool:
     return isinstance(target, ast.Name) and target.id == name
 
 

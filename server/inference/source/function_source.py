@@ -52,7 +52,7 @@ def read_function_source(function: Any) -> FunctionTree | None:
     if tree is None:
         return None
     closed = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=False)
-    return FunctionTree(tree, bound, ChainMap({name: _inside(cell) for name, cell in closed}, plain.__globals__))
+    return FunctionTree(tree, bound, ChainMap({name: _cell_contents(cell) for name, cell in closed}, plain.__globals__))
 
 
 @lru_cache(maxsize=512)
@@ -70,7 +70,7 @@ def source_tree(function: Any) -> ast.Module | None:
         return None
 
 
-def _inside(cell: Any) -> Any:
+def _cell_contents(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:

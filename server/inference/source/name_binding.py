@@ -123,7 +123,6 @@ class NameBinding:
         return self.shaped(node.args[0]) if _is_len(node) else None  # type: ignore[attr-defined]
 
     def is_ctx(self, node: ast.AST) -> bool:
-        """Whether this is ctx."""
         return isinstance(node, ast.Name) and bool(self.ctx) and node.id == self.ctx
 
     def items(self, value: ast.expr) -> list[str | None]:

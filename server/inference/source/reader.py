@@ -36,17 +36,17 @@ class Reader(ExpressionReader):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        self._kept(node.targets, node.value)
+        self._read_value(node.targets, node.value)
         for target in node.targets:
             self.laid(target, node.value)
-            self._counts(target, node.value)
+            self._note_unpacking(target, node.value)
             self.bind(target, node.value)
             if isinstance(target, ast.Subscript):
                 self.visit(target)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
-            self._kept([node.target], node.value)
+            self._read_value([node.target], node.value)
             self.bind(node.target, node.value)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
@@ -100,7 +100,7 @@ class Reader(ExpressionReader):
             kept.used.add(self.where)
         found = self.evidence(node.value)
         if found:
-            self._member(found, node)
+            self._note_attribute(found, node)
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -140,7 +140,7 @@ class Reader(ExpressionReader):
             self.say(node.right, "whole", 4, node)
         if isinstance(node.op, ast.FloorDiv | ast.Mod):
             self.say(node.right, "whole", 1.5, node)
-            self._even(node.left)
+            self._note_even(node.left)
         if isinstance(node.op, ast.BitAnd | ast.BitOr):
             self.say(node.left, "mask", 1, node)
         self.generic_visit(node)
@@ -156,10 +156,10 @@ class Reader(ExpressionReader):
 
     # What is noted.
 
-    def _kept(self, targets: list[ast.expr], value: ast.expr) -> None:
+    def _read_value(self, targets: list[ast.expr], value: ast.expr) -> None:
         """Read the value of an assignment; storing an argument on ctx does not count as using it."""
-        aside = len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self.is_ctx(targets[0].value)
-        if aside and self.subject(value):
+        on_ctx = len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self.is_ctx(targets[0].value)
+        if on_ctx and self.subject(value):
             self.say(value, "number", 0.5, value, f"it is kept as an attribute of {self.ctx}")
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in TENSOR_CASTS:
             found = self.evidence(value.args[0]) if value.args else None
@@ -170,20 +170,20 @@ class Reader(ExpressionReader):
         else:
             self.visit(value)
 
-    def _counts(self, target: ast.expr, value: ast.expr) -> None:
+    def _note_unpacking(self, target: ast.expr, value: ast.expr) -> None:
         if not isinstance(target, ast.Tuple | ast.List):
             return
-        more = sum(isinstance(each, ast.Starred) for each in target.elts)
-        count, shaped, found = len(target.elts) - more, self.shaped(value), self.evidence(value)
-        what = f"unpacked into {count}{' or more' if more else ''} in {self.where}"
+        starred = sum(isinstance(each, ast.Starred) for each in target.elts)
+        count, shaped, found = len(target.elts) - starred, self.shaped(value), self.evidence(value)
+        what = f"unpacked into {count}{' or more' if starred else ''} in {self.where}"
         if shaped and shaped in self.notes.arguments:
             known = self.notes.arguments[shaped]
-            known.at_least(count, f"its shape is {what}") if more else known.has_rank(count, f"its shape is {what}")
+            known.at_least(count, f"its shape is {what}") if starred else known.has_rank(count, f"its shape is {what}")
         elif found and not self.items(value):
             found.speaks("sequence", 4, f"it is {what}")
             found.length = found.length or count
 
-    def _member(self, found: ArgumentEvidence, node: ast.Attribute) -> None:
+    def _note_attribute(self, found: ArgumentEvidence, node: ast.Attribute) -> None:
         reason = f"{self.where} uses `{quoted_source(node)}`"
         if node.attr in TENSOR_ATTRIBUTES:
             found.speaks("tensor", 4, reason)
@@ -199,7 +199,7 @@ class Reader(ExpressionReader):
             found.speaks("object", 3, reason)
             found.members.append(node.attr)
 
-    def _even(self, node: ast.expr) -> None:
+    def _note_even(self, node: ast.expr) -> None:
         where = self.dimension(node)
         if where and where[0] in self.notes.arguments:
             self.notes.arguments[where[0]].even = True

@@ -48,17 +48,17 @@ class ReturnedGradients:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self._assigned(node.target, node.value)
         if isinstance(node, ast.Return) and node.value is not None:
-            parts, whole = self._parts(node.value)
+            parts, complete = self._parts(node.value)
             # A call may return several values, and so may a name bound to its result.
-            whole = whole and not (len(parts) == 1 and self._unwritten(node.value))
-            self.open = self.open or not whole
+            complete = complete and not (len(parts) == 1 and self._unwritten(node.value))
+            self.open = self.open or not complete
             self.returned.append(parts)
 
     def _assigned(self, target: ast.expr, value: ast.expr) -> None:
         """Track whether a name was only ever assigned None, and the elements of a tuple with a name."""
         if isinstance(target, ast.Name):
-            parts, whole = self._parts(value)
-            if isinstance(value, ast.Tuple | ast.List | ast.BinOp) and whole and len(parts) > 1:
+            parts, complete = self._parts(value)
+            if isinstance(value, ast.Tuple | ast.List | ast.BinOp) and complete and len(parts) > 1:
                 self.lists[target.id] = parts
             self.assigned[target.id] = self.assigned.get(target.id, True) and _is_none(value)
         elif isinstance(target, ast.Tuple | ast.List):
@@ -82,9 +82,9 @@ class ReturnedGradients:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and self._listed(node):
             return self._joined([ast.Starred(node.left), ast.Starred(node.right)])
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and self._listed(node.left):
-            parts, whole = self._parts(node.left)
+            parts, complete = self._parts(node.left)
             times = integer_literal(node.right)
-            return (parts * times, whole) if times is not None else ([], False)
+            return (parts * times, complete) if times is not None else ([], False)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list"):
             return self._parts(node.args[0]) if node.args and self._listed(node.args[0]) else ([], False)
         if isinstance(node, ast.Name) and node.id in self.lists:
@@ -101,9 +101,9 @@ class ReturnedGradients:
     def _joined(self, nodes: list[ast.expr]) -> tuple[list[bool], bool]:
         joined: list[bool] = []
         for each in nodes:
-            parts, whole = self._parts(each)
+            parts, complete = self._parts(each)
             joined += parts
-            if not whole:
+            if not complete:
                 return joined, False
         return joined, True
 

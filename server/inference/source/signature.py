@@ -70,7 +70,7 @@ def signature_of(function: Any) -> Signature:
     Raises ``Unfit`` where it cannot be called with tensors at all: no backward, no forward, no argument.
     """
     if not (isinstance(function, type) and issubclass(function, Function)):
-        return _plain(function)
+        return _plain_signature(function)
     _refuse_incomplete(function)
     forward = function.forward
     parameters = _parameters(forward, function.__name__)
@@ -94,7 +94,7 @@ def not_static(function: Any) -> bool:
     return isinstance(inspect.getattr_static(function, "forward", None), FunctionType)
 
 
-def _plain(function: Any) -> Signature:
+def _plain_signature(function: Any) -> Signature:
     name = getattr(function, "__name__", type(function).__name__)
     if not callable(function):
         raise Unfit(f"{name} can not be called; name a Function or a function of tensors.")

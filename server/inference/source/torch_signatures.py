@@ -75,7 +75,7 @@ _NUMBERS = {
     **dict.fromkeys(("float", "sqrt", "log", "exp", "ceil", "floor", "tanh", "cos", "sin", "isinf", "isnan"), ()),
 }
 _SEQUENCES: dict[str, tuple[int, ...]] = {
-    **{"pad": (1,), "permute": (1,), "layer_norm": (1,), "sparse_coo_tensor": (2,)},
+    **{"pad": (1,), "permute": (1,), "layer_norm": (1,), "sparse_coo_tensor": (2,)}
 }
 KINDS_BY_POSITION: dict[str, dict[str, tuple[int, ...]]] = {
     **{"tensor": _TENSORS, "index": _INDICES, "mask": _MASKS, "dim": _DIMS, "whole": _WHOLES, "number": _NUMBERS},
