@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, NoReturn
 
 from .. import __version__
-from .config.settings import Settings, parse_settings
+from .config.settings import Settings, end_with, parse_settings
 from .config.target import BadTarget, parse_target
 from .protocol.job import Job
 from .supervisor.worker_process import WorkerProcess
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .reload.composite_engine import AnyEngine
 
-_PORTS = 100  # tried one after the other where no port was asked for
+_MAX_PORTS = 100  # tried one after the other where no port was asked for
 _INTERRUPTED = 130
 _EXPOSED = """\
 gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
@@ -39,7 +39,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.getpid() == 1:  # in a container: process 1 only gets the signals that it handles
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _open_what_is_closed()
+    _open_closed_streams()
     run(sys.argv[1:])
 
 
@@ -49,25 +49,25 @@ def run(arguments: Sequence[str]) -> None:
     Ends with ``SystemExit`` for a report, and where nothing can be served.
     """
     chosen = parse_settings(arguments, os.environ, __version__)
-    problem = _problem(chosen.targets)
+    problem = _target_problem(chosen.targets)
     if chosen.reports:
         _report(chosen, problem)
     if problem:
-        _end(problem)
+        end_with(problem)
     try:
         listener = _listener(chosen)
     except (OSError, OverflowError) as refused:
         raise SystemExit(f"gradloupe cannot listen on {chosen.host}, port {chosen.port}: {refused}.") from None
     try:
-        door = start_engine(chosen)
+        make_engine = start_engine(chosen)
     except OSError as refused:
         raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
     with suppress(KeyboardInterrupt):
         _greet(chosen, listener)
-        _serve(listener, door, chosen)
+        _serve(listener, make_engine, chosen)
 
 
-def _open_what_is_closed() -> None:
+def _open_closed_streams() -> None:
     """Open /dev/null in the place of standard streams that are closed."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -80,9 +80,9 @@ def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
         from .reload.composite_engine import CompositeEngine
         from .reload.reloader import Reloader
 
-        own = Reloader(_work(chosen))
+        own = Reloader(_job(chosen))
         return lambda: CompositeEngine(own, Job(deadline=chosen.deadline))
-    process = WorkerProcess(_work(chosen))
+    process = WorkerProcess(_job(chosen))
 
     def alone() -> AnyEngine:
         from .supervisor.engine import Engine
@@ -92,11 +92,11 @@ def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
     return alone
 
 
-def _work(chosen: Settings) -> Job:
+def _job(chosen: Settings) -> Job:
     return Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
 
 
-def _problem(targets: tuple[str, ...]) -> str:
+def _target_problem(targets: tuple[str, ...]) -> str:
     """What is wrong with the targets, as far as that is known without importing them; else empty."""
     try:
         for each in targets:
@@ -109,7 +109,7 @@ def _problem(targets: tuple[str, ...]) -> str:
 def _report(chosen: Settings, problem: str) -> NoReturn:
     """Report on the targets, without any server, and end with the exit code."""
     try:
-        process = None if problem else WorkerProcess(_work(chosen))
+        process = None if problem else WorkerProcess(_job(chosen))
     except OSError as refused:
         raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
     from .report.command import report_bad_target, run_report
@@ -122,11 +122,6 @@ def _report(chosen: Settings, problem: str) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     raise SystemExit(code)
-
-
-def _end(sentence: str) -> NoReturn:
-    sys.stderr.write(f"gradloupe: {sentence}\n")
-    raise SystemExit(2)
 
 
 def _greet(chosen: Settings, listener: socket.socket) -> None:
@@ -157,17 +152,17 @@ def _open(url: str) -> None:
         sys.stderr.write("gradloupe: no browser could be opened; open the address above in one.\n")
 
 
-def _serve(listener: socket.socket, opened: Callable[[], AnyEngine], chosen: Settings) -> None:
+def _serve(listener: socket.socket, make_engine: Callable[[], AnyEngine], chosen: Settings) -> None:
     from logging.config import dictConfig
 
     from .http.access_log import logging_config
 
-    server = make_server(opened(), chosen)
+    server = make_server(make_engine(), chosen)
     dictConfig(logging_config(chosen.log))
     server.run(sockets=[listener])
 
 
-def make_server(door: AnyEngine, chosen: Settings) -> uvicorn.Server:
+def make_server(engine: AnyEngine, chosen: Settings) -> uvicorn.Server:
     """The uvicorn server in front of an engine, whose reloader it ends at shutdown."""
     import uvicorn
 
@@ -178,15 +173,15 @@ def make_server(door: AnyEngine, chosen: Settings) -> uvicorn.Server:
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            if isinstance(door, CompositeEngine):
-                door.own.end()  # else open event streams would keep the server from ending
+            if isinstance(engine, CompositeEngine):
+                engine.own.end()  # else open event streams would keep the server from ending
             await super().shutdown(sockets)
 
-    visitors = Connections(ConnectionLimits(requests_per_peer=chosen.requests_per_peer))
+    connections = Connections(ConnectionLimits(requests_per_peer=chosen.requests_per_peer))
     config = uvicorn.Config(
-        create_app(door, chosen, visitors),
-        http=limited_protocol(visitors),
-        h11_max_incomplete_event_size=2 * visitors.limits.head,
+        create_app(engine, chosen, connections),
+        http=limited_protocol(connections),
+        h11_max_incomplete_event_size=2 * connections.limits.head,
         ws="none",
         access_log=False,
         server_header=False,
@@ -201,15 +196,15 @@ def make_server(door: AnyEngine, chosen: Settings) -> uvicorn.Server:
 
 def _listener(chosen: Settings) -> socket.socket:
     """The listening socket, on the chosen port; on one of the next where that is taken and nobody asked for it."""
-    ports = range(chosen.port, min(chosen.port + _PORTS, 65536)) if chosen.next_port else [chosen.port]
+    ports = range(chosen.port, min(chosen.port + _MAX_PORTS, 65536)) if chosen.next_port else [chosen.port]
     family = socket.AF_INET6 if ":" in chosen.host else socket.AF_INET
-    taken: OSError | None = None
+    refusal: OSError | None = None
     for port in ports:
         try:
             return socket.create_server((chosen.host, port), family=family, backlog=2048)
         except OSError as refused:
-            taken = taken or refused
+            refusal = refusal or refused
             if refused.errno != errno.EADDRINUSE:
                 break
-    assert taken is not None
-    raise taken
+    assert refusal is not None
+    raise refusal

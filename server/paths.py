@@ -1,4 +1,4 @@
-"""Where the package lies on disk, and its import name; the only module that uses its own ``__file__``."""
+"""Where the package lies on disk, its import name, and where it runs; the only module that uses its ``__file__``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ ROOT = os.path.dirname(SERVER)
 OPS = os.path.join(ROOT, "ops")
 STATIC = os.path.join(ROOT, "static")
 TEMPLATES = os.path.join(ROOT, "templates")
+
+
+def working_directory() -> str:
+    """The working directory, or the root if it has been deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
 
 
 def source_files() -> list[str]:

@@ -14,7 +14,7 @@ from ..protocol.question import Question
 from ..reload.composite_engine import AnyEngine
 from ..supervisor.engine import Answer
 
-_KEPT = 32 * 2**20  # bytes of columns
+_MAX_BYTES = 32 * 2**20  # bytes of columns
 _HEADER_BYTES = 8192  # bytes that a header takes, roughly
 
 IsDisconnected = Callable[[], Awaitable[bool]]
@@ -31,10 +31,10 @@ class PendingAnswer:
 class AnswerCache:
     """Answers by op, device and question. A failure is not kept: the next attempt may succeed."""
 
-    def __init__(self, engine: AnyEngine, kept: int = _KEPT) -> None:
+    def __init__(self, engine: AnyEngine, kept: int = _MAX_BYTES) -> None:
         self._engine = engine
         self._room = kept
-        self._kept: OrderedDict[str, Answer] = OrderedDict()
+        self._answers: OrderedDict[str, Answer] = OrderedDict()
         self._flights: dict[str, PendingAnswer] = {}
         self.hits, self.asked = 0, 0
 
@@ -46,8 +46,8 @@ class AnswerCache:
         ``gone`` tells whether this client has disconnected: a question for which nobody waits is dropped.
         """
         key = _key(op, device, question)
-        found = self._find(key)
-        return await asyncio.shield(self._join(key, op, question, gone).task) if found is None else found
+        answer = self._find(key)
+        return await asyncio.shield(self._join(key, op, question, gone).task) if answer is None else answer
 
     async def soon(
         self, op: dict[str, Any], device: dict[str, Any], question: Question, patience: float
@@ -57,9 +57,9 @@ class AnswerCache:
         Raises what ``Engine.answer`` raises, but for ``EngineBusy``.
         """
         key = _key(op, device, question)
-        found = self._find(key)
-        if found is not None:
-            return found
+        answer = self._find(key)
+        if answer is not None:
+            return answer
         task = self._join(key, op, question, None).task
         done, _ = await asyncio.wait({task}, timeout=patience)
         return None if not done or isinstance(task.exception(), EngineBusy) else task.result()
@@ -67,14 +67,14 @@ class AnswerCache:
     @property
     def size(self) -> int:
         """The bytes in the cache."""
-        return sum(map(_size, self._kept.values()))
+        return sum(map(_size, self._answers.values()))
 
     def _find(self, key: str) -> Answer | None:
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
+        answer = self._answers.get(key)
+        if answer is not None:
+            self._answers.move_to_end(key)
             self.hits += 1
-        return found
+        return answer
 
     def _join(self, key: str, op: dict[str, Any], question: Question, gone: IsDisconnected | None) -> PendingAnswer:
         flight = self._flights.get(key)
@@ -103,10 +103,10 @@ class AnswerCache:
         return answer
 
     def _keep(self, key: str, answer: Answer) -> None:
-        self._kept[key] = answer
+        self._answers[key] = answer
         self._room -= _size(answer)
         while self._room < 0:
-            _, oldest = self._kept.popitem(last=False)
+            _, oldest = self._answers.popitem(last=False)
             self._room += _size(oldest)
 
 

@@ -16,10 +16,10 @@ from .answer_cache import current_digest
 
 _POINTS = 81
 CURVES = ("x", "forward", "analytical")
-_KEPT = 2048  # thumbnails
+_MAX_THUMBNAILS = 2048  # thumbnails
 MEASURING, _UNSOLVED = "measuring", "not called yet"
 # Seconds that a page waits for the next thumbnail, so that one slow Function delays none, and for all of them.
-_NEXT, _ALL = 2.0, 10.0
+_NEXT_TIMEOUT, _TOTAL_TIMEOUT = 2.0, 10.0
 OWN_TIMEOUT = 0.8  # the latter for the user's own: they may be many, and need inference first
 
 _Op = dict[str, Any]
@@ -41,16 +41,20 @@ class ThumbnailCache:
     """
 
     def __init__(
-        self, engine: AnyEngine, patience: float = 60.0, following: float = _NEXT, altogether: float = _ALL
+        self,
+        engine: AnyEngine,
+        patience: float = 60.0,
+        following: float = _NEXT_TIMEOUT,
+        altogether: float = _TOTAL_TIMEOUT,
     ) -> None:
         self._engine = engine
         self._patience = patience
         self._following = following
         self._altogether = altogether
-        self._kept: dict[str, Thumbnail] = {}
+        self._thumbnails: dict[str, Thumbnail] = {}
         self._due: dict[str, _Op] = {}  # to be computed, by digest
-        self._drawing: asyncio.Task[None] | None = None
-        self._came = monotonic()  # when the last one was finished
+        self._task: asyncio.Task[None] | None = None
+        self._last_finished = monotonic()  # when the last one was finished
 
     async def of(self, ops: dict[str, _Op]) -> dict[str, dict[str, Any]]:
         """By op name: ``x``, ``forward`` and ``analytical`` (None at gaps), and the ``word`` of the verdict.
@@ -58,50 +62,51 @@ class ThumbnailCache:
         An op that is not ready in time has no curves and the word ``MEASURING``; one that is computed again keeps its
         old ones until then.
         """
-        wanted = {op["digest"]: op for op in ops.values() if self._expired(op["digest"])}
-        await self._draw_soon(wanted)
-        return {name: self._drawn(op["digest"]) for name, op in ops.items()}
+        now, none = monotonic(), Thumbnail(_without_curves(MEASURING), -inf)
+        thumbnails = {op["digest"]: self._thumbnails.get(op["digest"], none) for op in ops.values()}
+        await self._draw_soon({op["digest"]: op for op in ops.values() if thumbnails[op["digest"]].until <= now})
+        return {name: self._thumbnails.get(op["digest"], none).drawn for name, op in ops.items()}
 
     async def close(self) -> None:
         """Stop computing."""
-        if self._drawing is not None and self._drawing.cancel():
+        if self._task is not None and self._task.cancel():
             with suppress(asyncio.CancelledError, EngineBusy):
-                await self._drawing
+                await self._task
 
-    async def _draw_soon(self, wanted: dict[str, _Op]) -> None:
+    async def _draw_soon(self, missing: dict[str, _Op]) -> None:
         """Return when all of them are computed, or it takes too long; raises what ``Engine.answer`` raises."""
-        self._due = dict(wanted)  # forgets what was due of replaced code
-        if self._due and (self._drawing is None or self._drawing.done()):
-            self._came = monotonic()
-            self._drawing = asyncio.create_task(self._draw_all())
-            self._drawing.add_done_callback(lambda done: done.cancelled() or done.exception())  # its client may be gone
+        self._due = dict(missing)  # forgets what was due of replaced code
+        if self._due and (self._task is None or self._task.done()):
+            self._last_finished = monotonic()
+            self._task = asyncio.create_task(self._draw_all())
+            self._task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its client may be gone
         until = monotonic() + self._altogether
-        while self._drawing is not None and wanted.keys() & self._due.keys():
-            seconds = min(until, self._came + self._following) - monotonic()
+        while self._task is not None and missing.keys() & self._due.keys():
+            seconds = min(until, self._last_finished + self._following) - monotonic()
             if seconds <= 0:
                 return
-            done, _ = await asyncio.wait({self._drawing}, timeout=seconds)
+            done, _ = await asyncio.wait({self._task}, timeout=seconds)
             if done:
-                return self._drawing.result()
+                return self._task.result()
 
     async def _draw_all(self) -> None:
         while self._due:
             digest, op = next(iter(self._due.items()))
-            drawn = await self._draw(op)
+            thumbnail = await self._draw(op)
             if await current_digest(self._engine, op["name"]) == digest:
-                self._keep(digest, drawn)
+                self._keep(digest, thumbnail)
             self._due.pop(digest, None)
-            self._came = monotonic()
+            self._last_finished = monotonic()
 
-    def _keep(self, digest: str, drawn: Thumbnail) -> None:
-        self._kept[digest] = drawn
-        while len(self._kept) > _KEPT:
-            del self._kept[next(iter(self._kept))]
+    def _keep(self, digest: str, thumbnail: Thumbnail) -> None:
+        self._thumbnails[digest] = thumbnail
+        while len(self._thumbnails) > _MAX_THUMBNAILS:
+            del self._thumbnails[next(iter(self._thumbnails))]
 
     async def _draw(self, op: _Op) -> Thumbnail:
         try:
-            whole = await self._engine.op(op["name"])
-            answer = await self._engine.answer(replace(default_address(whole).question, count=_POINTS))
+            description = await self._engine.op(op["name"])
+            answer = await self._engine.answer(replace(default_address(description).question, count=_POINTS))
         except Unsolved as unsolved:
             return Thumbnail(_without_curves(_UNSOLVED) | {"said": unsolved.told["sentence"]})
         except (BadQuestion, EngineFault, UnknownOp):  # the op's own page says what is wrong
@@ -116,13 +121,6 @@ class ThumbnailCache:
 
     def _failed(self) -> Thumbnail:
         return Thumbnail(_without_curves("failed"), monotonic() + self._patience)
-
-    def _expired(self, digest: str) -> bool:
-        return digest not in self._kept or self._kept[digest].until <= monotonic()
-
-    def _drawn(self, digest: str) -> dict[str, Any]:
-        kept = self._kept.get(digest)
-        return kept.drawn if kept else _without_curves(MEASURING)
 
 
 def _without_curves(word: str) -> dict[str, Any]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from ...ops import OPS, BadDeclaration, Input, Op, Parameter
-from ..protocol.question import Element
-from ..protocol.source_digest import source_digest
+from ..protocol.fingerprint import fingerprint, source_digest
+from ..protocol.question import Element, element_names
 from .output_shapes import Shape, output_shapes
 
-_MOST_ELEMENTS = 256
+_MAX_ELEMENTS = 256
 
 
 def op_descriptions() -> list[dict[str, Any]]:
@@ -36,6 +37,11 @@ def describe_op(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
         raise BadDeclaration(f"{file or f'ops/{op.name}.py'} declares what cannot be described: {why}") from problem
 
 
+def code_digest() -> str:
+    """Text that differs when our own code does, or the release of torch or numpy."""
+    return fingerprint(torch.__version__, np.__version__, source_digest())
+
+
 def parse_element(element: str) -> Element:
     """Parse the text of an element, such as ``weight[0,1]``."""
     name, _, index = element.rstrip("]").partition("[")
@@ -44,15 +50,15 @@ def parse_element(element: str) -> Element:
 
 def default_elements(op: Op, shapes: list[Shape]) -> tuple[Element, Element]:
     """The default elements ``wrt`` and ``of`` of an op with outputs of these shapes."""
-    wrt = op.wrt or next(_elements(op.inputs[0].name, op.inputs[0].shape))
-    of = op.of or next(_elements(op.outputs[0], shapes[0]))
+    wrt = op.wrt or next(iter(_elements(op.inputs[0].name, op.inputs[0].shape)))
+    of = op.of or next(iter(_elements(op.outputs[0], shapes[0])))
     return parse_element(wrt), parse_element(of)
 
 
 def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
     outputs = list(zip(op.outputs, shapes, strict=True))
     wrt, of = default_elements(op, shapes)
-    swept = [name for each in op.inputs for name in _elements(each.name, each.shape)][:_MOST_ELEMENTS]
+    swept = [name for each in op.inputs for name in _elements(each.name, each.shape)][:_MAX_ELEMENTS]
     return {
         "name": op.name,
         "title": op.title,
@@ -83,7 +89,7 @@ def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
         "of": {"name": of.name, "index": list(of.index)},
         "elements": {
             "wrt": swept + [each.name for each in op.parameters if each.kind == "float"],
-            "of": [name for output in outputs for name in _elements(*output)][:_MOST_ELEMENTS],
+            "of": [name for output in outputs for name in _elements(*output)][:_MAX_ELEMENTS],
         },
     }
 
@@ -110,10 +116,8 @@ def _parameter(each: Parameter) -> dict[str, Any]:
     }
 
 
-def _elements(name: str, shape: tuple[int, ...]) -> Iterator[str]:
-    if math.prod(shape) == 1:
-        return iter((name,))
-    return (f"{name}[{','.join(map(str, index))}]" for index in product(*map(range, shape)))
+def _elements(name: str, shape: tuple[int, ...]) -> list[str]:
+    return element_names(name, shape, range(min(math.prod(shape), _MAX_ELEMENTS)))
 
 
 def _digest(op: Op) -> str:
@@ -122,4 +126,4 @@ def _digest(op: Op) -> str:
         text = Path(file).read_text(encoding="utf-8", errors="replace") if file else op.source
     except (TypeError, OSError):  # written in C, or the file was deleted after the import
         text = op.source
-    return hashlib.sha256(f"{op.name}\0{text}\0{source_digest()}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{op.name}\0{text}\0{code_digest()}".encode()).hexdigest()[:16]

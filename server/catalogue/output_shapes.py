@@ -15,7 +15,7 @@ from ...ops import Op
 
 Shape = tuple[int, ...]
 
-_PATIENCE = 5.0  # time limit for one op in seconds
+_TIME_LIMIT = 5.0  # time limit for one op in seconds
 
 
 def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
@@ -24,30 +24,30 @@ def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
     The ops run in a child process. One that crashes it, or does not return, is taken to return single numbers,
     and reports its error when it is opened.
     """
-    found: dict[str, list[Shape]] = {}
-    while left := [op for op in ops if op.name not in found]:
-        measured = dict(_in_a_child(left)) if hasattr(os, "fork") else {op.name: measured_shapes(op) for op in left}
-        found |= measured
+    shapes: dict[str, list[Shape]] = {}
+    while left := [op for op in ops if op.name not in shapes]:
+        measured = dict(_in_child(left)) if hasattr(os, "fork") else {op.name: measured_shapes(op) for op in left}
+        shapes |= measured
         if len(measured) < len(left):
             culprit = left[len(measured)]
-            found[culprit.name] = [()] * len(culprit.outputs)
-    return {op.name: found[op.name] for op in ops}
+            shapes[culprit.name] = [()] * len(culprit.outputs)
+    return {op.name: shapes[op.name] for op in ops}
 
 
 def measured_shapes(op: Op) -> list[Shape]:
     """The shapes of one op's outputs, measured in this process; ``()`` if forward fails."""
-    held = [torch.tensor(each.values, dtype=torch.float64).reshape(each.shape or (1,)) for each in op.inputs]
+    inputs = [torch.tensor(each.values, dtype=torch.float64).reshape(each.shape or (1,)) for each in op.inputs]
     try:
         with torch.no_grad():
-            y = op(*held, *(each.default for each in op.parameters))
+            y = op(*inputs, *(each.default for each in op.parameters))
     except (Exception, SystemExit):  # noqa: BLE001 the failure is reported when the op is opened
         y = ()
     outputs = y if isinstance(y, tuple) else (y,)
-    known = [tuple(out.shape) if isinstance(out, torch.Tensor) and out.numel() > 1 else () for out in outputs]
-    return [*known, *[()] * len(op.outputs)][: len(op.outputs)]
+    shapes = [tuple(out.shape) if isinstance(out, torch.Tensor) and out.numel() > 1 else () for out in outputs]
+    return [*shapes, *[()] * len(op.outputs)][: len(op.outputs)]
 
 
-def _in_a_child(ops: list[Op]) -> Iterator[tuple[str, list[Shape]]]:
+def _in_child(ops: list[Op]) -> Iterator[tuple[str, list[Shape]]]:
     """The shapes that a child process measures, in order, until it ends or one op takes too long."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -69,9 +69,9 @@ def _in_a_child(ops: list[Op]) -> Iterator[tuple[str, list[Shape]]]:
 
 def _lines(pipe: int) -> Iterator[bytes]:
     """The lines read from ``pipe`` until its end, or until one exceeds the time limit."""
-    text, until = b"", monotonic() + _PATIENCE
+    text, until = b"", monotonic() + _TIME_LIMIT
     while select([pipe], [], [], max(0.0, until - monotonic()))[0] and (more := os.read(pipe, 65536)):
         *lines, text = (text + more).split(b"\n")
         if lines:
             yield from lines
-            until = monotonic() + _PATIENCE
+            until = monotonic() + _TIME_LIMIT

@@ -40,11 +40,6 @@ class Option:
     group: str = _WHERE
 
 
-def host(text: str) -> str:
-    """Any address or name; whether it can be bound is known once it is tried."""
-    return text
-
-
 def _whole(least: int, most: int) -> Callable[[str], int]:
     """A parser of whole numbers from ``least`` to ``most``."""
 
@@ -89,18 +84,18 @@ def url(text: str) -> str:
 
 def host_names(text: str) -> tuple[str, ...]:
     """Host names in lower case, without a final dot."""
-    found = tuple(name.lower().rstrip(".") for name in re.split(r"[\s,]+", text) if name)
-    if not found or not all(_NAME.fullmatch(name) for name in found):
+    names = tuple(name.lower().rstrip(".") for name in re.split(r"[\s,]+", text) if name)
+    if not names or not all(_NAME.fullmatch(name) for name in names):
         raise BadSetting("must be a host name like loupe.example.org, or *.example.org, without scheme and port")
-    return found
+    return names
 
 
 def sources(text: str) -> str:
     """The sources of a ``frame-ancestors`` directive (Content Security Policy)."""
-    found = text.split()
-    if not found or not all(_FRAME_SOURCE.fullmatch(source) for source in found):
+    names = text.split()
+    if not names or not all(_FRAME_SOURCE.fullmatch(source) for source in names):
         raise BadSetting("must be *, 'none', or who may embed, like \"'self' https://school.example\"")
-    return " ".join(found)
+    return " ".join(names)
 
 
 def boolean(text: str) -> bool:
@@ -140,22 +135,22 @@ def _page(text: str) -> str:
 
 def function_names(text: str) -> tuple[str, ...]:
     """Names of Functions, separated by spaces or commas."""
-    found = tuple(filter(None, re.split(r"[\s,]+", text)))
-    if not found:
+    names = tuple(filter(None, re.split(r"[\s,]+", text)))
+    if not names:
         raise BadSetting("must be the name of a Function")
-    return found
+    return names
 
 
 def proxies(text: str) -> str:
     """Addresses and networks (CIDR), separated by commas."""
-    found = [each.strip() for each in text.split(",") if each.strip()]
-    for each in found:
+    addresses = [each.strip() for each in text.split(",") if each.strip()]
+    for each in addresses:
         try:
             if each != "*":
                 ip_network(each)
         except ValueError:
             raise BadSetting("must be addresses or networks of proxies, like 127.0.0.1,10.0.0.0/8, or *") from None
-    return ",".join(found)
+    return ",".join(addresses)
 
 
 OPTIONS = {
@@ -185,7 +180,7 @@ OPTIONS = {
         "MIB",
         _RUN,
     ),
-    "host": Option(host, "the address to listen on (default: 127.0.0.1)", "ADDRESS"),
+    "host": Option(str, "the address to listen on (default: 127.0.0.1)", "ADDRESS"),
     "port": Option(_whole(0, 65535), "the port; 0 takes a free one (default: 8000, or the next with a TARGET)", "N"),
     "url": Option(url, "the address people use, for links that leave the site", "URL"),
     "name": Option(host_names, "another host name it answers to; may be repeated", "NAME"),

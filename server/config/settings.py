@@ -20,11 +20,13 @@ from .options import (
     host_names,
 )
 
-_DEADLINE = 10.0  # seconds for one section
-_LOADING = 120.0  # seconds to import the targets
-_REQUESTS = 64  # of one client address, answered at the same time
 PUBLIC = {"deadline": 5.0, "requests_per_peer": 32}  # with --public; 32 fill half the queue of the engine
-_OWN = {"memory": 4096, "loading": 30.0, "frame_ancestors": "'self'", "next_port": True}  # defaults with targets
+_TARGET_DEFAULTS = {
+    "memory": 4096,
+    "loading": 30.0,
+    "frame_ancestors": "'self'",
+    "next_port": True,
+}  # defaults with targets
 _EXAMPLES = """\
 examples:
   gradloupe                                      the gallery
@@ -55,18 +57,18 @@ class Settings:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    deadline: float = _DEADLINE
+    deadline: float = 10.0  # seconds for one section
     url: str = ""
     names: tuple[str, ...] = ()
     frame_ancestors: str = "*"
     public: bool = False
     log: str = LOG_FORMATS[0]
-    requests_per_peer: int = _REQUESTS
+    requests_per_peer: int = 64  # answered at the same time
     forwarded_allow_ips: str = ""
     cache: int = 64
     targets: tuple[str, ...] = ()
     memory: int = 0
-    loading: float = _LOADING
+    loading: float = 120.0  # seconds to import the targets
     token: str = ""
     open: bool = False
     check: bool = False
@@ -95,32 +97,33 @@ def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], ver
         try:
             chosen[name] = option.read(text)
         except BadSetting as problem:
-            _end(f"{where} {problem}, not {text!r}.")
+            end_with(f"{where} {problem}, not {text!r}.")
     if chosen.get("public"):
         chosen = PUBLIC | chosen
     if chosen["targets"]:
-        chosen = _OWN | {"token": secrets.token_hex(16), "next_port": "port" not in chosen} | chosen
+        chosen = _TARGET_DEFAULTS | {"token": secrets.token_hex(16), "next_port": "port" not in chosen} | chosen
     chosen["names"] = chosen.pop("name", ())
-    _check(Settings(**chosen), given)
+    _check_combination(Settings(**chosen), given)
     return Settings(**chosen)
 
 
-def _check(chosen: Settings, given: Mapping[str, Any]) -> None:
+def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:
     """End the process where options are given that exclude one another."""
     if chosen.reports and not chosen.targets:
-        said = "--check" if chosen.check else "--save-html"
-        _end(f"{said} needs the file or module to look at, like gradloupe my_ops.py {said}.")
+        flag = "--check" if chosen.check else "--save-html"
+        end_with(f"{flag} needs the file or module to look at, like gradloupe my_ops.py {flag}.")
     for name in ("format", "allow"):
-        if given[name] is not None and not chosen.check:
-            _end(f"--{name} is for --check, which reports in the terminal; add it, or leave --{name} out.")
+        if arguments[name] is not None and not chosen.check:
+            end_with(f"--{name} is for --check, which reports in the terminal; add it, or leave --{name} out.")
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        _end(f"{message}; gradloupe --help says what there is.")
+        end_with(f"{message}; gradloupe --help says what there is.")
 
 
-def _end(sentence: str) -> NoReturn:
+def end_with(sentence: str) -> NoReturn:
+    """End the process with a sentence on what is wrong with its options."""
     sys.stderr.write(f"gradloupe: {sentence}\n")
     raise SystemExit(2)
 

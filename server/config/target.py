@@ -16,13 +16,13 @@ from pkgutil import iter_modules
 
 from ..protocol.suggest import closest_match
 
-_MOST_FILES, _MOST_BYTES = 300, 2**20
+_MAX_FILES, _MAX_BYTES = 300, 2**20
 _BASE = "Function"
 
 
 def file_with_functions(folder: Path) -> Path | None:
     """The first file in a folder, or below, with a class that inherits from ``Function``; None without one."""
-    return next((path for path in islice(_files(folder), _MOST_FILES) if _defines_one(path)), None)
+    return next((path for path in islice(_files(folder), _MAX_FILES) if _defines_function(path)), None)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -32,9 +32,9 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(here, name) for name in sorted(names) if name.endswith(".py"))
 
 
-def _defines_one(path: Path) -> bool:
+def _defines_function(path: Path) -> bool:
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             return False
         data = path.read_bytes()
         with warnings.catch_warnings(action="ignore"):
@@ -79,10 +79,14 @@ def parse_target(text: str, cwd: str = "") -> Target:
     ``BadTarget`` where there is no such file or module, or it cannot be read.
     """
     cwd = cwd or os.getcwd()
-    place, attribute = _parted(text, cwd)
+    place, attribute = _split(text, cwd)
     path = os.path.join(cwd, place)
-    package = _dotted(place) and os.path.isfile(os.path.join(path, "__init__.py"))
-    if place.endswith(".py") or os.sep in place or (os.path.exists(path) and not package and not _regular(place, cwd)):
+    package = _is_dotted_name(place) and os.path.isfile(os.path.join(path, "__init__.py"))
+    if (
+        place.endswith(".py")
+        or os.sep in place
+        or (os.path.exists(path) and not package and not _is_regular(place, cwd))
+    ):
         _check_file(place, path)
         return Target(text, os.path.abspath(path), "", attribute, os.path.basename(place), cwd)
     _check_module(place, cwd)
@@ -95,7 +99,7 @@ def target_path(text: str) -> str:
     return os.path.abspath(place) if place.endswith(".py") else ""
 
 
-def _parted(text: str, cwd: str) -> tuple[str, str]:
+def _split(text: str, cwd: str) -> tuple[str, str]:
     """Split a target into its file or module, and the attribute."""
     if URL_START.match(text):
         raise BadTarget(f"{text} is an address; name a file on this machine, such as my_ops.py, or a module.")
@@ -106,22 +110,22 @@ def _parted(text: str, cwd: str) -> tuple[str, str]:
         place, attribute = text, ""
     elif not attribute:
         raise BadTarget(f"No name stands after the colon of {text!r}; write {place}:Name, or {place} for all of it.")
-    elif not _dotted(attribute):
+    elif not _is_dotted_name(attribute):
         raise BadTarget(f"{attribute!r} cannot be the name of a class or function; write {place}:Name.")
     if not place.strip() or "\0" in place:
         raise BadTarget(f"{text!r} names no file; name one, such as my_ops.py, or a module, such as package.module.")
     return place, attribute
 
 
-def _dotted(name: str) -> bool:
+def _is_dotted_name(name: str) -> bool:
     return all(part.isidentifier() for part in name.split("."))
 
 
 def _check_file(place: str, path: str) -> None:
     if os.path.isdir(path):
-        raise BadTarget(_of_a_folder(place.rstrip(os.sep), Path(path)))
+        raise BadTarget(_folder_message(place.rstrip(os.sep), Path(path)))
     if not os.path.exists(path):
-        raise BadTarget(_of_a_missing_file(place, Path(path)))
+        raise BadTarget(_missing_file_message(place, Path(path)))
     if place.endswith((".pyc", ".pyo")):
         raise BadTarget(f"{place} is compiled; name its source, {_source_of(place)}, or a module.")
     if not place.endswith(".py"):
@@ -141,7 +145,7 @@ def _source_of(compiled: str) -> str:
     return os.path.join(folder, f"{name.partition('.')[0]}.py")
 
 
-def _of_a_folder(place: str, folder: Path) -> str:
+def _folder_message(place: str, folder: Path) -> str:
     files, likely = _python_files(folder), file_with_functions(folder)
     if not files and likely is None:
         return f"{place} is a folder, and no Python file is in it; name a file, such as my_ops.py."
@@ -149,34 +153,33 @@ def _of_a_folder(place: str, folder: Path) -> str:
     return f"{place} is a folder; name a file in it, such as {named}."
 
 
-def _of_a_missing_file(place: str, path: Path) -> str:
+def _missing_file_message(place: str, path: Path) -> str:
     if not path.parent.is_dir():
         return f"There is no folder {os.path.dirname(place)}, so no {place}; name a file that is there."
     if path.is_symlink():
         return f"{place} is a link that leads nowhere; mend it, or name a file that is there."
     where = os.path.dirname(place) or "the folder you are in"
-    close = closest_match(path.name, _python_files(path.parent))
-    if close:
-        return f"There is no file {place}; did you mean {os.path.join(os.path.dirname(place), close)}?"
+    suggestion = closest_match(path.name, _python_files(path.parent))
+    if suggestion:
+        return f"There is no file {place}; did you mean {os.path.join(os.path.dirname(place), suggestion)}?"
     return f"There is no file {path.name} in {where}; name one that is there, or a module, such as package.module."
 
 
 def _check_module(module: str, cwd: str) -> None:
-    if not _dotted(module):
+    if not _is_dotted_name(module):
         raise BadTarget(
             f"{module!r} is neither a file nor a module; name a file, such as my_ops.py, or package.module."
         )
     top = module.partition(".")[0]
-    if _found(top, cwd) is None:
+    if _find_spec(top, cwd) is None:
         known = [each.name for each in iter_modules([cwd, *sys.path])]
-        close = closest_match(top, known, 0.75)
-        hint = (
-            f"did you mean {close}{module.removeprefix(top)}?" if close else "name a file, such as my_ops.py, instead."
-        )
+        suggestion = closest_match(top, known, 0.75)
+        meant = f"did you mean {suggestion}{module.removeprefix(top)}?"
+        hint = meant if suggestion else "name a file, such as my_ops.py, instead."
         raise BadTarget(f"There is no module {top}, neither in the folder you are in nor installed here; {hint}")
 
 
-def _found(top: str, cwd: str) -> ModuleSpec | None:
+def _find_spec(top: str, cwd: str) -> ModuleSpec | None:
     """The import spec of a top-level module as seen from ``cwd``, without importing it."""
     if top in sys.builtin_module_names:
         return ModuleSpec(top, None)
@@ -185,9 +188,9 @@ def _found(top: str, cwd: str) -> ModuleSpec | None:
     return spec or next((each for each in others if each is not None), None)
 
 
-def _regular(place: str, cwd: str) -> bool:
+def _is_regular(place: str, cwd: str) -> bool:
     """Whether an import of this name finds a regular module or package, not just the folder."""
-    spec = _found(place, cwd) if place.isidentifier() else None
+    spec = _find_spec(place, cwd) if place.isidentifier() else None
     return spec is not None and spec.loader is not None
 
 

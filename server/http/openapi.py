@@ -162,14 +162,20 @@ def response_schemas() -> dict[str, Any]:
     """The JSON schemas that the responses refer to, by name."""
     from pydantic import TypeAdapter  # imported late: it takes longer than the first page
 
-    from ..schema.component_names import ComponentNames, component_name
-    from ..schema.contract import ContractSchema
-    from ..schema.descent import DescentSchema
+    from ..schema import ComponentNames, component_name
     from ..schema.jacobian import JacobianSchema
     from ..schema.node import NodeSchema
     from ..schema.section import HealthSchema, ProblemSchema, SectionSchema, SizeSchema
     from ..schema.surface import SurfaceSchema
-    from ..schema.views import AreaSchema, MapSchema, PrecisionSchema, StepSchema, WideSchema
+    from ..schema.views import (
+        AreaSchema,
+        ContractSchema,
+        DescentSchema,
+        MapSchema,
+        PrecisionSchema,
+        StepSchema,
+        WideSchema,
+    )
 
     template, schemas = "#/components/schemas/{model}", dict[str, Any]()
     curves = (HealthSchema, ProblemSchema, SizeSchema, SectionSchema, AreaSchema, MapSchema, PrecisionSchema)

@@ -5,10 +5,19 @@ The same check from the command line is ``report``; the web app, which uses a wo
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import numpy as np
+import torch
+
+from ..paths import working_directory
 from ..report.result import CheckResult
-from .isolation import process_restored
+from ..runtime.isolation import preserve_torch_settings
+from ..runtime.rng import preserve_rng
 
 __all__ = ["check", "look"]
 
@@ -63,3 +72,28 @@ def look(
         from .subject import CheckArguments
 
         return notebook_figure(function, CheckArguments(recipe, x, wrt, of, example_inputs, parameters), height)
+
+
+_CUDA: Any = torch.cuda  # partly untyped
+
+
+@contextmanager
+def process_restored() -> Iterator[None]:
+    """Restore random state, default dtype, threads, modes of torch, ``sys.path`` and the working directory at the end.
+
+    Inside, torch computes in one thread: for tensors of this size more threads are many times slower.
+    """
+    path, folder = list(sys.path), working_directory()
+    cuda = _CUDA.get_rng_state_all() if _CUDA.is_initialized() else []
+    errors = np.geterr()
+    with preserve_torch_settings(), preserve_rng():
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            np.seterr(**errors)
+            sys.path[:] = path
+            if cuda:
+                _CUDA.set_rng_state_all(cuda)
+            with suppress(OSError):
+                os.chdir(folder)

@@ -18,8 +18,7 @@ from ..html.inline_bundle import Bundle, with_gzipped_library
 from ..html.pages import Pages, SectionPage
 from ..protocol.frames import Frame
 from ..report.atomic_write import atomic_write
-from ..report.report_data import ExaminedFunction
-from ..report.result import FAILING_WORDS, CheckResult
+from ..report.result import FAILING_WORDS, CheckResult, ExaminedFunction
 from ..standalone.export import export_bundle, export_page
 from ..standalone.sliders import SliderAxis, address_at, section_addresses, section_count, slider_axes
 from ..standalone.string_pool import StringPool
@@ -31,10 +30,10 @@ from .subject import CheckArguments, Subject
 
 _HEIGHT = 800  # pixels
 _HIDDEN = ("source", "reading")  # parts of the page that are hidden in a cell
-_ROOM = 1_000_000  # bytes of answers; the page itself is as large again, with the full plotly.js twice
-_PATIENCE = 6.0  # seconds for computing all answers of the sliders
+_MAX_BYTES = 1_000_000  # bytes of answers; the page itself is as large again, with the full plotly.js twice
+_MAX_SECONDS = 6.0  # seconds for computing all answers of the sliders
 _COUNTS = (9, 7, 5, 3)  # values of a slider, tried in this order until size and time suffice
-_MOST = 3  # sliders
+_MAX_SLIDERS = 3  # sliders
 _GRAD_OUTPUT = 3
 _FRAME = Markup(
     '<iframe srcdoc="{}" title="{}" width="100%" height="{}" sandbox="allow-scripts" loading="lazy"'
@@ -75,61 +74,61 @@ class _Look:
 
 def notebook_figure(function: Any, wanted: CheckArguments, height: int | None) -> _Look:
     """What ``gradloupe.look`` returns; raises nothing that a Function raises."""
-    there = subject_or_error(function, wanted)
-    if isinstance(there, ExaminedFunction):
-        return _Look(there.checked)
-    found = examine_subject(there)
-    if found.curves is None or not found.curves.columns:
-        return _Look(found.checked)
-    page = _page(there, there.wanted.address(there.told), found.curves, _beside(found.checked))
-    return _Look(found.checked, page, height or _HEIGHT)
+    subject = subject_or_error(function, wanted)
+    if isinstance(subject, ExaminedFunction):
+        return _Look(subject.checked)
+    examined = examine_subject(subject)
+    if examined.curves is None or not examined.curves.columns:
+        return _Look(examined.checked)
+    page = _page(subject, subject.wanted.address(subject.told), examined.curves, _caveat(examined.checked))
+    return _Look(examined.checked, page, height or _HEIGHT)
 
 
-def _beside(checked: CheckResult) -> str:
+def _caveat(checked: CheckResult) -> str:
     """The sentence on a fault of the Function that the drawn section does not show; "" if there is none."""
-    drawn, worst = checked.sweeps[0], checked.swept
-    if drawn.word in FAILING_WORDS or not (checked.accused or worst is not drawn):
+    shown, gravest = checked.sweeps[0], checked.swept
+    if shown.word in FAILING_WORDS or not (checked.accused or gravest is not shown):
         return ""
-    return f"That is of {drawn.of} by {drawn.wrt} alone. {checked.sentence}"
+    return f"That is of {shown.of} by {shown.wrt} alone. {checked.sentence}"
 
 
-def _page(there: Subject, address: Address, curves: Frame, beside: str) -> bytes:
+def _page(subject: Subject, address: Address, curves: Frame, beside: str) -> bytes:
     """The page, with as many answers as size and time allow, and a sentence ``beside`` the verdict."""
-    began, op = time.monotonic(), there.told
+    began, op = time.monotonic(), subject.told
     present = address_at(address, {})
-    each = sum(map(len, parts_of(_document(there, present)).values()))
+    each = sum(map(len, parts_of(_document(subject, present)).values()))
     seconds = time.monotonic() - began
-    most = min(_ROOM // each, int(_PATIENCE / seconds))
+    most = min(_MAX_BYTES // each, int(_MAX_SECONDS / seconds))
     address, grid = next(_grids(op, address, most))
     pool = StringPool()
     for section in section_addresses(address, grid):
-        pool.add(_document(there, section))
+        pool.add(_document(subject, section))
     shown = replace(address, hide=_HIDDEN)
     view = SectionPage(op, device_summary(), shown, canonical_address(op, present), curves, "", beside=beside)
-    pages, bundle = _kept()
+    pages, bundle = _page_parts()
     return export_page(pages, view, grid, pool, bundle)
 
 
-def _grids(op: dict[str, Any], address: Address, most: int) -> Iterator[tuple[Address, tuple[SliderAxis, ...]]]:
+def _grids(op: dict[str, Any], address: Address, limit: int) -> Iterator[tuple[Address, tuple[SliderAxis, ...]]]:
     """Choices of sliders and their axes that make at most so many sections, the richest first; no sliders at last."""
     kinds = {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
-    for controls in range(min(_MOST, len(kinds)), -1, -1):
+    for controls in range(min(_MAX_SLIDERS, len(kinds)), -1, -1):
         for count in _COUNTS:
             numeric = ("float", "int")
             chosen = tuple((name, count if kinds[name] in numeric else 0) for name in list(kinds)[:controls])
             sliding = replace(address, sliders=(*chosen, ("grad_output", _GRAD_OUTPUT)))
-            if math.prod(max(2, values) for _, values in sliding.sliders) <= most:
+            if math.prod(max(2, values) for _, values in sliding.sliders) <= limit:
                 grid = slider_axes(op, sliding)
-                if section_count(grid) <= most:
+                if section_count(grid) <= limit:
                     yield sliding, grid
     yield replace(address, sliders=()), ()
 
 
-def _document(there: Subject, section: Address) -> dict[str, Any]:
-    return compact_document(there.frame(section.question), canonical_address(there.told, section))
+def _document(subject: Subject, section: Address) -> dict[str, Any]:
+    return compact_document(subject.frame(section.question), canonical_address(subject.told, section))
 
 
 @cache
-def _kept() -> tuple[Pages, Bundle]:
+def _page_parts() -> tuple[Pages, Bundle]:
     assets = Assets()
     return Pages(assets), with_gzipped_library(export_bundle(assets))

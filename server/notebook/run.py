@@ -8,50 +8,50 @@ from typing import Any, TypeVar
 from ..inference.recipe.recipe import BadRecipe, NotInferred
 from ..protocol.errors import BadQuestion
 from ..report.examine import examine_function
-from ..report.report_data import ExaminedFunction
+from ..report.result import ExaminedFunction
 from ..report.summarize import summarize_uncalled
 from .subject import CheckArguments, Subject, function_name, make_subject
 
 _T = TypeVar("_T")
-_SAY = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'
+_ADVICE = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'
 
 
 def run_check(function: Any, wanted: CheckArguments) -> ExaminedFunction:
     """The result of the check; raises nothing but ``KeyboardInterrupt``."""
-    found = subject_or_error(function, wanted)
-    return found if isinstance(found, ExaminedFunction) else examine_subject(found)
+    subject = subject_or_error(function, wanted)
+    return subject if isinstance(subject, ExaminedFunction) else examine_subject(subject)
 
 
 def subject_or_error(function: Any, wanted: CheckArguments) -> Subject | ExaminedFunction:
     """The subject of the check; or a result that says why the Function cannot be called."""
-    told = {"name": function_name(function)}
+    description = {"name": function_name(function)}
     try:
         return make_subject(function, wanted)
     except NotInferred as problem:
-        told |= {"recipe": problem.recipe}
-        sentence = f"{problem.sentence} {_SAY}" if problem.sayable else problem.sentence
-        return ExaminedFunction(summarize_uncalled(told, sentence), told | {"tried": list(problem.tried)})
+        description |= {"recipe": problem.recipe}
+        sentence = f"{problem.sentence} {_ADVICE}" if problem.sayable else problem.sentence
+        return ExaminedFunction(summarize_uncalled(description, sentence), description | {"tried": list(problem.tried)})
     except (BadRecipe, BadQuestion) as problem:
-        return ExaminedFunction(summarize_uncalled(told | {"recipe": wanted.recipe}, str(problem)), told)
+        return ExaminedFunction(summarize_uncalled(description | {"recipe": wanted.recipe}, str(problem)), description)
     except (Exception, SystemExit) as problem:  # noqa: BLE001 a Function may raise anything, and so may its description
-        return ExaminedFunction(summarize_uncalled(told, _said(problem), "failed"), told)
+        return ExaminedFunction(summarize_uncalled(description, _error_sentence(problem), "failed"), description)
 
 
-def examine_subject(there: Subject) -> ExaminedFunction:
+def examine_subject(subject: Subject) -> ExaminedFunction:
     """The sweeps and the contract X-ray of a subject."""
-    told, wanted = there.told, there.wanted
+    description, chosen = subject.told, subject.wanted.address if subject.wanted.somewhere else None
     try:
-        return _now(examine_function(there, told["name"], chosen=wanted.address if wanted.somewhere else None))
+        return _run_to_end(examine_function(subject, description["name"], chosen=chosen))
     except (Exception, SystemExit) as problem:  # noqa: BLE001 in this process there is no supervisor to report it
-        return ExaminedFunction(summarize_uncalled(told, _said(problem), "failed"), told)
+        return ExaminedFunction(summarize_uncalled(description, _error_sentence(problem), "failed"), description)
 
 
-def _said(problem: BaseException) -> str:
+def _error_sentence(problem: BaseException) -> str:
     kind = type(problem).__name__
     return f"Looking at it raised {kind}: {problem}" if str(problem) else f"Looking at it raised {kind}."
 
 
-def _now(work: Coroutine[Any, Any, _T]) -> _T:
+def _run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
     """The result of a coroutine that never suspends."""
     try:
         work.send(None)

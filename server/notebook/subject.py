@@ -17,20 +17,20 @@ from ..catalogue.output_shapes import measured_shapes
 from ..inference.construction.op import free_names, op_of
 from ..inference.infer import infer
 from ..inference.recipe.grammar import parse_recipe
-from ..inference.recipe.recipe import BadRecipe, Recipe
-from ..inference.source.signature import signature_of
+from ..inference.recipe.recipe import BadRecipe, Constant, Recipe
+from ..inference.source.signature import SignatureArgument, signature_of
 from ..protocol.errors import BadQuestion
 from ..protocol.frames import Frame
 from ..protocol.question import Question
+from ..protocol.suggest import closest_match
 from ..url.address import Address, default_address, value_text
 from ..url.numbers import BadQuery, write_number
-from ..url.parse import read_address
-from ..user_code.definition_lines import SourceFile
+from ..url.parse import _QUERY_NAMES, read_address
+from ..user_code.definition_lines import SourceFile, code_of
 from ..user_code.discover import declaration_of, is_user_function
-from ..user_code.example_inputs import override_for
+from ..user_code.example_inputs import constant_from_value, override_for
 from ..user_code.scalar_inputs import with_scalar_inputs
 from ..worker.answer import answer_question, device_summary
-from .keyword_values import check_names, recipe_with_values
 
 _GROUP = "here"
 _TENSORS = (torch.Tensor, list, tuple)
@@ -61,38 +61,35 @@ class CheckArguments:
         if not self.somewhere:
             return default_address(op)
         try:
-            return read_address(op, device_summary(), urlencode(self._said()))
+            return read_address(op, device_summary(), urlencode(self._query()))
         except BadQuery as problem:
             raise BadQuestion(str(problem)) from None
 
-    def _said(self) -> dict[str, str]:
-        said = {name: _text(name, value) for name, value in self.parameters.items()}
-        said |= {name: text for name, text in (("wrt", self.wrt), ("of", self.of)) if text}
+    def _query(self) -> dict[str, str]:
+        query = {name: _text(name, value) for name, value in self.parameters.items()}
+        query |= {name: text for name, text in (("wrt", self.wrt), ("of", self.of)) if text}
         if self.x is None:
-            return said
+            return query
         if not isinstance(self.x, list | tuple) or len(self.x) != 2:
             raise BadQuestion(f"x={self.x!r} is no interval; give its two ends, like x=(-3, 3).")
-        return said | {"start": _text("x", self.x[0]), "stop": _text("x", self.x[1])}
+        return query | {"start": _text("x", self.x[0]), "stop": _text("x", self.x[1])}
 
 
 @dataclass(frozen=True)
 class Subject:
-    """An op, its description ``told``, and the arguments of ``check``; an in-process engine for this one op."""
+    """An op, its description ``told``, and the arguments of ``check``; an in-process ``Engine`` for this one op."""
 
     op_: Op
     told: dict[str, Any]
     wanted: CheckArguments = field(default_factory=CheckArguments)
 
     async def stub(self, name: str) -> dict[str, Any]:
-        """What is known of it."""
         return self.told
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
-        """What is known of it."""
         return self.told
 
     async def answer(self, question: Question) -> Frame:
-        """The answer to a question, as a frame."""
         return self.frame(question)
 
     def frame(self, question: Question) -> Frame:
@@ -133,10 +130,10 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
         check_names(name, wanted.parameters, list(there.values()))
         assumed = tuple(each for each in assumed if there.get(each[0], "") not in used)
         op = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, given)
-    file, first, source = _written(op)
+    file, first, source = _source_of(op)
     vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
     text = recipe.text() if recipe else ""
-    told = describe_op(op, measured_shapes(op)) | {
+    description = describe_op(op, measured_shapes(op)) | {
         "own": recipe is not None,
         "declared": recipe is None,
         "recipe": text,
@@ -147,7 +144,7 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
         "file": file,
         "group": _GROUP,
     }
-    return Subject(op, told, wanted)
+    return Subject(op, description, wanted)
 
 
 def _recipe(
@@ -165,21 +162,19 @@ def _recipe(
     return guess.recipe, {}, guess.because
 
 
-def _written(op: Op) -> tuple[str, int, str]:
+def _source_of(op: Op) -> tuple[str, int, str]:
     """The file (empty for a cell), the first line and the text of the source."""
     function = inspect.unwrap(op.function)
-    methods = list(vars(function).values()) if isinstance(function, type) else [function]
-    codes = (getattr(getattr(each, "__func__", each), "__code__", None) for each in methods)
-    code = next((each for each in codes if each is not None), None)
+    code = code_of(function)
     if code is None:
         return "", 0, ""
     try:
-        written = SourceFile(code.co_filename)
-        lines = written.place(function)
+        source_file = SourceFile(code.co_filename)
+        lines = source_file.place(function)
     except (SyntaxError, ValueError):  # a cell with IPython magic is no Python
         return "", 0, ""
     file = os.path.relpath(code.co_filename) if os.path.exists(code.co_filename) else ""
-    return file, lines.first, written.text(lines)
+    return file, lines.first, source_file.text(lines)
 
 
 def _text(name: str, value: Any) -> str:
@@ -190,3 +185,57 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, bool | int | float | str):
         return value_text(value)
     raise BadQuestion(f"{name}={value!r} cannot be asked for; give a number, a word, or the numbers of a tensor.")
+
+
+def recipe_with_values(
+    recipe: Recipe, values: Mapping[str, Any], arguments: tuple[SignatureArgument, ...]
+) -> tuple[Recipe, list[str]]:
+    """The recipe with the given values of its constants, and the names that were used.
+
+    An int becomes a float where the recipe has a float. Arguments that the recipe leaves out are added, with the
+    defaults of those between. A tensor's value is not part of a recipe; None, a bool or a string for it is.
+    """
+    recipe = _with_missing_arguments(recipe, values, arguments)
+    names = free_names(each.name for each in recipe.arguments)
+    given = {each.name: values[names[each.name]] for each in recipe.arguments if names[each.name] in values}
+    replaced = {
+        each.name: _constant_like(each, given[each.name])
+        for each in recipe.arguments
+        if each.name in given and (isinstance(each, Constant) or _is_no_tensor(given[each.name]))
+    }
+    changed = Recipe(tuple(replaced.get(each.name, each) for each in recipe.arguments))
+    return changed, [names[name] for name in replaced]
+
+
+def check_names(name: str, values: Mapping[str, Any], known: list[str]) -> None:
+    """Raise ``BadQuestion`` for a name that is neither an argument nor a parameter of a URL."""
+    for each in values:
+        if each not in (*known, *_QUERY_NAMES):
+            suggestion = closest_match(each, [*known, *_QUERY_NAMES])
+            hint = f"; did you mean {suggestion}? It has" if suggestion else "; it has"
+            raise BadQuestion(f"{name} has no argument {each}{hint} {', '.join(known)}.")
+
+
+def _with_missing_arguments(
+    recipe: Recipe, values: Mapping[str, Any], arguments: tuple[SignatureArgument, ...]
+) -> Recipe:
+    present, added_constants = {each.name for each in recipe.arguments}, list[Constant]()
+    added = recipe
+    for each in arguments:
+        if each.name in present:
+            continue
+        if each.star or (each.required and each.name not in values):
+            break
+        added_constants.append(constant_from_value(each.name, values.get(each.name, each.default)))
+        if each.name in values and each.name not in _QUERY_NAMES:
+            added = Recipe((*recipe.arguments, *added_constants))
+    return added
+
+
+def _constant_like(before: Any, value: Any) -> Constant:
+    whole = isinstance(before, Constant) and type(before.value) is float and type(value) is int
+    return constant_from_value(before.name, float(value) if whole else value)
+
+
+def _is_no_tensor(value: Any) -> bool:
+    return value is None or isinstance(value, bool | str)

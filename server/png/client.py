@@ -6,7 +6,6 @@ import asyncio
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 
-from ..paths import PACKAGE
 from ..protocol.errors import EngineBusy, EngineFault
 from ..protocol.python_command import python_command
 from .process import LENGTH_PREFIX
@@ -24,7 +23,7 @@ class Rasterizer:
         self._child: Process | None = None
         self._turn = asyncio.Lock()
         self._waiting = 0
-        self._coming: dict[str, asyncio.Task[bytes]] = {}
+        self._pending: dict[str, asyncio.Task[bytes]] = {}
 
     async def png(self, svg: str) -> bytes:
         """The pixels of a picture, drawn once for all who ask for it at the same time.
@@ -32,10 +31,10 @@ class Rasterizer:
         Raises ``EngineBusy`` when too many wait, or this one takes too long, and ``EngineFault`` where it cannot be
         drawn.
         """
-        if svg not in self._coming:
-            task = self._coming[svg] = asyncio.create_task(self._queued(svg))
-            task.add_done_callback(lambda done: self._coming.pop(svg) and (done.cancelled() or done.exception()))
-        return await asyncio.shield(self._coming[svg])
+        if svg not in self._pending:
+            task = self._pending[svg] = asyncio.create_task(self._queued(svg))
+            task.add_done_callback(lambda done: self._pending.pop(svg) and (done.cancelled() or done.exception()))
+        return await asyncio.shield(self._pending[svg])
 
     async def _queued(self, svg: str) -> bytes:
         if self._waiting >= LONGEST_QUEUE:
@@ -43,7 +42,7 @@ class Rasterizer:
         self._waiting += 1
         try:
             async with self._turn:
-                return await self._drawn(svg.encode())
+                return await self._rasterized(svg.encode())
         except asyncio.CancelledError:  # the server is ending, and its time to finish is over
             raise EngineBusy from None
         finally:
@@ -57,17 +56,17 @@ class Rasterizer:
                 child.kill()
             await child.wait()
 
-    async def _drawn(self, svg: bytes) -> bytes:
+    async def _rasterized(self, svg: bytes) -> bytes:
         for _ in range(_TRIES):
             try:
                 async with asyncio.timeout(self.deadline):
-                    drawn = await self._exchange(svg)
+                    png = await self._exchange(svg)
             except TimeoutError:
                 raise EngineBusy(f"The picture was not drawn within {self.deadline:g} s; ask again.") from None
             except (OSError, asyncio.IncompleteReadError):  # the process has ended, perhaps not because of this picture
                 continue
-            if drawn:
-                return drawn
+            if png:
+                return png
             raise EngineFault("a picture could not be drawn")
         raise EngineFault(f"the process that draws pictures ended {_TRIES} times")
 
@@ -89,7 +88,7 @@ class Rasterizer:
 
 async def _start() -> Process:
     # In a session of its own, so that Ctrl-C in the terminal reaches only the server.
-    command = [*python_command(), "-m", f"{PACKAGE}.server.png.process"]
+    command = python_command("png.process")
     try:
         return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, start_new_session=True)
     except OSError as problem:

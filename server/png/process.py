@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import IO
 
 LENGTH_PREFIX = struct.Struct("!I")  # how many bytes follow
-_LONGEST = 15  # seconds for a picture, after which the process ends itself, should its parent be gone
+_MAX_SECONDS = 15  # seconds for a picture, after which the process ends itself, should its parent be gone
 _NICENESS = 5
-_FACES = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")
+_FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")
 
 
 def main() -> None:
@@ -25,11 +25,11 @@ def main() -> None:
     os.nice(_NICENESS)  # a lower priority than that of the server
     with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb", 0) as outgoing:
         os.dup2(2, 1)
-        for svg in _received(sys.stdin.buffer):
-            signal.alarm(_LONGEST)
-            drawn = _drawn(svg)
+        for svg in _pictures(sys.stdin.buffer):
+            signal.alarm(_MAX_SECONDS)
+            png = _rasterized(svg)
             signal.alarm(0)
-            _send(outgoing, LENGTH_PREFIX.pack(len(drawn)) + drawn)
+            _send(outgoing, LENGTH_PREFIX.pack(len(png)) + png)
 
 
 def render_png(svg: str) -> bytes:
@@ -51,14 +51,14 @@ def render_png(svg: str) -> bytes:
 @cache
 def face_files() -> tuple[str, ...]:
     """The files of the faces; raises ``FileNotFoundError`` where matplotlib, which brings them, is not installed."""
-    found = find_spec("matplotlib")
-    folders = found.submodule_search_locations if found else None
+    spec = find_spec("matplotlib")
+    folders = spec.submodule_search_locations if spec else None
     if not folders:
         raise FileNotFoundError("matplotlib, whose fonts the pictures are set in, is not installed")
-    return tuple(str(Path(folders[0], "mpl-data", "fonts", "ttf", face)) for face in _FACES)
+    return tuple(str(Path(folders[0], "mpl-data", "fonts", "ttf", face)) for face in _FONTS)
 
 
-def _received(incoming: IO[bytes]) -> Iterator[bytes]:
+def _pictures(incoming: IO[bytes]) -> Iterator[bytes]:
     """The pictures on ``incoming``, until it is closed; an incomplete one is dropped."""
     while len(prefix := incoming.read(LENGTH_PREFIX.size)) == LENGTH_PREFIX.size:
         (length,) = LENGTH_PREFIX.unpack(prefix)
@@ -67,7 +67,7 @@ def _received(incoming: IO[bytes]) -> Iterator[bytes]:
         yield svg
 
 
-def _drawn(svg: bytes) -> bytes:
+def _rasterized(svg: bytes) -> bytes:
     try:
         return render_png(svg.decode())
     except Exception:  # noqa: BLE001 - a bad picture must not end the process

@@ -7,6 +7,8 @@ from typing import Any
 
 from .question import Question
 
+# Fields of a question of which each view reports the values that were used in the end.
+_OF_VIEWS = ("step", "atol", "rtol", "at", "compile", "lr", "steps", "goal", "wrt2", "start2", "stop2")
 _VERDICT: dict[str, Any] = {
     "word": "failed",
     "explanation": None,
@@ -56,35 +58,23 @@ _BLANK: dict[str, dict[str, Any]] = {
 
 def empty_answer(sentence: str, failure: dict[str, Any] | None, view: str = "curves") -> dict[str, Any]:
     """The members of a view without any results: the sentence why, the failure; curves get the verdict ``failed``."""
-    said = {"verdict": _VERDICT | {"sentence": sentence}} if view == "curves" else {"sentence": sentence}
-    return _BLANK[view] | said | {"failure": failure}
+    summary = {"verdict": _VERDICT | {"sentence": sentence}} if view == "curves" else {"sentence": sentence}
+    return _BLANK[view] | summary | {"failure": failure}
 
 
 def common_header(
     question: Question, title: str, claim: str, device: dict[str, Any], notes: list[str] | None = None
 ) -> dict[str, Any]:
     """The question as plain data, with title and claim of the op; ``device`` has kind and name of the one used."""
-    asked = asdict(question)
-    for chosen in (
-        "step",
-        "atol",
-        "rtol",
-        "at",
-        "compile",
-        "lr",
-        "steps",
-        "goal",
-        "wrt2",
-        "start2",
-        "stop2",
-    ):  # each view reports the values that were used in the end
-        del asked[chosen]
+    header = asdict(question)
+    for name in _OF_VIEWS:
+        del header[name]
     if question.view in ("step", "node"):
-        asked["at"] = question.place
+        header["at"] = question.place
     if question.view == "surface":
         wrt2 = None if question.wrt2 is None else str(question.wrt2)
-        asked |= {"wrt2": wrt2, "start2": question.start2, "stop2": question.stop2}
-    return asked | {
+        header |= {"wrt2": wrt2, "start2": question.start2, "stop2": question.stop2}
+    return header | {
         "title": title,
         "claim": claim,
         "wrt": str(question.wrt),

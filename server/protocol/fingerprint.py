@@ -1,8 +1,12 @@
-"""A short digest of texts and bytes, for ETags and cache keys."""
+"""Short digests of texts, bytes and our own source, for ETags and cache keys."""
 
 from __future__ import annotations
 
 import hashlib
+from functools import cache
+from pathlib import Path
+
+from ..paths import source_files
 
 
 def fingerprint(*parts: str | bytes) -> str:
@@ -13,3 +17,9 @@ def fingerprint(*parts: str | bytes) -> str:
         digest.update(b"%d:" % len(data))
         digest.update(data)
     return digest.hexdigest()
+
+
+@cache
+def source_digest() -> str:
+    """Text that differs when a file of ops/ or server/ does; computed once."""
+    return fingerprint(*(Path(path).read_bytes() for path in source_files()))

@@ -25,6 +25,6 @@ class Job:
     again: int = 0
 
     @classmethod
-    def told(cls, plain: dict[str, Any]) -> Job:
+    def from_json(cls, plain: dict[str, Any]) -> Job:
         """The job from its plain JSON data."""
         return cls(**{**plain, "targets": tuple(plain["targets"])})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
+from .source_lines import source_lines
+
 _AROUND = 3  # lines of an excerpt before and after the culprit
+_MAX_COLUMNS = 200
 
 Excerpt = list[list[Any]]
 
@@ -29,6 +31,7 @@ def load_error(
     }
 
 
-def excerpt_around(lines: Iterable[tuple[int, str]], line: int) -> Excerpt:
-    """The excerpt around a line."""
-    return [[number, text] for number, text in lines if abs(number - line) <= _AROUND]
+def excerpt_around(source: str, line: int, first: int = 1, columns: int | None = _MAX_COLUMNS) -> Excerpt:
+    """The excerpt around a ``line`` of a source text, whose own first line has the number ``first``."""
+    numbered = enumerate(source_lines(source), first)
+    return [[number, text[:columns]] for number, text in numbered if abs(number - line) <= _AROUND]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from ..paths import ROOT
+from ..paths import PACKAGE, ROOT
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def python_command() -> list[str]:
-    """The Python command that can run this package with ``-m``, and imports nothing from the working directory."""
+def python_command(module: str, *arguments: str) -> list[str]:
+    """The command that runs a module of ``server``, and imports nothing from the working directory."""
     # `-m` puts the working directory in front of the path, where a stranger's `torch.py` may lie.
     found_here = os.path.dirname(ROOT) == os.getcwd()
-    return [sys.executable] if found_here else [sys.executable, "-P"]
+    return [sys.executable, *["-P"] * (not found_here), "-m", f"{PACKAGE}.server.{module}", *arguments]

@@ -23,6 +23,7 @@ def _index(place: int, sizes: list[int]) -> list[int]:
     return index[::-1]
 
 
+DEFAULT_COUNT = 401
 VIEW_NAMES = (
     "curves",
     "area",
@@ -69,7 +70,7 @@ class Question:
     of: Element
     start: float
     stop: float
-    count: int = 401
+    count: int = DEFAULT_COUNT
     grad_output: float = 1.0
     dtype: str = "float64"
     device: str = "auto"
@@ -94,6 +95,3 @@ class Question:
     def place(self) -> float:
         """The x that ``step``, ``node`` and ``descent`` look at: ``at``, else the middle of the range."""
         return self.start + (self.stop - self.start) / 2 if self.at is None else self.at
-
-
-DEFAULT_COUNT = 401

@@ -57,10 +57,10 @@ def innermost_user_frame(calls: Iterable[StackFrame], file: str = "") -> StackFr
     """The innermost frame in ``file``; without one, the innermost outside of our code and of installed packages."""
     calls = tuple(calls)
     inside = [call for call in calls if call.lies_in(file)]
-    return next(iter(inside or [call for call in calls if _is_a_visitors(call.file)]), None)
+    return next(iter(inside or [call for call in calls if _is_user_file(call.file)]), None)
 
 
-def _is_a_visitors(file: str) -> bool:
+def _is_user_file(file: str) -> bool:
     return not file.startswith((SERVER, "<", *LIBRARIES))
 
 

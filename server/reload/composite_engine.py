@@ -20,7 +20,7 @@ _LOG = logging.getLogger("gradloupe")
 
 
 class CompositeEngine:
-    """Has the methods of ``Engine``, and passes each call on to the engine that has the op.
+    """Has the methods of ``Engine``, where they are described, and passes each call on to the engine that has the op.
 
     The gallery is loaded once the user's own Functions are, or as soon as a page needs it.
     """
@@ -29,21 +29,19 @@ class CompositeEngine:
         self.own = own
         self._work = gallery
         self._gallery: Engine | None = None
-        self._wanted = asyncio.Event()
-        self._there = asyncio.Event()  # set once the engine of the gallery is connected
+        self._gallery_wanted = asyncio.Event()
+        self._gallery_connected = asyncio.Event()  # set once the engine of the gallery is connected
 
     async def connect(self) -> None:
-        """Connect to the workers."""
         await self.own.connect()
-        self._opening = [asyncio.create_task(each) for each in (self._first(), self._open())]
-        for each in self._opening:
-            each.add_done_callback(_done)
+        self._tasks = [asyncio.create_task(each) for each in (self._after_first_load(), self._start_gallery())]
+        for each in self._tasks:
+            each.add_done_callback(_log_failure)
 
     async def close(self) -> None:
-        """End the workers and release everything."""
-        for each in self._opening:
+        for each in self._tasks:
             each.cancel()
-        await asyncio.gather(*self._opening, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.own.close()
         if self._gallery is not None:
             await self._gallery.close()
@@ -70,7 +68,6 @@ class CompositeEngine:
 
     @property
     def waiting(self) -> int:
-        """How many questions are not answered yet."""
         return sum(each.waiting for each in self.engines)
 
     @property
@@ -80,63 +77,54 @@ class CompositeEngine:
 
     @property
     def worker(self) -> int:
-        """The process id of the worker of the user's own Functions."""
         return self.own.engine.worker
 
     @property
     def outcomes(self) -> Counter[str]:
-        """The number of questions by outcome."""
         return sum((each.outcomes for each in self.engines), Counter())
 
     @property
     def restarts(self) -> int:
-        """How many workers were replaced."""
         return sum(each.restarts for each in self.engines)
 
     async def wait_ready(self) -> None:
         """Return when a worker is ready; raises what ``Engine.wait_ready`` raises."""
         if self.own.engine.broken:
-            await (await self._opened()).wait_ready()
+            await (await self._gallery_engine()).wait_ready()
         else:
             await self.own.engine.wait_ready()
 
     async def waits_for(self, name: str) -> bool:
-        """Whether it is not known yet if there is an op of that name."""
         return self.starting and not await self._in_gallery(name)
 
     def want_gallery(self) -> None:
         """Load the gallery now, even before the user's own Functions are there."""
-        self._wanted.set()
+        self._gallery_wanted.set()
 
     async def wait_gallery(self) -> None:
         """Return when the gallery can be shown; raises what ``Engine.wait_ready`` raises."""
         self.want_gallery()
-        await (await self._opened()).wait_ready()
+        await (await self._gallery_engine()).wait_ready()
 
     async def catalogue(self) -> Catalogue:
         """What is known of each op without calling it, by name; the user's own first, once they are loaded."""
-        gallery = await (await self._opened()).catalogue()
+        gallery = await (await self._gallery_engine()).catalogue()
         return {**({} if self.starting else await self._stubs()), **gallery}
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
-        """The description of an op, as from ``Engine.op``."""
         return await (await self._engine_of(name)).op(name, recipe)
 
     async def test(self, name: str, recipe: str = "") -> str:
-        """The op as a test file for pytest, as from ``Engine.test``."""
         return await (await self._engine_of(name)).test(name, recipe)
 
     async def stub(self, name: str) -> dict[str, Any]:
-        """What is known of an op without calling it; raises ``UnknownOp``."""
         return await (await self._engine_of(name)).stub(name)
 
     async def device(self) -> dict[str, Any]:
-        """The devices of this machine and the release of torch."""
-        alone = self.own.engine.broken or (self.starting and self.shows_gallery)
-        return await (await self._opened() if alone else self.own.engine).device()
+        from_gallery = self.own.engine.broken or (self.starting and self.shows_gallery)
+        return await (await self._gallery_engine() if from_gallery else self.own.engine).device()
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
-        """The view asked for, as from ``Engine.answer``."""
         return await (await self._engine_of(question.op)).answer(question, gone)
 
     async def _stubs(self) -> Catalogue:
@@ -144,41 +132,41 @@ class CompositeEngine:
 
     async def _engine_of(self, name: str) -> Engine:
         if await self._in_gallery(name):  # a user Function never has the name of an op of the gallery
-            return await self._opened()
+            return await self._gallery_engine()
         if name in await self._stubs():
             return self.own.engine
-        gallery = await self._opened()
+        gallery = await self._gallery_engine()
         if name in await gallery.catalogue():
             return gallery
         raise UnknownOp(name)
 
     async def _in_gallery(self, name: str) -> bool:
-        here = self._gallery
-        return here is not None and here.ready and name in await here.catalogue()
+        gallery = self._gallery
+        return gallery is not None and gallery.ready and name in await gallery.catalogue()
 
-    async def _first(self) -> None:
+    async def _after_first_load(self) -> None:
         async for state in self.own.changes():  # until the first load is finished
             if state["generation"]:
                 break
         self.want_gallery()
 
-    async def _open(self) -> None:
-        await self._wanted.wait()
+    async def _start_gallery(self) -> None:
+        await self._gallery_wanted.wait()
         while self._gallery is None:
             try:
                 self._gallery = Engine(WorkerProcess(self._work))
             except OSError:  # out of processes or descriptors: retried
                 await asyncio.sleep(RESTART_PAUSE)
         await self._gallery.connect()
-        self._there.set()
+        self._gallery_connected.set()
 
-    async def _opened(self) -> Engine:
-        await self._there.wait()
+    async def _gallery_engine(self) -> Engine:
+        await self._gallery_connected.wait()
         assert self._gallery is not None
         return self._gallery
 
 
-def _done(task: asyncio.Task[None]) -> None:
+def _log_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and task.exception() is not None:
         _LOG.error("the gallery is not loaded", exc_info=task.exception())
 

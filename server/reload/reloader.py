@@ -5,27 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..config.target import BadTarget, parse_target
 from ..protocol.errors import EngineBroken, EngineBusy
 from ..protocol.job import Job
+from ..protocol.load_error import load_error
 from ..supervisor.engine import Engine
 from ..supervisor.supervisor import EngineCounters
 from ..supervisor.worker_process import WorkerProcess
-from .draining import DrainingEngines
-from .file_state import written_since
-from .file_watcher import FileWatcher
-from .missing_files import missing_files_error, spawn_error, target_files
+from .file_watcher import FileWatcher, written_since
 
 _LOG = logging.getLogger("gradloupe")
-_HELD = 0.4  # seconds before a load error is shown: the save may be incomplete
-_AFTER = 0.06  # seconds to notice a save during the load
+_ERROR_DELAY = 0.4  # seconds before a load error is shown: the save may be incomplete
+_SAVE_DELAY = 0.06  # seconds to notice a save during the load
 _SLOW = 0.4  # seconds after which a load is shown as slow
-_COARSE = 0.05  # seconds by which the time stamps of a file system may be behind
+_TIMESTAMP_LAG = 0.05  # seconds by which the time stamps of a file system may be behind
 
 
 class Reloader:
@@ -37,40 +36,40 @@ class Reloader:
 
     def __init__(self, work: Job) -> None:
         self._work = work
-        self._own = target_files(work.targets)
-        self._watcher = FileWatcher(self._own)
+        self._target_paths = _target_files(work.targets)
+        self._watcher = FileWatcher(self._target_paths)
         self._began = time.time()
-        self._account = EngineCounters(late=self._late)
-        self._lately: set[Path] = set()  # files that only a call has imported
-        self.engine = Engine(WorkerProcess(work), self._account)
+        self._counters = EngineCounters(late=self._watch_late)
+        self._late_files: set[Path] = set()  # files that only a call has imported
+        self.engine = Engine(WorkerProcess(work), self._counters)
         self.trouble: dict[str, Any] | None = None
         self.generation = 0
-        self._good = False
-        self._loading = False
+        self._has_good_load = False
+        self._is_slow = False
         self._digests: dict[str, str] = {}
-        self._newest: Engine | None = self.engine  # of the load under way
-        self._retired = DrainingEngines()
+        self._loading_engine: Engine | None = self.engine  # of the load under way
+        self._retired: dict[asyncio.Task[None], Engine] = {}  # with the questions they still have
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = False
-        self._told = 0  # how often the state has changed
-        self._said = ""  # the error last logged
-        self._change = asyncio.Condition()  # notified when `_told` grows
+        self._revision = 0  # how often the state has changed
+        self._logged_error = ""  # the error last logged
+        self._change = asyncio.Condition()  # notified when `_revision` grows
 
     async def connect(self) -> None:
         """Connect to the first worker, and watch the files from now on."""
         await self.engine.connect()
         self._start(self._load(self.engine, self._watcher.stirs, self._began))
-        self._start(self._follow())
+        self._start(self._reload_after_saves())
 
     def end(self) -> None:
         """End all iterations over ``changes``."""
         self._ended = True
-        self._start(self._tell())
+        self._start(self._notify())
 
     async def close(self) -> None:
         """End all workers and release everything."""
         self._ended = True
-        newest, self._newest = self._newest, None
+        newest, self._loading_engine = self._loading_engine, None
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -78,14 +77,19 @@ class Reloader:
         if newest is not None and newest is not self.engine:
             await newest.close()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._retired.close()
+        retired = dict(self._retired)
+        for draining in retired:
+            draining.cancel()
+        await asyncio.gather(*retired, return_exceptions=True)
+        for engine in retired.values():
+            await engine.close()
 
     async def reload(self) -> None:
         """Load the files as they are now; returns once that, or the load of a later save, is finished."""
         self._work = replace(self._work, again=self._work.again + 1)
         await self._begin()
         async with self._change:
-            await self._change.wait_for(lambda: self._newest is None or self._ended)
+            await self._change.wait_for(lambda: self._loading_engine is None or self._ended)
 
     def state(self) -> dict[str, Any]:
         """The state for the pages: ``generation``, ``trouble``, ``digests`` by name, the name of the ``first`` op.
@@ -97,120 +101,126 @@ class Reloader:
             "trouble": self.trouble,
             "digests": self._digests,
             "first": next(iter(self._digests), None),
-            "loading": self._loading,
+            "loading": self._is_slow,
         }
 
     async def changes(self) -> AsyncGenerator[dict[str, Any], None]:
         """The state now, and after every change; until ``end``."""
         while not self._ended:
-            told = self._told
+            revision = self._revision
             yield self.state()
-            await self._news(told)
+            await self._wait_for_change(revision)
 
-    async def _follow(self) -> None:
+    async def _reload_after_saves(self) -> None:
         async with aclosing(self._watcher.saves()) as saves:
             async for gone in saves:
-                missing = [path for path in gone if path in self._own]
+                missing = [path for path in gone if path in self._target_paths]
                 if missing:
-                    self._dismiss()
-                    self.trouble = missing_files_error(missing, self._good)
+                    self._drop_load()
+                    self.trouble = _missing_files_error(missing, self._has_good_load)
                     await self._finish()
                 else:
                     await self._begin()
 
     async def _begin(self) -> None:
         """Start a load, and drop the one under way, if there is one."""
-        self._dismiss()
-        stirs, now = self._watcher.stirs, time.time()
-        if self._lately:  # not part of the digests: cached answers must not be used again
+        self._drop_load()
+        events, now = self._watcher.stirs, time.time()
+        if self._late_files:  # not part of the digests: cached answers must not be used again
             self._work = replace(self._work, again=self._work.again + 1)
         try:
-            engine = Engine(WorkerProcess(self._work), self._account)
+            engine = Engine(WorkerProcess(self._work), self._counters)
         except OSError as problem:
-            self.trouble = spawn_error(problem)
+            sentence = f"No process can be started to load what was saved ({problem}); save again."
+            self.trouble = load_error(sentence, "OSError")
             await self._finish()
             return
         await engine.connect()
-        self._newest = engine
-        self._start(self._load(engine, stirs, now))
+        self._loading_engine = engine
+        self._start(self._load(engine, events, now))
 
-    def _dismiss(self) -> None:
-        newest, self._newest = self._newest, None
+    def _drop_load(self) -> None:
+        newest, self._loading_engine = self._loading_engine, None
         if newest is not None and newest is not self.engine:
-            self._retired.add(newest)
+            self._retire(newest)
 
-    async def _load(self, engine: Engine, stirs: int, began: float) -> None:
+    def _retire(self, engine: Engine) -> None:
+        draining = asyncio.create_task(_drain(engine))
+        self._retired[draining] = engine
+        draining.add_done_callback(self._retired.pop)
+
+    async def _load(self, engine: Engine, events: int, began: float) -> None:
         """Finish a load: show it or its error, unless a newer one has begun."""
-        greeting = asyncio.create_task(_greeting(engine))
+        greeting = asyncio.create_task(_wait_for_greeting(engine))
         await asyncio.wait({greeting}, timeout=_SLOW)
-        if not greeting.done() and self._newest is engine:
-            self._loading = True
-            await self._tell()
+        if not greeting.done() and self._loading_engine is engine:
+            self._is_slow = True
+            await self._notify()
         await greeting
         if self._ended:
             return
-        known = {} if engine.broken else await engine.catalogue()
-        if engine.broken or self._digests.keys() - known.keys():
-            await asyncio.sleep(max(_AFTER, began + _HELD - time.time()))
-            if self._newest is engine and self._watcher.stirs != stirs:  # it has read an incomplete save
+        catalogue = {} if engine.broken else await engine.catalogue()
+        if engine.broken or self._digests.keys() - catalogue.keys():
+            await asyncio.sleep(max(_SAVE_DELAY, began + _ERROR_DELAY - time.time()))
+            if self._loading_engine is engine and self._watcher.stirs != events:  # it has read an incomplete save
                 await self._begin()
-        if self._newest is engine:
-            self._accept(engine, {name: op["digest"] for name, op in known.items()})
+        if self._loading_engine is engine:
+            self._accept(engine, {name: op["digest"] for name, op in catalogue.items()})
             fresh = self._watch(engine, began)
             await self._finish()
-            if fresh or self._watcher.stirs != stirs:
+            if fresh or self._watcher.stirs != events:
                 await self._begin()
 
     def _accept(self, engine: Engine, digests: dict[str, str]) -> None:
         """Show this load; a failed one only if there is no good one."""
         self.trouble = engine.trouble
-        if engine.broken and self._good:
-            self._retired.add(engine)
+        if engine.broken and self._has_good_load:
+            self._retire(engine)
             return
         if engine is not self.engine:
             engine.inherit(self.engine.recipes)
-            self._retired.add(self.engine)
-        self.engine, self._digests, self._good = engine, digests, not engine.broken
+            self._retire(self.engine)
+        self.engine, self._digests, self._has_good_load = engine, digests, not engine.broken
 
     def _watch(self, engine: Engine, began: float) -> bool:
         """Watch the files of this load; whether one that was not watched has been saved since it began."""
-        files = _paths(engine.files)
-        fresh = any(written_since(path, began - _COARSE) for path in files - self._watcher.files)
-        kept = self._watcher.files if engine.broken else self._own | self._lately
+        files = set(map(Path, engine.files))
+        fresh = any(written_since(path, began - _TIMESTAMP_LAG) for path in files - self._watcher.files)
+        kept = self._watcher.files if engine.broken else self._target_paths | self._late_files
         self._watcher.follow(files | kept, wide=bool(engine.broken))
         return fresh
 
-    def _late(self, files: list[str], since: float) -> None:
+    def _watch_late(self, files: list[str], since: float) -> None:
         """Watch what a call has imported, too; not what was written meanwhile, as that may be its own output."""
-        found = _paths(files) - self._watcher.files
-        fresh = {path for path in found if path.exists() and not written_since(path, since - _COARSE)}
-        self._lately = {path for path in self._lately if path.exists()} | fresh
-        if fresh:
-            self._watcher.add(fresh)
+        unwatched = set(map(Path, files)) - self._watcher.files
+        imported = {path for path in unwatched if path.exists() and not written_since(path, since - _TIMESTAMP_LAG)}
+        self._late_files = {path for path in self._late_files if path.exists()} | imported
+        if imported:
+            self._watcher.add(imported)
 
     async def _finish(self) -> None:
-        self._newest, self._loading = None, False
+        self._loading_engine, self._is_slow = None, False
         self.generation += 1
-        self._say()
-        await self._tell()
+        self._log_error()
+        await self._notify()
 
-    def _say(self) -> None:
+    def _log_error(self) -> None:
         """Log an error that is new, and its end."""
-        said, self._said = self._said, self.trouble["sentence"] if self.trouble else ""
-        if self._said and self._said != said:
-            _LOG.warning(self._said)
-        elif said and not self._said:
+        previous, self._logged_error = self._logged_error, self.trouble["sentence"] if self.trouble else ""
+        if self._logged_error and self._logged_error != previous:
+            _LOG.warning(self._logged_error)
+        elif previous and not self._logged_error:
             _LOG.info("loaded again, with %d Function%s.", len(self._digests), "s" * (len(self._digests) != 1))
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         async with self._change:
-            self._told += 1
+            self._revision += 1
             self._change.notify_all()
 
-    async def _news(self, known: int) -> None:
+    async def _wait_for_change(self, revision: int) -> None:
         """Return when the state has changed more often than ``known``."""
         async with self._change:
-            await self._change.wait_for(lambda: self._told > known)
+            await self._change.wait_for(lambda: self._revision > revision)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -223,11 +233,33 @@ class Reloader:
             _LOG.error("the files are not followed", exc_info=task.exception())
 
 
-async def _greeting(engine: Engine) -> None:
+async def _wait_for_greeting(engine: Engine) -> None:
     """Return when the engine's worker has sent its greeting, good or not."""
     with suppress(EngineBroken, EngineBusy):
         await engine.wait_ready()
 
 
-def _paths(files: Iterable[str]) -> set[Path]:
-    return {Path(each) for each in files}
+async def _drain(engine: Engine) -> None:
+    """Close an engine once it is idle, or at once if it never became ready; it may get no more questions."""
+    if not engine.starting and not engine.broken:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(engine.work.deadline * (engine.waiting + 1)):
+                await engine.idle()
+    await engine.close()
+
+
+def _target_files(targets: Iterable[str]) -> frozenset[Path]:
+    """The files among the targets of a command line."""
+    paths = set()
+    for target in targets:
+        with suppress(BadTarget):  # reported when it is loaded
+            paths.add(parse_target(target).path)
+    return frozenset(Path(path) for path in paths if path)
+
+
+def _missing_files_error(files: Sequence[Path], shown: bool) -> dict[str, Any]:
+    """The load error for deleted files; ``shown`` says whether there are curves from before."""
+    names, many = ", ".join(path.name for path in files), len(files) > 1
+    advice = f"{'the last curves stay, ' * shown}put {'them' if many else 'it'} back"
+    sentence = f"{names} {'were' if many else 'was'} deleted or moved; {advice}."
+    return load_error(sentence, "FileNotFoundError", files[0].name)

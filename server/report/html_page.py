@@ -21,12 +21,11 @@ from ..html.assets import style_sheet
 from ..html.op_markup import highlighted_lines, prose
 from ..paths import TEMPLATES
 from ..url.address import default_address
-from .report_data import ExaminedFunction, Report
-from .result import CheckResult, XrayFinding
+from .result import CheckResult, ExaminedFunction, Report, XrayFinding
 
 _WIDE, _NARROW = (920, 620), (280, 380)  # pixels of the pictures
 _HIDDEN = ("title", "verdict")  # parts of a picture that the page has as text
-_NAMED = {"lost": "failed", "unsolved": "undecided"}  # words that share the mark of another
+_SAME_MARK = {"lost": "failed", "unsolved": "undecided"}  # words that share the mark of another
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def html_report(report: Report) -> bytes:
     count = Counter(each.checked.word for each in report.found)
     style = Markup(style_sheet("report").decode())  # noqa: S704 - our own files
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; base-uri 'none'"
-    told = {
+    context = {
         "report": report,
         "cards": cards,
         "counted": count.most_common(),
@@ -75,7 +74,7 @@ def html_report(report: Report) -> bytes:
         "style": style,
         "version": __version__,
     }
-    return _environment().get_template("files/report.html").render(told).encode("utf-8", "replace")
+    return _environment().get_template("files/report.html").render(context).encode("utf-8", "replace")
 
 
 @cache
@@ -93,28 +92,28 @@ def _environment() -> Environment:
     return environment
 
 
-def _card(found: ExaminedFunction, place: int) -> Card:
-    op, checked = found.op, found.checked
+def _card(examined: ExaminedFunction, place: int) -> Card:
+    op, result = examined.op, examined.checked
     source = op.get("source", "")
-    warned = {each.line: "pointed" for each in checked.findings if each.line and each.level == "warning"}
-    marked = warned | {fault.line: "failed" for fault in checked.faults if fault.line}
+    warned = {each.line: "pointed" for each in result.findings if each.line and each.level == "warning"}
+    marked = warned | {fault.line: "failed" for fault in result.faults if fault.line}
     lines = tuple(Markup(line) for line in highlighted_lines(source)) if source else ()  # noqa: S704 - pygments has escaped it
-    return Card(found, f"f{place}", _pictures(found), lines, marked, int(op.get("first_line") or 1))
+    return Card(examined, f"f{place}", _pictures(examined), lines, marked, int(op.get("first_line") or 1))
 
 
-def _pictures(found: ExaminedFunction) -> tuple[str, str] | None:
+def _pictures(examined: ExaminedFunction) -> tuple[str, str] | None:
     """The picture for wide windows and for narrow ones, None where nothing could be drawn."""
-    if found.curves is None or not found.curves.columns:
+    if examined.curves is None or not examined.curves.columns:
         return None
-    address = replace(default_address(found.op), hide=_HIDDEN)
+    address = replace(default_address(examined.op), hide=_HIDDEN)
     wide, narrow = (
-        figure_svg(found.curves, replace(address, width=width, height=height)) for width, height in (_WIDE, _NARROW)
+        figure_svg(examined.curves, replace(address, width=width, height=height)) for width, height in (_WIDE, _NARROW)
     )
     return _data(wide), _data(narrow)
 
 
 def _mark(word: str) -> str:
-    return _NAMED.get(word, word).replace(" ", "-")
+    return _SAME_MARK.get(word, word).replace(" ", "-")
 
 
 def _data(picture: bytes) -> str:

@@ -13,8 +13,7 @@ from typing import Any
 import orjson
 
 from ... import __version__
-from .report_data import ExaminedFunction, Report
-from .result import CheckResult
+from .result import ExaminedFunction, Report
 
 _SCHEMA = 1
 
@@ -28,7 +27,7 @@ def json_report(report: Report) -> bytes:
     with sweeps and findings, with ``ok`` and the ``faults`` (id, sentence, file, line) that make it fail; and what was
     ``tried`` where it could not be called.
     """
-    told = {
+    document = {
         "schema": _SCHEMA,
         "ok": report.code == 0,
         "exit_code": report.code,
@@ -41,24 +40,20 @@ def json_report(report: Report) -> bytes:
         "notes": list(report.notes),
         "functions": [_function(each) for each in report.found],
     }
-    return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _function(found: ExaminedFunction) -> dict[str, Any]:
-    checked, contract = found.checked, found.contract
-    told = asdict(checked)
+def _function(examined: ExaminedFunction) -> dict[str, Any]:
+    result, contract = examined.checked, examined.contract
+    fields = asdict(result)
     return {
-        **{name: told.pop(name) for name in ("name", "target", "file", "line", "claim", "declared", "allowed")},
-        "ok": checked.ok,
-        **told,
-        "worst": asdict(checked.worst) if checked.worst else None,
-        "intervals": checked.intervals,
-        "faults": [_fault(checked, each) for each in checked.faults],
+        **{name: fields.pop(name) for name in ("name", "target", "file", "line", "claim", "declared", "allowed")},
+        "ok": result.ok,
+        **fields,
+        "worst": asdict(result.worst) if result.worst else None,
+        "intervals": result.intervals,
+        "faults": [asdict(each) | {"file": result.file} for each in result.faults],
         "xray": contract["sentence"] if contract else None,
         "badges": contract["badges"] if contract else [],
-        "tried": found.op.get("tried", []),
+        "tried": examined.op.get("tried", []),
     }
-
-
-def _fault(checked: CheckResult, fault: Any) -> dict[str, Any]:
-    return {**asdict(fault), "file": checked.file}

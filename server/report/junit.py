@@ -9,12 +9,10 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from ... import __version__
-from .report_data import Report
-from .result import CheckResult, XrayFinding
+from .result import VERDICT_ID, CheckResult, Report, XrayFinding
 
 # Characters that XML 1.0 forbids.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_GRADIENT = "gradient"
 
 
 def junit_report(report: Report) -> bytes:
@@ -28,8 +26,8 @@ def junit_report(report: Report) -> bytes:
         suite = _suite(root, trouble.get("target") or ", ".join(report.targets), report)
         case = SubElement(suite, "testcase", classname="gradloupe", name="load", time="0")
         place = f"{trouble['file']}:{trouble['line']}" if trouble["line"] else ""
-        said = "\n".join(filter(None, (trouble["sentence"], place, trouble["traceback"])))
-        _outcome(case, "error", trouble["sentence"], trouble["kind"] or "Trouble", said)
+        text = "\n".join(filter(None, (trouble["sentence"], place, trouble["traceback"])))
+        _outcome(case, "error", trouble["sentence"], trouble["kind"] or "Trouble", text)
     for suite in root:
         _count(suite)
     for name in ("tests", "failures", "errors"):
@@ -42,48 +40,48 @@ def junit_report(report: Report) -> bytes:
 def _suite(root: Element, target: str, report: Report) -> Element:
     suite = SubElement(root, "testsuite", name=_clean(target))
     properties = SubElement(suite, "properties")
-    said = {"gradloupe": __version__, "python": platform.python_version(), "torch": report.torch}
-    for name, value in [*said.items(), ("device", report.device), *(("note", each) for each in report.notes)]:
+    versions = {"gradloupe": __version__, "python": platform.python_version(), "torch": report.torch}
+    for name, value in [*versions.items(), ("device", report.device), *(("note", each) for each in report.notes)]:
         SubElement(properties, "property", name=name, value=_clean(value))
     return suite
 
 
-def _cases(suite: Element, found: CheckResult) -> None:
-    faults = found.faults
-    ids = dict.fromkeys(each.id for each in found.findings)
-    for id_ in (_GRADIENT, *ids):
-        named = {"classname": f"{found.target}.{found.name}", "name": f"{found.name}.{id_}", "time": "0"}
+def _cases(suite: Element, result: CheckResult) -> None:
+    faults = result.faults
+    ids = dict.fromkeys(each.id for each in result.findings)
+    for id_ in (VERDICT_ID, *ids):
+        named = {"classname": f"{result.target}.{result.name}", "name": f"{result.name}.{id_}", "time": "0"}
         case = SubElement(suite, "testcase", {name: _clean(text) for name, text in named.items()})
-        if found.file:
-            case.set("file", _clean(found.file))
-            case.set("line", str(found.line))
-        wrong = [each for each in faults if each.id == id_]
-        for each in wrong[:1]:
-            said = "\n".join(f"{one.sentence}\n{found.place(one.line)}" for one in wrong)
-            kind = found.word if id_ == _GRADIENT else "error"
-            _outcome(case, "failure", each.sentence, kind, said)
-        if id_ == _GRADIENT:
-            _told(case, found)
-        elif not wrong:
-            _remark(case, found, [each for each in found.findings if each.id == id_])
+        if result.file:
+            case.set("file", _clean(result.file))
+            case.set("line", str(result.line))
+        failures = [each for each in faults if each.id == id_]
+        for each in failures[:1]:
+            text = "\n".join(f"{one.sentence}\n{result.place(one.line)}" for one in failures)
+            kind = result.word if id_ == VERDICT_ID else "error"
+            _outcome(case, "failure", each.sentence, kind, text)
+        if id_ == VERDICT_ID:
+            _system_out(case, result)
+        elif not failures:
+            _remark(case, result, [each for each in result.findings if each.id == id_])
 
 
-def _told(case: Element, found: CheckResult) -> None:
+def _system_out(case: Element, result: CheckResult) -> None:
     """How it was called and what was found, as the output of a case."""
-    said = [f"{found.word}: {found.sentence}", f"called as {found.recipe}" * bool(found.recipe)]
-    said += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in found.sweeps]
-    said += [f"not swept: {found.left_out}"] * bool(found.left_out)
-    said += [*found.elsewhere, *["allowed to differ"] * found.allowed]
-    SubElement(case, "system-out").text = _clean("\n".join(filter(None, said)))
+    lines = [f"{result.word}: {result.sentence}", f"called as {result.recipe}" * bool(result.recipe)]
+    lines += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in result.sweeps]
+    lines += [f"not swept: {result.left_out}"] * bool(result.left_out)
+    lines += [*result.elsewhere, *["allowed to differ"] * result.allowed]
+    SubElement(case, "system-out").text = _clean("\n".join(filter(None, lines)))
 
 
-def _remark(case: Element, found: CheckResult, rows: list[XrayFinding]) -> None:
+def _remark(case: Element, result: CheckResult, rows: list[XrayFinding]) -> None:
     """Findings that are no failure, as the output of a case; a check that could not be made is skipped."""
-    said = [f"{each.level}{', allowed' * found.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
+    lines = [f"{each.level}{', allowed' * result.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
     if rows[0].id == "NOT-LOOKED-AT":
         SubElement(case, "skipped", message=_clean(rows[0].seen))
-    elif said:
-        SubElement(case, "system-out").text = _clean("\n".join(said))
+    elif lines:
+        SubElement(case, "system-out").text = _clean("\n".join(lines))
 
 
 def _outcome(case: Element, kind: str, message: str, word: str, text: str) -> None:

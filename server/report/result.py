@@ -1,4 +1,4 @@
-"""The result of a check of one Function: verdict, sweeps, findings of the X-ray; as text and as HTML."""
+"""The results of a check: of one Function, as data, as text and as HTML; and of all Functions in a report."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import Any
 
 from markupsafe import Markup
 
 from ..documents.summary import code_markup
 from ..documents.typography import typeset_number, typeset_sentence
+from ..protocol.frames import Frame
 
 _LEVELS = ("error", "warning", "note", "fine")
 # Words of a verdict that make a check fail; "matches here", "undecided" and "no gradient" do not.
@@ -21,6 +23,10 @@ VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
 # Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
 WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE")
 OVERRULED = ("matches", "matches here", "matches its surrogate", "undecided")
+_WIDTH = 96  # columns of the text
+WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # legible on light and dark
+_ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td style="{0}">{2}</td></tr>')
+_CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
 
 
 @dataclass(frozen=True)
@@ -128,8 +134,8 @@ class CheckResult:
         """A sentence on the inputs that were not swept, empty if all were."""
         if not self.unswept:
             return ""
-        looked = any(each.id == WRONG_GRADIENT_IDS[0] for each in self.findings)
-        return f"{', '.join(self.unswept)}{'; the X-ray looked at them.' if looked else '.'}"
+        examined = any(each.id == WRONG_GRADIENT_IDS[0] for each in self.findings)
+        return f"{', '.join(self.unswept)}{'; the X-ray looked at them.' if examined else '.'}"
 
     @property
     def swept(self) -> SweptSection | None:
@@ -195,6 +201,48 @@ class CheckResult:
         return result_html(self)
 
 
+@dataclass(frozen=True)
+class ExaminedFunction:
+    """One Function: its result and description, and the answers for its curves and its contract X-ray.
+
+    Where no call was found, ``op`` is what is known without calling it; ``curves`` and ``contract`` are None then.
+    """
+
+    checked: CheckResult
+    op: dict[str, Any]
+    curves: Frame | None = None
+    contract: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of all Functions of ``targets``, in the order of their files.
+
+    ``troubles`` are the load errors of targets: sentence, kind, file, line, excerpt and traceback. ``seconds`` is how
+    long it took; ``torch`` and ``device`` are empty where torch was not loaded. ``left`` is the number of Functions not
+    examined because of an interrupt; ``notes`` are remarks on what the files do when they are loaded.
+    """
+
+    targets: tuple[str, ...]
+    found: tuple[ExaminedFunction, ...] = ()
+    troubles: tuple[dict[str, Any], ...] = ()
+    torch: str = ""
+    device: str = ""
+    seconds: float = 0.0
+    left: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def faulty(self) -> tuple[ExaminedFunction, ...]:
+        """The Functions that make the check fail."""
+        return tuple(each for each in self.found if not each.checked.ok)
+
+    @property
+    def code(self) -> int:
+        """The exit code: 0 where all is well, 1 where something is wrong, 2 where a target could not be loaded."""
+        return 2 if self.troubles else 1 if self.faulty else 0
+
+
 def gravest_sweep(sweeps: Sequence[SweptSection]) -> SweptSection | None:
     """The first section that makes a check fail, else the first one."""
     return next((each for each in sweeps if each.fault), sweeps[0] if sweeps else None)
@@ -202,8 +250,8 @@ def gravest_sweep(sweeps: Sequence[SweptSection]) -> SweptSection | None:
 
 def deciding_finding(sweeps: Sequence[SweptSection], findings: Sequence[XrayFinding], claim: str) -> XrayFinding | None:
     """The finding of a wrong gradient where no section shows one; None for an op that declares itself broken."""
-    told = gravest_sweep(sweeps)
-    if claim == "broken" or told is None or told.word not in OVERRULED:
+    sweep = gravest_sweep(sweeps)
+    if claim == "broken" or sweep is None or sweep.word not in OVERRULED:
         return None
     return next(
         (each for id_ in WRONG_GRADIENT_IDS for each in findings if (each.id, each.level) == (id_, "error")), None
@@ -213,82 +261,74 @@ def deciding_finding(sweeps: Sequence[SweptSection], findings: Sequence[XrayFind
 def count_findings(findings: Sequence[XrayFinding]) -> str:
     """The number of findings of each level but ``fine``, like ``1 error, 2 notes``."""
     count = Counter(each.level for each in findings)
-    told = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in _LEVELS[:-1] if count[level]]
-    return ", ".join(told)
+    counts = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in _LEVELS[:-1] if count[level]]
+    return ", ".join(counts)
 
 
-_WIDE = 96  # columns
-
-
-def _lines(found: CheckResult) -> Iterator[str]:
+def _lines(result: CheckResult) -> Iterator[str]:
     """The result as text: word, sentences, call, sweeps, findings."""
-    yield f"{found.name}: {', but '.join([found.word, *_beside(found)])}"
-    yield from _said("", typeset_sentence(found.sentence))
-    if found.swept and found.swept.explanation:
-        yield from _said("", typeset_sentence(found.swept.explanation))
-    for sentence in found.elsewhere:
-        yield from _said("", typeset_sentence(sentence))
-    if found.recipe:
-        yield from _said("called as", found.recipe)
-    for each in found.sweeps:
-        beside = "" if each.word == found.word else f": {each.word}"
-        yield from _said(
-            "swept", typeset_sentence(f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}{beside}")
+    yield f"{result.name}: {', but '.join([result.word, *_remarks(result)])}"
+    yield from _wrapped("", typeset_sentence(result.sentence))
+    if result.swept and result.swept.explanation:
+        yield from _wrapped("", typeset_sentence(result.swept.explanation))
+    for sentence in result.elsewhere:
+        yield from _wrapped("", typeset_sentence(sentence))
+    if result.recipe:
+        yield from _wrapped("called as", result.recipe)
+    for each in result.sweeps:
+        word = "" if each.word == result.word else f": {each.word}"
+        yield from _wrapped(
+            "swept", typeset_sentence(f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}{word}")
         )
-    if found.left_out:
-        yield from _said("not swept", found.left_out)
-    if found.file:
-        yield from _said("written in", found.place(found.line))
-    if found.findings:
-        yield from _said("X-ray", count_findings(found.findings) or f"{len(found.findings)} checks found right")
-    for finding in found.findings:
+    if result.left_out:
+        yield from _wrapped("not swept", result.left_out)
+    if result.file:
+        yield from _wrapped("written in", result.place(result.line))
+    if result.findings:
+        yield from _wrapped("X-ray", count_findings(result.findings) or f"{len(result.findings)} checks found right")
+    for finding in result.findings:
         if finding.level in _LEVELS[:2]:
-            yield from _said(finding.level, typeset_sentence(f"{finding.id}: {finding.said}"), 4)
+            yield from _wrapped(finding.level, typeset_sentence(f"{finding.id}: {finding.said}"), 4)
 
 
-def _beside(found: CheckResult) -> list[str]:
+def _remarks(result: CheckResult) -> list[str]:
     """Failed checks beside a verdict that is none, or the reason why a failed verdict is none."""
-    ids = dict.fromkeys(each.id for each in found.faults if each.id != "gradient")
-    if found.word in FAILING_WORDS:
-        return [] if not found.ok else ["a specimen"] if found.claim == "broken" else ["allowed"]
+    ids = dict.fromkeys(each.id for each in result.faults if each.id != "gradient")
+    if result.word in FAILING_WORDS:
+        return [] if not result.ok else ["a specimen"] if result.claim == "broken" else ["allowed"]
     return [", ".join(ids)] if ids else []
 
 
-def _said(label: str, text: str, indent: int = 2) -> list[str]:
+def _wrapped(label: str, text: str, indent: int = 2) -> list[str]:
     head = " " * indent + (f"{label:<12}" if label else "")
-    return wrap(text, _WIDE, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
+    return wrap(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
 
 
-WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # legible on light and dark
-_ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td style="{0}">{2}</td></tr>')
-_CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
-
-
-def result_html(found: CheckResult) -> str:
+def result_html(result: CheckResult) -> str:
     """The result as HTML for notebooks: word, sentences, call, sweeps, findings."""
-    colour = RIGHT_COLOUR if found.ok else WRONG_COLOUR
+    colour = RIGHT_COLOUR if result.ok else WRONG_COLOUR
     head = Markup('<p style="margin:.2em 0"><b>{}</b>: <b style="color:{}">{}</b>. {}</p>').format(
-        found.name, colour, found.word, code_markup(found.sentence)
+        result.name, colour, result.word, code_markup(result.sentence)
     )
-    rows = Markup("").join(_ROW.format(_CELL, label, said) for label, said in _rows(found))
+    rows = Markup("").join(_ROW.format(_CELL, label, said) for label, said in _rows(result))
     table = Markup('<table style="margin:.4em 0;border:0">{}</table>').format(rows) if rows else Markup("")
     return str(Markup('<div class="gradloupe">{}{}</div>').format(head, table))
 
 
-def _rows(found: CheckResult) -> Iterator[tuple[str, Markup]]:
-    for sentence in found.elsewhere:
+def _rows(result: CheckResult) -> Iterator[tuple[str, Markup]]:
+    for sentence in result.elsewhere:
         yield "out of sight", code_markup(sentence)
-    if found.recipe:
-        yield "called as", Markup("<code>{}</code>").format(found.recipe)
-    for each in found.sweeps:
-        word = f": {each.word}" if each.word != found.word and each.word in FAILING_WORDS else ""
-        said = Markup("<code>{}</code> by <code>{}</code> from {} to {}{}")
-        yield "swept", said.format(each.of, each.wrt, typeset_number(each.start), typeset_number(each.stop), word)
-    if found.left_out:
-        yield "not swept", code_markup(found.left_out)
-    for finding in found.findings:
+    if result.recipe:
+        yield "called as", Markup("<code>{}</code>").format(result.recipe)
+    for each in result.sweeps:
+        word = f": {each.word}" if each.word != result.word and each.word in FAILING_WORDS else ""
+        template = Markup("<code>{}</code> by <code>{}</code> from {} to {}{}")
+        yield "swept", template.format(each.of, each.wrt, typeset_number(each.start), typeset_number(each.stop), word)
+    if result.left_out:
+        yield "not swept", code_markup(result.left_out)
+    for finding in result.findings:
         if finding.level in _LEVELS[:2]:
             yield finding.level, Markup("<code>{}</code> {}").format(finding.id, code_markup(finding.said))
-    if found.findings:
-        rest = count_findings(found.findings) or f"{len(found.findings)} checks found right"
+    if result.findings:
+        rest = count_findings(result.findings) or f"{len(result.findings)} checks found right"
         yield "X-ray", Markup("{}").format(rest)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,9 +16,12 @@ from ..protocol.job import Job
 from ..protocol.load_error import load_error
 from ..supervisor.engine import Engine
 from ..supervisor.worker_process import WorkerProcess
-from .allowlist import UnknownAllowance, check_ids, parse_allowlist
 from .examine import examine_function
-from .report_data import ExaminedFunction, Report
+from .result import DIFFERENCE_IDS, VERDICT_ID, CheckResult, ExaminedFunction, Report
+
+_SHARE, _MAX_WORKERS, _WORKER_BYTES = 8, 4, 2**30  # Functions for each worker, and free bytes that each must have
+_MAX_NAMED = 20
+ProgressCallback = Callable[[int, int, str], None]
 
 
 async def examine_targets(
@@ -26,31 +29,31 @@ async def examine_targets(
     allowed: Collection[str],
     tell: ProgressCallback,
     drawn: bool,
-    found: dict[int, ExaminedFunction],
+    results: dict[int, ExaminedFunction],
 ) -> Report:
     """The report on all targets; if they do not load together, on those that load, with the load errors of the rest.
 
     Raises ``UnknownAllowance``.
     """
-    together = await examine_all(process, allowed, tell, drawn, found)
+    together = await examine_all(process, allowed, tell, drawn, results)
     work = process.work
     if not together.troubles or together.found or len(work.targets) == 1:
         return together
-    whys = {target: await _why(replace(work, targets=(target,))) for target in work.targets}
-    good = tuple(target for target, why in whys.items() if why is None)
-    troubles = tuple({"target": target} | why for target, why in whys.items() if why is not None)
+    errors = {target: await _load_error_of(replace(work, targets=(target,))) for target in work.targets}
+    good = tuple(target for target, error in errors.items() if error is None)
+    troubles = tuple({"target": target} | error for target, error in errors.items() if error is not None)
     if not troubles:  # each can be loaded, but not together
         return together
     if not good:
         return replace(together, troubles=troubles)
     try:
-        rest = await examine_all(WorkerProcess(replace(work, targets=good)), allowed, tell, drawn, found)
+        others = await examine_all(WorkerProcess(replace(work, targets=good)), allowed, tell, drawn, results)
     except (UnknownAllowance, OSError):  # an allowed name may be in a target that cannot be loaded
         return replace(together, troubles=troubles)
-    return replace(rest, targets=work.targets, troubles=(*troubles, *rest.troubles))
+    return replace(others, targets=work.targets, troubles=(*troubles, *others.troubles))
 
 
-async def _why(work: Job) -> dict[str, Any] | None:
+async def _load_error_of(work: Job) -> dict[str, Any] | None:
     """The load error of a target, None if it can be loaded."""
     try:
         engine = Engine.spawn(work)
@@ -66,38 +69,33 @@ async def _why(work: Job) -> dict[str, Any] | None:
     return None
 
 
-# Functions for each worker, the most workers, and the free bytes that each must have.
-_SHARE, _MOST, _ROOM = 8, 4, 2**30
-ProgressCallback = Callable[[int, int, str], None]
-
-
 async def examine_all(
     process: WorkerProcess,
     allowed: Collection[str],
     tell: ProgressCallback,
     drawn: bool = True,
-    found: dict[int, ExaminedFunction] | None = None,
+    results: dict[int, ExaminedFunction] | None = None,
 ) -> Report:
     """The report on the Functions that ``process`` imports; ``tell`` gets the number done, their total, the next name.
 
     Curves are kept only if they are ``drawn``. ``found`` is filled as results come, for callers that are interrupted.
     Raises ``UnknownAllowance``.
     """
-    began, targets, found = time.monotonic(), process.work.targets, {} if found is None else found
+    began, targets, results = time.monotonic(), process.work.targets, {} if results is None else results
     engine = Engine(process)
     await engine.connect()
     try:
         names = list(await engine.catalogue())
-        queue = ExaminationQueue(deque(enumerate(names)), parse_allowlist(allowed, names), tell, drawn, found)
-        await _by_all(engine, queue, helper_count(len(names)))
+        queue = ExaminationQueue(deque(enumerate(names)), _parse_allowlist(allowed, names), tell, drawn, results)
+        await _share(engine, queue, helper_count(len(names)))
         device = await engine.device()
         seconds = time.monotonic() - began
         kind = next(each["name"] for each in device["devices"] if each["kind"] == device["auto"])
         notes = tuple(engine.notes)
-        return Report(targets, in_order(found), (), device["torch"], kind, seconds, notes=notes)
+        return Report(targets, in_order(results), (), device["torch"], kind, seconds, notes=notes)
     except EngineBroken as broken:
-        why = engine.trouble or load_error(str(broken))
-        return Report(targets, in_order(found), (why,), seconds=time.monotonic() - began)
+        error = engine.trouble or load_error(str(broken))
+        return Report(targets, in_order(results), (error,), seconds=time.monotonic() - began)
     finally:
         await engine.close()
 
@@ -118,18 +116,18 @@ class ExaminationQueue:
             number, name = self.waiting.popleft()
             self.tell(len(self.found), len(self.allowed), name)
             try:
-                found = await examine_function(engine, name, self.allowed[name])
+                examined = await examine_function(engine, name, self.allowed[name])
             except BaseException:
                 self.waiting.appendleft((number, name))
                 raise
-            check_ids(found.checked, self.allowed[name])
-            self.found[number] = found if self.drawn else replace(found, curves=None)
+            _check_allowed_ids(examined.checked, self.allowed[name])
+            self.found[number] = examined if self.drawn else replace(examined, curves=None)
 
 
-async def _by_all(engine: Engine, queue: ExaminationQueue, more: int) -> None:
+async def _share(engine: Engine, queue: ExaminationQueue, helpers: int) -> None:
     """Have an engine and ``more`` like it examine the queue."""
     catalogue = await engine.catalogue()
-    tasks = [asyncio.create_task(_helped(engine.work, catalogue, queue)) for _ in range(more)]
+    tasks = [asyncio.create_task(_help(engine.work, catalogue, queue)) for _ in range(helpers)]
     try:
         await queue.serve(engine)
         await asyncio.gather(*tasks)
@@ -140,7 +138,7 @@ async def _by_all(engine: Engine, queue: ExaminationQueue, more: int) -> None:
     await queue.serve(engine)  # Functions that a failed helper has put back
 
 
-async def _helped(work: Job, catalogue: dict[str, Any], queue: ExaminationQueue) -> None:
+async def _help(work: Job, catalogue: dict[str, Any], queue: ExaminationQueue) -> None:
     """Examine with a further worker, unless that fails or has loaded something else: the file may have changed."""
     with suppress(OSError, EngineBroken):
         engine = Engine.spawn(work)
@@ -152,9 +150,9 @@ async def _helped(work: Job, catalogue: dict[str, Any], queue: ExaminationQueue)
             await engine.close()
 
 
-def in_order(found: Mapping[int, ExaminedFunction]) -> tuple[ExaminedFunction, ...]:
+def in_order(results: Mapping[int, ExaminedFunction]) -> tuple[ExaminedFunction, ...]:
     """The results in the order of the files."""
-    return tuple(found[number] for number in sorted(found))
+    return tuple(results[number] for number in sorted(results))
 
 
 def helper_count(count: int) -> int:
@@ -164,4 +162,34 @@ def helper_count(count: int) -> int:
     import psutil  # imported late: not needed for a few
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(0, min(cores, _MOST, -(-count // _SHARE), psutil.virtual_memory().available // _ROOM) - 1)
+    return max(0, min(cores, _MAX_WORKERS, -(-count // _SHARE), psutil.virtual_memory().available // _WORKER_BYTES) - 1)
+
+
+class UnknownAllowance(Exception):
+    """A name of no Function, or of no check of it; the message lists those there are."""
+
+
+def _parse_allowlist(given: Iterable[str], names: list[str]) -> Mapping[str, frozenset[str]]:
+    """Parse ``--allow``: the ids that are no failure, by name of the Function; raises ``UnknownAllowance``.
+
+    ``Name`` allows it to differ: the verdict, and those checks that follow from it. ``Name:ID`` allows only the check
+    of that id, or only the verdict where it is ``gradient``.
+    """
+    allowed = dict.fromkeys(names, frozenset[str]())
+    for each in given:
+        name, _, id_ = each.partition(":")
+        if name not in allowed:
+            rest = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+            known = ", ".join(names[:_MAX_NAMED]) + rest
+            raise UnknownAllowance(f"--allow {each} names no Function that was found; there are {known}.")
+        allowed[name] |= {id_} if id_ else {VERDICT_ID} | DIFFERENCE_IDS
+    return allowed
+
+
+def _check_allowed_ids(result: CheckResult, allowed: frozenset[str]) -> None:
+    """Raise ``UnknownAllowance`` for an id that is none of the checks that were made."""
+    ids = dict.fromkeys([VERDICT_ID, *(each.id for each in result.findings)])
+    unknown = sorted(allowed - {VERDICT_ID} - DIFFERENCE_IDS - ids.keys())
+    if unknown and result.findings:
+        culprit = f"--allow {result.name}:{unknown[0]}"
+        raise UnknownAllowance(f"{culprit} names no check of {result.name}; there are {', '.join(ids)}.")

@@ -31,17 +31,17 @@ def summarize(
     were not swept though they have a gradient.
     """
     sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
-    told = gravest_sweep(sweeps)
-    assert told is not None
+    gravest = gravest_sweep(sweeps)
+    assert gravest is not None
     findings = tuple(_finding(op, each) for each in contract["checks"]) if contract else ()
     accused = deciding_finding(sweeps, findings, op["claim"])
-    word, sentence = ("differs", _accusation(accused)) if accused else (told.word, told.sentence)
+    word, sentence = ("differs", _accusation(accused)) if accused else (gravest.word, gravest.sentence)
     assumed = tuple((name, because) for name, because in op["assumed"])
     recipe = op["recipe"] or op["usual_recipe"]
     forgiven = tuple(sorted({*allowed} - {VERDICT_ID}))
     place = (op["group"], op["file"], op["first_line"], op["claim"], op["declared"])
-    said = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
-    return CheckResult(*said, *place, VERDICT_ID in allowed, forgiven, tuple(unswept))
+    outcome = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
+    return CheckResult(*outcome, *place, VERDICT_ID in allowed, forgiven, tuple(unswept))
 
 
 def summarize_uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> CheckResult:
@@ -79,8 +79,8 @@ def _accusation(finding: XrayFinding) -> str:
 
 
 def _finding(op: Mapping[str, Any], row: Mapping[str, Any]) -> XrayFinding:
-    told = {name: row[name] for name in ("id", "family", "level", "title", "seen", "torch", "advice", "element")}
-    return XrayFinding(**told, line=_line(op, row["line"]))
+    fields = {name: row[name] for name in ("id", "family", "level", "title", "seen", "torch", "advice", "element")}
+    return XrayFinding(**fields, line=_line(op, row["line"]))
 
 
 def _backward(source: str) -> int | None:

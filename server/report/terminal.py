@@ -16,18 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 from ..documents.typography import number_apart_from, typeset_number, typeset_powers, typeset_sentence
-from .report_data import Report
-from .result import FAILING_WORDS, VERDICT_ID, CheckFailure, CheckResult, XrayFinding, count_findings
+from .result import FAILING_WORDS, VERDICT_ID, CheckFailure, CheckResult, Report, XrayFinding, count_findings
 
-_NARROWEST, _WIDEST = 100, 160  # columns outside of a terminal; the upper bound is for the table
+_MIN_WIDTH, _MAX_WIDTH = 100, 160  # columns outside of a terminal; the upper bound is for the table
 COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
 COLOURS |= {"unsolved": "red", "error": "red", "warning": "yellow", "note": "dim"}
-_OPEN = ("undecided", "no gradient", "unsupported")  # words that are neither right nor a failure
+_OPEN_WORDS = ("undecided", "no gradient", "unsupported")  # words that are neither right nor a failure
 _HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
     "op = Op(..., surrogate=...), or pass --allow NAME."
 )
-_FORGIVE = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
+_ALLOW_HINT = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
 
 
 def console(stream: IO[str]) -> Console:
@@ -35,7 +34,7 @@ def console(stream: IO[str]) -> Console:
     if stream.isatty():
         return Console(file=stream, highlight=False)
     given = os.environ.get("COLUMNS", "")
-    wide = max(_NARROWEST, int(given) if given.isascii() and given.isdigit() else 0)
+    wide = max(_MIN_WIDTH, int(given) if given.isascii() and given.isdigit() else 0)
     return Console(file=stream, highlight=False, width=wide, no_color=True, force_terminal=False, legacy_windows=False)
 
 
@@ -59,14 +58,14 @@ def _write(report: Report, out: Console) -> None:
     if report.troubles:
         out.print()
     table = _table(report, out.is_terminal)
-    natural = Measurement.get(out, out.options.update(width=_WIDEST), table).maximum
+    natural = Measurement.get(out, out.options.update(width=_MAX_WIDTH), table).maximum
     wide = out.width
     out.width = wide if out.is_terminal else max(wide, natural)
     out.print(table)
     out.width = wide
     out.print()
     for each in report.found:
-        if said := _below(each.checked):
+        if said := _details(each.checked):
             out.print(Group(Text(each.checked.name, "bold"), *said, Text("")))
     if report.notes:
         out.print(Group(*(_paragraph("note", each, COLOURS["note"]) for each in report.notes), Text("")))
@@ -81,72 +80,67 @@ def _table(report: Report, framed: bool) -> Table:
     table.add_column("where", min_width=16)
     table.add_column("X-ray", no_wrap=True)
     for each in report.found:
-        found = each.checked
-        table.add_row(escape(found.name), _called(found), _verdict(found), escape(_where(found)), _xray(found))
+        result = each.checked
+        called = escape(result.recipe) or ("as declared" if result.declared else "")
+        table.add_row(escape(result.name), called, _verdict(result), escape(_where(result)), _xray(result))
     return table
 
 
-def _called(found: CheckResult) -> str:
-    return escape(found.recipe) or ("as declared" if found.declared else "")
+def _verdict(result: CheckResult) -> Text:
+    text = Text(result.word, COLOURS.get(result.word, ""))
+    if result.word in FAILING_WORDS and result.ok:
+        text.append(", a specimen" if result.claim == "broken" else ", allowed", "dim")
+    return text
 
 
-def _verdict(found: CheckResult) -> Text:
-    said = Text(found.word, COLOURS.get(found.word, ""))
-    if found.word in FAILING_WORDS and found.ok:
-        said.append(", a specimen" if found.claim == "broken" else ", allowed", "dim")
-    return said
-
-
-def _where(found: CheckResult) -> str:
-    swept = found.swept
-    if found.accused:
-        return f"{found.accused.element or 'gradients'}, by the X-ray"
+def _where(result: CheckResult) -> str:
+    swept = result.swept
+    if result.accused:
+        return f"{result.accused.element or 'gradients'}, by the X-ray"
     if swept is None:
         return ""
     worst = swept.worst if swept.word == "differs" else None
     if worst is None:
         return f"{swept.of} by {swept.wrt}"
     at = f"{swept.wrt} = {typeset_number(worst.x)}"
-    backward, slope = (
-        number_apart_from(worst.analytical, worst.numerical),
-        number_apart_from(worst.numerical, worst.analytical),
-    )
+    backward = number_apart_from(worst.analytical, worst.numerical)
+    slope = number_apart_from(worst.numerical, worst.analytical)
     return f"{at}: backward {backward}, slope {slope}"
 
 
-def _xray(found: CheckResult) -> Text:
-    grave = [each for each in found.findings if each.level in ("error", "warning")]
-    said = Text("\n").join(_id(found, each) for each in grave)
-    return said if grave else Text(count_findings(found.findings) or "-" * (not found.findings), COLOURS["note"])
+def _xray(result: CheckResult) -> Text:
+    grave = [each for each in result.findings if each.level in ("error", "warning")]
+    text = Text("\n").join(_id(result, each) for each in grave)
+    return text if grave else Text(count_findings(result.findings) or "-" * (not result.findings), COLOURS["note"])
 
 
-def _id(found: CheckResult, finding: XrayFinding) -> Text:
-    said = Text(finding.id, COLOURS[finding.level])
-    return said.append(", allowed", "dim") if finding.level == "error" and found.forgives(finding) else said
+def _id(result: CheckResult, finding: XrayFinding) -> Text:
+    text = Text(finding.id, COLOURS[finding.level])
+    return text.append(", allowed", "dim") if finding.level == "error" and result.forgives(finding) else text
 
 
-def _below(found: CheckResult) -> list[RenderableType]:
+def _details(result: CheckResult) -> list[RenderableType]:
     """The sentences on one Function, each under its id; failures with their file and line."""
-    said: list[RenderableType] = []
-    for fault in _once(found):
-        colour = "red" if fault.id != VERDICT_ID else COLOURS.get(found.word, "")
-        said.append(_paragraph(fault.id, fault.sentence, colour))
-        if found.file:
-            said.append(Padding(Text(found.place(fault.line), "dim"), (0, 0, 0, 2)))
-    if found.word in _OPEN:
-        said.append(_paragraph(found.word, found.sentence))
-    said += [_paragraph("matches here", each) for each in found.beyond]
-    said += [_paragraph("not swept", found.left_out)] * bool(found.left_out)
-    if found.claim != "broken":
-        remarks = [each for each in found.findings if each.level == "warning"]
-        said += [_paragraph(each.id, f"{each.title}: {each.said}", COLOURS["warning"]) for each in remarks]
-    return said
+    parts: list[RenderableType] = []
+    for fault in _without_repeats(result):
+        colour = "red" if fault.id != VERDICT_ID else COLOURS.get(result.word, "")
+        parts.append(_paragraph(fault.id, fault.sentence, colour))
+        if result.file:
+            parts.append(Padding(Text(result.place(fault.line), "dim"), (0, 0, 0, 2)))
+    if result.word in _OPEN_WORDS:
+        parts.append(_paragraph(result.word, result.sentence))
+    parts += [_paragraph("matches here", each) for each in result.beyond]
+    parts += [_paragraph("not swept", result.left_out)] * bool(result.left_out)
+    if result.claim != "broken":
+        remarks = [each for each in result.findings if each.level == "warning"]
+        parts += [_paragraph(each.id, f"{each.title}: {each.said}", COLOURS["warning"]) for each in remarks]
+    return parts
 
 
-def _once(found: CheckResult) -> list[CheckFailure]:
+def _without_repeats(result: CheckResult) -> list[CheckFailure]:
     """The failures without those of the X-ray that the verdict repeats: GRADIENT, and the deciding finding."""
-    told = {"GRADIENT", found.accused.id if found.accused else ""} if _is_of_verdict(found) else set[str]()
-    return [each for each in found.faults if each.id not in told]
+    repeated = {"GRADIENT", result.accused.id if result.accused else ""} if _is_of_verdict(result) else set[str]()
+    return [each for each in result.faults if each.id not in repeated]
 
 
 def _paragraph(head: str, sentence: str, colour: str = "") -> RenderableType:
@@ -155,43 +149,35 @@ def _paragraph(head: str, sentence: str, colour: str = "") -> RenderableType:
 
 def _summary(report: Report) -> Text:
     count = Counter(each.checked.word for each in report.found)
-    words = ", ".join(f"{word} {many}" for word, many in count.most_common())
+    words = ", ".join(f"{word} {number}" for word, number in count.most_common())
     total = len(report.found)
-    said = Text(f"{total} Function{'s' * (total != 1)}: {words}. ")
+    text = Text(f"{total} Function{'s' * (total != 1)}: {words}. ")
     wrong = len(report.faulty)
     open_ = [f"{report.left} not looked at: it was interrupted."] * bool(report.left)
     open_ += [f"{len(report.troubles)} of {len(report.targets)} targets not loaded."] * bool(report.troubles)
-    told = [f"{wrong} to look at."] if wrong else [] if open_ else ["All is well."]
-    said.append(" ".join([*told, *open_]), "bold red" if wrong or open_ else "bold green")
-    said.append(f" torch {report.torch}, {report.seconds:.1f} s." * bool(report.torch), "dim")
-    if any(_may_be_meant(each.checked) for each in report.faulty):
-        said.append(f"\n{_HINT}")
-    alone = next((each.checked for each in report.faulty if _is_of_checks(each.checked)), None)
+    outcome = [f"{wrong} to look at."] if wrong else [] if open_ else ["All is well."]
+    text.append(" ".join([*outcome, *open_]), "bold red" if wrong or open_ else "bold green")
+    text.append(f" torch {report.torch}, {report.seconds:.1f} s." * bool(report.torch), "dim")
+    if any(each.checked.word == "differs" and not each.checked.declared for each in report.faulty):
+        text.append(f"\n{_HINT}")
+    alone = next((each.checked for each in report.faulty if not _is_of_verdict(each.checked)), None)
     if alone:
-        said.append(f"\n{_FORGIVE.format(alone.name, alone.faults[0].id)}")
-    return said
+        text.append(f"\n{_ALLOW_HINT.format(alone.name, alone.faults[0].id)}")
+    return text
 
 
-def _may_be_meant(found: CheckResult) -> bool:
-    return found.word == "differs" and not found.declared
-
-
-def _is_of_checks(found: CheckResult) -> bool:
-    return not _is_of_verdict(found)
-
-
-def _is_of_verdict(found: CheckResult) -> bool:
-    return any(each.id == VERDICT_ID for each in found.faults)
+def _is_of_verdict(result: CheckResult) -> bool:
+    return any(each.id == VERDICT_ID for each in result.faults)
 
 
 def _trouble(trouble: dict[str, Any], framed: bool) -> RenderableType:
     """A load error, with the lines around it."""
-    said: list[RenderableType] = [Text(_sentence(trouble["sentence"]), "bold red")]
+    parts: list[RenderableType] = [Text(_sentence(trouble["sentence"]), "bold red")]
     if trouble["excerpt"]:
         at = f"{trouble['file']}:{trouble['line']}"
-        said.append(Rule(at, style="dim", align="left") if framed else Text(at))
-        said += [_excerpt(line, text, line == trouble["line"]) for line, text in trouble["excerpt"]]
-    return Group(*said)
+        parts.append(Rule(at, style="dim", align="left") if framed else Text(at))
+        parts += [_excerpt(line, text, line == trouble["line"]) for line, text in trouble["excerpt"]]
+    return Group(*parts)
 
 
 def _excerpt(line: int, text: str, culprit: bool) -> Text:

@@ -16,10 +16,10 @@ from ..config.settings import Settings
 from ..html.assets import Assets
 from ..html.pages import Pages
 from ..http.security_headers import OWN_SITE_ANCESTORS
-from ..paths import SERVER, TEMPLATES
+from ..paths import TEMPLATES
 from ..png.client import Rasterizer
 from ..protocol.errors import UnknownOp
-from ..protocol.fingerprint import fingerprint
+from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.suggest import closest_match
 from ..reload.composite_engine import AnyEngine
 from ..standalone.export import ExportWriter
@@ -45,9 +45,8 @@ class Site:
     def of(cls, engine: AnyEngine, settings: Settings) -> Site:
         """The state for this engine."""
         assets = Assets()
-        files = (*Path(SERVER).rglob("*.py"), *Path(TEMPLATES).rglob("*.html"))
-        sources = [path.read_bytes() for path in sorted(files)]
-        build = fingerprint(__version__, *sources)
+        templates = (path.read_bytes() for path in sorted(Path(TEMPLATES).rglob("*.html")))
+        build = fingerprint(__version__, source_digest(), *templates)
         answers = AnswerCache(engine)
         own = bool(settings.targets)
         pages = Pages(assets, own, not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS)

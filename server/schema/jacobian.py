@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from pydantic import BaseModel
 
 from .section import NumbersSchema, ViewSchema
 
 
-@dataclass(frozen=True)
-class SideSchema:
+class SideSchema(BaseModel):
     """Neighbouring elements of a tensor: ``count`` of them from ``first`` on, flat in row-major order."""
 
     name: str
@@ -18,24 +18,21 @@ class SideSchema:
     count: int
 
 
-@dataclass(frozen=True)
-class TensorSchema:
+class TensorSchema(BaseModel):
     """A tensor, or a parameter, to choose, and the element of it to begin with."""
 
     name: str
     first: str
 
 
-@dataclass(frozen=True)
-class TensorsSchema:
+class TensorsSchema(BaseModel):
     """Outputs and inputs."""
 
     of: list[TensorSchema]
     wrt: list[TensorSchema]
 
 
-@dataclass(frozen=True)
-class JacobianCellSchema:
+class JacobianCellSchema(BaseModel):
     """One cell by the names of its elements, and what differences and backward say of it."""
 
     of: str
@@ -44,8 +41,7 @@ class JacobianCellSchema:
     returned: float | None
 
 
-@dataclass(frozen=True)
-class ElsewhereSchema:
+class ElsewhereSchema(BaseModel):
     """A quicker look at all cells of a Jacobian that is larger than the block: there may be ``more`` that differ."""
 
     cells: int
@@ -55,8 +51,7 @@ class ElsewhereSchema:
     worst: JacobianCellSchema | None
 
 
-@dataclass(frozen=True)
-class InfluenceLossSchema:
+class InfluenceLossSchema(BaseModel):
     """A loss on some outputs: how each is linked to each input, row by row of one output, and what arrives there."""
 
     name: str
@@ -67,8 +62,7 @@ class InfluenceLossSchema:
     failure: str | None
 
 
-@dataclass(frozen=True)
-class InfluenceSchema:
+class InfluenceSchema(BaseModel):
     """Which input reaches which output, and at which a gradient arrives."""
 
     inputs: list[str]
@@ -76,8 +70,7 @@ class InfluenceSchema:
     losses: list[InfluenceLossSchema]
 
 
-@dataclass(frozen=True)
-class JacobianColumnsSchema:
+class JacobianColumnsSchema(BaseModel):
     """One number for each cell, row by row of one output; ``row`` and ``column`` are flat places in their tensors.
 
     ``left`` and ``right`` are the slopes on either side of a kink, null elsewhere.
@@ -94,7 +87,6 @@ class JacobianColumnsSchema:
     status: list[int]
 
 
-@dataclass(frozen=True)
 class JacobianSchema(ViewSchema):
     """The block of ∂of/∂wrt that holds the two elements, where all inputs are held, per unit of grad_output."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from pydantic import BaseModel
 
 from .section import ViewSchema
 
 
-@dataclass(frozen=True)
-class VertexSchema:
+class VertexSchema(BaseModel):
     """One place of the graph; ``node`` is the type of its node, ``row`` counts across its layer, 0 in the middle."""
 
     kind: Literal["input", "constant", "function", "step", "output", "more"]
@@ -19,8 +19,7 @@ class VertexSchema:
     row: float
 
 
-@dataclass(frozen=True)
-class EdgeSchema:
+class EdgeSchema(BaseModel):
     """Forward from one vertex to another, by their places; ``label`` is what came back, ``path`` passes the layers."""
 
     source: int
@@ -30,8 +29,7 @@ class EdgeSchema:
     path: list[tuple[int, float]]
 
 
-@dataclass(frozen=True)
-class ThingSchema:
+class ThingSchema(BaseModel):
     """A value: ``tensor`` or the name of its type, and its beginning in words; only a tensor has shape and strides."""
 
     kind: str
@@ -42,8 +40,7 @@ class ThingSchema:
     size: int
 
 
-@dataclass(frozen=True)
-class ArgumentSchema:
+class ArgumentSchema(BaseModel):
     """One argument of forward, what backward ``returned`` for it, and what torch ``delivered``."""
 
     name: str
@@ -54,8 +51,7 @@ class ArgumentSchema:
     delivered: ThingSchema | None
 
 
-@dataclass(frozen=True)
-class OutputSchema:
+class OutputSchema(BaseModel):
     """One output of forward, whether it is ``silent``, and the ``grad_output`` that ``arrived`` for it."""
 
     name: str
@@ -64,8 +60,7 @@ class OutputSchema:
     arrived: ThingSchema | None
 
 
-@dataclass(frozen=True)
-class SavedSchema:
+class SavedSchema(BaseModel):
     """What was saved: the argument or output that it is, in whose memory it lies, and whether backward uses it."""
 
     name: str
@@ -74,8 +69,7 @@ class SavedSchema:
     used: bool | None
 
 
-@dataclass(frozen=True)
-class AttributeSchema:
+class AttributeSchema(BaseModel):
     """What forward put on ctx; ``role`` is the argument or output that it is."""
 
     name: str
@@ -83,8 +77,7 @@ class AttributeSchema:
     role: str
 
 
-@dataclass(frozen=True)
-class LeftOutSchema:
+class LeftOutSchema(BaseModel):
     """How many there are more than are listed."""
 
     arguments: int
@@ -92,8 +85,7 @@ class LeftOutSchema:
     saved: int
 
 
-@dataclass(frozen=True)
-class OpenedSchema:
+class OpenedSchema(BaseModel):
     """A Function in one call."""
 
     name: str
@@ -111,8 +103,7 @@ class OpenedSchema:
     more: LeftOutSchema
 
 
-@dataclass(frozen=True)
-class NodeColumnsSchema:
+class NodeColumnsSchema(BaseModel):
     """What is told of the Functions, one value a row."""
 
     function: list[str]
@@ -125,7 +116,6 @@ class NodeColumnsSchema:
     value: list[str]
 
 
-@dataclass(frozen=True)
 class NodeSchema(ViewSchema):
     """The graph around one call ``at`` one x, and its Functions from inside."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from pydantic import BaseModel
 
 NumbersSchema = list[float | None]
 IntervalSchema = tuple[float, float]
@@ -12,16 +13,14 @@ WordSchema = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class PlaceSchema:
+class PlaceSchema(BaseModel):
     """The device that was used."""
 
     kind: str
     name: str
 
 
-@dataclass(frozen=True)
-class NumericalSchema:
+class NumericalSchema(BaseModel):
     """How the numerical gradient was measured; ``step`` is the widest difference."""
 
     dtype: str
@@ -30,16 +29,14 @@ class NumericalSchema:
     step: float
 
 
-@dataclass(frozen=True)
-class ToleranceSchema:
+class ToleranceSchema(BaseModel):
     """How far analytical and numerical may lie apart, beside the error bound: atol + rtol × |numerical|."""
 
     atol: float
     rtol: float
 
 
-@dataclass(frozen=True)
-class WorstSchema:
+class WorstSchema(BaseModel):
     """The point where analytical and numerical lie farthest apart."""
 
     x: float
@@ -48,16 +45,14 @@ class WorstSchema:
     error: float | None
 
 
-@dataclass(frozen=True)
-class ExplanationSchema:
+class ExplanationSchema(BaseModel):
     """The simplest story of what backward does instead: its kind, and the story."""
 
     kind: str
     sentence: str
 
 
-@dataclass(frozen=True)
-class VerdictSchema:
+class VerdictSchema(BaseModel):
     """What was found, in a word and in a sentence, and on which intervals analytical and numerical differ."""
 
     word: WordSchema
@@ -69,8 +64,7 @@ class VerdictSchema:
     undecided: int
 
 
-@dataclass(frozen=True)
-class FindingSchema:
+class FindingSchema(BaseModel):
     """A law of linear maps that backward breaks: what it returned at x, and what the law calls for."""
 
     law: str
@@ -81,16 +75,14 @@ class FindingSchema:
     sentence: str
 
 
-@dataclass(frozen=True)
-class LinearitySchema:
+class LinearitySchema(BaseModel):
     """Whether backward is linear in grad_output, as far as that was tried; null where it could not be."""
 
     holds: bool | None
     findings: list[FindingSchema]
 
 
-@dataclass(frozen=True)
-class BeyondSchema:
+class BeyondSchema(BaseModel):
     """What is seen of all numbers that the dtype holds: how far was looked, and where backward differs."""
 
     reach: IntervalSchema
@@ -100,8 +92,7 @@ class BeyondSchema:
     sentence: str
 
 
-@dataclass(frozen=True)
-class CellSchema:
+class CellSchema(BaseModel):
     """What forward rises by between two neighbouring x, and the area under what backward returned there."""
 
     left: float
@@ -110,8 +101,7 @@ class CellSchema:
     area: float | None
 
 
-@dataclass(frozen=True)
-class CellsSchema:
+class CellsSchema(BaseModel):
     """How many cells there are between neighbouring x, and in which the areas differ."""
 
     cells: int
@@ -121,8 +111,7 @@ class CellsSchema:
     worst: CellSchema | None
 
 
-@dataclass(frozen=True)
-class ColumnsSchema:
+class ColumnsSchema(BaseModel):
     """One number for each x, null at gaps. All gradients are grad_input for this grad_output."""
 
     x: list[float]
@@ -138,8 +127,7 @@ class ColumnsSchema:
     status: list[int]
 
 
-@dataclass(frozen=True)
-class KinkSchema:
+class KinkSchema(BaseModel):
     """Where forward is continuous and its slopes on the two sides differ; at a cusp one of them has no bound."""
 
     kind: Literal["kink", "cusp"]
@@ -150,8 +138,7 @@ class KinkSchema:
     analytical: float | None
 
 
-@dataclass(frozen=True)
-class JumpSchema:
+class JumpSchema(BaseModel):
     """Where forward is not continuous: its values on the two sides, and at x itself. A pole has no bound there."""
 
     kind: Literal["jump", "pole"]
@@ -162,8 +149,7 @@ class JumpSchema:
     analytical: float | None
 
 
-@dataclass(frozen=True)
-class FailureSchema:
+class FailureSchema(BaseModel):
     """Why a Function gave no result; ``line`` counts in the source shown, and ``sentence`` says it all."""
 
     phase: Literal["forward", "backward", "double backward", "surrogate", "worker"]
@@ -173,16 +159,14 @@ class FailureSchema:
     sentence: str
 
 
-@dataclass(frozen=True)
-class OpinionSchema:
+class OpinionSchema(BaseModel):
     """What torch's gradgradcheck says at a few points, with order 2: shown beside the verdict, never part of it."""
 
     passed: bool | None
     sentence: str
 
 
-@dataclass(frozen=True)
-class ViewSchema:
+class ViewSchema(BaseModel):
     """The fields that the documents of all views share."""
 
     address: str
@@ -206,7 +190,6 @@ class ViewSchema:
     failure: FailureSchema | None
 
 
-@dataclass(frozen=True)
 class SectionSchema(ViewSchema):
     """One section of one op: what was asked, what was found, and the columns."""
 
@@ -225,8 +208,7 @@ class SectionSchema(ViewSchema):
     gradgradcheck: OpinionSchema | None
 
 
-@dataclass(frozen=True)
-class ProblemSchema:
+class ProblemSchema(BaseModel):
     """What was wrong, what is allowed and what to do, in one sentence (RFC 9457)."""
 
     type: str
@@ -235,16 +217,14 @@ class ProblemSchema:
     detail: str
 
 
-@dataclass(frozen=True)
-class SizeSchema:
+class SizeSchema(BaseModel):
     """How many sections a file of its own will hold, and about how many bytes it will have."""
 
     sections: int
     bytes: int
 
 
-@dataclass(frozen=True)
-class HealthSchema:
+class HealthSchema(BaseModel):
     """``starting`` while torch is loading, then ``ready``."""
 
     status: Literal["ready", "starting"]

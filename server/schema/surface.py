@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from pydantic import BaseModel
 
 from .section import NumbersSchema, ViewSchema
 
 
-@dataclass(frozen=True)
-class TurnSchema:
+class TurnSchema(BaseModel):
     """A rectangle around which the field adds up to ``circulation``; ``curl`` is that for each unit of area."""
 
     x0: float
@@ -20,8 +20,7 @@ class TurnSchema:
     curl: float
 
 
-@dataclass(frozen=True)
-class PotentialTestSchema:
+class PotentialTestSchema(BaseModel):
     """Whether the returned field is the gradient of a function, and of which: ``word``.
 
     ``judged`` is the share of the plane that could be, ``turning`` the share that is turned in. ``holds`` is null where
@@ -36,8 +35,7 @@ class PotentialTestSchema:
     worst: TurnSchema | None
 
 
-@dataclass(frozen=True)
-class PairSchema:
+class PairSchema(BaseModel):
     """The same test for two other elements, over their domains."""
 
     wrt: str
@@ -46,8 +44,7 @@ class PairSchema:
     worst: TurnSchema | None
 
 
-@dataclass(frozen=True)
-class RidgesSchema:
+class RidgesSchema(BaseModel):
     """Points at which forward bends, or jumps."""
 
     x: list[float]
@@ -55,8 +52,7 @@ class RidgesSchema:
     jump: list[bool]
 
 
-@dataclass(frozen=True)
-class SurfaceColumnsSchema:
+class SurfaceColumnsSchema(BaseModel):
     """``x`` and ``y`` are the axes; all else is row by row of one y.
 
     ``analytical`` is null for a parameter; ``allowed`` is how far it may be from ``numerical``. ``implied`` is the line
@@ -77,7 +73,6 @@ class SurfaceColumnsSchema:
     implied: NumbersSchema | None
 
 
-@dataclass(frozen=True)
 class SurfaceSchema(ViewSchema):
     """Two elements swept at once: forward, and both components of its gradient as returned and by differences.
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from ..protocol.frames import FRAME_PREFIX, BadFrame, Frame, pack, parse_prefix, unpack
 from ..protocol.job import BUSY_FACTOR
 from ..protocol.stack_dump import StackFrame
 from .crash_report import FORK_LIMIT, ExceededLimit, WorkerLost
-from .memory import exceeds_memory
 from .worker_process import WorkerProcess
+
+if TYPE_CHECKING:
+    from psutil import Process
+
+
+_MEMORY_CHECK_INTERVAL = 0.1  # seconds between two checks of the memory of a busy worker
+_DUMP_TIMEOUT, _POLL_INTERVAL = 2.0, 0.02  # seconds for a worker to dump its stack, and between two checks
+_FORK_TIMEOUT = 120.0  # seconds for `import torch` on a cold disk
 
 
 class FrameProtocol(asyncio.Protocol):
@@ -38,11 +46,6 @@ class FrameProtocol(asyncio.Protocol):
             self.closed.set_result(None)
 
 
-_MEMORY_CHECK_INTERVAL = 0.1  # seconds between two checks of the memory of a busy worker
-_PATIENCE, _LOOK = 2.0, 0.02  # seconds for a worker to dump its stack, and between two checks
-_FORK_TIMEOUT = 120.0  # seconds for `import torch` on a cold disk
-
-
 class WorkerConnection:
     """The connection to one process; only one question may be under way at a time."""
 
@@ -67,25 +70,25 @@ class WorkerConnection:
 
     async def begin(self) -> dict[str, Any]:
         """Connect, and return the greeting; raises ``WorkerLost``."""
-        reply = self._expect()
+        reply = self._expect_reply()
         self._transport, channel = await asyncio.get_running_loop().create_unix_connection(
             lambda: FrameProtocol(self._hear), sock=self._process.channel
         )
         self.ended = asyncio.create_task(self._end(self._transport, channel))
         loading = self._process.work.loading
-        await self._born({reply, self.ended}, max(loading, _FORK_TIMEOUT))
+        await self._wait_until_forked({reply, self.ended}, max(loading, _FORK_TIMEOUT))
         left = loading if self.pid else 0.0
         hello = (await self._within(left, f"time of {loading:g} s to load (--loading)", reply)).header
         self.greeted = "broken" not in hello
         return hello
 
-    async def ask(self, asked: dict[str, Any]) -> Frame:
+    async def ask(self, request: dict[str, Any]) -> Frame:
         """The answer; raises ``WorkerLost``. At the deadline, or when cancelled, it kills the process."""
         assert self._transport is not None
         self.asked = True
-        reply = self._expect()
-        self._transport.write(pack(Frame(asked)))
-        deadline = self._process.deadline
+        reply = self._expect_reply()
+        self._transport.write(pack(Frame(request)))
+        deadline = self._process.work.deadline
         return await self._within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
 
     async def close(self) -> None:
@@ -98,25 +101,25 @@ class WorkerConnection:
             self._transport.close()
             await asyncio.shield(self.ended)
 
-    async def _born(self, either: set[asyncio.Future[Any]], seconds: float) -> None:
+    async def _wait_until_forked(self, futures: set[asyncio.Future[Any]], seconds: float) -> None:
         """Wait until the fork server has forked the process; importing torch there is not part of its loading time."""
         now = asyncio.get_running_loop().time
         until = now() + seconds
-        while not self.pid and not any(each.done() for each in either) and now() < until:
-            await asyncio.wait(either, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
+        while not self.pid and not any(each.done() for each in futures) and now() < until:
+            await asyncio.wait(futures, timeout=_POLL_INTERVAL, return_when=asyncio.FIRST_COMPLETED)
 
-    def _expect(self) -> asyncio.Future[Frame]:
+    def _expect_reply(self) -> asyncio.Future[Frame]:
         self._reply = asyncio.get_running_loop().create_future()
         return self._reply
 
-    async def _within(self, seconds: float, called: str, reply: asyncio.Future[Frame]) -> Frame:
+    async def _within(self, seconds: float, limit_name: str, reply: asyncio.Future[Frame]) -> Frame:
         """The reply; raises ``WorkerLost`` where the worker ends first, or is killed at a limit."""
         assert self.ended is not None
-        either: set[asyncio.Future[Any]] = {reply, self.ended}
+        futures: set[asyncio.Future[Any]] = {reply, self.ended}
         try:
-            limit = await self._met(either, ExceededLimit("Timeout", called), seconds)
+            limit = await self._exceeded_limit(futures, ExceededLimit("Timeout", limit_name), seconds)
             if limit is not None:
-                await self._locate(either)
+                await self._locate(futures)
         finally:
             if not (reply.done() or self.ended.done()):  # a late reply would be taken for that of the next question
                 self._killed = True
@@ -128,41 +131,43 @@ class WorkerConnection:
             raise WorkerLost(self.ended.result(), limit, self._process.faults())
         raise WorkerLost("signal 9, SIGKILL", limit, self._process.faults())
 
-    async def _met(self, either: set[asyncio.Future[Any]], time: ExceededLimit, seconds: float) -> ExceededLimit | None:
+    async def _exceeded_limit(
+        self, futures: set[asyncio.Future[Any]], time: ExceededLimit, seconds: float
+    ) -> ExceededLimit | None:
         """The limit, of time or of memory, that is exceeded before any of ``either`` is done; else None.
 
         Time that the worker spends waiting for a CPU extends its deadline, up to ``BUSY_FACTOR`` times.
         """
-        now, most = asyncio.get_running_loop().time, self._process.work.memory
-        began, before = now(), self._process.waited()
-        while (left := began + min(seconds + self._process.waited() - before, BUSY_FACTOR * seconds) - now()) > 0:
-            pulse = min(left, _MEMORY_CHECK_INTERVAL) if most else left
-            done, _ = await asyncio.wait(either, timeout=pulse, return_when=asyncio.FIRST_COMPLETED)
+        now, max_memory = asyncio.get_running_loop().time, self._process.work.memory
+        start, waited = now(), self._process.waited()
+        while (left := start + min(seconds + self._process.waited() - waited, BUSY_FACTOR * seconds) - now()) > 0:
+            pulse = min(left, _MEMORY_CHECK_INTERVAL) if max_memory else left
+            done, _ = await asyncio.wait(futures, timeout=pulse, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return None
-            if most and await self._takes_more(most, either, left):
-                return ExceededLimit("Memory", f"memory limit of {most} MiB (--memory)")
-        return None if any(each.done() for each in either) else time
+            if max_memory and await self._is_above_memory(max_memory, futures, left):
+                return ExceededLimit("Memory", f"memory limit of {max_memory} MiB (--memory)")
+        return None if any(each.done() for each in futures) else time
 
-    async def _takes_more(self, most: int, either: set[asyncio.Future[Any]], seconds: float) -> bool:
+    async def _is_above_memory(self, max_memory: int, futures: set[asyncio.Future[Any]], seconds: float) -> bool:
         """Whether it is known to exceed ``most`` MiB, before any of ``either`` is done or the time is over."""
-        look = asyncio.create_task(asyncio.to_thread(exceeds_memory, self._process.pid, most))
+        check = asyncio.create_task(asyncio.to_thread(_exceeds_memory, self._process.pid, max_memory))
         # That is measured for every descendant, which takes seconds where there are thousands.
-        await asyncio.wait({look, *either}, timeout=max(seconds, 0.0), return_when=asyncio.FIRST_COMPLETED)
-        return look.done() and look.result()
+        await asyncio.wait({check, *futures}, timeout=max(seconds, 0.0), return_when=asyncio.FIRST_COMPLETED)
+        return check.done() and check.result()
 
-    async def _locate(self, either: set[asyncio.Future[Any]]) -> None:
+    async def _locate(self, futures: set[asyncio.Future[Any]]) -> None:
         """Have the worker dump its stack, and wait for that."""
         self._process.locate()
-        before: tuple[StackFrame, ...] = ()
+        last_stack: tuple[StackFrame, ...] = ()
         now = asyncio.get_running_loop().time
-        until = now() + _PATIENCE
+        until = now() + _DUMP_TIMEOUT
         while now() < until:
-            done, _ = await asyncio.wait(either, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
-            found = self._process.faults()
-            if done or (found and found == before):
+            done, _ = await asyncio.wait(futures, timeout=_POLL_INTERVAL, return_when=asyncio.FIRST_COMPLETED)
+            stack = self._process.faults()
+            if done or (stack and stack == last_stack):
                 return
-            before = found
+            last_stack = stack
 
     async def _end(self, transport: asyncio.Transport, channel: FrameProtocol) -> str:
         await channel.closed
@@ -173,3 +178,30 @@ class WorkerConnection:
         if self._reply is None or self._reply.done():
             raise BadFrame("nobody has asked for that")
         self._reply.set_result(frame)
+
+
+def _exceeds_memory(pid: int, max_memory: int) -> bool:
+    """Whether a process and its descendants exceed ``most`` MiB of resident memory.
+
+    Shared pages count once (PSS), where the system reports that.
+    """
+    import psutil  # imported late: only long questions need it
+
+    try:
+        first = psutil.Process(pid)
+        family = [first, *first.children(recursive=True)]
+    except psutil.Error:
+        return False
+    if sum(_memory_of(each, whole=True) for each in family) <= max_memory * 2**20:
+        return False
+    return len(family) == 1 or sum(_memory_of(each, whole=False) for each in family) > max_memory * 2**20
+
+
+def _memory_of(process: Process, whole: bool) -> int:
+    """Bytes of one process: RSS if ``whole``, else PSS; 0 when it has just ended."""
+    import psutil
+
+    with suppress(psutil.Error):
+        info = process.memory_info() if whole else process.memory_full_info()
+        return int(info.rss if whole else getattr(info, "pss", info.rss))
+    return 0

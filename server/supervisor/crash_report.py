@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from ..protocol.answer_header import common_header, empty_answer
@@ -15,7 +15,6 @@ from ..protocol.question import Question
 from ..protocol.source_lines import source_lines
 from ..protocol.stack_dump import MAX_FORKS, StackFrame, innermost_user_frame
 
-_MOST_COLUMNS = 200
 _ADVICE = {
     "Timeout": "; let it compute less there, or allow it more time",
     "Memory": "; let it take less there, or allow it more",
@@ -31,8 +30,12 @@ def startup_crash(lost: WorkerLost, work: Job) -> dict[str, Any]:
         sentence = f"The process that imported {', '.join(work.targets)} {lost}{lost.place()}{advice}."
     else:
         sentence = f"The worker process {lost} while it loaded the ops{lost.place()}; see the log."
+    return {"broken": sentence, "trouble": _load_error(sentence, lost.kind, last, _excerpt(last))}
+
+
+def _load_error(sentence: str, kind: str, last: StackFrame | None, excerpt: Excerpt) -> dict[str, Any]:
     file, line = (Path(last.file).name, last.line) if last else ("", None)
-    return {"broken": sentence, "trouble": load_error(sentence, lost.kind, file, line, _excerpt(last))}
+    return load_error(sentence, kind, file, line, excerpt)
 
 
 def _excerpt(last: StackFrame | None) -> Excerpt:
@@ -43,9 +46,7 @@ def _excerpt(last: StackFrame | None) -> Excerpt:
         text = Path(last.file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    return excerpt_around(
-        ((number, line[:_MOST_COLUMNS]) for number, line in enumerate(source_lines(text), 1)), last.line
-    )
+    return excerpt_around(text, last.line)
 
 
 _SIGNALS = {
@@ -72,7 +73,7 @@ class ExceededLimit:
     advice: str = ""
 
 
-_UNSAID = " (by a library, or because files were closed or written to that the Function had not opened)"
+_WITHOUT_STACK = " (by a library, or because files were closed or written to that the Function had not opened)"
 FORK_LIMIT = ExceededLimit(
     "Processes",
     f"limit of {MAX_FORKS} processes started by os.fork",
@@ -111,7 +112,11 @@ def _describe_exit(ended: str, located: bool) -> str:
     """
     kind = ended.rpartition(", ")[2]
     if kind.startswith("exit code "):
-        return f"called exit with code {kind.removeprefix('exit code ')}" if located else f"ended with {kind}{_UNSAID}"
+        return (
+            f"called exit with code {kind.removeprefix('exit code ')}"
+            if located
+            else f"ended with {kind}{_WITHOUT_STACK}"
+        )
     return _SIGNALS.get(kind, f"was ended by a signal ({kind})")
 
 
@@ -122,37 +127,31 @@ def crash_answer(lost: WorkerLost, question: Question, op: dict[str, Any], devic
     kinds = {each["kind"]: each["name"] for each in device["devices"]}
     place = device["auto"] if question.device == "auto" else question.device
     shared = common_header(question, op["title"], op["claim"], {"kind": place, "name": kinds[place]})
-    failure = {
-        "phase": "worker",
-        "kind": lost.kind,
-        "message": sentence,
-        "line": _line(lost, op),
-        "sentence": sentence,
-    }
+    line = _source_line(lost, op)
+    failure = {"phase": "worker", "kind": lost.kind, "message": sentence, "line": line, "sentence": sentence}
     return Frame(shared | empty_answer(sentence, failure, question.view))
 
 
-def _line(lost: WorkerLost, op: dict[str, Any]) -> int | None:
+def _source_line(lost: WorkerLost, op: dict[str, Any]) -> int | None:
     """The last line within the source shown of the op, counted from 1."""
     first, number = op["first_line"], op["source"].count("\n")
-    shown = (call for call in lost.calls if call.lies_in(op["file"]) and first <= call.line < first + number)
-    return next((call.line - first + 1 for call in shown), None)
+    lines = (call for call in lost.calls if call.lies_in(op["file"]) and first <= call.line < first + number)
+    return next((call.line - first + 1 for call in lines), None)
 
 
 def inference_crash(lost: WorkerLost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
     """The data of ``Unsolved`` where the worker ended during inference; which argument is at fault is not known."""
-    called = f"was called as {recipe}" if recipe else "was tried with one set of arguments after the other"
+    attempt = f"was called as {recipe}" if recipe else "was tried with one set of arguments after the other"
     place = lost.place(stub["file"])
-    sentence = f"The worker process {lost} while {stub['title']} {called}{place}; a new one is starting."
-    found = {"sentence": sentence, "argument": "", "recipe": recipe, "tried": [], "parameters": []}
+    sentence = f"The worker process {lost} while {stub['title']} {attempt}{place}; a new one is starting."
+    fields = {"sentence": sentence, "argument": "", "recipe": recipe, "tried": [], "parameters": []}
     last = innermost_user_frame(lost.calls, stub["file"])
-    file, line = (PurePath(last.file).name, last.line) if last else ("", None)
-    return stub | found | {"trouble": load_error(sentence, lost.kind, file, line, _excerpt_of_source(last, stub))}
+    return stub | fields | {"trouble": _load_error(sentence, lost.kind, last, _excerpt_of_source(last, stub))}
 
 
 def _excerpt_of_source(last: StackFrame | None, stub: dict[str, Any]) -> Excerpt:
     """The lines around the last frame, where it is in the source of the Function."""
-    lines = list(enumerate(source_lines(stub["source"]), stub["first_line"]))
-    if last is None or not last.lies_in(stub["file"]) or last.line not in dict(lines):
+    source, first = stub["source"], stub["first_line"]
+    if last is None or not last.lies_in(stub["file"]) or not 0 <= last.line - first < len(source_lines(source)):
         return []
-    return excerpt_around(lines, last.line)
+    return excerpt_around(source, last.line, first, columns=None)

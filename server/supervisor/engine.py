@@ -19,8 +19,8 @@ from .supervisor import EngineCounters, Supervisor
 from .worker_process import WorkerProcess
 
 QUEUE_SIZE = 64
-_AGAIN = 60.0  # seconds until inference that has crashed its worker is tried again
-_REMEMBERED = 512  # cached descriptions of user Functions, one a recipe
+_RETRY_AFTER = 60.0  # seconds until inference that has crashed its worker is tried again
+_MAX_DESCRIBED = 512  # cached descriptions of user Functions, one a recipe
 
 Answer = Frame
 Catalogue = dict[str, dict[str, Any]]
@@ -33,7 +33,7 @@ class Engine:
         self._workers = Supervisor(process, account or EngineCounters())
         self.outcomes = self._workers.account.outcomes
         self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
-        self._before: dict[tuple[str, str], str] = {}
+        self._previous_recipes: dict[tuple[str, str], str] = {}
         self._waiting = 0
         self._idle = asyncio.Event()  # set while no question waits
         self._turn = asyncio.Lock()
@@ -45,13 +45,13 @@ class Engine:
 
     async def connect(self) -> None:
         """Connect to the worker, and supervise it from now on."""
-        self._living = asyncio.create_task(self._workers.last())
+        self._supervising = asyncio.create_task(self._workers.supervise())
 
     async def close(self) -> None:
         """End the worker and release everything."""
-        self._living.cancel()
+        self._supervising.cancel()
         with suppress(asyncio.CancelledError):
-            await self._living
+            await self._supervising
         await self._workers.close()
 
     @property
@@ -108,7 +108,7 @@ class Engine:
 
     async def wait_ready(self) -> None:
         """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
-        async with self._place():
+        async with self._place_in_queue():
             await self._workers.listening()
 
     async def waits_for(self, name: str) -> bool:
@@ -122,7 +122,7 @@ class Engine:
 
     async def catalogue(self) -> Catalogue:
         """What is known of each op without calling it, by name."""
-        await self._known()
+        await self._wait_for_hello()
         catalogue: Catalogue = self._workers.hello["catalogue"]
         return catalogue
 
@@ -131,52 +131,52 @@ class Engine:
 
         Raises ``UnknownOp``, ``Unsolved``, ``BadQuestion`` for an invalid recipe, and what ``answer`` raises.
         """
-        known = await self.stub(name)
-        if not known.get("own"):
-            return known
-        key = (known["digest"], name, recipe)
+        stub = await self.stub(name)
+        if not stub.get("own"):
+            return stub
+        key = (stub["digest"], name, recipe)
         if key not in self._described:
-            told = await self._told("describe", known, recipe)
-            self._described[key] = told
-            if told.get("lost"):  # another attempt later may succeed
-                asyncio.get_running_loop().call_later(_AGAIN, self._described.pop, key, None)
-            while len(self._described) > _REMEMBERED:
+            report = await self._report_of("describe", stub, recipe)
+            self._described[key] = report
+            if report.get("lost"):  # another attempt later may succeed
+                asyncio.get_running_loop().call_later(_RETRY_AFTER, self._described.pop, key, None)
+            while len(self._described) > _MAX_DESCRIBED:
                 self._described.popitem(last=False)
         self._described.move_to_end(key)
-        told = self._described[key]
-        if "unsolved" in told:
-            raise Unsolved(told["unsolved"])
-        described: dict[str, Any] = told["op"]
+        report = self._described[key]
+        if "unsolved" in report:
+            raise Unsolved(report["unsolved"])
+        described: dict[str, Any] = report["op"]
         return described
 
     @property
     def recipes(self) -> dict[tuple[str, str], str]:
         """By name and requested recipe: the recipe that each Function is called by, or last was when that worked."""
-        told = {key: each["op"]["recipe"] for key, each in self._described.items() if "op" in each}
-        now = {(name, asked): used for (_, name, asked), used in told.items() if used}
-        return dict(list({**self._before, **now}.items())[-_REMEMBERED:])
+        recipes = {key: each["op"]["recipe"] for key, each in self._described.items() if "op" in each}
+        current = {(name, requested): used for (_, name, requested), used in recipes.items() if used}
+        return dict(list({**self._previous_recipes, **current}.items())[-_MAX_DESCRIBED:])
 
     def inherit(self, recipes: dict[tuple[str, str], str]) -> None:
         """Start inference from the recipes that worked before the file was saved."""
-        self._before = recipes
+        self._previous_recipes = recipes
 
     async def test(self, name: str, recipe: str = "") -> str:
         """The op as a test file for pytest; raises what ``op`` raises."""
-        told = await self._told("test", await self.stub(name), recipe)
-        if "unsolved" in told:
-            raise Unsolved(told["unsolved"])
-        return str(told["test"])
+        report = await self._report_of("test", await self.stub(name), recipe)
+        if "unsolved" in report:
+            raise Unsolved(report["unsolved"])
+        return str(report["test"])
 
     async def stub(self, name: str) -> dict[str, Any]:
         """What is known of an op without calling it; raises ``UnknownOp``."""
-        known = (await self.catalogue()).get(name)
-        if known is None:
+        stub = (await self.catalogue()).get(name)
+        if stub is None:
             raise UnknownOp(name)
-        return known
+        return stub
 
     async def device(self) -> dict[str, Any]:
         """The devices of this machine and the release of torch."""
-        await self._known()
+        await self._wait_for_hello()
         device: dict[str, Any] = self._workers.hello["device"]
         return device
 
@@ -187,7 +187,7 @@ class Engine:
         ``EngineBusy``, ``EngineBroken`` and ``EngineFault``.
         """
         try:
-            frame = await self._answered(question, gone)
+            frame = await self._answer(question, gone)
         except tuple(OUTCOMES) as problem:
             self.outcomes[OUTCOMES[type(problem)]] += 1
             raise
@@ -195,40 +195,41 @@ class Engine:
         self.outcomes[{"": "answered", "worker": "lost"}.get(phase, "failed")] += 1
         return frame
 
-    async def _answered(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
+    async def _answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
         try:
-            before = self._before.get((question.op, question.recipe), "")
-            return await self._asked({"question": asdict(question) | ({"before": before} if before else {})}, gone)
+            before = self._previous_recipes.get((question.op, question.recipe), "")
+            return await self._exchange({"question": asdict(question) | ({"before": before} if before else {})}, gone)
         except WorkerLost as lost:
             return crash_answer(lost, question, await self.stub(question.op), await self.device())
 
-    async def _told(self, what: str, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
-        before = self._before.get((stub["name"], recipe), "")
+    async def _report_of(self, kind: str, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
+        previous = self._previous_recipes.get((stub["name"], recipe), "")
         try:
-            return (await self._asked({what: {"op": stub["name"], "recipe": recipe, "before": before}}, None)).header
+            request = {"op": stub["name"], "recipe": recipe, "before": previous}
+            return (await self._exchange({kind: request}, None)).header
         except WorkerLost as lost:
             return {"unsolved": inference_crash(lost, stub, recipe), "lost": True}
 
-    async def _asked(self, asked: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
+    async def _exchange(self, request: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
         """The reply of the worker; raises ``WorkerLost`` where it did not survive the question."""
-        async with self._place():
+        async with self._place_in_queue():
             waited = self._turn.locked()
             async with self._turn:
                 if waited and gone is not None and await gone():
                     raise EngineBusy
                 try:
-                    frame = await self._workers.ask(asked)
+                    frame = await self._workers.ask(request)
                 except WorkerLost as lost:
                     if lost.ours:
                         raise
                     # Questions are idempotent, and something else may have killed the worker: ask once more.
-                    frame = await self._workers.ask(asked)
+                    frame = await self._workers.ask(request)
         if "bad" in frame.header:
             raise BadQuestion(frame.header["bad"])
         return frame
 
     @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
+    async def _place_in_queue(self) -> AsyncIterator[None]:
         if self._waiting >= QUEUE_SIZE:
             raise EngineBusy
         self._waiting += 1
@@ -242,6 +243,6 @@ class Engine:
             if not self._waiting:
                 self._idle.set()
 
-    async def _known(self) -> None:
+    async def _wait_for_hello(self) -> None:
         if self.broken or not self._workers.hello:
             await self.wait_ready()

@@ -16,34 +16,34 @@ from dataclasses import asdict
 from queue import SimpleQueue
 from typing import Any
 
-from ..paths import PACKAGE, source_files
+from ..paths import source_files, working_directory
 from ..protocol.job import Job
 from ..protocol.python_command import ONE_THREAD, python_command
 
 _KILLED = -int(signal.SIGKILL)
-_LONGEST = 4096  # bytes of a message from the fork server
+_MAX_MESSAGE = 4096  # bytes of a message from the fork server
 
 
 class ForkedWorker:
     """A worker requested from the fork server. ``pid`` is 0 until it is forked and after it has ended."""
 
-    def __init__(self, nursery: ForkServerClient, ended: Callable[[], None]) -> None:
+    def __init__(self, client: ForkServerClient, ended: Callable[[], None]) -> None:
         self.pid, self.number = 0, 0
         self.code: int | None = None
-        self._nursery, self._ended = nursery, ended
+        self._client, self._ended = client, ended
 
     def kill(self) -> None:
         """Kill it and the processes of its session, now or as soon as it is forked."""
-        with self._nursery.change:
+        with self._client.change:
             if self.code is None:
                 self.signal(signal.SIGKILL)
                 if not self.pid:
                     self.end(_KILLED)
-        self._nursery.look_round()
+        self._client.end_if_unneeded()
 
     def signal(self, sign: signal.Signals) -> None:
         """Send the worker a signal; SIGKILL goes to its whole session."""
-        with self._nursery.change, suppress(ProcessLookupError, PermissionError):
+        with self._client.change, suppress(ProcessLookupError, PermissionError):
             if self.pid:
                 os.kill(self.pid, sign)
                 if sign == signal.SIGKILL:
@@ -51,18 +51,18 @@ class ForkedWorker:
 
     def give_up(self) -> None:
         """Kill the fork server with all its workers, as it does not report the end of this one."""
-        self._nursery.abandon()
+        self._client.kill()
 
     def wait(self, seconds: float | None = None) -> int | None:
         """The exit code, negative for a signal; None where it is still running after ``seconds``."""
-        with self._nursery.change:
-            self._nursery.change.wait_for(lambda: self.code is not None, seconds)
+        with self._client.change:
+            self._client.change.wait_for(lambda: self.code is not None, seconds)
         return self.code
 
     def end(self, code: int) -> None:
         """Record how it has ended."""
         self.pid, self.code = 0, code
-        self._nursery.change.notify_all()
+        self._client.change.notify_all()
         self._ended()
 
 
@@ -70,61 +70,61 @@ class ForkServerClient:
     """One fork server, started in the background; raises ``OSError`` where it cannot be."""
 
     def __init__(self) -> None:
-        self.stamp = _stamp()
+        self.stamp = _source_stamp()
         self.change = threading.Condition(threading.RLock())
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._expected: deque[ForkedWorker] = deque()
         self._living: dict[int, ForkedWorker] = {}
-        self._proven = False  # whether it has forked at least once, or was killed by us before
-        self._left = False  # whether it gets no more requests
+        self._has_forked = False  # whether it has forked at least once, or was killed by us before
+        self._retired = False  # whether it gets no more requests
         self.ended = False
         started: SimpleQueue[OSError | None] = SimpleQueue()
         # The fork server dies with the thread that starts it, so this thread lives as long as this process does.
-        threading.Thread(target=self._attend, args=(theirs, started), name="forkserver", daemon=True).start()
+        threading.Thread(target=self._run, args=(theirs, started), name="forkserver", daemon=True).start()
         problem = started.get()
         if problem is not None:
             self._socket.close()
             raise problem
 
     @property
-    def barren(self) -> bool:
+    def failed_to_start(self) -> bool:
         """Whether it died by itself before it forked anything."""
-        return self.ended and not self._proven
+        return self.ended and not self._has_forked
 
     def ask(self, work: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
         """Request a worker on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
-        surroundings = {"cwd": _here(), "environment": os.environ | ONE_THREAD}
-        request = json.dumps({"work": asdict(work), **surroundings}).encode()
-        birth = ForkedWorker(self, ended)
+        process = {"cwd": working_directory(), "environment": os.environ | ONE_THREAD}
+        request = json.dumps({"work": asdict(work), **process}).encode()
+        worker = ForkedWorker(self, ended)
         with self.change:
             if self.ended:
                 raise ConnectionResetError("the process that workers are copies of has just ended")
-            self._expected.append(birth)
+            self._expected.append(worker)
             try:
                 socket.send_fds(self._socket, [request], [channel, notes])
             except OSError:
                 self._expected.pop()
                 raise
-        return birth
+        return worker
 
     def leave(self) -> None:
         """Retire it: it ends as soon as its last worker has."""
-        self._left = True
-        self.look_round()
+        self._retired = True
+        self.end_if_unneeded()
 
-    def look_round(self) -> None:
+    def end_if_unneeded(self) -> None:
         """End the fork server if it is not needed any more."""
         with self.change:
-            wanted = bool(self._living) or any(birth.code is None for birth in self._expected)
+            wanted = bool(self._living) or any(worker.code is None for worker in self._expected)
             if self.ended or wanted:
                 return
-            if self._expected and not self._proven:  # its imports may hang
-                self._proven = True
+            if self._expected and not self._has_forked:  # its imports may hang
+                self._has_forked = True
                 self._forkserver.kill()
-            elif self._left:
+            elif self._retired:
                 self.close()
 
-    def abandon(self) -> None:
+    def kill(self) -> None:
         """Kill it, even where it does not listen: stopped by a signal, for one."""
         self._forkserver.kill()
 
@@ -133,12 +133,12 @@ class ForkServerClient:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _attend(self, theirs: socket.socket, started: SimpleQueue[OSError | None]) -> None:
+    def _run(self, channel: socket.socket, started: SimpleQueue[OSError | None]) -> None:
         try:
-            with theirs:
+            with channel:
                 self._forkserver = subprocess.Popen(  # noqa: S603
-                    [*python_command(), "-m", f"{PACKAGE}.server.worker.forkserver", str(theirs.fileno())],
-                    pass_fds=[theirs.fileno()],
+                    python_command("worker.forkserver", str(channel.fileno())),
+                    pass_fds=[channel.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     env=os.environ | ONE_THREAD,
@@ -149,40 +149,40 @@ class ForkServerClient:
             return
         started.put(None)
         with suppress(ConnectionResetError):
-            while said := self._socket.recv(_LONGEST):
-                self._hear(json.loads(said))
-        self._bury_all(self._forkserver.wait())
+            while message := self._socket.recv(_MAX_MESSAGE):
+                self._receive(json.loads(message))
+        self._end_all(self._forkserver.wait())
 
-    def _hear(self, said: dict[str, Any]) -> None:
+    def _receive(self, message: dict[str, Any]) -> None:
         with self.change:
-            if "born" in said:
-                self._proven = True
-                birth = self._expected.popleft()
-                birth.pid = birth.number = said["born"]
-                self._living[birth.pid] = birth
-                if birth.code is not None:  # killed before it was forked
-                    birth.signal(signal.SIGKILL)
+            if "born" in message:
+                self._has_forked = True
+                worker = self._expected.popleft()
+                worker.pid = worker.number = message["born"]
+                self._living[worker.pid] = worker
+                if worker.code is not None:  # killed before it was forked
+                    worker.signal(signal.SIGKILL)
             else:
-                birth = self._living.pop(said["ended"])
-                birth.signal(signal.SIGKILL)  # and the processes that it leaves in its session
-                birth.end(said["code"] if birth.code is None else birth.code)
+                worker = self._living.pop(message["ended"])
+                worker.signal(signal.SIGKILL)  # and the processes that it leaves in its session
+                worker.end(message["code"] if worker.code is None else worker.code)
                 with suppress(OSError):
-                    self._socket.send(json.dumps({"bury": said["ended"]}).encode())
-        self.look_round()
+                    self._socket.send(json.dumps({"bury": message["ended"]}).encode())
+        self.end_if_unneeded()
 
-    def _bury_all(self, code: int) -> None:
+    def _end_all(self, code: int) -> None:
         with self.change:
             self.ended = True
             self._socket.close()
-            for birth in (*self._expected, *self._living.values()):
-                if birth.code is None:
-                    birth.end(code)
+            for worker in (*self._expected, *self._living.values()):
+                if worker.code is None:
+                    worker.end(code)
             self._expected.clear()
             self._living.clear()
 
 
-_turn = threading.Lock()
-_nurseries: list[ForkServerClient] = []  # the present one, or none
+_lock = threading.Lock()
+_clients: list[ForkServerClient] = []  # the present one, or none
 
 
 def fork_worker(work: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
@@ -190,47 +190,43 @@ def fork_worker(work: Job, channel: int, notes: int, ended: Callable[[], None]) 
 
     Raises ``OSError`` where that cannot be, and once after a fork server that died before it forked anything.
     """
-    with _turn:
-        now = _nurseries.pop() if _nurseries else None
-        if now is not None and now.barren:
+    with _lock:
+        client = _clients.pop() if _clients else None
+        if client is not None and client.failed_to_start:
             raise ConnectionResetError("the process that workers are copies of has ended while it was loading")
-        if now is None or now.ended or now.stamp != _stamp():
-            if now is not None:
-                now.leave()
-            now = ForkServerClient()
-        _nurseries.append(now)
-        return now.ask(work, channel, notes, ended)
+        if client is None or client.ended or client.stamp != _source_stamp():
+            if client is not None:
+                client.leave()
+            client = ForkServerClient()
+        _clients.append(client)
+        return client.ask(work, channel, notes, ended)
 
 
-def _stamp() -> int:
+def _source_stamp() -> int:
     """A number that differs when a file of ops/ or server/ does, or Python's own settings in the environment."""
-    told = [python_command(), sorted(each for each in os.environ.items() if each[0].startswith("PYTHON"))]
+    settings = [
+        python_command("worker.forkserver"),
+        sorted(each for each in os.environ.items() if each[0].startswith("PYTHON")),
+    ]
     files = []
     for file in source_files():
         with suppress(OSError):
             state = os.stat(file)
             files.append((file, state.st_mtime_ns, state.st_size))
-    return hash(repr((told, files)))
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # the folder is gone
-        return os.sep
+    return hash(repr((settings, files)))
 
 
 def _close() -> None:
-    for nursery in _nurseries:
-        nursery.close()
+    for client in _clients:
+        client.close()
 
 
-def _begin_anew() -> None:
+def _forget_clients() -> None:
     """Forget the fork server in a forked copy of this process, which has no thread to listen to it."""
-    global _turn
-    _turn = threading.Lock()
-    _nurseries.clear()
+    global _lock
+    _lock = threading.Lock()
+    _clients.clear()
 
 
 atexit.register(_close)
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_forget_clients)

@@ -19,12 +19,8 @@ from .worker_process import WorkerProcess
 
 MAX_FAILED_STARTS = 3  # workers in a row that may die while they load
 RESTART_PAUSE = 1.0  # seconds before a restart, where a worker could not be started or died unasked
-_FALLS = 3  # workers in a row that died before any question
+_MAX_IDLE_DEATHS = 3  # workers in a row that died before any question
 CLOSED = "The worker that was asked has made room for a newer one, or the server is ending; ask again."
-
-
-def _to_nobody(files: list[str], since: float) -> None:
-    """The default of ``late``: does nothing."""
 
 
 @dataclass
@@ -37,7 +33,7 @@ class EngineCounters:
 
     outcomes: Counter[str] = field(default_factory=Counter)
     restarts: int = 0
-    late: Callable[[list[str], float], None] = _to_nobody
+    late: Callable[[list[str], float], None] = lambda files, since: None
 
 
 class Supervisor:
@@ -64,43 +60,43 @@ class Supervisor:
             raise EngineBroken(self.broken)
         return self.life
 
-    async def ask(self, asked: dict[str, Any]) -> Frame:
+    async def ask(self, request: dict[str, Any]) -> Frame:
         """The reply of the worker, once it is ready; raises ``EngineBroken``, ``EngineFault``, ``WorkerLost``."""
         life, since = await self.listening(), time.time()
-        frame = await life.ask(asked)
+        frame = await life.ask(request)
         if late := frame.header.pop("read", None):
             self.account.late(late, since)
         if "fault" in frame.header:
             raise EngineFault(frame.header["fault"])
         return frame
 
-    async def last(self) -> None:
+    async def supervise(self) -> None:
         """Restart workers until the ops are known to be broken."""
         try:
-            starts = falls = 0
+            failed_starts = idle_deaths = 0
             while not self.broken:
-                lost = await self._attend(self.life)
-                falls = 0 if self.life.asked else falls + 1
-                starts = 0 if self.life.greeted else starts + 1
-                if starts == MAX_FAILED_STARTS or (starts and self._is_to_blame(lost)):
-                    self.broken = self.broken or self._unloaded(lost)
+                lost = await self._accompany(self.life)
+                idle_deaths = 0 if self.life.asked else idle_deaths + 1
+                failed_starts = 0 if self.life.greeted else failed_starts + 1
+                if failed_starts == MAX_FAILED_STARTS or (failed_starts and self._is_users_fault(lost)):
+                    self.broken = self.broken or self._startup_failure(lost)
                 if not self.broken:
-                    await asyncio.sleep(RESTART_PAUSE if falls >= _FALLS else 0.0)
+                    await asyncio.sleep(RESTART_PAUSE if idle_deaths >= _MAX_IDLE_DEATHS else 0.0)
                     await self._replace()
         except Exception as problem:
             logging.getLogger("uvicorn.error").exception("no worker is attended to any more")
             self.broken = (
                 f"A fault of Gradloupe itself ({type(problem).__name__}: {problem}); see the log, and restart it."
             )
-        await self._tell()
+        await self._notify()
 
     async def close(self) -> None:
         """End the present worker; callers that still wait get ``EngineBroken``."""
         await self.life.close()
         self.broken = self.broken or CLOSED
-        await self._tell()
+        await self._notify()
 
-    async def _attend(self, life: WorkerConnection) -> WorkerLost:
+    async def _accompany(self, life: WorkerConnection) -> WorkerLost:
         """Do the handshake, wait for the end of the worker, and return how it ended."""
         loss: WorkerLost | None = None
         try:
@@ -108,13 +104,13 @@ class Supervisor:
         except WorkerLost as lost:
             loss = lost
             if lost.ours:
-                self.broken = self._unloaded(lost)
+                self.broken = self._startup_failure(lost)
         else:
             self.greeting = hello
             self.broken = hello.get("broken", "")
             if life.greeted:
                 self.hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
-            await self._tell()
+            await self._notify()
         assert life.ended is not None
         ended = await asyncio.shield(life.ended)  # the process is reaped even if this task is cancelled
         return loss or WorkerLost(ended)
@@ -127,21 +123,21 @@ class Supervisor:
                 self.account.restarts += 1
             except OSError as problem:
                 self.broken = f"No worker process can be started ({problem}); that is tried again every second."
-                await self._tell()
+                await self._notify()
                 await asyncio.sleep(RESTART_PAUSE)
             else:
                 self.broken = ""
                 return
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         async with self._change:
             self._change.notify_all()
 
-    def _is_to_blame(self, lost: WorkerLost) -> bool:
+    def _is_users_fault(self, lost: WorkerLost) -> bool:
         """Whether the user's file has ended the worker while it was loaded, and would do so again."""
         return bool(self.work.targets and self.life.pid and lost.kind != "SIGKILL")
 
-    def _unloaded(self, lost: WorkerLost) -> str:
+    def _startup_failure(self, lost: WorkerLost) -> str:
         self.greeting = startup_crash(lost, self.work)
         broken: str = self.greeting["broken"]
         return broken

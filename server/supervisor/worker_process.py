@@ -13,15 +13,14 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from ..paths import PACKAGE
 from ..protocol.job import Job
 from ..protocol.python_command import ONE_THREAD, python_command
 from ..protocol.stack_dump import TOO_MANY_FORKS, StackFrame, parse_stack_dump
 from . import forkserver_client
 
 CAN_FORK = sys.platform == "linux"  # elsewhere torch's libraries do not survive a fork
-_WHERE = signal.SIGUSR2  # makes a worker dump its stack
-_LONGEST = 2**20  # bytes read of its stack dump
+_DUMP_SIGNAL = signal.SIGUSR2  # makes a worker dump its stack
+_MAX_DUMP = 2**20  # bytes read of its stack dump
 EXIT_REPORT_TIMEOUT = 10.0  # seconds to wait for the fork server to report the end of a killed worker
 
 
@@ -34,19 +33,14 @@ class WorkerProcess:
 
     def __init__(self, work: Job) -> None:
         self.work = work
-        self._notes = _nameless_file()
+        self._dump_file = _anonymous_file()
         self.channel, theirs = socket.socketpair()
         with theirs:
             try:
-                self._child = _started(work, theirs.fileno(), self._notes, self._hang_up)
+                self._child = _start(work, theirs.fileno(), self._dump_file, self._hang_up)
             except OSError:
                 self._close()
                 raise
-
-    @property
-    def deadline(self) -> float:
-        """Seconds that a question may take."""
-        return self.work.deadline
 
     @property
     def pid(self) -> int:
@@ -66,16 +60,16 @@ class WorkerProcess:
 
     def locate(self) -> None:
         """Have it dump its stack, which ``faults`` reads soon after."""
-        self._child.signal(_WHERE)
+        self._child.signal(_DUMP_SIGNAL)
 
     def faults(self) -> tuple[StackFrame, ...]:
         """The stack when it ended or was located, innermost frame first; empty if there is no dump."""
-        return parse_stack_dump(self._noted())
+        return parse_stack_dump(self._dump_text())
 
     @property
     def copied(self) -> bool:
         """Whether it has ended itself at the limit of ``os.fork``."""
-        return TOO_MANY_FORKS in self._noted()
+        return TOO_MANY_FORKS in self._dump_text()
 
     def reap(self) -> str:
         """Wait for the end, kill what is still running once the channel is closed, and return the exit status."""
@@ -99,34 +93,27 @@ class WorkerProcess:
         with suppress(OSError):
             self.channel.shutdown(socket.SHUT_RDWR)
 
-    def _noted(self) -> str:
-        if self._notes < 0:
-            return self._last_noted
+    def _dump_text(self) -> str:
+        if self._dump_file < 0:
+            return self._last_dump
         with suppress(OSError):
-            return os.pread(self._notes, _LONGEST, 0).decode("ascii", "replace")
+            return os.pread(self._dump_file, _MAX_DUMP, 0).decode("ascii", "replace")
         return ""
 
     def _close(self) -> None:
-        self._last_noted, notes = self._noted(), self._notes
-        self._notes = -1
+        self._last_dump, notes = self._dump_text(), self._dump_file
+        self._dump_file = -1
         self.channel.close()
         if notes >= 0:
             os.close(notes)
 
 
-class _Spawned:
+class _SpawnedWorker:
     """A worker started as a subprocess of its own, which imports torch itself; with the methods of ``ForkedWorker``."""
 
     def __init__(self, work: Job, channel: int, notes: int) -> None:
         self._child = subprocess.Popen(  # noqa: S603
-            [
-                *python_command(),
-                "-m",
-                f"{PACKAGE}.server.worker.main",
-                str(channel),
-                str(notes),
-                json.dumps(asdict(work)),
-            ],
+            python_command("worker.main", str(channel), str(notes), json.dumps(asdict(work))),
             pass_fds=[channel, notes],
             stdin=subprocess.DEVNULL,
             env=os.environ | ONE_THREAD,
@@ -151,36 +138,36 @@ class _Spawned:
         return self._child.returncode
 
 
-def _started(
+def _start(
     work: Job, channel: int, notes: int, hang_up: Callable[[], None]
-) -> forkserver_client.ForkedWorker | _Spawned:
-    _stay()
+) -> forkserver_client.ForkedWorker | _SpawnedWorker:
+    _return_to_start_folder()
     if CAN_FORK:
         with suppress(OSError):
             return forkserver_client.fork_worker(work, channel, notes, hang_up)
-    return _Spawned(work, channel, notes)
+    return _SpawnedWorker(work, channel, notes)
 
 
-def _stay() -> None:
+def _return_to_start_folder() -> None:
     """Go back to the folder the server was started in, if it was moved or deleted and another put in its place."""
     with suppress(OSError):
-        for path, before in list(_home.items()):
-            now = os.stat(path)
-            if os.path.samestat(os.stat("."), before) and not os.path.samestat(now, before):
+        for path, old_state in list(_start_folders.items()):
+            new_state = os.stat(path)
+            if os.path.samestat(os.stat("."), old_state) and not os.path.samestat(new_state, old_state):
                 os.chdir(path)
-                _home[path] = now
+                _start_folders[path] = new_state
 
 
-def _where() -> dict[str, os.stat_result]:
+def _start_folder() -> dict[str, os.stat_result]:
     with suppress(OSError):  # the folder is gone already
         return {os.getcwd(): os.stat(".")}
     return {}
 
 
-_home = _where()
+_start_folders = _start_folder()
 
 
-def _nameless_file() -> int:
+def _anonymous_file() -> int:
     if sys.platform == "linux":
         return os.memfd_create("gradloupe")
     from tempfile import TemporaryFile

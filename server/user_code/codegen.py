@@ -1,21 +1,27 @@
-"""Code generation: the ``Op(...)`` declaration and the pytest file that a page offers for copying."""
+"""Code generation: the ``Op(...)`` declaration and the pytest file that a page offers for copying, and their values."""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import MISSING, fields
 from pprint import pformat
+from typing import Any
+
+import torch
 
 from ...ops import Input, Op, Parameter
-from ..inference.recipe.recipe import Recipe
-from ..runtime.arguments import BoundFunction, callable_of
-from . import to_source
+from ..inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe, TensorArgument, identity
+from ..runtime.arguments import BoundFunction, ConstantArgument, PassedArgument, callable_of
 from .gradcheck_inputs import GradcheckInputs, default_verdict, gradcheck_inputs_of
-from .to_source import NoSource
 
-_WIDE = 110
+_MAX_COLUMNS, _VALUE_COLUMNS = 110, 96
+# A tensor with more elements is drawn from a seeded generator instead of written out.
+_MAX_LITERAL = 96
+_IDENTITY = "(lambda x: x)"
 # Optional fields of a declaration, in the order in which they are written where they differ from their default.
-_TOLD = ("surrogate_formula", "broken", "check", "wrt", "of", "dtype", "reference")
-_SAID = {"surrogate": "that_of_its_surrogate", "broken": "wrong"}
+_OPTIONAL_FIELDS = ("surrogate_formula", "broken", "check", "wrt", "of", "dtype", "reference")
+_CLAIM_NAMES = {"surrogate": "that_of_its_surrogate", "broken": "wrong"}
 
 
 def declaration_source(op: Op, recipe: Recipe, import_line: str = "") -> str:
@@ -26,9 +32,9 @@ def declaration_source(op: Op, recipe: Recipe, import_line: str = "") -> str:
     """
     call, torch_too = _call(op, recipe, import_line)
     imports = ["import types"] * ("types.SimpleNamespace" in call) + ["import torch"] * torch_too
-    imports += [f"from gradloupe.ops import {', '.join(_nouns(op))}"]
+    imports += [f"from gradloupe.ops import Input, Op{', Parameter' * bool(op.parameters)}"]
     imports += _imports(op, import_line)
-    declared = _declared(op, import_line, bool(call))
+    declared = _op_source(op, import_line, bool(call))
     return "\n".join((*imports, "", *(("", call, "") if call else ()), declared))
 
 
@@ -43,71 +49,72 @@ def pytest_source(op: Op, recipe: Recipe | None = None, import_line: str = "") -
     tests = [_first_test(op, recipe, subject)]
     try:
         tests.append(_second_test(op, recipe, subject))
-    except NoSource as missing:
+    except _NoSource as missing:
         tests.append(f"# gradcheck is not asked here: what {missing} is cannot be written down.")
     body = "\n\n\n".join(tests)
     imports = ["import types", ""] * ("types.SimpleNamespace" in body)
     imports += ["import pytest"] * ("pytest." in body) + ["import torch"] * ("torch." in body)
     imports += ["from torch.autograd import gradcheck"] * ("gradcheck(" in body)
-    begin = f'"""What Gradloupe says of {op.title or op.name}, and what gradcheck says beside it."""'
+    docstring = f'"""What Gradloupe says of {op.title or op.name}, and what gradcheck says beside it."""'
     return "\n".join(
-        (begin, "", *imports, "", "import gradloupe", *[import_line] * bool(import_line), "", "", body, "")
+        (docstring, "", *imports, "", "import gradloupe", *[import_line] * bool(import_line), "", "", body, "")
     )
 
 
 def _first_test(op: Op, recipe: Recipe | None, subject: str) -> str:
     """The source of the test with ``gradloupe.check``."""
-    asked = f", {to_source.string_source(recipe.text())}" if recipe and not _missing(recipe) else ""
-    begin = f"def test_backward_is_{_SAID.get(op.claim, 'the_derivative_of_forward')}():\n    found = gradloupe.check("
-    one = f"{begin}{subject}{asked})"
-    if max(map(len, one.splitlines())) > _WIDE:
-        one = f"{begin}\n        {subject},\n        {asked[2:]},\n    )"
+    recipe_argument = f", {_string_source(recipe.text())}" if recipe and not _has_object(recipe) else ""
+    name = _CLAIM_NAMES.get(op.claim, "the_derivative_of_forward")
+    head = f"def test_backward_is_{name}():\n    found = gradloupe.check("
+    test = f"{head}{subject}{recipe_argument})"
+    if max(map(len, test.splitlines())) > _MAX_COLUMNS:
+        test = f"{head}\n        {subject},\n        {recipe_argument[2:]},\n    )"
     if op.check:
-        return f'{one}\n    assert "{op.check}" in [each.id for each in found.findings if each.level != "fine"]'
+        return f'{test}\n    assert "{op.check}" in [each.id for each in found.findings if each.level != "fine"]'
     word = "matches" if op.claim == "exact" else default_verdict(op)
-    return f'{one}\n    assert found.word == "{word}", found.sentence'
+    return f'{test}\n    assert found.word == "{word}", found.sentence'
 
 
 def _second_test(op: Op, recipe: Recipe | None, subject: str) -> str:
     """The source of the test with ``gradcheck``, at literal inputs. Raises ``NotSpelled``."""
     numbers = gradcheck_inputs_of(op)
-    given = [each.name for each in op.inputs]
-    lines = [f"{name} = {_leaf(op, name, numbers, place)}" for place, name in enumerate(given)]
-    own = [f"{name}.clone()" if numbers.in_place else name for name in given]
-    own += [to_source.number_source(each.default) for each in op.parameters]
+    input_names = [each.name for each in op.inputs]
+    lines = [f"{name} = {_tensor_line(op, name, numbers, place)}" for place, name in enumerate(input_names)]
+    values = [f"{name}.clone()" if numbers.in_place else name for name in input_names]
+    values += [_number_source(each.default) for each in op.parameters]
     if recipe:
-        arguments = to_source.argument_plan(op.call, len(own))
-        lines += [f"{name} = {text}" for name, text in to_source.constant_tensor_sources(recipe, arguments).items()]
-        called = ", ".join(to_source.argument_sources(recipe, arguments, own, scalars=False))
+        arguments = _argument_plan(op.call, len(values))
+        lines += [f"{name} = {text}" for name, text in _constant_tensor_sources(recipe, arguments).items()]
+        call_arguments = ", ".join(_argument_sources(recipe, arguments, values, scalars=False))
     else:
-        called = ", ".join(own)
+        call_arguments = ", ".join(values)
     apply = ".apply" if recipe and _is_class(op) else ""
-    names = ", ".join(given)
-    asked = _asked(op, numbers, names, f"lambda {names}: {subject}{apply}({called})")
-    inside = "\n".join((*lines, *asked)).replace("\n", "\n    ")
-    says = "agrees" if op.claim == "exact" else numbers.says
-    return f"def test_gradcheck_{says}():\n    {inside}"
+    names = ", ".join(input_names)
+    assertion = _gradcheck_lines(op, numbers, names, f"lambda {names}: {subject}{apply}({call_arguments})")
+    inside = "\n".join((*lines, *assertion)).replace("\n", "\n    ")
+    result = "agrees" if op.claim == "exact" else numbers.says
+    return f"def test_gradcheck_{result}():\n    {inside}"
 
 
-def _asked(op: Op, numbers: GradcheckInputs, names: str, function: str) -> list[str]:
+def _gradcheck_lines(op: Op, numbers: GradcheckInputs, names: str, function: str) -> list[str]:
     """The lines that call ``gradcheck`` and assert its result."""
     comma = "" if "," in names else ","
-    words = ["fast_mode=True"] * numbers.fast
-    words += ["eps=1e-2", "atol=1e-2", "rtol=1e-2"] * (op.dtype == "float32")
-    says = "passes" if op.claim == "exact" else numbers.says
-    words += ["raise_exception=False"] * (says == "fails")
-    arguments = ", ".join((f"({names}{comma})", *words))
-    lines = [f"call = {function}"] if len(function) + len(arguments) > _WIDE - 24 else []
-    asked = f"gradcheck({'call' if lines else function}, {arguments})"
-    if says == "raises":
-        return [*lines, "with pytest.raises(Exception):  # noqa: B017", f"    {asked}"]
-    return [*lines, f"assert {'not ' * (says == 'fails')}{asked}"]
+    options = ["fast_mode=True"] * numbers.fast
+    options += ["eps=1e-2", "atol=1e-2", "rtol=1e-2"] * (op.dtype == "float32")
+    result = "passes" if op.claim == "exact" else numbers.says
+    options += ["raise_exception=False"] * (result == "fails")
+    arguments = ", ".join((f"({names}{comma})", *options))
+    lines = [f"call = {function}"] if len(function) + len(arguments) > _MAX_COLUMNS - 24 else []
+    gradcheck_call = f"gradcheck({'call' if lines else function}, {arguments})"
+    if result == "raises":
+        return [*lines, "with pytest.raises(Exception):  # noqa: B017", f"    {gradcheck_call}"]
+    return [*lines, f"assert {'not ' * (result == 'fails')}{gradcheck_call}"]
 
 
-def _leaf(op: Op, name: str, numbers: GradcheckInputs, seed: int) -> str:
+def _tensor_line(op: Op, name: str, numbers: GradcheckInputs, seed: int) -> str:
     tensor = numbers.tensors[name]
-    tracked = ("requires_grad=True",) if tensor.numel() <= to_source.LONGEST_LITERAL else ()
-    text = to_source.tensor_source(tensor, f"dtype={tensor.dtype}", *tracked, seed=seed)
+    tracked = ("requires_grad=True",) if tensor.numel() <= _MAX_LITERAL else ()
+    text = _tensor_source(tensor, f"dtype={tensor.dtype}", *tracked, seed=seed)
     if "generator=" in text:
         return f"({text}).requires_grad_()" if "+" in text else f"{text}.requires_grad_()"
     return text
@@ -117,92 +124,93 @@ def _call(op: Op, recipe: Recipe, import_line: str) -> tuple[str, bool]:
     """The source of the ``call`` adapter of an op, and whether it needs torch; empty where it needs no adapter."""
     if not isinstance(op.call, BoundFunction):
         return "", False
-    given = [each.name for each in op.inputs] + [each.name for each in op.parameters]
+    names = [each.name for each in op.inputs] + [each.name for each in op.parameters]
     subject = _subject(op, import_line) + (".apply" if _is_class(op) else "")
     arguments = op.call.arguments
-    held = to_source.constant_tensor_sources(recipe, arguments, op.inputs[0].name)
-    lines = [f"{name} = {text}" for name, text in held.items()]
-    passed = []
+    constants = _constant_tensor_sources(recipe, arguments, op.inputs[0].name)
+    lines = [f"{name} = {text}" for name, text in constants.items()]
+    call_arguments = []
     for each, argument in zip(recipe.arguments, arguments, strict=True):
         try:
-            passed += to_source.argument_sources(Recipe((each,)), (argument,), given)
-        except NoSource as missing:
+            call_arguments += _argument_sources(Recipe((each,)), (argument,), names)
+        except _NoSource as missing:
             lines.append(f"{missing} = ...  # an object of your program, which cannot be written here: fill it in")
-            passed.append(str(missing))
-    lines.append(f"return {subject}({', '.join(passed)})")
+            call_arguments.append(str(missing))
+    lines.append(f"return {subject}({', '.join(call_arguments)})")
     body = "\n".join(lines).replace("\n", "\n    ")
-    text = f"def {_own_name('call', op)}({', '.join(given)}):\n    {body}\n"
+    text = f"def {_identifier('call', op)}({', '.join(names)}):\n    {body}\n"
     return text, "torch." in body
 
 
-def _declared(op: Op, import_line: str, call: bool) -> str:
+def _op_source(op: Op, import_line: str, call: bool) -> str:
     """The source of ``op_name = Op(...)``."""
     function = _function(op, import_line)
     lines = [f"function={function}"]
-    lines += [
-        f"{name}={to_source.string_source(getattr(op, name))}" for name in ("title", "group", "forward", "backward")
-    ]
-    lines += [f"inputs=({_each([_input(each) for each in op.inputs])})"]
-    lines += [f"parameters=({_each([_parameter(each) for each in op.parameters])})"] * bool(op.parameters)
-    lines += [f"outputs=({', '.join(map(to_source.string_source, op.outputs))},)"] * (op.outputs != ("y",))
-    lines += [f"call={_own_name('call', op)}"] * call
+    lines += [f"{name}={_string_source(getattr(op, name))}" for name in ("title", "group", "forward", "backward")]
+    lines += [f"inputs=({_items_source([_input(each) for each in op.inputs])})"]
+    lines += [f"parameters=({_items_source([_parameter(each) for each in op.parameters])})"] * bool(op.parameters)
+    lines += [f"outputs=({', '.join(map(_string_source, op.outputs))},)"] * (op.outputs != ("y",))
+    lines += [f"call={_identifier('call', op)}"] * call
     defaults = {each.name: each.default for each in fields(Op)}
     lines += [
-        f"{name}={to_source.string_source(getattr(op, name))}" for name in _TOLD if getattr(op, name) != defaults[name]
+        f"{name}={_string_source(getattr(op, name))}"
+        for name in _OPTIONAL_FIELDS
+        if getattr(op, name) != defaults[name]
     ]
-    return f"{_own_name('op', op)} = Op(\n" + "".join(f"    {line},\n" for line in lines) + ")\n"
+    return f"{_identifier('op', op)} = Op(\n" + "".join(f"    {line},\n" for line in lines) + ")\n"
 
 
-def _each(items: list[str]) -> str:
-    return "\n" + "".join(f"        {to_source.indent_lines(item, 8)},\n" for item in items) + "    "
+def _items_source(items: list[str]) -> str:
+    return "\n" + "".join(f"        {_indent_lines(item, 8)},\n" for item in items) + "    "
 
 
 def _input(each: Input) -> str:
-    said = [f"shape={each.shape!r}"] * bool(each.shape)
-    said += [f"domain={each.domain!r}"] * (each.domain != (-3.0, 3.0))
-    said += [f"value={pformat(each.value, width=90, compact=True)}"] * (each.value != 1.0)
-    described = [to_source.string_source(each.description)] * bool(each.description)
-    return f"Input({', '.join((to_source.string_source(each.name), *described, *said))})"
+    options = [f"shape={each.shape!r}"] * bool(each.shape)
+    options += [f"domain={each.domain!r}"] * (each.domain != (-3.0, 3.0))
+    options += [f"value={pformat(each.value, width=90, compact=True)}"] * (each.value != 1.0)
+    description = [_string_source(each.description)] * bool(each.description)
+    return f"Input({', '.join((_string_source(each.name), *description, *options))})"
 
 
 def _parameter(each: Parameter) -> str:
-    said = [
-        f"{field.name}={to_source.number_source(getattr(each, field.name))}"
+    options = [
+        f"{field.name}={_number_source(getattr(each, field.name))}"
         for field in fields(Parameter)
         if field.default is not MISSING and getattr(each, field.name) != field.default
     ]
-    return f"Parameter({', '.join((to_source.string_source(each.name), to_source.number_source(each.default), *said))})"
+    name, default = _string_source(each.name), _number_source(each.default)
+    return f"Parameter({', '.join((name, default, *options))})"
 
 
-def _nouns(op: Op) -> list[str]:
-    return ["Input", "Op", *["Parameter"] * bool(op.parameters)]
-
-
-def _own_name(what: str, op: Op) -> str:
+def _identifier(what: str, op: Op) -> str:
     return f"{what}_" + "".join(letter if letter.isalnum() else "_" for letter in op.name).lower()
 
 
+def _called(op: Op) -> Any:
+    return op.call.function if isinstance(op.call, BoundFunction) else op.function
+
+
 def _is_class(op: Op) -> bool:
-    called = op.call.function if isinstance(op.call, BoundFunction) else op.function
+    called = _called(op)
     return op.call is None or callable_of(called) is not called
 
 
 def _subject(op: Op, import_line: str) -> str:
     """The name of the Function, or of the plain function that is called, in the file it is imported into."""
-    called = op.call.function if isinstance(op.call, BoundFunction) else op.function
+    called = _called(op)
     name, imported = getattr(called, "__qualname__", ""), _imported(import_line)
     return imported if imported and name.partition(".")[0] != imported else name
 
 
 def _function(op: Op, import_line: str) -> str:
     """The name of the Function class of an op; a plain function may call a class of another name in its module."""
-    called = op.call.function if isinstance(op.call, BoundFunction) else op.function
+    called = _called(op)
     return _subject(op, import_line) if called is op.function else op.function.__qualname__
 
 
 def _imports(op: Op, import_line: str) -> list[str]:
     """The lines that import the Function, and the class of the op where that is another one."""
-    called = op.call.function if isinstance(op.call, BoundFunction) else op.function
+    called = _called(op)
     if not import_line or called is op.function:
         return [import_line] * bool(import_line)
     name = op.function.__qualname__.partition(".")[0]
@@ -217,5 +225,115 @@ def _imported(import_line: str) -> str:
     return import_line.split(" import ")[-1].split(" as ")[-1].strip() if import_line else ""
 
 
-def _missing(recipe: Recipe) -> bool:
+def _has_object(recipe: Recipe) -> bool:
     return "<object>" in recipe.text()
+
+
+class _NoSource(Exception):
+    """A value that exists only in the user's program and has no source; the message is the name of its argument."""
+
+
+def _constant(each: Constant) -> str:
+    """The source of a constant of a recipe. Raises ``_NoSource``."""
+    if each.text == OBJECT_TEXT:
+        raise _NoSource(each.name)
+    if each.value is identity:
+        return _IDENTITY[1:-1]
+    return (
+        _number_source(each.value)
+        if isinstance(each.value, float)
+        else re.sub(r"\bidentity\b", _IDENTITY, each.written)
+    )
+
+
+def _number_source(value: object) -> str:
+    """The source of a number, string or bool."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return _string_source(value) if isinstance(value, str) else repr(value)
+
+
+def _string_source(text: str) -> str:
+    """The source of a string, in double quotes where it contains none."""
+    plain = repr(text)
+    return f'"{plain[1:-1]}"' if plain[0] == "'" and '"' not in text else plain
+
+
+def _tensor_source(value: torch.Tensor, *words: str, seed: int = 0) -> str:
+    """The source of a tensor, on one line or several. ``words`` are further arguments of ``torch.tensor``."""
+    if value.numel() > _MAX_LITERAL and value.is_floating_point():
+        return _random_source(value, *words, seed=seed)
+    numbers = [_rounded(each) for each in value.reshape(-1).tolist()]
+    arguments = (_nested_list(numbers, tuple(value.shape)), *words)
+    line = f"torch.tensor({', '.join(arguments)})"
+    if len(line) <= _VALUE_COLUMNS and "\n" not in line:
+        return line
+    return "torch.tensor(\n" + "".join(f"    {_indent_lines(each, 4)},\n" for each in arguments) + ")"
+
+
+def _dtype_argument(value: torch.Tensor) -> tuple[str, ...]:
+    """The ``dtype=`` argument, where ``torch.tensor`` would not infer that dtype."""
+    return () if value.dtype in (torch.int64, torch.bool) else (f"dtype={value.dtype}",)
+
+
+def _random_source(value: torch.Tensor, *words: str, seed: int) -> str:
+    arguments = (str(tuple(value.shape)), f"generator=torch.Generator().manual_seed({seed})", *words)
+    positive = bool((value > 0).all())
+    return f"torch.{'rand' if positive else 'randn'}({', '.join(arguments)})" + " + 0.5" * positive
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def _nested_list(numbers: list[Any], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return repr(numbers[0])
+    for size in reversed(shape[1:]):
+        numbers = [numbers[i : i + size] for i in range(0, len(numbers), size)] if size else []
+    return pformat(numbers, width=_VALUE_COLUMNS, compact=True)
+
+
+def _indent_lines(text: str, indent: int) -> str:
+    """The text with all lines but the first indented."""
+    return text.replace("\n", "\n" + " " * indent)
+
+
+def _argument_plan(call: object, count: int) -> tuple[PassedArgument | ConstantArgument, ...]:
+    """For each argument of a call whether it is ``Taken`` or ``Held``; ``count`` is how many arguments the op has."""
+    return call.arguments if isinstance(call, BoundFunction) else tuple(PassedArgument(place) for place in range(count))
+
+
+def _constant_tensor_sources(
+    recipe: Recipe, arguments: tuple[PassedArgument | ConstantArgument, ...], like: str = ""
+) -> dict[str, str]:
+    """The source of the constant tensors of a call, by name, with the dtype and device of the tensor ``like``."""
+    sources = {}
+    for each, argument in zip(recipe.arguments, arguments, strict=True):
+        if isinstance(argument, ConstantArgument) and isinstance(argument.value, torch.Tensor):
+            words = (f"dtype={like}.dtype",) if like and argument.follows else _dtype_argument(argument.value)
+            sources[each.name] = _tensor_source(argument.value, *words, *((f"device={like}.device",) if like else ()))
+    return sources
+
+
+def _argument_sources(
+    recipe: Recipe, arguments: tuple[PassedArgument | ConstantArgument, ...], given: list[str], scalars: bool = True
+) -> list[str]:
+    """The source of each argument of the call; ``given`` are the names that an op is called with.
+
+    ``scalars`` says that a 0-dimensional input is given as a vector, and has to be reshaped. Raises ``_NoSource``.
+    """
+    return [
+        _argument_source(each, argument, given, scalars)
+        for each, argument in zip(recipe.arguments, arguments, strict=True)
+    ]
+
+
+def _argument_source(
+    each: TensorArgument | Constant, argument: PassedArgument | ConstantArgument, given: list[str], scalars: bool
+) -> str:
+    if isinstance(argument, ConstantArgument):
+        return _constant(each) if isinstance(each, Constant) else each.name
+    text = given[argument.place]
+    text += ".reshape(())" if argument.scalar and scalars else ""
+    return text if argument.dtype is None else f"{text}.to({argument.dtype})"

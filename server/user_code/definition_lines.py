@@ -8,6 +8,7 @@ import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from types import CodeType
 from typing import Any
 
 
@@ -33,16 +34,17 @@ class SourceFile:
     @cached_property
     def definitions(self) -> dict[str, list[DefinitionLines]]:
         """The lines of every class and function by qualified name; several where a name is defined again."""
-        found: dict[str, list[DefinitionLines]] = {}
+        by_name: dict[str, list[DefinitionLines]] = {}
         for name, lines in _definitions(ast.parse("".join(self.lines)), ""):
-            found.setdefault(name, []).append(lines)
-        return found
+            by_name.setdefault(name, []).append(lines)
+        return by_name
 
     def place(self, thing: Any) -> DefinitionLines:
-        """The lines of a class or function; ``NOWHERE`` if it was created at run time."""
+        """The lines of a class or function; ``NO_LINES`` if it was created at run time."""
         places = self.definitions.get(getattr(thing, "__qualname__", ""), [])
-        inside = _a_line_of(thing)
-        return next((each for each in places if each.first <= inside <= each.last), places[-1] if places else NO_LINES)
+        code = code_of(thing)
+        line = code.co_firstlineno if code else 0
+        return next((each for each in places if each.first <= line <= each.last), places[-1] if places else NO_LINES)
 
     def text(self, lines: DefinitionLines) -> str:
         """The source text of these lines."""
@@ -61,8 +63,8 @@ def _definitions(node: ast.AST, within: str) -> Iterator[tuple[str, DefinitionLi
             yield from _definitions(child, within)
 
 
-def _a_line_of(thing: Any) -> int:
-    """The first line of any code object of the definition, or 0."""
+def code_of(thing: Any) -> CodeType | None:
+    """The first code object of a class or function; None without one."""
     methods = vars(thing).values() if isinstance(thing, type) else [thing]
     codes = (getattr(inspect.unwrap(getattr(each, "__func__", each)), "__code__", None) for each in methods)
-    return next((code.co_firstlineno for code in codes if code is not None), 0)
+    return next((code for code in codes if code is not None), None)

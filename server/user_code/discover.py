@@ -42,10 +42,10 @@ def _only_raises(method: Any) -> bool:
     except (OSError, TypeError, SyntaxError, ValueError):
         return False
     body = getattr(tree.body[0], "body", []) if tree.body else []
-    said = [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
-    if len(said) != 1 or not isinstance(said[0], ast.Raise):
+    statements = [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+    if len(statements) != 1 or not isinstance(statements[0], ast.Raise):
         return False
-    raised = said[0].exc.func if isinstance(said[0].exc, ast.Call) else said[0].exc
+    raised = statements[0].exc.func if isinstance(statements[0].exc, ast.Call) else statements[0].exc
     return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
 
 
@@ -53,8 +53,8 @@ def is_abstract_base(thing: Any, others: Iterable[Any]) -> bool:
     """Whether it is an abstract base class of one of the others, without a backward or with an abstract method."""
     if not isinstance(thing, type) or not type.__subclasses__(thing):  # most have none, and need not be read
         return False
-    heirs = any(each is not thing and isinstance(each, type) and issubclass(each, thing) for each in others)
-    return heirs and bool(_not_overridden(thing, "backward") or abstract_method(thing))
+    has_subclass = any(each is not thing and isinstance(each, type) and issubclass(each, thing) for each in others)
+    return has_subclass and bool(_not_overridden(thing, "backward") or abstract_method(thing))
 
 
 _TORCH_MODULES = ("torch.autograd.function", "torch._C")  # modules that define the base classes of all Functions
@@ -81,25 +81,26 @@ def find_functions(module: ModuleType, attribute: str, name: str) -> list[FoundF
 
     Raises ``NoFunction``, whose sentence says what there is instead.
     """
-    chosen = _picked(module, attribute, name) if attribute else _all(module, name)
+    functions = _named_functions(module, attribute, name) if attribute else _all_functions(module, name)
     files: dict[str, SourceFile] = {}
-    found = [_placed(title, thing, files) for title, thing in chosen]
+    located = [_located(title, thing, files) for title, thing in functions]
     order = {file: place for place, file in enumerate(files)}
-    return sorted(found, key=lambda each: (order.get(each.file, 0), each.lines.line))
+    return sorted(located, key=lambda each: (order.get(each.file, 0), each.lines.line))
 
 
-def _all(module: ModuleType, name: str) -> list[tuple[str, Any]]:
-    here: list[tuple[str, Any]] = []
-    there: list[tuple[str, Any]] = []
+def _all_functions(module: ModuleType, name: str) -> list[tuple[str, Any]]:
+    own: list[tuple[str, Any]] = []
+    imported: list[tuple[str, Any]] = []
     for each in _modules(module):
-        for title, thing in _within(vars(each), each.__name__):
-            (here if _belongs(thing, module) else there).append((title, thing))
-    found = list({id(thing): (title, thing) for title, thing in here or there}.values())
-    declared = {id(thing.function) for _, thing in found if isinstance(thing, Op)}
-    chosen = [each for each in found if id(each[1]) not in declared and not _abstract(each[1], found)]
-    if not chosen:
+        for title, thing in _functions_in(vars(each), each.__name__):
+            (own if _is_defined_in(thing, module) else imported).append((title, thing))
+    candidates = list({id(thing): (title, thing) for title, thing in own or imported}.values())
+    declared = {id(thing.function) for _, thing in candidates if isinstance(thing, Op)}
+    every = [thing for _, thing in candidates]
+    functions = [each for each in candidates if id(each[1]) not in declared and not is_abstract_base(each[1], every)]
+    if not functions:
         raise NoFunction(no_function_message(module, name))
-    return chosen
+    return functions
 
 
 def _modules(module: ModuleType) -> Iterator[ModuleType]:
@@ -110,7 +111,7 @@ def _modules(module: ModuleType) -> Iterator[ModuleType]:
         yield from (each for each in inside if isinstance(each, ModuleType))
 
 
-def _within(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any]]:
+def _functions_in(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any]]:
     """The Functions and declared ops in a namespace, and in the classes defined there."""
     for name, thing in list(names.items()):
         kind = type(thing)  # not __class__, which user code may override, and which may raise
@@ -121,7 +122,7 @@ def _within(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any
             if is_user_function(thing):
                 yield (outer + name if "<locals>" in thing.__qualname__ else thing.__qualname__), thing
             if nested:
-                yield from _within(vars(thing), module, f"{outer}{name}.")
+                yield from _functions_in(vars(thing), module, f"{outer}{name}.")
 
 
 def is_user_function(thing: Any) -> bool:
@@ -131,16 +132,12 @@ def is_user_function(thing: Any) -> bool:
     )
 
 
-def _belongs(thing: Any, module: ModuleType) -> bool:
+def _is_defined_in(thing: Any, module: ModuleType) -> bool:
     """Whether it is defined in the module, or in the package."""
     return isinstance(thing, Op) or f"{thing.__module__}.".startswith(f"{module.__name__}.")
 
 
-def _abstract(thing: Any, found: list[tuple[str, Any]]) -> bool:
-    return not isinstance(thing, Op) and is_abstract_base(thing, [each for _, each in found])
-
-
-def _picked(module: ModuleType, attribute: str, name: str) -> list[tuple[str, Any]]:
+def _named_functions(module: ModuleType, attribute: str, name: str) -> list[tuple[str, Any]]:
     thing: Any = module
     for part in attribute.split("."):
         try:
@@ -148,7 +145,7 @@ def _picked(module: ModuleType, attribute: str, name: str) -> list[tuple[str, An
         except AttributeError:
             raise NoFunction(unknown_name_message(module, thing, part, name)) from None
     if isinstance(thing, ModuleType):
-        return _all(thing, f"{name}:{attribute}")
+        return _all_functions(thing, f"{name}:{attribute}")
     if getattr(thing, "__name__", "") == "apply" and is_user_function(getattr(thing, "__self__", None)):
         thing = thing.__self__  # swish = Swish.apply
     declared = declaration_of(thing, module) if is_user_function(thing) else None
@@ -156,7 +153,9 @@ def _picked(module: ModuleType, attribute: str, name: str) -> list[tuple[str, An
         return [declared]
     if isinstance(thing, Op) or is_user_function(thing):
         return [(getattr(thing, "__qualname__", attribute), thing)]
-    nested = list(_within(vars(thing), thing.__module__, f"{thing.__qualname__}.")) if isinstance(thing, type) else []
+    nested = (
+        list(_functions_in(vars(thing), thing.__module__, f"{thing.__qualname__}.")) if isinstance(thing, type) else []
+    )
     if nested:
         return nested
     if isinstance(thing, (type, nn.Module)) or not callable(thing):
@@ -171,7 +170,7 @@ def declaration_of(function: Any, *modules: ModuleType) -> tuple[str, Op] | None
     return next(((name, each) for name, each in names if type(each) is Op and each.function is function), None)
 
 
-def _placed(title: str, thing: Any, files: dict[str, SourceFile]) -> FoundFunction:
+def _located(title: str, thing: Any, files: dict[str, SourceFile]) -> FoundFunction:
     op = thing if isinstance(thing, Op) else None
     function: type | Callable[..., Any] = op.function if op else thing
     module = sys.modules.get(getattr(function, "__module__", None) or "")

@@ -15,20 +15,20 @@ from ..inference.recipe.grammar import MOST_ARGUMENTS, MOST_ELEMENTS, is_literal
 from ..inference.recipe.recipe import FLOATS, NAMED_VALUES, OBJECT_TEXT, BadRecipe, Constant, Recipe, TensorArgument
 from ..protocol.suggest import closest_match
 from .discover import is_user_function
-from .import_errors import encodable_text
+from .import_errors import encodable
 
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
 def unknown_example_names(module: ModuleType) -> Iterator[str]:
     """A warning for each name in ``example_inputs`` that the module does not define."""
-    said = vars(module).get(_EXAMPLES)
-    for name in said if isinstance(said, Mapping) else ():
+    examples = vars(module).get(_EXAMPLES)
+    for name in examples if isinstance(examples, Mapping) else ():
         if isinstance(name, str) and name.partition(".")[0] not in vars(module):
-            there = [each for each, value in vars(module).items() if is_user_function(value)]
-            close = closest_match(name, there)
-            hint = f"did you mean {close}?" if close else f"it has {', '.join(there[:_MOST_NAMED])}."
-            yield encodable_text(
+            functions = [each for each, value in vars(module).items() if is_user_function(value)]
+            suggestion = closest_match(name, functions)
+            hint = f"did you mean {suggestion}?" if suggestion else f"it has {', '.join(functions[:_MAX_NAMED])}."
+            yield encodable(
                 f"{_EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}"
             )
 
@@ -61,19 +61,19 @@ def override_for(
         return None
     if line is None:
         return _from_examples(examples, names)
-    beside = {} if examples is None else _from_examples(examples, names).objects
+    objects = {} if examples is None else _from_examples(examples, names).objects
     try:
-        return Override(parse_recipe(line[1], names, beside), "the docstring says so", objects=beside)
+        return Override(parse_recipe(line[1], names, objects), "the docstring says so", objects=objects)
     except BadRecipe as problem:
         raise BadRecipe(f"The line “Gradloupe: …” in the docstring cannot be used. {problem}") from problem
 
 
 def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone: bool) -> Any:
     """The entry of ``example_inputs`` for this Function; None if there is none."""
-    said = namespace.get(_EXAMPLES)
-    if not isinstance(said, Mapping):
-        return said if alone and isinstance(said, torch.Tensor | tuple | list | str) else None
-    for key, value in said.items():
+    examples = namespace.get(_EXAMPLES)
+    if not isinstance(examples, Mapping):
+        return examples if alone and isinstance(examples, torch.Tensor | tuple | list | str) else None
+    for key, value in examples.items():
         if key is function or (
             isinstance(key, str) and key in (getattr(function, "__qualname__", ""), getattr(function, "__name__", ""))
         ):
@@ -81,37 +81,37 @@ def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone:
     return None
 
 
-def _from_examples(said: Any, names: Sequence[str]) -> Override:
+def _from_examples(examples: Any, names: Sequence[str]) -> Override:
     try:
-        if isinstance(said, str):
-            return Override(parse_recipe(said, names), f"{_EXAMPLES} says so")
-        return _of_values(_named(said, names))
+        if isinstance(examples, str):
+            return Override(parse_recipe(examples, names), f"{_EXAMPLES} says so")
+        return _override_of_values(_by_name(examples, names))
     except BadRecipe as problem:
         raise BadRecipe(f"{_EXAMPLES} cannot be used. {problem}") from problem
 
 
-def _named(said: Any, names: Sequence[str]) -> dict[str, Any]:
+def _by_name(examples: Any, names: Sequence[str]) -> dict[str, Any]:
     """The arguments by name, in the order of ``forward``."""
     order = [name for name in names if not name.startswith("*")]
     takes = ", ".join(names)
-    if isinstance(said, Mapping):
-        unknown = [name for name in said if name not in order]
-        behind = max((order.index(name) for name in said if name in order), default=-1)
-        missing = [name for name in order[: behind + 1] if name not in said]
+    if isinstance(examples, Mapping):
+        unknown = [name for name in examples if name not in order]
+        last = max((order.index(name) for name in examples if name in order), default=-1)
+        missing = [name for name in order[: last + 1] if name not in examples]
         if unknown or missing:
             culprit = f"{unknown[0]!r} is no argument of forward" if unknown else f"It leaves out {missing[0]!r}"
             raise BadRecipe(f"{culprit}, which takes {takes}; give a tuple of them in this order.")
-        return {name: said[name] for name in order if name in said}
-    values = tuple(said) if isinstance(said, tuple | list) else (said,)
+        return {name: examples[name] for name in order if name in examples}
+    values = tuple(examples) if isinstance(examples, tuple | list) else (examples,)
     order += [f"{name[1:]}{i}" for name in names if name.startswith("*") for i in range(MOST_ARGUMENTS)]
     if len(values) > min(len(order), MOST_ARGUMENTS):
         raise BadRecipe(f"It gives {len(values)} arguments, and forward takes {takes}; give a tuple of those.")
     return dict(zip(order, values, strict=False))
 
 
-def _of_values(values: dict[str, Any]) -> Override:
+def _override_of_values(values: dict[str, Any]) -> Override:
     tracked = any(isinstance(value, torch.Tensor) and value.requires_grad for value in values.values())
-    given = {name: value.detach().cpu().clone() for name, value in values.items() if _is_held(value)}
+    given = {name: value.detach().cpu().clone() for name, value in values.items() if _is_supported_tensor(value)}
     arguments = tuple(
         _tensor(name, given[name], value.requires_grad or not tracked)
         if name in given
@@ -126,7 +126,7 @@ def _of_values(values: dict[str, Any]) -> Override:
     return Override(Recipe(arguments), f"{_EXAMPLES} says so", given, objects)
 
 
-def _is_held(value: object) -> bool:
+def _is_supported_tensor(value: object) -> bool:
     """Whether a value is a tensor that a recipe can describe: dense, real and not quantised."""
     return (
         isinstance(value, torch.Tensor)

@@ -16,15 +16,15 @@ from ..contract.examination.call import Call, call_succeeds, reset_seeds
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge
+from ..protocol.question import DEFAULT_COUNT
 from ..runtime.isolation import quietly
 from ..runtime.section import Section
 
 # Step of the one-sided differences, largest relative difference of two slopes on a smooth curve, how far a value is
 # moved away from a kink, and how many times.
-_STEP, _BENT, _ASIDE, _MOVES = 1e-4, 0.02, 0.07, 4
+_STEP, _MAX_CHANGE, _SHIFT, _MAX_SHIFTS = 1e-4, 0.02, 0.07, 4
 # With more elements than this, kinks are not looked for and gradcheck runs in its fast mode.
-_MANY = 64
-_COUNT = 401
+_MAX_ELEMENTS = 64
 
 _GradcheckResult = Literal["passes", "fails", "raises"]
 
@@ -40,7 +40,7 @@ class GradcheckInputs:
     @property
     def fast(self) -> bool:
         """Whether there are so many elements that gradcheck has to use its fast mode."""
-        return sum(each.numel() for each in self.tensors.values()) > _MANY
+        return sum(each.numel() for each in self.tensors.values()) > _MAX_ELEMENTS
 
     @cached_property
     def says(self) -> _GradcheckResult:
@@ -50,14 +50,14 @@ class GradcheckInputs:
         leaves = [each.clone().requires_grad_() for each in self.tensors.values()]
         parameters = tuple(self.call.parameters.values())
 
-        def called(*tensors: torch.Tensor) -> Any:
-            given = [each.clone() for each in tensors] if self.in_place else tensors
-            return self.call.op(*given, *parameters)
+        def call(*tensors: torch.Tensor) -> Any:
+            arguments = [each.clone() for each in tensors] if self.in_place else tensors
+            return self.call.op(*arguments, *parameters)
 
         with quietly():
             reset_seeds()
             try:
-                right = torch.autograd.gradcheck(called, leaves, raise_exception=False, fast_mode=self.fast, **loose)
+                right = torch.autograd.gradcheck(call, leaves, raise_exception=False, fast_mode=self.fast, **loose)
             except Exception:  # noqa: BLE001 this is a result
                 return "raises"
         return "passes" if right else "fails"
@@ -68,10 +68,10 @@ def gradcheck_inputs_of(op: Op) -> GradcheckInputs:
     with quietly():
         section = _default_section(op)
         call = Call.of(section)
-        call = call.holding({name: _short(tensor) for name, tensor in call.tensors.items()})
+        call = call.holding({name: _rounded(tensor) for name, tensor in call.tensors.items()})
         if op.dtype == "float32":
             call = call.holding({name: tensor.float() for name, tensor in call.tensors.items()})
-        call = _smooth(call) if call_succeeds(call) else Call.plain(section)
+        call = _away_from_kinks(call) if call_succeeds(call) else Call.plain(section)
         return GradcheckInputs(call, call.tensors, _refuses_leaves(call))
 
 
@@ -80,7 +80,7 @@ def default_verdict(op: Op) -> str:
     section = _default_section(op)
     low, high = next((each.domain for each in op.inputs if each.name == section.wrt), (-3.0, 3.0))
     with quietly(), np.errstate(all="ignore"):
-        return judge(evaluate(section, Grid(low, high, _COUNT))).word
+        return judge(evaluate(section, Grid(low, high, DEFAULT_COUNT))).word
 
 
 def _default_section(op: Op) -> Section:
@@ -92,42 +92,42 @@ def _default_section(op: Op) -> Section:
     return Section(op, op, wrt.name, wrt.index, of.name, of.index, inputs, parameters, dtype)
 
 
-def _short(tensor: torch.Tensor) -> torch.Tensor:
+def _rounded(tensor: torch.Tensor) -> torch.Tensor:
     """The same values rounded to three significant figures, for legibility."""
-    short = [float(f"{number:.3g}") for number in tensor.reshape(-1).tolist()]
-    return torch.tensor(short, dtype=tensor.dtype).reshape(tensor.shape)
+    rounded = [float(f"{number:.3g}") for number in tensor.reshape(-1).tolist()]
+    return torch.tensor(rounded, dtype=tensor.dtype).reshape(tensor.shape)
 
 
-def _smooth(call: Call) -> Call:
+def _away_from_kinks(call: Call) -> Call:
     """The call with the values moved away from kinks, where the one-sided slopes of forward differ."""
     for name, tensor in call.tensors.items():
-        if tensor.numel() > _MANY:
+        if tensor.numel() > _MAX_ELEMENTS:
             continue
         for element in range(tensor.numel()):
-            for _ in range(_MOVES):
-                if not _bent(call, name, element):
+            for _ in range(_MAX_SHIFTS):
+                if not _has_kink(call, name, element):
                     break
-                call = _moved(call, name, element, _ASIDE)
+                call = _shifted(call, name, element, _SHIFT)
     return call
 
 
-def _moved(call: Call, name: str, element: int, by: float) -> Call:
-    moved = call.tensors[name].clone()
-    moved.view(-1)[element] += by
-    return call.holding({name: _short(moved) if by == _ASIDE else moved})
+def _shifted(call: Call, name: str, element: int, by: float) -> Call:
+    shifted = call.tensors[name].clone()
+    shifted.view(-1)[element] += by
+    return call.holding({name: _rounded(shifted) if by == _SHIFT else shifted})
 
 
-def _bent(call: Call, name: str, element: int) -> bool:
+def _has_kink(call: Call, name: str, element: int) -> bool:
     """Whether forward has a kink or a jump at one element of a tensor."""
     try:
-        below, here, above = (_values(_moved(call, name, element, by)) for by in (-_STEP, 0.0, _STEP))
+        below, here, above = (_output_values(_shifted(call, name, element, by)) for by in (-_STEP, 0.0, _STEP))
     except Exception:  # noqa: BLE001 forward rejects the value
         return True
     left, right = (here - below) / _STEP, (above - here) / _STEP
-    return not bool(((left - right).abs() <= _BENT * (1 + left.abs())).all())
+    return not bool(((left - right).abs() <= _MAX_CHANGE * (1 + left.abs())).all())
 
 
-def _values(call: Call) -> torch.Tensor:
+def _output_values(call: Call) -> torch.Tensor:
     outputs = call.value().values()
     return torch.cat([out.reshape(-1).double() for out in outputs if out.is_floating_point()])
 

@@ -7,7 +7,7 @@ import linecache
 import os
 import sys
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from traceback import FrameSummary, StackSummary, TracebackException
@@ -16,17 +16,16 @@ from typing import Any
 from ..config.target import BadTarget
 from ..paths import SERVER
 from ..protocol import load_error
-from ..protocol.source_lines import source_lines
 from .not_found import NoFunction
 from .source_loader import UserFileFinder
 
-_LONGEST, MOST_TRACEBACK, _MOST_COLUMNS = 400, 8000, 200
+_MAX_MESSAGE, _MAX_TRACEBACK = 400, 8000
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Distributions whose import name differs from the name they are installed by.
 _DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
 _DISTRIBUTIONS |= {"yaml": "pyyaml", "Crypto": "pycryptodome", "git": "gitpython", "einops_exts": "einops-exts"}
 
-_Place = tuple[str, int | None]  # a file, and a line in it
+_Location = tuple[str, int | None]  # a file, and a line in it
 
 
 def import_error_report(error: BaseException, reading: UserFileFinder, cwd: str) -> dict[str, Any]:
@@ -35,48 +34,39 @@ def import_error_report(error: BaseException, reading: UserFileFinder, cwd: str)
     ``line`` is that of the innermost frame in the user's files, or of their syntax error.
     """
     if isinstance(error, (BadTarget, NoFunction)):
-        return _told(str(error), error, ("", None), [], "")
-    told = TracebackException.from_exception(error)
-    file, line = _place(error, told, reading)
+        return dict(encodable(load_error.load_error(str(error), type(error).__name__)))
+    trace = TracebackException.from_exception(error)
+    file, line = _location(error, trace, reading)
     name = display_path(file, cwd)
     data = reading.read[file] if file in reading.read else "".join(linecache.getlines(file)).encode()
-    excerpt = load_error.excerpt_around(_lines(data), line) if line else []
+    excerpt = load_error.excerpt_around(data.decode("utf-8-sig", "replace"), line) if line else []
     sentence = _sentence(error, name, line, data, reading, Path(file).parent)
-    return _told(sentence, error, (name, line), excerpt, _traceback(told, reading, cwd))
+    report = load_error.load_error(sentence, type(error).__name__, name, line, excerpt, _traceback(trace, reading, cwd))
+    return dict(encodable(report))
 
 
-def _told(
-    sentence: str, error: BaseException, place: _Place, excerpt: load_error.Excerpt, traceback: str
-) -> dict[str, Any]:
-    near = [[n, encodable_text(text)] for n, text in excerpt]
-    return load_error.load_error(
-        encodable_text(sentence),
-        type(error).__name__,
-        encodable_text(place[0]),
-        place[1],
-        near,
-        encodable_text(traceback),
-    )
+def encodable(value: Any) -> Any:
+    """Plain data with a question mark for what UTF-8 cannot encode, such as a lone surrogate."""
+    if isinstance(value, dict):
+        return {key: encodable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [encodable(each) for each in value]
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def encodable_text(text: str) -> str:
-    """The text with a question mark for what UTF-8 cannot encode, such as a lone surrogate."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _place(error: BaseException, told: TracebackException, reading: UserFileFinder) -> _Place:
+def _location(error: BaseException, trace: TracebackException, reading: UserFileFinder) -> _Location:
     if isinstance(error, SyntaxError):
         file = error.filename or next(reversed(reading.read), "")
-        line = _unreadable(reading.read.get(file, b""))[0] or (error.lineno or 1 if error.filename == file else 0)
+        line = _decoding_error(reading.read.get(file, b""))[0] or (error.lineno or 1 if error.filename == file else 0)
         if line and file in reading.read:
             return file, line
-    frames = [frame for frame in told.stack if reading.owns(frame.filename)]
-    for frame in reversed(frames or [frame for frame in told.stack if _of_a_module(frame)]):
+    frames = [frame for frame in trace.stack if reading.owns(frame.filename)]
+    for frame in reversed(frames or [frame for frame in trace.stack if _is_in_source_file(frame)]):
         return frame.filename, frame.lineno
     return next(reversed(reading.read), ""), None
 
 
-def _of_a_module(frame: FrameSummary) -> bool:
+def _is_in_source_file(frame: FrameSummary) -> bool:
     """Whether a frame is in a source file outside importlib and Gradloupe."""
     return not frame.filename.startswith(("<", os.path.realpath(SERVER))) and "importlib" not in frame.filename
 
@@ -86,28 +76,31 @@ def _sentence(
 ) -> str:
     where = f"{file}, line {line}," if line else file or "It"
     if isinstance(error, SyntaxError):
-        return f"{where} {_unreadable(data)[1] or _syntax(error)}"
+        message = (error.msg or "invalid syntax").rstrip(".")
+        unreadable = _decoding_error(data)[1]
+        return f"{where} {unreadable or f'cannot be read as Python: {message}; mend that line and save.'}"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"{where} imports {error.name}, {_missing(error.name, reading, folder)}"
-    said = exception_message(error)
+        return f"{where} imports {error.name}, {_missing_module(error.name, reading, folder)}"
+    message = exception_message(error)
     if isinstance(error, ImportError):
-        if "partially initialized module" in said:
-            return f"{where} imports in a circle: {_outside(said)}; let one of the two files import inside a function."
-        return f"{where} cannot import what it asks for: {_not_in(error.name or '', said, reading)}"
+        if "partially initialized module" in message:
+            circle = f"{where} imports in a circle: {_without_brackets(message)}"
+            return f"{circle}; let one of the two files import inside a function."
+        return f"{where} cannot import what it asks for: {_missing_name(error.name or '', message, reading)}"
     if isinstance(error, SystemExit):
         guard = 'if __name__ == "__main__":'
         return f"{where} ends the program when it is imported (sys.exit); put a line {guard} above that, and indent it."
-    if isinstance(error, EOFError) and "reading a line" in said:
+    if isinstance(error, EOFError) and "reading a line" in message:
         return f"{where} waits for input when it is imported, and nobody is there; remove that, or give the value."
-    raised = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    raised = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return f"{where} raised {raised.rstrip('.')} when it was imported; mend that line and save."
 
 
-def _not_in(module: str, said: str, reading: UserFileFinder) -> str:
+def _missing_name(module: str, message: str, reading: UserFileFinder) -> str:
     """What is missing from a module that does exist, and what to do."""
     if _is_own(module, reading):
-        return f"{_outside(said)}; define it there, or mend that line and save."
-    return f"{said}; install or build it for this environment."
+        return f"{_without_brackets(message)}; define it there, or mend that line and save."
+    return f"{message}; install or build it for this environment."
 
 
 def _is_own(name: str, reading: UserFileFinder) -> bool:
@@ -117,26 +110,21 @@ def _is_own(name: str, reading: UserFileFinder) -> bool:
     return any(place and reading.owns(place) for place in places)
 
 
-def _outside(said: str) -> str:
+def _without_brackets(message: str) -> str:
     """The message without the part in brackets at its end."""
-    return said.partition(" (")[0]
+    return message.partition(" (")[0]
 
 
 def exception_message(error: BaseException) -> str:
     """The message of an exception, on one line of bounded length; "" where its ``__str__`` raises."""
     try:
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
     except Exception:  # noqa: BLE001 a user's class may do anything
         return ""
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
+    return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]} …"
 
 
-def _syntax(error: SyntaxError) -> str:
-    said = (error.msg or "invalid syntax").rstrip(".")
-    return f"cannot be read as Python: {said}; mend that line and save."
-
-
-def _missing(name: str, reading: UserFileFinder, folder: Path) -> str:
+def _missing_module(name: str, reading: UserFileFinder, folder: Path) -> str:
     top = name.partition(".")[0]
     if _is_own(name, reading):
         return "and there is no such file; write it, or mend that line and save."
@@ -145,11 +133,11 @@ def _missing(name: str, reading: UserFileFinder, folder: Path) -> str:
         return f"which stands beside it in a package; write from . import {top}, or from .{name} import ..., there."
     if top in sys.modules:
         return f"and the {top} that is installed here has no such module; install the release of {top} that has it."
-    wanted = _DISTRIBUTIONS.get(top, top)
-    return f"which is not installed here; install it in this environment: {sys.executable} -m pip install {wanted}"
+    package = _DISTRIBUTIONS.get(top, top)
+    return f"which is not installed here; install it in this environment: {sys.executable} -m pip install {package}"
 
 
-def _unreadable(data: bytes) -> tuple[int, str]:
+def _decoding_error(data: bytes) -> tuple[int, str]:
     """The line, from 1, at which the bytes cannot be decoded as text, and why; 0 where they can."""
     if data.startswith(_UTF_16):
         return 1, "is the beginning of a text in UTF-16, which Python does not read; save the file as UTF-8."
@@ -181,11 +169,6 @@ def _bad_byte(problem: UnicodeDecodeError) -> tuple[int, str]:
     )
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, str]]:
-    for n, text in enumerate(source_lines(data.decode("utf-8-sig", "replace")), 1):
-        yield n, text[:_MOST_COLUMNS]
-
-
 def display_path(file: str, cwd: str) -> str:
     """A path as a user would write it: relative to the working directory, or to ``site-packages``."""
     installed = file.rpartition(f"{os.sep}site-packages{os.sep}")[2]
@@ -193,26 +176,26 @@ def display_path(file: str, cwd: str) -> str:
     return os.path.relpath(file, cwd) if inside and installed == file else installed
 
 
-def _traceback(told: TracebackException, reading: UserFileFinder, cwd: str) -> str:
-    _keep(told, reading.owns, cwd, set())
-    text = "".join(told.format())
-    return text if len(text) <= MOST_TRACEBACK else f"…{text[1 - MOST_TRACEBACK :]}"
+def _traceback(trace: TracebackException, reading: UserFileFinder, cwd: str) -> str:
+    _keep_user_frames(trace, reading.owns, cwd, set())
+    text = "".join(trace.format())
+    return text if len(text) <= _MAX_TRACEBACK else f"…{text[1 - _MAX_TRACEBACK :]}"
 
 
-def _keep(told: TracebackException, owns: Callable[[str], bool], cwd: str, seen: set[int]) -> None:
+def _keep_user_frames(trace: TracebackException, owns: Callable[[str], bool], cwd: str, visited: set[int]) -> None:
     """Keep only the user's frames in a traceback, and in those of its causes and contexts."""
-    seen.add(id(told))
-    frames = [frame for frame in told.stack if owns(frame.filename)]
+    visited.add(id(trace))
+    frames = [frame for frame in trace.stack if owns(frame.filename)]
     for frame in frames:
-        _rename(frame, cwd)
-    told.stack = StackSummary.from_list(frames)
-    if isinstance(getattr(told, "filename", None), str):
-        told.filename = display_path(told.filename, cwd)
-    for other in (told.__cause__, told.__context__, *(getattr(told, "exceptions", None) or ())):
-        if other is not None and id(other) not in seen:
-            _keep(other, owns, cwd, seen)
+        _shorten_file_name(frame, cwd)
+    trace.stack = StackSummary.from_list(frames)
+    if isinstance(getattr(trace, "filename", None), str):
+        trace.filename = display_path(trace.filename, cwd)
+    for other in (trace.__cause__, trace.__context__, *(getattr(trace, "exceptions", None) or ())):
+        if other is not None and id(other) not in visited:
+            _keep_user_frames(other, owns, cwd, visited)
 
 
-def _rename(frame: FrameSummary, cwd: str) -> None:
+def _shorten_file_name(frame: FrameSummary, cwd: str) -> None:
     _ = frame.line  # read the source line before the file name changes
     frame.filename = display_path(frame.filename, cwd)

@@ -26,22 +26,22 @@ _SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def _settled(name: str, notes: list[str]) -> Iterator[None]:
+def _settings_restored(name: str, notes: list[str]) -> Iterator[None]:
     """Restore global state after the import of ``name``; ``notes`` get a sentence for each thing it had changed.
 
     That is threads, signal handlers, grad mode, anomaly mode and default device. A default dtype that the file sets is
     kept: constants of its Functions may depend on it.
     """
-    threads, listening = torch.get_num_threads(), {each: signal.getsignal(each) for each in _SIGNALS}
+    threads, handlers = torch.get_num_threads(), {each: signal.getsignal(each) for each in _SIGNALS}
     dtype = torch.get_default_dtype()
     try:
         yield
     finally:
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
-        for each, listener in listening.items():
-            if signal.getsignal(each) is not listener:
-                signal.signal(each, listener)
+        for each, handler in handlers.items():
+            if signal.getsignal(each) is not handler:
+                signal.signal(each, handler)
         if not torch.is_grad_enabled():
             torch.set_grad_enabled(True)
             notes.append(f"{name} switches gradients off when it is imported; here they are on.")
@@ -60,7 +60,7 @@ def _settled(name: str, notes: list[str]) -> Iterator[None]:
 
 
 _PROJECT_FILES = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-_DEEPEST = 4  # folders above a file that are searched for what it imports
+_MAX_DEPTH = 4  # folders above a file that are searched for what it imports
 
 
 def import_target(target: Target, reading: UserFileFinder) -> tuple[ModuleType, list[str]]:
@@ -70,24 +70,24 @@ def import_target(target: Target, reading: UserFileFinder) -> tuple[ModuleType, 
     """
     sys.argv = [target.path or target.module]
     process, notes = os.getpid(), list[str]()
-    with _settled(target.name, notes):
-        module = _module(target) if target.module else _file(Path(target.path), reading)
+    with _settings_restored(target.name, notes):
+        module = _import_module(target) if target.module else _import_file(Path(target.path), reading)
     if os.getpid() != process:  # the file has forked, and its child came back here
         os._exit(0)
     return module, notes
 
 
-def _module(target: Target) -> ModuleType:
-    _put_first(target.cwd)
+def _import_module(target: Target) -> ModuleType:
+    _prepend_path(target.cwd)
     try:
         return importlib.import_module(target.module)
     except ModuleNotFoundError as problem:
         if problem.name and f"{target.module}.".startswith(f"{problem.name}."):
-            raise BadTarget(_of_a_missing_module(target, problem.name)) from None
+            raise BadTarget(_missing_module_message(target, problem.name)) from None
         raise
 
 
-def _of_a_missing_module(target: Target, missing: str) -> str:
+def _missing_module_message(target: Target, missing: str) -> str:
     above, _, last = missing.rpartition(".")
     parent = sys.modules.get(above)
     if parent is None:
@@ -96,79 +96,79 @@ def _of_a_missing_module(target: Target, missing: str) -> str:
         inner = target.module[len(above) + 1 :]
         return f"{above} has no module {last}, but something else of that name; write {above}:{inner}."
     inside = [each.name for each in iter_modules(getattr(parent, "__path__", ()))]
-    close = closest_match(last, inside)
-    hint = f"did you mean {above}.{close}?" if close else f"it has {', '.join(inside[:5]) or 'none at all'}."
+    suggestion = closest_match(last, inside)
+    hint = f"did you mean {above}.{suggestion}?" if suggestion else f"it has {', '.join(inside[:5]) or 'none at all'}."
     return f"{above} has no module {last}; {hint}"
 
 
-def _file(path: Path, reading: UserFileFinder) -> ModuleType:
+def _import_file(path: Path, reading: UserFileFinder) -> ModuleType:
     """The module of a file: as part of its package if it has one, else alone with its folder first on ``sys.path``.
 
     A failed import is retried: a relative one with the file as a submodule of the folders above it, an absolute one
     with those folders on ``sys.path``.
     """
-    known, above = set(sys.modules), _packages(path)
+    modules_before, above = set(sys.modules), _package_depth(path)
     while True:
         try:
-            return _alone(path, reading) if not above else _within(path, above, reading)
+            return _import_alone(path, reading) if not above else _import_in_package(path, above, reading)
         except ImportError as problem:
-            beside = _lies_in(problem.name or "", path)
-            if "attempted relative import" in str(problem) and above < min(_DEEPEST, len(path.parents) - 1):
+            folder = _folder_with(problem.name or "", path)
+            if "attempted relative import" in str(problem) and above < min(_MAX_DEPTH, len(path.parents) - 1):
                 above += 1
-            elif beside and beside not in sys.path:
-                sys.path.insert(1, beside)
+            elif folder and folder not in sys.path:
+                sys.path.insert(1, folder)
             else:
                 raise
-            _forget(known, problem.name or "", reading)
+            _unload(modules_before, problem.name or "", reading)
 
 
-def _packages(path: Path) -> int:
+def _package_depth(path: Path) -> int:
     """How many of the folders above a file are nested packages."""
     return next(n for n, folder in enumerate(path.parents) if not (folder / "__init__.py").is_file())
 
 
-def _alone(path: Path, reading: UserFileFinder) -> ModuleType:
+def _import_alone(path: Path, reading: UserFileFinder) -> ModuleType:
     loaded = sys.modules.get(path.stem)
     if getattr(loaded, "__file__", None) == str(path):  # another target has imported it
         return sys.modules[path.stem]
-    _put_first(str(path.parent))
-    name = _free(path.stem)
+    _prepend_path(str(path.parent))
+    name = _free_name(path.stem)
     reading.placed[name] = path
     return importlib.import_module(name)
 
 
-def _within(path: Path, above: int, reading: UserFileFinder) -> ModuleType:
+def _import_in_package(path: Path, above: int, reading: UserFileFinder) -> ModuleType:
     """The module of a file in a package whose top folder is ``above`` levels up."""
     top = path.parents[above - 1]
     inner = path.relative_to(top).with_suffix("").parts
-    rest = [part for part in inner if part != "__init__"]
-    house = Path(ROOT).resolve()
-    if house in (top, *top.parents):  # an op of the gallery, perhaps changed since it was loaded
-        name = ".".join((__name__.partition(".")[0], *path.relative_to(house).with_suffix("").parts))
+    submodules = [part for part in inner if part != "__init__"]
+    root = Path(ROOT).resolve()
+    if root in (top, *top.parents):  # an op of the gallery, perhaps changed since it was loaded
+        name = ".".join((__name__.partition(".")[0], *path.relative_to(root).with_suffix("").parts))
         sys.modules.pop(name, None)
         return importlib.import_module(name)
-    _put_first(str(top.parent))
-    name = _loaded(top)
+    _prepend_path(str(top.parent))
+    name = _loaded_package(top)
     if not name:
-        own = (top / "__init__.py").is_file() and top.name == _free(top.name)
-        name = top.name if own else _as_package(top, reading)
-    return importlib.import_module(".".join((name, *rest)))
+        own = (top / "__init__.py").is_file() and top.name == _free_name(top.name)
+        name = top.name if own else _register_package(top, reading)
+    return importlib.import_module(".".join((name, *submodules)))
 
 
-def _loaded(folder: Path) -> str:
+def _loaded_package(folder: Path) -> str:
     """The name of the package already imported from a folder; "" if there is none."""
     packages = ((name, getattr(module, "__path__", ())) for name, module in list(sys.modules.items()))
     return next((name for name, path in packages if "." not in name and list(path) == [str(folder)]), "")
 
 
-def _as_package(folder: Path, reading: UserFileFinder) -> str:
+def _register_package(folder: Path, reading: UserFileFinder) -> str:
     """Register a folder as a package under a free name, and return that name."""
-    name, written = _free(folder.name), folder / "__init__.py"
-    reading.placed[name] = written if written.is_file() else folder
+    name, init = _free_name(folder.name), folder / "__init__.py"
+    reading.placed[name] = init if init.is_file() else folder
     return name
 
 
-def _free(name: str) -> str:
+def _free_name(name: str) -> str:
     """A module name that is not taken: that of the file, with underscores appended where necessary."""
     name = re.sub(r"\W", "_", name)
     name = f"_{name}" if not name.isidentifier() else name
@@ -177,32 +177,32 @@ def _free(name: str) -> str:
     return name
 
 
-def _lies_in(module: str, path: Path) -> str:
+def _folder_with(module: str, path: Path) -> str:
     """The folder above the file, or its ``src``, that contains a module of that name; "" if none does."""
     if not module:
         return ""
-    real = [path.resolve().parent] if path.is_symlink() else []  # Python looks there, too
-    for folder in (*real, *path.parents[:_DEEPEST]):
+    resolved = [path.resolve().parent] if path.is_symlink() else []  # Python looks there, too
+    for folder in (*resolved, *path.parents[:_MAX_DEPTH]):
         for place in (folder, folder / "src"):
-            there = place.joinpath(*module.split("."))
-            if there.with_suffix(".py").is_file() or any(there.glob("*.py")):
+            candidate = place.joinpath(*module.split("."))
+            if candidate.with_suffix(".py").is_file() or any(candidate.glob("*.py")):
                 return str(place)
         if any((folder / mark).exists() for mark in _PROJECT_FILES):
             break
     return ""
 
 
-def _put_first(folder: str) -> None:
+def _prepend_path(folder: str) -> None:
     if folder in sys.path:
         sys.path.remove(folder)
     sys.path.insert(0, folder)
     importlib.invalidate_caches()
 
 
-def _forget(known: set[str], missing: str, reading: UserFileFinder) -> None:
+def _unload(modules_before: set[str], missing: str, reading: UserFileFinder) -> None:
     """Remove the user's modules that a failed import has loaded from ``sys.modules``, so that they are loaded again."""
     top = missing.partition(".")[0]
-    for name in set(sys.modules) - known:
+    for name in set(sys.modules) - modules_before:
         file = getattr(sys.modules[name], "__file__", None)
         if name.partition(".")[0] == top or (file and reading.owns(file)):
             del sys.modules[name]

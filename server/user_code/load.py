@@ -5,30 +5,31 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import re
 import sys
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ...ops import OPS
+from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
-from ..protocol.source_digest import source_digest
 from .discover import FoundFunction, abstract_method, find_functions, is_abstract_base
 from .example_inputs import unknown_example_names
-from .import_errors import display_path, encodable_text, import_error_report
+from .import_errors import display_path, encodable, import_error_report
 from .importer import import_target
 from .not_found import NoFunction, abstract_base_message
 from .source_loader import UserFileFinder
-from .url_names import unique_url_names
 
-_MOST_FILES = 500
-_MOST_SOURCE = 2**21  # characters of source in a handshake message
-
-
-_Found = tuple[Target, ModuleType, FoundFunction]
+_MAX_FILES = 500
+_MAX_SOURCE = 2**21  # characters of source in a handshake message
+_ENDINGS = frozenset(("json", "csv", "svg", "png", "html", "py", "size"))  # extensions of the representations of an op
+_LoadedFunction = tuple[Target, ModuleType, FoundFunction]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class CatalogueEntry:
     name: str
     group: str
     module: ModuleType
-    held: FoundFunction
+    definition: FoundFunction
     stub: dict[str, Any]
     import_line: str
 
@@ -64,7 +65,7 @@ def load_targets(targets: Sequence[str], again: int = 0) -> Load:
     """Import the targets, in this process and for good; raises ``LoadFailed``."""
     reading = UserFileFinder()
     sys.meta_path.insert(0, reading)
-    found: list[_Found] = []
+    loaded: list[_LoadedFunction] = []
     notes: list[str] = []
     for text in targets:
         try:
@@ -77,39 +78,40 @@ def load_targets(targets: Sequence[str], again: int = 0) -> Load:
             raise LoadFailed(import_error_report(error, reading, os.getcwd()), files_to_watch(reading, files)) from None
         notes += [each for each in remarks if each not in notes]
         reading.named.add(getattr(module, "__file__", None) or "")
-        known = {id(each.function if each.op is None else each.op) for _, _, each in found}
-        found += [(target, module, each) for each in functions if id(each.op or each.function) not in known]
+        known = {id(each.function if each.op is None else each.op) for _, _, each in loaded}
+        loaded += [(target, module, each) for each in functions if id(each.op or each.function) not in known]
     try:
-        found = _concrete(found)
+        loaded = _without_abstract_bases(loaded)
     except NoFunction as error:
         raise LoadFailed(import_error_report(error, reading, os.getcwd()), files_to_watch(reading)) from None
     notes += [
-        each for module in dict.fromkeys(module for _, module, _ in found) for each in unknown_example_names(module)
+        each for module in dict.fromkeys(module for _, module, _ in loaded) for each in unknown_example_names(module)
     ]
     files = files_to_watch(reading, [path for path in reading.named if path.endswith(".py")])
-    return Load(tuple(targets), _entries(found, _content(reading, files, again), reading), files, notes, reading)
+    entries = _entries(loaded, _content_digest(reading, files, again), reading)
+    return Load(tuple(targets), entries, files, notes, reading)
 
 
-def _concrete(found: list[_Found]) -> list[_Found]:
+def _without_abstract_bases(loaded: list[_LoadedFunction]) -> list[_LoadedFunction]:
     """Leave out abstract base classes that were not asked for by name; raises ``NoFunction`` if only such are left."""
-    every = [each.function for _, _, each in found]
-    left = [one for one in found if one[0].attribute or not is_abstract_base(one[2].function, every)]
-    if left and all(abstract_method(each.function) and not target.attribute for target, _, each in left):
-        target, _, base = left[0]
+    functions = [each.function for _, _, each in loaded]
+    kept = [one for one in loaded if one[0].attribute or not is_abstract_base(one[2].function, functions)]
+    if kept and all(abstract_method(each.function) and not target.attribute for target, _, each in kept):
+        target, _, base = kept[0]
         raise NoFunction(abstract_base_message(base.title, abstract_method(base.function), target.name))
-    return left
+    return kept
 
 
 def files_to_watch(reading: UserFileFinder, first: Sequence[str] = ()) -> list[str]:
     """The real paths of the files to watch, beginning with those given."""
     targets = [path for path in reading.named if path.endswith(".py")]
     paths = [*first, *targets, *reading.read]
-    return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))[:_MOST_FILES]
+    return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))[:_MAX_FILES]
 
 
-def _content(reading: UserFileFinder, files: list[str], again: int) -> str:
+def _content_digest(reading: UserFileFinder, files: list[str], again: int) -> str:
     """Hash of all user files that were read, and of ``again``, the number of the reload."""
-    digest = hashlib.sha256(f"{source_digest()}\0{again}".encode())
+    digest = hashlib.sha256(f"{code_digest()}\0{again}".encode())
     read = {os.path.realpath(path): data for path, data in reading.read.items()}
     for path in files:
         data = read[path] if path in read else Path(path).read_bytes()
@@ -117,12 +119,12 @@ def _content(reading: UserFileFinder, files: list[str], again: int) -> str:
     return digest.hexdigest()
 
 
-def _entries(found: list[_Found], content: str, reading: UserFileFinder) -> dict[str, CatalogueEntry]:
-    names = unique_url_names([(each.title, each.file) for _, _, each in found], OPS)
-    room = _MOST_SOURCE // max(len(found), 1)
+def _entries(loaded: list[_LoadedFunction], content: str, reading: UserFileFinder) -> dict[str, CatalogueEntry]:
+    names = _unique_url_names([(each.title, each.file) for _, _, each in loaded], OPS)
+    max_source = _MAX_SOURCE // max(len(loaded), 1)
     entries = {}
-    for name, (target, module, each) in zip(names, found, strict=True):
-        stub = _stub(name, target.name, each, content, room)
+    for name, (target, module, each) in zip(names, loaded, strict=True):
+        stub = _stub(name, target.name, each, content, max_source)
         entries[name] = CatalogueEntry(name, target.name, module, each, stub, _import_line(module, each, reading))
     return entries
 
@@ -136,17 +138,17 @@ def _import_line(module: ModuleType, each: FoundFunction, reading: UserFileFinde
     return f'{bound} = __import__("{home}", fromlist=["{bound}"]).{bound}'
 
 
-def _stub(name: str, group: str, each: FoundFunction, content: str, room: int) -> dict[str, Any]:
+def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: int) -> dict[str, Any]:
     op = each.op
     return {
         "name": name,
-        "title": encodable_text(op.title if op else each.title),
-        "doc": encodable_text(inspect.cleandoc(getattr(each.function, "__doc__", None) or ""))[:room],
-        "group": encodable_text(group),
-        "source": encodable_text(op.source if op else each.source)[:room],
+        "title": encodable(op.title if op else each.title),
+        "doc": encodable(inspect.cleandoc(getattr(each.function, "__doc__", None) or ""))[:max_source],
+        "group": encodable(group),
+        "source": encodable(op.source if op else each.source)[:max_source],
         "first_line": op.first_line if op else each.lines.first,
         "line": each.lines.line,
-        "file": encodable_text(display_path(each.file, os.getcwd())),
+        "file": encodable(display_path(each.file, os.getcwd())),
         "digest": hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()[:16],
         "own": True,
         "declared": op is not None,
@@ -155,3 +157,31 @@ def _stub(name: str, group: str, each: FoundFunction, content: str, room: int) -
         "check": op.check if op else "",
         "reference": op.reference if op else "",
     }
+
+
+def _unique_url_names(things: Iterable[tuple[str, str]], taken: Collection[str]) -> list[str]:
+    """A unique ASCII name for each (title, file): that of the title, prefixed with the file's where it is taken.
+
+    ``taken`` are the names of the gallery.
+    """
+    given: list[str] = []
+    for title, file in things:
+        name = _ascii(title)
+        if name in taken or name in given:
+            name = f"{_ascii(_stem(file))}.{name}"
+        numbered = chain([name], (f"{name}_{number}" for number in count(2)))
+        given.append(next(each for each in numbered if each not in taken and each not in given))
+    return given
+
+
+def _stem(file: str) -> str:
+    stem = os.path.basename(file).removesuffix(".py")
+    return os.path.basename(os.path.dirname(file)) if stem == "__init__" else stem
+
+
+def _ascii(title: str) -> str:
+    """ASCII letters without accents; any other character as its code point."""
+    letters = (each for each in unicodedata.normalize("NFKD", title) if not unicodedata.combining(each))
+    spelled = "".join(each if each.isascii() else f"u{ord(each):04x}" for each in letters)
+    name = re.sub(r"[^\w.-]", "_", spelled).strip(".") or "_"
+    return f"{name}_" if name.rpartition(".")[2] in _ENDINGS and "." in name else name

@@ -14,8 +14,8 @@ from ..config.target import file_with_functions
 from ..protocol.suggest import closest_match
 from .definition_lines import SourceFile
 
-_MOST = 5  # names in a message
-_ELSEWHERE = "name the file that has it, or file.py:name for a function of tensors."
+_MAX_NAMED = 5  # names in a message
+_ADVICE = "name the file that has it, or file.py:name for a function of tensors."
 
 
 class NoFunction(Exception):
@@ -24,22 +24,22 @@ class NoFunction(Exception):
 
 def no_function_message(module: ModuleType, name: str) -> str:
     """The message for a module without Functions."""
-    classes, functions = _defined(module, type), _defined(module, FunctionType)
-    said = f"{name} defines no torch.autograd.Function"
-    hidden = _in_functions(module)
+    classes, functions = _names_defined(module, type), _names_defined(module, FunctionType)
+    start = f"{name} defines no torch.autograd.Function"
+    hidden = _functions_with_local_ones(module)
     if hidden:
-        return f"{said} that can be reached: one is inside {hidden[0]}; move it out, or name a function of tensors."
+        return f"{start} that can be reached: one is inside {hidden[0]}; move it out, or name a function of tensors."
     alike = [each for each in classes if {"forward", "backward"} <= vars(getattr(module, each)).keys()]
     if alike:
-        return f"{said}; {alike[0]} has a forward and a backward, so let it inherit from torch.autograd.Function."
-    inner = _module_inside(module)
+        return f"{start}; {alike[0]} has a forward and a backward, so let it inherit from torch.autograd.Function."
+    inner = _submodule_with_functions(module)
     if inner:
-        return f"{said}; {inner} does, so name that."
-    there = [_named("class", "classes", classes), _named("function", "functions", functions)]
-    if not any(there):
-        return f"{said}; {_of_the_inside(module) or _ELSEWHERE}"
+        return f"{start}; {inner} does, so name that."
+    names = [_listed("class", "classes", classes), _listed("function", "functions", functions)]
+    if not any(names):
+        return f"{start}; {_submodule_hint(module) or _ADVICE}"
     hint = f"; to look at a function of tensors write {name}:{functions[0]}." if functions else "."
-    return f"{said}; it defines {' and '.join(filter(None, there))}{hint}"
+    return f"{start}; it defines {' and '.join(filter(None, names))}{hint}"
 
 
 def abstract_base_message(base: str, method: str, name: str) -> str:
@@ -53,24 +53,24 @@ def abstract_base_message(base: str, method: str, name: str) -> str:
 def unknown_name_message(module: ModuleType, inside: Any, part: str, name: str) -> str:
     """The message for an attribute that does not exist, with a suggestion; ``part`` is what ``inside`` lacks."""
     every = [each for each in vars(inside) if not each.startswith("__")] if hasattr(inside, "__dict__") else []
-    names = [each for each in every if inside is not module or _is_of(module, vars(inside)[each])] or every
+    names = [each for each in every if inside is not module or _is_defined_in(module, vars(inside)[each])] or every
     outer = "" if inside is module else f"{getattr(inside, '__qualname__', part)}."
-    close = closest_match(part, names)
-    if close:
-        return f"{name} has no {outer}{part}; did you mean {name}:{outer}{close}?"
-    there = [each for each in names if _can_be_looked_at(vars(inside)[each])]
-    known = f"it has {', '.join(there[:_MOST])}." if there else "nothing in it can be looked at."
-    return f"{name} has no {outer}{part}; {known}"
+    suggestion = closest_match(part, names)
+    if suggestion:
+        return f"{name} has no {outer}{part}; did you mean {name}:{outer}{suggestion}?"
+    usable = [each for each in names if _is_usable(vars(inside)[each])]
+    hint = f"it has {', '.join(usable[:_MAX_NAMED])}." if usable else "nothing in it can be looked at."
+    return f"{name} has no {outer}{part}; {hint}"
 
 
-def _is_of(module: ModuleType, thing: Any) -> bool:
+def _is_defined_in(module: ModuleType, thing: Any) -> bool:
     """Whether it is defined in the module or package; a bound method such as ``apply`` counts as its class does."""
     home = getattr(getattr(thing, "__self__", thing), "__module__", None)
     made = type | FunctionType | MethodType | BuiltinMethodType
     return isinstance(thing, made) and f"{home}.".startswith(f"{module.__name__}.")
 
 
-def _can_be_looked_at(thing: Any) -> bool:
+def _is_usable(thing: Any) -> bool:
     return isinstance(thing, FunctionType) or (isinstance(thing, type) and issubclass(thing, Function))
 
 
@@ -83,34 +83,34 @@ def wrong_kind_message(thing: Any, attribute: str, name: str) -> str:
     return f"{name}:{attribute} is {kind}; name a Function, or a function of tensors that uses it."
 
 
-def _defined(module: ModuleType, kind: type) -> list[str]:
+def _names_defined(module: ModuleType, kind: type) -> list[str]:
     names = list(vars(module).items())
     return [key for key, each in names if issubclass(type(each), kind) and each.__module__ == module.__name__]
 
 
-def _named(one: str, more: str, names: list[str]) -> str:
+def _listed(singular: str, plural: str, names: list[str]) -> str:
     if not names:
         return ""
-    rest = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"the {one if len(names) == 1 else more} {', '.join(names[:_MOST])}{rest}"
+    rest = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return f"the {singular if len(names) == 1 else plural} {', '.join(names[:_MAX_NAMED])}{rest}"
 
 
-def _in_functions(module: ModuleType) -> list[str]:
+def _functions_with_local_ones(module: ModuleType) -> list[str]:
     """The functions that seem to define a Function locally."""
     path = getattr(module, "__file__", None) or ""
     if not path.endswith(".py"):
         return []
     file = SourceFile(path)
     local = [(name, file.text(places[0])) for name, places in file.definitions.items() if "<locals>" in name]
-    return [name.partition(".<locals>")[0] for name, text in local if _looks_like_one(text)]
+    return [name.partition(".<locals>")[0] for name, text in local if _defines_function_class(text)]
 
 
-def _looks_like_one(text: str) -> bool:
+def _defines_function_class(text: str) -> bool:
     head = next((line for line in text.splitlines() if line.lstrip().startswith("class ")), "")
     return "Function)" in head
 
 
-def _of_the_inside(module: ModuleType) -> str:
+def _submodule_hint(module: ModuleType) -> str:
     """The hint for a package that imports none of its modules."""
     inside = [each.name for each in iter_modules(getattr(module, "__path__", ()))]
     if not inside:
@@ -118,7 +118,7 @@ def _of_the_inside(module: ModuleType) -> str:
     return f"it imports none of its modules; name one of them, such as {module.__name__}.{inside[0]}."
 
 
-def _module_inside(module: ModuleType) -> str:
+def _submodule_with_functions(module: ModuleType) -> str:
     """The first module of a package that defines a Function."""
     for folder in list(getattr(module, "__path__", ())):
         found = file_with_functions(Path(folder))

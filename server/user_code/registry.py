@@ -17,18 +17,19 @@ from ..inference.construction.op import op_of
 from ..inference.infer import infer
 from ..inference.recipe.grammar import parse_recipe
 from ..inference.recipe.recipe import BadRecipe, NotInferred, Recipe
+from ..inference.search.failure import describe_error
+from ..inference.search.trial import state_restored, try_recipe
 from ..inference.source.signature import Unfit, signature_of
 from ..protocol.errors import Unsolved
 from .codegen import declaration_source, pytest_source
 from .example_inputs import Override, override_for
-from .import_errors import encodable_text, exception_message, import_error_report
+from .import_errors import encodable, exception_message, import_error_report
 from .load import CatalogueEntry, files_to_watch, load_targets
-from .previous_recipe import broken_since_save, previous_recipe_of
 from .scalar_inputs import with_scalar_inputs
 from .source_loader import UserFileFinder
 
-_REMEMBERED = 128  # ops in the LRU cache, by name and recipe
-_MOST_TRIED = 5
+_CACHE_SIZE = 128  # ops in the LRU cache, by name and recipe
+_MAX_TRIED = 5
 _T = TypeVar("_T")
 _STUB_KEYS = ("doc", "digest", "line", "file", "own", "declared")
 
@@ -55,8 +56,8 @@ class UserFunctions:
     def __init__(self, targets: Sequence[str], again: int = 0) -> None:
         self._load = load_targets(targets, again)
         self.notes: list[str] = self._load.notes
-        self._told = set(self._load.files)
-        self._usual: dict[str, _DefaultRecipe] = {}
+        self._reported_files = set(self._load.files)
+        self._defaults: dict[str, _DefaultRecipe] = {}
         self._solved: OrderedDict[tuple[str, str], _SolvedOp | Unsolved] = OrderedDict()
 
     def hello(self) -> dict[str, Any]:
@@ -66,8 +67,8 @@ class UserFunctions:
 
     def late(self) -> list[str]:
         """The user's files that were read since the handshake, or since the last call of this."""
-        late = [each for each in files_to_watch(self._load.reading) if each not in self._told]
-        self._told.update(late)
+        late = [each for each in files_to_watch(self._load.reading) if each not in self._reported_files]
+        self._reported_files.update(late)
         return late
 
     def op(self, name: str, recipe: str, before: str = "") -> Op:
@@ -88,22 +89,22 @@ class UserFunctions:
         return self._guarded(entry, recipe, lambda: pytest_source(solved.op, solved.recipe, entry.import_line))
 
     def _described(self, entry: CatalogueEntry, solved: _SolvedOp) -> dict[str, Any]:
-        usual, used = self._usual.get(entry.name), solved.recipe.text() if solved.recipe else ""
-        text = usual.recipe.text() if usual else ""
-        asked = {
-            "recipe": used,
-            "usual_recipe": text,
-            "assumed": [list(each) for each in usual.assumed] if usual and used == text else [],
+        default, recipe = self._defaults.get(entry.name), solved.recipe.text() if solved.recipe else ""
+        default_text = default.recipe.text() if default else ""
+        recipe_fields = {
+            "recipe": recipe,
+            "usual_recipe": default_text,
+            "assumed": [list(each) for each in default.assumed] if default and recipe == default_text else [],
             "block": declaration_source(solved.op, solved.recipe) if solved.recipe else "",
         }
-        told = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
-        return told | {key: entry.stub[key] for key in _STUB_KEYS} | asked
+        description = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
+        return description | {key: entry.stub[key] for key in _STUB_KEYS} | recipe_fields
 
     def _entry(self, name: str) -> CatalogueEntry:
         if name not in self._load.entries:  # the file was changed, and this worker has reloaded it
-            said = f"There is no {name} any more in {', '.join(self._load.targets)}; reload the page."
-            nothing: dict[str, Any] = {"argument": "", "recipe": "", "tried": [], "parameters": [], "trouble": None}
-            raise Unsolved({"name": name, "title": name, "sentence": said, **nothing})
+            sentence = f"There is no {name} any more in {', '.join(self._load.targets)}; reload the page."
+            blank: dict[str, Any] = {"argument": "", "recipe": "", "tried": [], "parameters": [], "trouble": None}
+            raise Unsolved({"name": name, "title": name, "sentence": sentence, **blank})
         return self._load.entries[name]
 
     def _solution(self, name: str, recipe: str, before: str) -> _SolvedOp:
@@ -113,37 +114,37 @@ class UserFunctions:
                 self._solved[key] = self._guarded(entry, recipe, lambda: self._solve(entry, recipe, before))
             except Unsolved as unsolved:
                 self._solved[key] = unsolved
-            while len(self._solved) > _REMEMBERED:
+            while len(self._solved) > _CACHE_SIZE:
                 self._solved.popitem(last=False)
         self._solved.move_to_end(key)
-        found = self._solved[key]
-        if isinstance(found, Unsolved):
-            raise found
-        return found
+        solution = self._solved[key]
+        if isinstance(solution, Unsolved):
+            raise solution
+        return solution
 
     def _solve(self, entry: CatalogueEntry, text: str, before: str) -> _SolvedOp:
-        held = entry.held
-        if held.op and not text:
-            return _SolvedOp(with_scalar_inputs(replace(held.op, name=entry.name, group=entry.group)), None)
-        said = self._said(entry, forgiving=bool(text))
+        definition = entry.definition
+        if definition.op and not text:
+            return _SolvedOp(with_scalar_inputs(replace(definition.op, name=entry.name, group=entry.group)), None)
+        override = self._override(entry, forgiving=bool(text))
         if text:  # the user's recipe has to work even where inference fails
-            recipe = parse_recipe(text, signature_of(held.function).names, said.objects if said else None)
+            recipe = parse_recipe(text, signature_of(definition.function).names, override.objects if override else None)
         else:
-            recipe = self._usually(entry, said, before).recipe
-        given = said.given if said else None
+            recipe = self._default_recipe(entry, override, before).recipe
+        tensors = override.given if override else None
         try:
-            op = op_of(held.function, recipe, entry.name, entry.stub["title"], entry.group, given)
+            op = op_of(definition.function, recipe, entry.name, entry.stub["title"], entry.group, tensors)
         except NotInferred as problem:
             if problem.error is None or recipe.text() != before:
                 raise
-            raise broken_since_save(problem.error, before) from None
+            raise _broken_since_save(problem.error, before) from None
         return _SolvedOp(op, recipe)
 
-    def _said(self, entry: CatalogueEntry, forgiving: bool) -> Override | None:
+    def _override(self, entry: CatalogueEntry, forgiving: bool) -> Override | None:
         """The override in the user's file; raises ``NotInferred`` if it cannot be used, unless ``forgiving``."""
-        function = entry.held.function
+        function = entry.definition.function
         names, namespace = signature_of(function).names, vars(sys.modules.get(function.__module__, entry.module))
-        alone = sum(each.held.file == entry.held.file for each in self._load.entries.values()) == 1
+        alone = sum(each.definition.file == entry.definition.file for each in self._load.entries.values()) == 1
         try:
             return override_for(function, names, namespace, alone)
         except BadRecipe as problem:
@@ -151,17 +152,16 @@ class UserFunctions:
                 return None
             raise NotInferred(str(problem)) from None
 
-    def _usually(self, entry: CatalogueEntry, said: Override | None, before: str) -> _DefaultRecipe:
-        if entry.name not in self._usual:
-            function = entry.held.function
-            usual = _guessed(function, before) if said is None else _because(said.recipe, said.where)
-            self._usual[entry.name] = usual
-        return self._usual[entry.name]
+    def _default_recipe(self, entry: CatalogueEntry, override: Override | None, before: str) -> _DefaultRecipe:
+        if entry.name not in self._defaults:
+            declared = override and _with_reason(override.recipe, override.where)
+            self._defaults[entry.name] = declared or _inferred_default(entry.definition.function, before)
+        return self._defaults[entry.name]
 
-    def _guarded(self, entry: CatalogueEntry, recipe: str, find: Callable[[], _T]) -> _T:
+    def _guarded(self, entry: CatalogueEntry, recipe: str, work: Callable[[], _T]) -> _T:
         """The result of ``find``; raises ``Unsolved`` for whatever the user's code raises."""
         try:
-            return find()
+            return work()
         except NotInferred as problem:
             raise _unsolved(entry, problem, self._load.reading) from None
         except BadDeclaration as problem:
@@ -171,32 +171,67 @@ class UserFunctions:
         except (Exception, SystemExit, KeyboardInterrupt) as problem:
             logging.getLogger(__name__).info("%s could not be described", entry.name, exc_info=True)
             raised = f"{type(problem).__name__}: {exception_message(problem)}".rstrip(": .")
-            said = f"{entry.stub['title']} raised {raised} when it was called; mend it, or call it in another way."
-            raise _unsolved(entry, NotInferred(said, recipe=recipe, error=problem), self._load.reading) from None
+            sentence = f"{entry.stub['title']} raised {raised} when it was called; mend it, or call it in another way."
+            raise _unsolved(entry, NotInferred(sentence, recipe=recipe, error=problem), self._load.reading) from None
 
 
-def _guessed(function: Any, before: str) -> _DefaultRecipe:
+def _inferred_default(function: Any, before: str) -> _DefaultRecipe:
     try:
         guess = infer(function)
     except NotInferred as problem:
-        return _because(previous_recipe_of(function, before, problem), "it was called so before the save")
+        return _with_reason(_previous_recipe(function, before, problem), "it was called so before the save")
     return _DefaultRecipe(guess.recipe, guess.because)
 
 
-def _because(recipe: Recipe, reason: str) -> _DefaultRecipe:
+def _with_reason(recipe: Recipe, reason: str) -> _DefaultRecipe:
     return _DefaultRecipe(recipe, tuple((each.name, reason) for each in recipe.arguments))
 
 
 def _unsolved(entry: CatalogueEntry, problem: NotInferred, reading: UserFileFinder) -> Unsolved:
-    told: dict[str, Any] = {
-        "sentence": encodable_text(problem.sentence),
+    report: dict[str, Any] = {
+        "sentence": encodable(problem.sentence),
         "argument": problem.argument,
-        "recipe": encodable_text(problem.recipe),
-        "tried": [[encodable_text(each) for each in tried] for tried in problem.tried[:_MOST_TRIED]],
-        "parameters": [[encodable_text(each) for each in found] for found in problem.parameters],
+        "recipe": encodable(problem.recipe),
+        "tried": encodable(problem.tried[:_MAX_TRIED]),
+        "parameters": encodable(problem.parameters),
         "sayable": problem.sayable,
         "unfit": isinstance(problem, Unfit),
     }
     error = problem.error
-    told["trouble"] = error and import_error_report(error, reading, os.getcwd()) | {"sentence": told["sentence"]}
-    return Unsolved(entry.stub | told)
+    report["trouble"] = error and import_error_report(error, reading, os.getcwd()) | {"sentence": report["sentence"]}
+    return Unsolved(entry.stub | report)
+
+
+def _previous_recipe(function: Any, before: str, problem: NotInferred) -> Recipe:
+    """The recipe of ``before``, if forward still works with it; a failing backward is shown with the curve of forward.
+
+    Raises ``NotInferred``: the ``problem``, or the error that the call raises now and did not raise before.
+    """
+    recipe = _parsed_if_fitting(function, before)
+    if recipe is None:
+        raise problem
+    with state_restored():
+        outcome = try_recipe(signature_of(function).call, recipe)
+    if outcome.error is None or outcome.forward:
+        return recipe
+    if problem.error is not None:
+        raise problem
+    raise _broken_since_save(outcome.error, before) from None
+
+
+def _broken_since_save(error: BaseException, before: str) -> NotInferred:
+    """The ``NotInferred`` for an ``error`` in a call that worked before the save."""
+    sentence = f"forward {describe_error(error)}, called with {before} as before the save; mend it."
+    return NotInferred(sentence, recipe=before, error=error)
+
+
+def _parsed_if_fitting(function: Any, before: str) -> Recipe | None:
+    """The recipe, if it still fits the signature of the Function."""
+    try:
+        signature = signature_of(function)
+        recipe = parse_recipe(before, signature.names) if before else None
+    except (NotInferred, BadRecipe):
+        return None
+    names = {each.name for each in recipe.arguments} if recipe else set()
+    missing = any(each.required and each.name not in names for each in signature.arguments)
+    return None if missing else recipe

@@ -18,25 +18,25 @@ def with_scalar_inputs(op: Op) -> Op:
     tensor beside inputs that have dimensions, and where forward or backward fails otherwise. An op that is declared to
     be broken stays as it is. Raises nothing.
     """
-    numbers = tuple(each.name for each in op.inputs if not each.shape)
+    scalars = tuple(each.name for each in op.inputs if not each.shape)
     if op.broken:
         return op
-    if len(numbers) == len(op.inputs):
-        ways = dict.fromkeys(((), *((name,) for name in numbers), numbers))
+    if len(scalars) == len(op.inputs):
+        candidates = dict.fromkeys(((), *((name,) for name in scalars), scalars))
         with quietly():
-            numbers = next((way for way in ways if _bears(op, way)), ())
-    if not numbers:
+            scalars = next((names for names in candidates if _runs_with(op, names)), ())
+    if not scalars:
         return op
-    inputs = tuple(PassedArgument(place, each.name in numbers) for place, each in enumerate(op.inputs))
+    inputs = tuple(PassedArgument(place, each.name in scalars) for place, each in enumerate(op.inputs))
     parameters = tuple(PassedArgument(len(inputs) + place) for place in range(len(op.parameters)))
     return replace(op, call=BoundFunction(op.call or op.function, (*inputs, *parameters)))
 
 
-def _bears(op: Op, numbers: tuple[str, ...]) -> bool:
+def _runs_with(op: Op, scalars: tuple[str, ...]) -> bool:
     """Whether forward and backward run with these inputs as 0-dimensional tensors."""
     leaves = [
         torch.tensor(each.values, dtype=getattr(torch, op.dtype))
-        .reshape(() if each.name in numbers else each.shape or (1,))
+        .reshape(() if each.name in scalars else each.shape or (1,))
         .requires_grad_()
         for each in op.inputs
     ]

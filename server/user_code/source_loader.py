@@ -42,13 +42,13 @@ class _UncachedLoader(SourceFileLoader):
         """The code of the module, from its source; no bytecode is written."""
         path = self.get_filename(fullname)
         data = self._read[path] = self.get_data(path)
-        _remember(path, data)
+        _cache_lines(path, data)
         code: CodeType = self.source_to_code(data, path)
         return code
 
 
 class UserFileFinder(MetaPathFinder):
-    """A meta path finder that asks the others and has user files loaded by ``Fresh``; ``read`` is their content."""
+    """A meta path finder that has user files loaded without the bytecode cache; ``read`` is their content."""
 
     def __init__(self) -> None:
         self.read: _FileContents = {}
@@ -60,7 +60,7 @@ class UserFileFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """The spec of the next finder, its loader replaced where the file is the user's."""
         if fullname in self.placed:
-            return self._placed(fullname, self.placed[fullname])
+            return self._placed_spec(fullname, self.placed[fullname])
         for finder in sys.meta_path:
             if finder is self or not hasattr(finder, "find_spec"):
                 continue
@@ -71,7 +71,7 @@ class UserFileFinder(MetaPathFinder):
                 return spec
         return None
 
-    def _placed(self, name: str, path: Path) -> ModuleSpec | None:
+    def _placed_spec(self, name: str, path: Path) -> ModuleSpec | None:
         if path.is_dir():
             spec = ModuleSpec(name, None, is_package=True)
             spec.submodule_search_locations = [str(path)]
@@ -93,7 +93,7 @@ class UserFileFinder(MetaPathFinder):
         return path in self.named or _is_user_path(path)
 
 
-def _remember(path: str, data: bytes) -> None:
+def _cache_lines(path: str, data: bytes) -> None:
     """Put the source into ``linecache``, so that tracebacks show what was loaded even when the file changes."""
     try:
         text = decode_source(data)

@@ -5,38 +5,29 @@ The measurements are in ``numerics``, ``contract`` and ``graph_view``; writing d
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from .area import area_view
+from .common import View
+from .contract import contract_view
+from .curves import curves_view
+from .descent import descent_view
+from .grad_output_map import grad_output_map_view
+from .graph_node import graph_node_view
+from .jacobian import jacobian_view
+from .precision import precision_view
+from .step_sizes import step_sizes_view
+from .surface import surface_view
+from .whole_range import whole_range_view
 
-from ..protocol.question import Question
-from ..runtime.section import Section
-from . import (
-    area,
-    contract,
-    curves,
-    descent,
-    grad_output_map,
-    graph_node,
-    jacobian,
-    precision,
-    step_sizes,
-    surface,
-    whole_range,
-)
-from .columns import ColumnArrays
-
-_Look = Callable[[Section, Question], tuple[dict[str, Any], ColumnArrays]]
-
-VIEW_FUNCTIONS: dict[str, _Look] = {
-    "curves": curves.curves_view,
-    "area": area.area_view,
-    "map": grad_output_map.grad_output_map_view,
-    "precision": precision.precision_view,
-    "wide": whole_range.whole_range_view,
-    "step": step_sizes.step_sizes_view,
-    "jacobian": jacobian.jacobian_view,
-    "surface": surface.surface_view,
-    "contract": contract.contract_view,
-    "node": graph_node.graph_node_view,
-    "descent": descent.descent_view,
+VIEW_FUNCTIONS: dict[str, View] = {
+    "curves": curves_view,
+    "area": area_view,
+    "map": grad_output_map_view,
+    "precision": precision_view,
+    "wide": whole_range_view,
+    "step": step_sizes_view,
+    "jacobian": jacobian_view,
+    "surface": surface_view,
+    "contract": contract_view,
+    "node": graph_node_view,
+    "descent": descent_view,
 }

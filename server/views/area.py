@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,26 +15,25 @@ from ..numerics.verdict.verdict import Verdict
 from ..protocol.question import Question
 from ..runtime.arrays import Interval
 from ..runtime.section import Section
-from .columns import ColumnArrays, finite_or_none
-from .common import evaluate_and_judge
+from .common import STATUS_WORDS, ViewDocument, evaluate_and_judge, failure_document, finite_or_none
 
 # An end closer to 0 than this fraction of the range is the side of a jump at 0, and is written as 0.
-_BESIDE = 1e-9
+_NEAR_ZERO = 1e-9
 
 
-def area_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+def area_view(section: Section, question: Question) -> ViewDocument:
     """The document: one row for each cell between neighbouring x. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
     area, cells = evaluation.area, verdict.forward.cells
-    found = {
+    document = {
         "sentence": _sentence(evaluation, verdict, str(question.wrt)),
-        "statuses": [each.name.lower() for each in Status],
+        "statuses": STATUS_WORDS,
         "intervals": [],
-        "failure": asdict(evaluation.failure) if evaluation.failure else None,
+        "failure": failure_document(evaluation.failure),
     }
     if area is None:
-        return found, {}
-    return found | {"intervals": [list(each) for each in _intervals(area, cells)]}, {
+        return document, {}
+    return document | {"intervals": [list(each) for each in _intervals(area, cells)]}, {
         "left": area.left,
         "right": area.right,
         "rise": area.rise,
@@ -85,19 +83,19 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
     rise = "forward rises by" if evaluation.grad_output == 1 else "grad_output times the rise of forward is"
     if not differs:
         return f"From point to point {rise} the area under what backward returned, in all {judged} cells judged."
-    low, high, risen, under = _farthest(area, cells)
+    low, high, rise_there, area_there = _farthest(area, cells)
     place = f"from {wrt} = {_place(low, evaluation.grid.span)} to {_place(high, evaluation.grid.span)}"
-    many = f"all {judged}" if differs == judged else f"{differs} of {judged}"
-    said = (
-        f"In {many} cells the area under what backward returned is not what forward rises by:"
-        f" {place} {rise} {format_number(risen)}, and the area is {format_number(under)}."
+    count = f"all {judged}" if differs == judged else f"{differs} of {judged}"
+    sentence = (
+        f"In {count} cells the area under what backward returned is not what forward rises by:"
+        f" {place} {rise} {format_number(rise_there)}, and the area is {format_number(area_there)}."
     )
-    meant = " It is meant to be the area of its surrogate, and is." if verdict.word == "matches its surrogate" else ""
-    return said + meant
+    remark = " It is meant to be the area of its surrogate, and is." if verdict.word == "matches its surrogate" else ""
+    return sentence + remark
 
 
 def _place(x: float, span: float) -> str:
-    return format_number(x if abs(x) > _BESIDE * span else 0.0, span)
+    return format_number(x if abs(x) > _NEAR_ZERO * span else 0.0, span)
 
 
 def _farthest(area: IntegralCheck, cells: Statuses) -> tuple[float, float, float, float]:

@@ -1,18 +1,39 @@
-"""Shared first steps of the views: the grid, evaluating and judging the section, names for sentences."""
+"""What the views share: types of their documents, the grid, evaluating and judging, names for sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.linearity.laws import Linearity, describe_violation
 from ..numerics.sampling.grid import Grid
 from ..numerics.sentences.places import Names
+from ..numerics.status import Status
 from ..numerics.verdict.verdict import Verdict, judge
 from ..protocol.question import Question
+from ..runtime.failure import Failure
 from ..runtime.section import Section
-from .columns import finite_or_none
+
+ColumnArrays = dict[str, NDArray[Any]]
+ViewDocument = tuple[dict[str, Any], ColumnArrays]
+View = Callable[[Section, Question], ViewDocument]
+STATUS_WORDS = [status.name.lower() for status in Status]
+
+
+def finite_or_none(value: float) -> float | None:
+    """The number, or None if it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def failure_document(failure: Failure | None) -> dict[str, Any] | None:
+    """A failure as plain data."""
+    return asdict(failure) if failure else None
 
 
 def linearity_findings(linearity: Linearity, wrt: str) -> list[dict[str, Any]]:
@@ -20,10 +41,7 @@ def linearity_findings(linearity: Linearity, wrt: str) -> list[dict[str, Any]]:
     return [
         {
             "law": each.law,
-            "x": finite_or_none(each.x),
-            "grad_output": finite_or_none(each.grad_output),
-            "returned": finite_or_none(each.returned),
-            "expected": finite_or_none(each.expected),
+            **{name: finite_or_none(getattr(each, name)) for name in ("x", "grad_output", "returned", "expected")},
             "sentence": describe_violation(each, wrt),
         }
         for each in linearity.findings

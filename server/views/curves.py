@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
+from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.sentences.places import describe_point, join_words
 from ..numerics.sentences.verdict import verdict_sentence
 from ..numerics.status import Status
@@ -17,8 +19,21 @@ from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question
 from ..runtime.section import Section
 from . import area, whole_range
-from .columns import ColumnArrays, curve_columns, finite_or_none, gap_reasons, point_marks
-from .common import evaluate_and_judge, linearity_findings, sentence_names
+from .common import (
+    STATUS_WORDS,
+    ColumnArrays,
+    ViewDocument,
+    evaluate_and_judge,
+    failure_document,
+    finite_or_none,
+    linearity_findings,
+    sentence_names,
+)
+
+# Kinds of points where finite differences have no single value, and the reason given for the gap.
+_GAP_OF_KIND = {PointKind.KINK: "kink", PointKind.JUMP: "jump", PointKind.UNRESOLVED: "undecided"}
+
+_BENT = ("kink", "cusp")
 
 
 @dataclass(frozen=True)
@@ -29,23 +44,23 @@ class VerdictText:
     explanation: Diagnosis | None
 
 
-def curves_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+def curves_view(section: Section, question: Question) -> ViewDocument:
     """The document: everything measured of a section. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
-    said = verdict_sentence(evaluation, verdict, sentence_names(section, question))
+    sentence = verdict_sentence(evaluation, verdict, sentence_names(section, question))
     return curves_document(
-        section, question, evaluation, verdict, VerdictText(said, diagnose(section, evaluation, verdict))
+        section, question, evaluation, verdict, VerdictText(sentence, diagnose(section, evaluation, verdict))
     )
 
 
 def curves_document(
     section: Section, question: Question, evaluation: Evaluation, verdict: Verdict, words: VerdictText
-) -> tuple[dict[str, Any], ColumnArrays]:
+) -> ViewDocument:
     """The document for an evaluation that is already judged, with these sentences."""
-    drawn = curve_columns(evaluation, verdict)
+    columns = curve_columns(evaluation, verdict)
     if not verdict.word.startswith("matches") or verdict.word == "matches its surrogate":
-        followed = implied_forward(evaluation, verdict)
-        drawn |= {} if followed is None else {"implied": followed}
+        implied = implied_forward(evaluation, verdict)
+        columns |= {} if implied is None else {"implied": implied}
     slopes = evaluation.numerical.slopes
     return {
         "notes": _notes(evaluation, section, question),
@@ -64,12 +79,12 @@ def curves_document(
         },
         "wide": whole_range.whole_range_summary(evaluation, sentence_names(section, question)),
         "area": area.area_summary(evaluation, verdict),
-        "statuses": [each.name.lower() for each in Status],
-        "gaps": gap_reasons(evaluation, drawn),
+        "statuses": STATUS_WORDS,
+        "gaps": gap_reasons(evaluation, columns),
         "marks": point_marks(evaluation),
         "gradgradcheck": None,
-        "failure": asdict(evaluation.failure) if evaluation.failure else None,
-    }, drawn
+        "failure": failure_document(evaluation.failure),
+    }, columns
 
 
 def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: VerdictText) -> dict[str, Any]:
@@ -119,3 +134,87 @@ def _notes(evaluation: Evaluation, section: Section, question: Question) -> list
         kind = str(evaluation.numerical_dtype).removeprefix("torch.")
         notes.append(f"{forward} refuses float64, so the numerical gradient is computed in {kind} too.")
     return notes
+
+
+def curve_columns(evaluation: Evaluation, verdict: Verdict) -> ColumnArrays:
+    """The curves as float64 columns (``status``: uint8); gradients are ``grad_input``. NaN is not drawn."""
+    scale, slopes, gap = evaluation.grad_output, evaluation.numerical.slopes, evaluation.rows.gap
+    hidden = np.isin(slopes.kind, list(_GAP_OF_KIND))
+    with np.errstate(invalid="ignore"):
+        columns: ColumnArrays = {
+            "x": evaluation.rows.x,
+            "forward": np.where(gap, np.nan, evaluation.forward),
+            "numerical": np.where(hidden, np.nan, scale * slopes.value),
+            "error": abs(scale) * slopes.error,
+            "left": scale * slopes.left,
+            "right": scale * slopes.right,
+        }
+        if evaluation.analytical is not None:
+            columns["analytical"] = evaluation.analytical
+        if evaluation.surrogate is not None:
+            columns["surrogate"] = evaluation.surrogate.values
+            columns["surrogate_numerical"] = scale * evaluation.surrogate.slopes.value
+    columns["status"] = verdict.forward.status.astype(np.uint8)
+    return columns
+
+
+def gap_reasons(evaluation: Evaluation, columns: ColumnArrays) -> dict[str, dict[str, list[int]]]:
+    """For each column, the rows that hold no finite number, by reason (nan, +inf, -inf, jump, kink, undecided)."""
+    kinds = evaluation.numerical.slopes.kind
+    reasons: dict[str, dict[str, list[int]]] = {}
+    for name in (each for each in columns if each not in ("x", "status")):  # in a fixed order: the ETag is a hash of it
+        for row in np.flatnonzero(~np.isfinite(columns[name])):
+            hidden = _GAP_OF_KIND.get(PointKind(kinds[row])) if name == "numerical" else None
+            cut = "jump" if name == "forward" and evaluation.rows.gap[row] else None
+            reasons.setdefault(name, {}).setdefault(cut or hidden or _reason(columns[name][row]), []).append(int(row))
+    return reasons
+
+
+def _reason(value: float) -> str:
+    if np.isnan(value):
+        return "nan"
+    return "+inf" if value > 0 else "-inf"
+
+
+def point_marks(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The special points from left to right: kinks and cusps with their slopes, jumps and poles with their values.
+
+    Slopes are ``grad_input``; what is not finite is None.
+    """
+    kinds = {float(each.x): each.kind for each in evaluation.special}
+    x, slopes, gap = evaluation.rows.x, evaluation.numerical.slopes, evaluation.rows.gap
+    bent = ~gap & (
+        np.isin(x, [place for place, kind in kinds.items() if kind in _BENT]) | (slopes.kind == PointKind.KINK)
+    )
+    vertical = np.isinf(slopes.left) | np.isinf(slopes.right)
+    kinks = [
+        _kink(evaluation, kinds.get(float(x[row]), "cusp" if vertical[row] else "kink"), int(row))
+        for row in np.flatnonzero(bent)
+    ]
+    jumps = [_jump(evaluation, kinds.get(float(x[row]), "jump"), int(row)) for row in np.flatnonzero(gap)]
+    return sorted(kinks + jumps, key=lambda mark: float(mark["x"]))
+
+
+def _kink(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
+    slopes, scale = evaluation.numerical.slopes, evaluation.grad_output
+    return _mark(evaluation, kind, row) | {
+        "left": finite_or_none(scale * slopes.left[row]),
+        "right": finite_or_none(scale * slopes.right[row]),
+    }
+
+
+def _jump(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
+    jump = kind == "jump"
+    return _mark(evaluation, kind, row) | {
+        "below": finite_or_none(evaluation.forward[row - 1]) if jump else None,
+        "above": finite_or_none(evaluation.forward[row + 1]) if jump else None,
+    }
+
+
+def _mark(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "x": float(evaluation.rows.x[row]),
+        "forward": finite_or_none(evaluation.forward[row]),
+        "analytical": None if evaluation.analytical is None else finite_or_none(evaluation.analytical[row]),
+    }

@@ -11,41 +11,41 @@ from ..numerics.studies.gradient_map import grad_output_axis, gradient_map
 from ..protocol.question import Question
 from ..runtime.batching import batched_section
 from ..runtime.section import Section
-from .columns import ColumnArrays
-from .common import linearity_findings, question_grid
+from .common import ViewDocument, linearity_findings, question_grid
 
 # How many points there are at most: if one call takes them all, and if each needs a call of its own.
-_MOST, _MOST_ALONE = 201, 17
+_MAX_POINTS, _MAX_ONE_BY_ONE = 201, 17
 
 
-def grad_output_map_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+def grad_output_map_view(section: Section, question: Question) -> ViewDocument:
     """The document: ``ratio`` row by row, a row for each ``grad_output``. Raises ``FunctionFailed``."""
-    x, notes = np.unique(section.snap(question_grid(question, _MOST).points())), []
+    x, notes = np.unique(section.snap(question_grid(question, _MAX_POINTS).points())), []
     section = batched_section(section, x, question.grad_output)
-    if not section.stacked and x.size > _MOST_ALONE:
-        x = np.unique(section.snap(question_grid(question, _MOST_ALONE).points()))
+    if not section.stacked and x.size > _MAX_ONE_BY_ONE:
+        x = np.unique(section.snap(question_grid(question, _MAX_ONE_BY_ONE).points()))
         notes = [f"Every point needs calls of its own, so only {x.size} of them are on the map."]
     returned = section.backward(x, question.grad_output)
     if returned.grad_input is None:
-        nothing = f"There is no map: backward returns no gradient for {question.wrt}."
-        return {"sentence": nothing, "shape": [0, 0], "findings": [], "failure": None}, {}
+        sentence = f"There is no map: backward returns no gradient for {question.wrt}."
+        return {"sentence": sentence, "shape": [0, 0], "findings": [], "failure": None}, {}
     grad_outputs = grad_output_axis(question.grad_output)
     ratio = gradient_map(section, x, grad_outputs)
-    broken = linearity_findings(check_linearity(section, x, question.grad_output, returned), str(question.wrt))
+    findings = linearity_findings(check_linearity(section, x, question.grad_output, returned), str(question.wrt))
     return {
         "notes": notes,
-        "sentence": _sentence(broken, section.op.follows_sign),
+        "sentence": _sentence(findings, section.op.follows_sign),
         "shape": list(ratio.shape),
-        "findings": broken,
+        "findings": findings,
         "failure": None,
     }, {"x": x, "grad_output": grad_outputs, "ratio": ratio.ravel()}
 
 
-def _sentence(broken: list[dict[str, Any]], meant: bool) -> str:
-    if not broken:
+def _sentence(findings: list[dict[str, Any]], intended: bool) -> str:
+    if not findings:
         return "backward is linear in grad_output, as it has to be: from bottom to top every column has one colour."
     # Additivity fails along with any other law, so it is reported only by itself.
-    said = [each["sentence"] for each in broken if each["law"] != "adds"] or [each["sentence"] for each in broken]
-    if meant and any(each["law"] == "odd" for each in broken):
-        said.append("It is meant to: for either sign it has another surrogate.")
-    return " ".join(said)
+    reported = [each for each in findings if each["law"] != "adds"] or findings
+    sentences = [each["sentence"] for each in reported]
+    if intended and any(each["law"] == "odd" for each in findings):
+        sentences.append("It is meant to: for either sign it has another surrogate.")
+    return " ".join(sentences)

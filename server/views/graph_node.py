@@ -18,8 +18,7 @@ from ..numerics.jacobian.jacobian import held_value
 from ..protocol.question import Question
 from ..runtime.rng import preserve_rng
 from ..runtime.section import Section
-from .columns import ColumnArrays
-from .common import question_grid
+from .common import ViewDocument, failure_document, question_grid
 
 # Time limits of a call in seconds: for testing which saved tensors are used, which takes many calls, and for a second
 # call where the first was slow.
@@ -28,15 +27,15 @@ _QUICK, _SLOW = 0.02, 1.0
 LIST_LIMIT, TRUNCATED_LISTS = 24, ("arguments", "outputs", "saved")
 
 
-def graph_node_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+def graph_node_view(section: Section, question: Question) -> ViewDocument:
     """The document: the graph of a call at ``question.at``, by default the held value. Raises ``FunctionFailed``."""
-    asked = held_value(section) if question.at is None else question.at
-    place = float(section.snap(np.array([asked]))[0])
+    requested = held_value(section) if question.at is None else question.at
+    place = float(section.snap(np.array([requested]))[0])
     with preserve_rng():
-        call, spent = _traced(section, place, question.grad_output)
-        if _QUICK <= spent < _SLOW:
-            call, spent = _traced(section, place, question.grad_output)  # without the lazy imports of the first
-        quick = spent < _QUICK
+        call, seconds = _traced(section, place, question.grad_output)
+        if _QUICK <= seconds < _SLOW:
+            call, seconds = _traced(section, place, question.grad_output)  # without the lazy imports of the first
+        quick = seconds < _QUICK
         functions = traced_functions(
             call, saved_tensor_usage(section, question_grid(question).points()) if quick else ()
         )
@@ -47,16 +46,16 @@ def graph_node_view(section: Section, question: Question) -> tuple[dict[str, Any
         "vertices": [asdict(each) for each in picture.vertices],
         "edges": [asdict(each) for each in picture.edges],
         "more": picture.more,
-        "functions": [_listed(each) for each in functions],
-        "failure": asdict(call.failure) if call.failure else None,
+        "functions": [_truncated(each) for each in functions],
+        "failure": failure_document(call.failure),
     }, {}
 
 
-def _listed(one: TracedFunction) -> dict[str, Any]:
+def _truncated(one: TracedFunction) -> dict[str, Any]:
     """A Function with its lists truncated, and how many entries were left out."""
-    whole = {name: getattr(one, name) for name in TRUNCATED_LISTS}
-    first = replace(one, **{name: found[:LIST_LIMIT] for name, found in whole.items()})
-    return asdict(first) | {"more": {name: max(0, len(found) - LIST_LIMIT) for name, found in whole.items()}}
+    lists = {name: getattr(one, name) for name in TRUNCATED_LISTS}
+    first = replace(one, **{name: entries[:LIST_LIMIT] for name, entries in lists.items()})
+    return asdict(first) | {"more": {name: max(0, len(entries) - LIST_LIMIT) for name, entries in lists.items()}}
 
 
 def _traced(section: Section, place: float, grad_output: float) -> tuple[GraphTrace, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,141 +17,142 @@ from ..numerics.status import Status
 from ..protocol.question import Question
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
-from .columns import ColumnArrays, finite_or_none
+from .common import STATUS_WORDS, ColumnArrays, ViewDocument, failure_document, finite_or_none
 
 _LEFT_OUT = "Which input reaches which output is not shown: that would take too long, or some input bears no gradient."
 _SLOW = "Every call takes long, so only {} × {} cells of the Jacobian are measured at a time."
-_WORDS = [status.name.lower() for status in Status]
 
 
-def jacobian_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+def jacobian_view(section: Section, question: Question) -> ViewDocument:
     """The document: the block around ``of`` and ``wrt``, one row a cell, all per unit of ``grad_output``.
 
     Raises ``FunctionFailed`` where forward fails.
     """
     section, span = held_at(section, question.at), question.stop - question.start
-    seen = _seen(section, question, span)
-    found = jacobian(section, span, question.grad_output or 1.0, question.atol, question.rtol)
-    apart = worst_jacobian_cell(found)
+    dependence = _dependence(section, question, span)
+    block = jacobian(section, span, question.grad_output or 1.0, question.atol, question.rtol)
+    worst = worst_jacobian_cell(block)
     return {
-        "notes": [_LEFT_OUT] * (seen is None) + [_SLOW.format(*found.shape)] * (found.slow and not found.whole),
-        "sentence": _sentence(found, seen, span),
-        "at": found.at,
-        "rows": _side(found.rows),
-        "across": _side(found.columns),
-        "tensors": _tensors(section, found, seen),
-        "pattern": sparsity_pattern(found),
-        "together": found.together,
-        "statuses": _WORDS,
-        "differs": count_differing_cells(found),
-        "designed": found.meant is not None and not found.meant.where(Status.DIFFERS).any(),
-        "worst": _apart(apart) if apart else None,
-        "elsewhere": _elsewhere(found),
-        "influence": _influence(seen) if seen else None,
-        "failure": asdict(found.failure) if found.failure else None,
-    }, _columns(found)
+        "notes": [_LEFT_OUT] * (dependence is None) + [_SLOW.format(*block.shape)] * (block.slow and not block.whole),
+        "sentence": _sentence(block, dependence, span),
+        "at": block.at,
+        "rows": _side(block.rows),
+        "across": _side(block.columns),
+        "tensors": _tensors(section, block, dependence),
+        "pattern": sparsity_pattern(block),
+        "together": block.together,
+        "statuses": STATUS_WORDS,
+        "differs": count_differing_cells(block),
+        "designed": block.meant is not None and not block.meant.where(Status.DIFFERS).any(),
+        "worst": _cell(worst) if worst else None,
+        "elsewhere": _elsewhere(block),
+        "influence": _influence(dependence) if dependence else None,
+        "failure": failure_document(block.failure),
+    }, _columns(block)
 
 
-def _sentence(found: Jacobian, seen: Dependence | None, span: float) -> str:
+def _sentence(block: Jacobian, dependence: Dependence | None, span: float) -> str:
     """The sentence on the pair of tensors shown; if that is right and another pair is not, that one first."""
-    shown, wrong = jacobian_sentence(found, span), ""
-    if seen and not found.failure and not count_differing_cells(found):
-        wrong = other_tensors_sentence(seen, found.rows.name, found.columns.name)
+    shown, wrong = jacobian_sentence(block, span), ""
+    if dependence and not block.failure and not count_differing_cells(block):
+        wrong = other_tensors_sentence(dependence, block.rows.name, block.columns.name)
     if not wrong:
         return shown
     right = shown.startswith("backward returns what")
-    return f"{wrong} {f'For {found.rows.name} by {found.columns.name} ' if right else ''}{shown}"
+    return f"{wrong} {f'For {block.rows.name} by {block.columns.name} ' if right else ''}{shown}"
 
 
-def _columns(found: Jacobian) -> ColumnArrays:
+def _columns(block: Jacobian) -> ColumnArrays:
     """All cells in row-major order. NaN is not drawn; left and right are one-sided slopes at kinks."""
-    slopes, (rows, columns) = found.numerical.slopes, found.shape
+    slopes, (rows, columns) = block.numerical.slopes, block.shape
     hidden = np.isin(slopes.kind, (PointKind.JUMP, PointKind.KINK, PointKind.UNRESOLVED, PointKind.NONFINITE))
     numerical = np.where(hidden, np.nan, slopes.value)
-    drawn: ColumnArrays = {
-        "row": np.repeat(found.rows.elements, columns).astype(np.float64),
-        "column": np.tile(found.columns.elements, rows).astype(np.float64),
+    table: ColumnArrays = {
+        "row": np.repeat(block.rows.elements, columns).astype(np.float64),
+        "column": np.tile(block.columns.elements, rows).astype(np.float64),
         "numerical": numerical,
         "error": slopes.error,
         "left": np.where(slopes.kind == PointKind.KINK, slopes.left, np.nan),
         "right": np.where(slopes.kind == PointKind.KINK, slopes.right, np.nan),
-        "status": found.numerical.status.astype(np.uint8),
+        "status": block.numerical.status.astype(np.uint8),
     }
-    if found.returned is not None:
+    if block.returned is not None:
         with np.errstate(invalid="ignore"):
-            drawn |= {"returned": found.returned.ravel(), "difference": found.returned.ravel() - numerical}
-    return drawn
+            table |= {"returned": block.returned.ravel(), "difference": block.returned.ravel() - numerical}
+    return table
 
 
 def _side(side: ElementRange) -> dict[str, Any]:
     return {"name": side.name, "shape": list(side.shape), "first": side.first, "count": side.count}
 
 
-def _tensors(section: Section, found: Jacobian, seen: Dependence | None) -> dict[str, list[dict[str, str]]]:
+def _tensors(section: Section, block: Jacobian, dependence: Dependence | None) -> dict[str, list[dict[str, str]]]:
     """The outputs and inputs that can be chosen, each with its first element."""
     outputs = (
-        [ElementRange(*each, 0, 1) for each in zip(seen.outputs, seen.shapes, strict=True)] if seen else [found.rows]
+        [ElementRange(*each, 0, 1) for each in zip(dependence.outputs, dependence.shapes, strict=True)]
+        if dependence
+        else [block.rows]
     )
-    inputs = [_first(ElementRange(each.name, each.shape, 0, 1)) for each in section.op.inputs if each.values]
-    floats = [{"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"]
-    return {"of": [_first(each) for each in outputs if each.total], "wrt": inputs + floats}
+    inputs = [_first_element(ElementRange(each.name, each.shape, 0, 1)) for each in section.op.inputs if each.values]
+    parameters = [{"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"]
+    return {"of": [_first_element(each) for each in outputs if each.total], "wrt": inputs + parameters}
 
 
-def _first(side: ElementRange) -> dict[str, str]:
+def _first_element(side: ElementRange) -> dict[str, str]:
     return {"name": side.name, "first": side.label(0)}
 
 
-def _apart(found: DifferingCell) -> dict[str, Any]:
+def _cell(cell: DifferingCell) -> dict[str, Any]:
     return {
-        "of": found.row,
-        "wrt": found.column,
-        "numerical": finite_or_none(found.numerical),
-        "returned": finite_or_none(found.returned),
+        "of": cell.row,
+        "wrt": cell.column,
+        "numerical": finite_or_none(cell.numerical),
+        "returned": finite_or_none(cell.returned),
     }
 
 
-def _elsewhere(found: Jacobian) -> dict[str, Any] | None:
-    seen = found.elsewhere
-    if seen is None:
+def _elsewhere(block: Jacobian) -> dict[str, Any] | None:
+    elsewhere = block.elsewhere
+    if elsewhere is None:
         return None
-    cell = seen.worst and DifferingCell(
-        found.rows.label(seen.worst.row),
-        found.columns.label(seen.worst.column),
-        seen.worst.numerical,
-        seen.worst.returned,
+    cell = elsewhere.worst and DifferingCell(
+        block.rows.label(elsewhere.worst.row),
+        block.columns.label(elsewhere.worst.column),
+        elsewhere.worst.numerical,
+        elsewhere.worst.returned,
     )
     return {
-        "cells": seen.cells,
-        "judged": seen.judged,
-        "differs": seen.differs,
-        "more": seen.more,
-        "worst": _apart(cell) if cell else None,
+        "cells": elsewhere.cells,
+        "judged": elsewhere.judged,
+        "differs": elsewhere.differs,
+        "more": elsewhere.more,
+        "worst": _cell(cell) if cell else None,
     }
 
 
-def _seen(section: Section, question: Question, span: float) -> Dependence | None:
+def _dependence(section: Section, question: Question, span: float) -> Dependence | None:
     try:
         return measure_dependence(section, _spans(section, span), question.grad_output or 1.0)
     except FunctionFailed:  # it needs gradients for all inputs; the Jacobian by one of them may still exist
         return None
 
 
-def _influence(seen: Dependence) -> dict[str, Any]:
+def _influence(dependence: Dependence) -> dict[str, Any]:
     return {
-        "inputs": list(seen.inputs),
-        "outputs": list(seen.outputs),
-        "losses": [_loss(seen, place) for place in range(len(seen.losses))],
+        "inputs": list(dependence.inputs),
+        "outputs": list(dependence.outputs),
+        "losses": [_loss(dependence, place) for place in range(len(dependence.losses))],
     }
 
 
-def _loss(seen: Dependence, place: int) -> dict[str, Any]:
-    loss = seen.losses[place]
+def _loss(dependence: Dependence, place: int) -> dict[str, Any]:
+    loss = dependence.losses[place]
     return {
-        "name": loss_name(seen, loss),
+        "name": loss_name(dependence, loss),
         "outputs": list(loss.outputs),
         "links": [list(row) for row in loss.links],
         "returned": list(loss.returned),
-        "sentence": dependence_sentence(seen, loss),
+        "sentence": dependence_sentence(dependence, loss),
         "failure": loss.failure or None,
     }
 

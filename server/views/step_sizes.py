@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
@@ -18,50 +17,49 @@ from ..protocol.question import Question
 from ..runtime.batching import batched_section
 from ..runtime.failure import Failure, FunctionFailed
 from ..runtime.section import Section
-from .columns import ColumnArrays, finite_or_none
-from .common import question_grid
+from .common import ViewDocument, finite_or_none, question_grid
 
 # Threshold between the orders 1 and 2 of the Taylor remainder: above it the line is a tangent.
-_SQUARE = 1.5
+_TANGENT_ORDER = 1.5
 
 
-def step_sizes_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+def step_sizes_view(section: Section, question: Question) -> ViewDocument:
     """The document: one row a step, the widest first; measured in float64, as the numerical gradient is.
 
     Slopes are those of forward, not multiplied by ``grad_output``; backward's is divided by it. Raises
     ``FunctionFailed``.
     """
-    asked = question_grid(question)
-    x = np.unique(section.snap(asked.points()))
+    grid = question_grid(question)
+    x = np.unique(section.snap(grid.points()))
     reference = reference_of(batched_section(section, x, question.grad_output), x, question.grad_output)
     precision = relative_precision(nan_outside_domain(reference, x), x, reference.forward(x))
     place = float(reference.snap(np.array([question.place]))[0])
     derivative, failure = _derivative(reference, place, question.grad_output or 1.0)
     # Outside the range the Function may raise; inside it, and at the point asked for, it must not.
     forward = nan_outside_domain(reference, np.array([min(x[0], place), max(x[-1], place)]))
-    seen = study_step_size(forward, place, asked.span, derivative, precision, question.step)
+    study = study_step_size(forward, place, grid.span, derivative, precision, question.step)
     return {
-        "sentence": _sentence(seen, str(question.wrt), asked.span),
+        "sentence": _sentence(study, str(question.wrt), grid.span),
         "at": place,
-        "kind": seen.kind,
-        "best": {"value": finite_or_none(seen.best.value), "error": finite_or_none(seen.best.error)},
+        "kind": study.kind,
+        "best": {"value": finite_or_none(study.best.value), "error": finite_or_none(study.best.error)},
         "analytical": None if derivative is None else finite_or_none(derivative),
-        "left": finite_or_none(seen.left.value),
-        "right": finite_or_none(seen.right.value),
-        "central_order": seen.law.order if seen.law else None,
+        "left": finite_or_none(study.left.value),
+        "right": finite_or_none(study.right.value),
+        "central_order": study.law.order if study.law else None,
         "rounding": precision,
-        "chosen": list(seen.chosen),
-        "least": {"step": seen.least[0], "error": finite_or_none(seen.least[1])} if seen.least else None,
-        "taylor_order": seen.taylor_order,
+        "chosen": list(study.chosen),
+        "least": {"step": study.least[0], "error": finite_or_none(study.least[1])} if study.least else None,
+        "taylor_order": study.taylor_order,
         "failure": asdict(failure) if failure else None,
     }, {
-        "step": seen.steps,
-        "central": seen.central,
-        "left": seen.behind,
-        "right": seen.ahead,
-        "truncation": seen.truncation,
-        "rounding": seen.rounding,
-        "taylor": seen.taylor,
+        "step": study.steps,
+        "central": study.central,
+        "left": study.behind,
+        "right": study.ahead,
+        "truncation": study.truncation,
+        "rounding": study.rounding,
+        "taylor": study.taylor,
     }
 
 
@@ -76,14 +74,21 @@ def _derivative(section: Section, x: float, grad_output: float) -> tuple[float |
     return (None if returned is None else float(returned[0]) / grad_output), None
 
 
-def _sentence(seen: StepSizeStudy, wrt: str, span: float) -> str:
+def _sentence(study: StepSizeStudy, wrt: str, span: float) -> str:
     """The slope, the best step or why none works, and the result of the Taylor test."""
-    said = _SAY[seen.kind].format(slope=_value(seen.best), left=_value(seen.left), right=_value(seen.right))
-    parts = [f"At {wrt} = {format_number(seen.x, span)} {said}", *_least(seen), *_taylor(seen), *_at_a_kink(seen)]
+    slope = _SENTENCES[study.kind].format(
+        slope=_slope_text(study.best), left=_slope_text(study.left), right=_slope_text(study.right)
+    )
+    parts = [
+        f"At {wrt} = {format_number(study.x, span)} {slope}",
+        *_best_step(study),
+        *_taylor(study),
+        *_at_a_kink(study),
+    ]
     return " ".join(parts)
 
 
-_SAY = {
+_SENTENCES = {
     "smooth": "forward has slope {slope}.",
     "kink": "forward has a kink: its slope is {left} on the left and {right} on the right.",
     "cusp": "forward has a cusp: its slope is {left} on the left and {right} on the right.",
@@ -95,11 +100,11 @@ _SAY = {
 }
 
 
-def _least(seen: StepSizeStudy) -> list[str]:
-    if seen.kind != "smooth" or seen.least is None:
+def _best_step(study: StepSizeStudy) -> list[str]:
+    if study.kind != "smooth" or study.least is None:
         return []
-    step, error = map(format_number, seen.least)
-    if seen.law is None:
+    step, error = map(format_number, study.least)
+    if study.law is None:
         return [f"A central difference is off by {error} with step {step}; finer ones lose to rounding."]
     return [
         f"A central difference does best with step {step}, where it is off by {error}:"
@@ -107,29 +112,30 @@ def _least(seen: StepSizeStudy) -> list[str]:
     ]
 
 
-def _taylor(seen: StepSizeStudy) -> list[str]:
+def _taylor(study: StepSizeStudy) -> list[str]:
     """The Taylor test: the order at which forward departs from the line with backward's slope (2 for a tangent)."""
-    if seen.derivative is None or seen.taylor_order is None:
+    if study.derivative is None or study.taylor_order is None:
         return []
-    departs = f"From the line with backward's slope, {format_number(seen.derivative)}, forward departs"
-    if seen.taylor_order > _SQUARE:
+    departs = f"From the line with backward's slope, {format_number(study.derivative)}, forward departs"
+    if study.taylor_order > _TANGENT_ORDER:
         return [f"{departs} with the square of the step: that line is its tangent."]
     return [f"{departs} in proportion to the step: that line is not its tangent."]
 
 
-def _at_a_kink(seen: StepSizeStudy) -> list[str]:
-    if seen.kind != "kink" or seen.derivative is None:
+def _at_a_kink(study: StepSizeStudy) -> list[str]:
+    if study.kind != "kink" or study.derivative is None:
         return []
-    low, high = sorted((seen.left.value, seen.right.value))
-    slack = EVIDENCE_BOUNDS * max(seen.left.error, seen.right.error)
-    which = "one of those between, all of which are" if low - slack <= seen.derivative <= high + slack else "neither is"
+    low, high = sorted((study.left.value, study.right.value))
+    slack = EVIDENCE_BOUNDS * max(study.left.error, study.right.error)
+    between = low - slack <= study.derivative <= high + slack
+    relation = "one of those between, all of which are" if between else "neither is"
     return [
         "Central differences find the mean of the two. "
-        f"backward returns {format_number(seen.derivative)}, {which} right."
+        f"backward returns {format_number(study.derivative)}, {relation} right."
     ]
 
 
-def _value(slope: BoundedSlope) -> str:
+def _slope_text(slope: BoundedSlope) -> str:
     """A slope as text; 0 if its error is larger than itself."""
     if math.isnan(slope.value):
         return "unknown"

@@ -14,7 +14,6 @@ from ..numerics.sampling.grid import Grid
 from ..numerics.status import Status
 from ..numerics.surface.all_pairs import pair_count, run_curl_tests
 from ..numerics.surface.budget import PlaneBudget, plan_plane
-from ..numerics.surface.curl_test import CurlTest
 from ..numerics.surface.potential_function import potential_function
 from ..numerics.surface.surface import GradientComponent, Surface, field_components, surface
 from ..numerics.surface.text import curl_test_sentence, gradient_owner, surface_sentence
@@ -23,49 +22,51 @@ from ..protocol.question import DEFAULT_COUNT, Element, Question
 from ..runtime.arrays import Array
 from ..runtime.batching import batched_plane, plane_structure
 from ..runtime.section import Section
-from .columns import ColumnArrays
+from .common import STATUS_WORDS, ColumnArrays, ViewDocument, failure_document
 
 # How many points along each axis if one call takes them all: by default, and at most.
-_POINTS, _MOST = 61, 101
+_DEFAULT_POINTS, _MAX_POINTS = 61, 101
 # At most so many if each point needs calls of its own, and if the tensors have more elements than ``_LARGE``.
-_MOST_ALONE, _MOST_LARGE, _LARGE = 17, 9, 4096
+_MAX_ONE_BY_ONE, _MAX_FOR_LARGE, _LARGE = 17, 9, 4096
 _SLOWEST = (
     "A call takes about {} ms, and the smallest surface needs hundreds of them: that would take too long. "
     "The curves show one element at a time."
 )
 _UNTESTED = "Whether what backward returns is the gradient of a function is not tried: that would take too long."
 # Total number of elements in all copies of the inputs that takes about a second.
-_NUMBERS = 5_000_000
+_MAX_NUMBERS = 5_000_000
 
 
-def surface_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+def surface_view(section: Section, question: Question) -> ViewDocument:
     """The document, its columns in row-major order (a row for each ``y``). Raises ``FunctionFailed``."""
     if question.wrt2 is None or question.start2 is None or question.stop2 is None:
         section.forward(np.array([question.start, question.stop]))  # a failure is reported first
-        return _nothing(f"{question.wrt} is the only number that can be swept, and a surface takes two."), {}
+        return _no_surface(f"{question.wrt} is the only number that can be swept, and a surface takes two."), {}
     across = replace(section, wrt=question.wrt2.name, wrt_index=question.wrt2.index)
     x, y, plan, notes = _points(section, across, question)
     if min(x.size, y.size) < 2:
-        return _nothing(f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."), {}
+        return _no_surface(
+            f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."
+        ), {}
     if not plan.points:
-        return _nothing(_SLOWEST.format(_milliseconds(plan))), {}
-    seen = surface(section, across, x, y, question.grad_output, question.step, plan.cells)
-    wrt, wrt2, who = str(question.wrt), str(question.wrt2), gradient_owner(seen)
-    followed = None
-    if who in ("surrogate", "another"):
+        return _no_surface(_SLOWEST.format(_milliseconds(plan))), {}
+    measured = surface(section, across, x, y, question.grad_output, question.step, plan.cells)
+    wrt, wrt2, owner = str(question.wrt), str(question.wrt2), gradient_owner(measured)
+    implied = None
+    if owner in ("surrogate", "another"):
         field = partial(
             field_components, batched_plane(section, across, x, y, question.grad_output), question.grad_output
         )
-        followed = potential_function(field, x, y, question.grad_output, seen.values)
+        implied = potential_function(field, x, y, question.grad_output, measured.values)
     return {
         "notes": notes,
-        "sentence": surface_sentence(seen, wrt, wrt2),
-        "structure": seen.structure,
+        "sentence": surface_sentence(measured, wrt, wrt2),
+        "structure": measured.structure,
         "places": [_place(each) for each in (section, across)],
         "shape": [y.size, x.size],
-        "statuses": [each.name.lower() for each in Status],
-        "differs": int((seen.status == Status.DIFFERS).sum()),
-        "potential": _potential(seen.potential, who, curl_test_sentence(seen, wrt, wrt2)) if seen.potential else None,
+        "statuses": STATUS_WORDS,
+        "differs": int((measured.status == Status.DIFFERS).sum()),
+        "potential": _potential(measured, owner, wrt, wrt2),
         "pairs": [
             {
                 "wrt": str(Element(*each.first)),
@@ -75,43 +76,39 @@ def surface_view(section: Section, question: Question) -> tuple[dict[str, Any], 
             }
             for each in (run_curl_tests(section, question.grad_output) if plan.pairs else ())
         ],
-        "ridges": {
-            "x": seen.ridges.x.tolist(),
-            "y": seen.ridges.y.tolist(),
-            "jump": seen.ridges.jump.tolist(),
-        },
-        "failure": asdict(seen.failure) if seen.failure else None,
-    }, _columns(seen, followed)
+        "ridges": {name: getattr(measured.ridges, name).tolist() for name in ("x", "y", "jump")},
+        "failure": failure_document(measured.failure),
+    }, _columns(measured, implied)
 
 
 def _points(section: Section, across: Section, question: Question) -> tuple[Array, Array, PlaneBudget, list[str]]:
     """The numbers along both axes, within the sampling budget; the plan of what there is time for; notes."""
-    asked = _POINTS if question.count == DEFAULT_COUNT else min(question.count, _MOST)
+    points = _DEFAULT_POINTS if question.count == DEFAULT_COUNT else min(question.count, _MAX_POINTS)
     ends = (question.start, question.stop), (question.start2 or 0.0, question.stop2 or 0.0)
 
     def grid(count: int) -> list[Array]:
         return [np.unique(section.snap(Grid(*each, count).points())) for each in ends]
 
-    x, y = grid(asked)
+    x, y = grid(points)
     if min(x.size, y.size) < 2:
         return x, y, PlaneBudget(0, 0, False, 0.0), []
     size = max(math.prod(each.shape) for each in section.op.inputs)
-    few, few2 = grid(min(asked, _MOST_ALONE))
+    few, few2 = grid(min(points, _MAX_ONE_BY_ONE))
     plane = batched_plane(section, across, few, few2, question.grad_output)
-    how = plane_structure(plane)
-    why = "Every point needs a call of its own" if how == "one by one" else "The tensors are large"
+    structure = plane_structure(plane)
+    reason = "Every point needs a call of its own" if structure == "one by one" else "The tensors are large"
     if size > _LARGE:
-        most = _MOST_LARGE
+        limit = _MAX_FOR_LARGE
     else:
-        most = _MOST_ALONE if how == "one by one" else max(_MOST_ALONE, math.isqrt(_NUMBERS // size))
-    most = min(asked, most)
-    plan = plan_plane(plane, how, few, few2, most, pair_count(section, question.grad_output))
-    if 0 < plan.points < most:
-        why = f"A call takes about {_milliseconds(plan)} ms"
-    if plan.points in (0, asked):
-        return x, y, plan, _untested(plan)
+        limit = _MAX_ONE_BY_ONE if structure == "one by one" else max(_MAX_ONE_BY_ONE, math.isqrt(_MAX_NUMBERS // size))
+    limit = min(points, limit)
+    plan = plan_plane(plane, structure, few, few2, limit, pair_count(section, question.grad_output))
+    if 0 < plan.points < limit:
+        reason = f"A call takes about {_milliseconds(plan)} ms"
+    if plan.points in (0, points):
+        return x, y, plan, _untested_note(plan)
     x, y = grid(plan.points)
-    return x, y, plan, [f"{why}, so only {y.size} × {x.size} of them are on the maps.", *_untested(plan)]
+    return x, y, plan, [f"{reason}, so only {y.size} × {x.size} of them are on the maps.", *_untested_note(plan)]
 
 
 def _milliseconds(plan: PlaneBudget) -> str:
@@ -119,24 +116,25 @@ def _milliseconds(plan: PlaneBudget) -> str:
     return format_number(float(f"{1000 * plan.seconds:.1g}"))
 
 
-def _untested(plan: PlaneBudget) -> list[str]:
+def _untested_note(plan: PlaneBudget) -> list[str]:
     """The note that the curl test was left out for lack of time."""
     return [_UNTESTED] if plan.points and not plan.cells else []
 
 
-def _potential(found: CurlTest, who: str, sentence: str) -> dict[str, Any]:
-    return {"word": who, "sentence": sentence} | asdict(found)
+def _potential(measured: Surface, owner: str, wrt: str, wrt2: str) -> dict[str, Any] | None:
+    sentence = curl_test_sentence(measured, wrt, wrt2)
+    return {"word": owner, "sentence": sentence} | asdict(measured.potential) if measured.potential else None
 
 
-def _columns(seen: Surface, followed: Any) -> ColumnArrays:
-    columns: ColumnArrays = {"x": seen.x, "y": seen.y, "forward": seen.values}
-    parts: tuple[tuple[str, GradientComponent], ...] = (("x", seen.first), ("y", seen.second))
+def _columns(measured: Surface, implied: Any) -> ColumnArrays:
+    columns: ColumnArrays = {"x": measured.x, "y": measured.y, "forward": measured.values}
+    parts: tuple[tuple[str, GradientComponent], ...] = (("x", measured.first), ("y", measured.second))
     for name, part in parts:
         columns |= {} if part.returned is None else {f"analytical_{name}": part.returned}
         columns[f"numerical_{name}"] = np.where(np.isfinite(part.numerical), part.numerical, np.nan)
         columns[f"allowed_{name}"] = _rounded(part.allowed)
         columns[f"status_{name}"] = part.status.astype(np.uint8)
-    return columns | ({} if followed is None else {"implied": followed})
+    return columns | ({} if implied is None else {"implied": implied})
 
 
 def _place(section: Section) -> int | None:
@@ -154,5 +152,5 @@ def _rounded(bound: Array) -> Array:
         return np.where(np.isfinite(power) & (power > 0), np.ceil(bound * power) / power, bound)
 
 
-def _nothing(sentence: str) -> dict[str, Any]:
+def _no_surface(sentence: str) -> dict[str, Any]:
     return empty_answer(sentence, None, "surface")

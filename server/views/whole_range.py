@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -14,22 +13,21 @@ from ..numerics.status import Status
 from ..numerics.whole_range.check import WholeRangeCheck
 from ..protocol.question import Question
 from ..runtime.section import Section
-from .columns import ColumnArrays
-from .common import evaluate_and_judge, sentence_names
+from .common import STATUS_WORDS, ColumnArrays, ViewDocument, evaluate_and_judge, failure_document, sentence_names
 
 
-def whole_range_view(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
+def whole_range_view(section: Section, question: Question) -> ViewDocument:
     """The document: one row a point, spaced more widely away from 0. Raises ``FunctionFailed``."""
     evaluation, _ = evaluate_and_judge(section, question)
     wide = evaluation.wide
-    found = whole_range_summary(evaluation, sentence_names(section, question))
+    summary = whole_range_summary(evaluation, sentence_names(section, question))
     return {
-        "sentence": (found and found["sentence"]) or _nothing(evaluation, str(question.wrt)),
-        "statuses": [each.name.lower() for each in Status],
-        "reach": found and found["reach"],
-        "finite": found and found["finite"],
-        "intervals": found["intervals"] if found else [],
-        "failure": asdict(evaluation.failure) if evaluation.failure else None,
+        "sentence": (summary and summary["sentence"]) or _why_nothing(evaluation, str(question.wrt)),
+        "statuses": STATUS_WORDS,
+        "reach": summary and summary["reach"],
+        "finite": summary and summary["finite"],
+        "intervals": summary["intervals"] if summary else [],
+        "failure": failure_document(evaluation.failure),
     }, _columns(wide) if wide else {}
 
 
@@ -48,17 +46,11 @@ def whole_range_summary(evaluation: Evaluation, names: Names) -> dict[str, Any] 
 
 
 def _columns(wide: WholeRangeCheck) -> ColumnArrays:
-    return {
-        "x": wide.x,
-        "forward": wide.forward,
-        "analytical": wide.analytical,
-        "numerical": wide.numerical,
-        "error": wide.error,
-        "status": wide.status.astype(np.uint8),
-    }
+    curves = {name: getattr(wide, name) for name in ("x", "forward", "analytical", "numerical", "error")}
+    return curves | {"status": wide.status.astype(np.uint8)}
 
 
-def _nothing(evaluation: Evaluation, wrt: str) -> str:
+def _why_nothing(evaluation: Evaluation, wrt: str) -> str:
     """Why there is nothing to compare."""
     if evaluation.failure:
         return f"There is nothing to compare: {evaluation.failure.brief}."

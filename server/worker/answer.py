@@ -14,80 +14,81 @@ from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge
 from ..protocol.answer_header import common_header, empty_answer
 from ..protocol.errors import BadQuestion
-from ..protocol.question import Question
+from ..protocol.question import DEFAULT_COUNT, Question
 from ..runtime.devices import TORCH_DTYPES, Device, devices
-from ..runtime.failure import Failure, FunctionFailed
+from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
-from ..views import VIEW_FUNCTIONS, second_order
-from ..views.columns import ColumnArrays, curve_columns
+from ..views import VIEW_FUNCTIONS
+from ..views.common import ViewDocument
+from ..views.curves import curve_columns
+from ..views.second_order import second_order_view
 
 torch.set_num_threads(1)
 
 
 def device_summary() -> dict[str, Any]:
     """The torch version, the available devices and the one that ``auto`` takes."""
-    found = devices()
-    return {"torch": torch.__version__, "devices": [asdict(each) for each in found], "auto": found[0].kind}
+    available = devices()
+    return {"torch": torch.__version__, "devices": [asdict(each) for each in available], "auto": available[0].kind}
 
 
 @np.errstate(all="ignore")  # an overflow becomes a gap with its reason
-def answer_question(question: Question, op: Op) -> tuple[dict[str, Any], ColumnArrays]:
+def answer_question(question: Question, op: Op) -> ViewDocument:
     """One view of a section of ``op``: the header, and its columns of float64 (status: uint8).
 
     Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer.
     """
-    place, notes = choose_device(question, devices())
+    device, notes = choose_device(question, devices())
     _check_grad_output(question)
     _check_range(question)
-    question = _complete(question, op)
-    asked = common_header(question, op.title, op.claim, {"kind": place.kind, "name": place.name}, notes)
+    question = _with_defaults(question, op)
+    header = common_header(question, op.title, op.claim, {"kind": device.kind, "name": device.name}, notes)
     try:
-        found, drawn = _look(_section(op, question, place), question)
+        section, view = _section(op, question, device), VIEW_FUNCTIONS[question.view]
+        if question.order == 1:
+            document, columns = view(section, question)
+        else:
+            document, columns = second_order_view(view, section, question)
     except FunctionFailed as error:
-        return asked | _nothing(error.failure, question.view), {}
-    return asked | found | {"notes": notes + found.get("notes", [])}, drawn
-
-
-def _look(section: Section, question: Question) -> tuple[dict[str, Any], ColumnArrays]:
-    view = VIEW_FUNCTIONS[question.view]
-    return view(section, question) if question.order == 1 else second_order.second_order_view(view, section, question)
+        return header | empty_answer(error.failure.first, asdict(error.failure), question.view), {}
+    return header | document | {"notes": notes + document.get("notes", [])}, columns
 
 
 def warm_up() -> None:
     """Evaluate a harmless function, so that the first user does not pay for what torch loads lazily."""
     op = Op(torch.autograd.Function, "warm-up", "", "", "", (Input("x"),), call=torch.relu)
     section = Section(op, op, "x", (), "y", (), (("x", (1.0,)),), ())
-    evaluation = evaluate(section, Grid(-1.0, 1.0, 401))
+    evaluation = evaluate(section, Grid(-1.0, 1.0, DEFAULT_COUNT))
     curve_columns(evaluation, judge(evaluation))
 
 
-def choose_device(question: Question, found: tuple[Device, ...]) -> tuple[Device, list[str]]:
+def choose_device(question: Question, available: tuple[Device, ...]) -> tuple[Device, list[str]]:
     """The device to use among those ``found``, and notes on the choice.
 
     Raises ``BadQuestion`` where the requested device is not there, or lacks the dtype.
     """
     if question.device == "auto":
-        chosen = next(each for each in found if question.dtype in each.dtypes)
-        if chosen is not found[0]:
-            return chosen, [f"{found[0].name} has no {question.dtype}, so {chosen.name} was used instead."]
+        chosen = next(each for each in available if question.dtype in each.dtypes)
+        if chosen is not available[0]:
+            return chosen, [f"{available[0].name} has no {question.dtype}, so {chosen.name} was used instead."]
         return chosen, []
-    named = [each for each in found if each.kind == question.device]
-    if not named:
-        there = ", ".join(each.kind for each in found)
-        raise BadQuestion(f"device: there is no {question.device} on this machine; choose auto or one of {there}.")
-    if question.dtype not in named[0].dtypes:
+    candidates = [each for each in available if each.kind == question.device]
+    if not candidates:
+        kinds = ", ".join(each.kind for each in available)
+        raise BadQuestion(f"device: there is no {question.device} on this machine; choose auto or one of {kinds}.")
+    if question.dtype not in candidates[0].dtypes:
         raise BadQuestion(
-            f"dtype: {named[0].name} ({named[0].kind}) has no {question.dtype}; "
-            f"choose one of {', '.join(named[0].dtypes)}, or device=cpu."
+            f"dtype: {candidates[0].name} ({candidates[0].kind}) has no {question.dtype}; "
+            f"choose one of {', '.join(candidates[0].dtypes)}, or device=cpu."
         )
-    return named[0], []
+    return candidates[0], []
 
 
 def _check_grad_output(question: Question) -> None:
-    most = torch.finfo(TORCH_DTYPES[question.dtype]).max
-    if abs(question.grad_output) > most:
+    largest = torch.finfo(TORCH_DTYPES[question.dtype]).max
+    if abs(question.grad_output) > largest:
         raise BadQuestion(
-            f"grad_output: {question.dtype} holds numbers up to {most:.4g}, and {question.grad_output:.4g} is more; "
+            f"grad_output: {question.dtype} holds numbers up to {largest:.4g}, and {question.grad_output:.4g} is more; "
             "choose a smaller one, or dtype=float64."
         )
 
@@ -101,7 +102,7 @@ def _check_range(question: Question) -> None:
         )
 
 
-def _complete(question: Question, op: Op) -> Question:
+def _with_defaults(question: Question, op: Op) -> Question:
     """The question with a value for every input and parameter of the op, given or default."""
     return replace(
         question,
@@ -110,7 +111,7 @@ def _complete(question: Question, op: Op) -> Question:
     )
 
 
-def _section(op: Op, question: Question, place: Device) -> Section:
+def _section(op: Op, question: Question, device: Device) -> Section:
     return Section(
         op=op,
         call=op,
@@ -121,10 +122,5 @@ def _section(op: Op, question: Question, place: Device) -> Section:
         inputs=tuple(question.inputs.items()),
         parameters=tuple(question.parameters.items()),
         dtype=TORCH_DTYPES[question.dtype],
-        device=place.kind,
+        device=device.kind,
     )
-
-
-def _nothing(failure: Failure, view: str) -> dict[str, Any]:
-    """The view's members of the header where forward itself failed."""
-    return empty_answer(failure.first, asdict(failure), view)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 RETURNED_FORK = 113  # exit code of a forked copy of a worker that has returned from user code into ours
-_LOOK = 0.001  # seconds between two polls of a process
+_POLL_INTERVAL = 0.001  # seconds between two polls of a process
 
 
 def end_children(spared: Container[int] = (), patience: float = 0.0) -> int:
@@ -22,8 +22,8 @@ def end_children(spared: Container[int] = (), patience: float = 0.0) -> int:
     where the system does not list the children of a process.
     """
     ended, until = 0, time.monotonic() + patience
-    while strangers := [child for child in child_pids() if child not in spared]:
-        ended += sum(_end(child, until) for child in strangers)
+    while children := [child for child in child_pids() if child not in spared]:
+        ended += sum(_end(child, until) for child in children)
     return ended
 
 
@@ -47,25 +47,25 @@ def referenced_children() -> set[int]:
     """
     from multiprocessing import active_children, forkserver, resource_tracker
 
-    servants = (
+    helpers = (
         getattr(forkserver, "_forkserver", None),  # shared by all pools with the start method forkserver
         getattr(resource_tracker, "_resource_tracker", None),
     )
-    numbers = [getattr(each, name, None) for each in servants for name in ("_forkserver_pid", "_pid")]
-    dropped = {id(each) for each in getattr(subprocess, "_active", None) or ()}
+    pids = [getattr(each, name, None) for each in helpers for name in ("_forkserver_pid", "_pid")]
+    unreferenced = {id(each) for each in getattr(subprocess, "_active", None) or ()}
     started = [each for each in gc.get_objects() if issubclass(type(each), subprocess.Popen)]
-    numbers += [each.pid for each in started if id(each) not in dropped]
-    return {each for each in (*numbers, *(child.pid for child in active_children())) if each is not None}
+    pids += [each.pid for each in started if id(each) not in unreferenced]
+    return {each for each in (*pids, *(child.pid for child in active_children())) if each is not None}
 
 
 def _end(child: int, until: float) -> bool:
     """Whether the child had to be killed, or is a forked copy that had returned into our code."""
     with suppress(ChildProcessError):
-        while not (found := os.waitpid(child, os.WNOHANG))[0]:
+        while not (status := os.waitpid(child, os.WNOHANG))[0]:
             if time.monotonic() >= until:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 return True
-            time.sleep(_LOOK)
-        return os.waitstatus_to_exitcode(found[1]) == RETURNED_FORK
+            time.sleep(_POLL_INTERVAL)
+        return os.waitstatus_to_exitcode(status[1]) == RETURNED_FORK
     return False

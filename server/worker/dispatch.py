@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...ops import OPS, Op
+from ..catalogue.op_description import op_descriptions
 from ..inference.recipe.recipe import BadRecipe
 from ..protocol.errors import BadQuestion, Unsolved
 from ..protocol.frames import BadFrame, Frame, pack
 from ..protocol.job import Job
 from ..protocol.question import Element, Question
+from ..user_code.codegen import pytest_source
 from . import answer
 from .child_processes import child_pids, end_children, referenced_children
-from .registry import Gallery, OpCollection
 
-_LONGEST = 2000  # characters of a sentence about a fault
-_PATIENCE = 0.05  # seconds for child processes to end, once the Function has returned
+if TYPE_CHECKING:
+    from ..user_code.registry import UserFunctions
+
+_MAX_MESSAGE = 2000  # characters of a sentence about a fault
+_EXIT_TIMEOUT = 0.05  # seconds for child processes to end, once the Function has returned
 _LEFT_ONE = "The Function started a process that outlived it; it was ended."
 _LEFT_SOME = "The Function started {} processes that outlived it; they were ended."
 
@@ -26,72 +31,66 @@ class Dispatcher:
     def __init__(self, work: Job) -> None:
         answer.warm_up()
         self._collection = _collection(work)
-        self._known = set(child_pids())
-        self._kept = set[int]()  # later ones that user code still refers to
+        self._initial = set(child_pids())
+        self._referenced = set[int]()  # later ones that user code still refers to
 
     def hello(self) -> bytes:
         """The greeting, as a frame: catalogue, devices and notes."""
-        told = self._collection.hello()
+        greeting = self._collection.hello()
         try:
-            return pack(Frame(told | {"device": answer.device_summary()}))
+            return pack(Frame(greeting | {"device": answer.device_summary()}))
         except BadFrame as problem:
-            largest = max(told["catalogue"], key=lambda op: len(str(op)))
+            largest = max(greeting["catalogue"], key=lambda op: len(str(op)))
             raise BadFrame(f"what the ops declare is too large, most of all {largest['file']}: {problem}") from None
 
-    def respond(self, asked: dict[str, Any]) -> bytes:
+    def respond(self, request: dict[str, Any]) -> bytes:
         """The reply to one request, as a frame; ``read`` lists the user files that were read meanwhile."""
         try:
-            answered = self._alone(self._answered(asked))
+            frame = self._with_leftovers_ended(self._answer(request))
             late = self._collection.late()
-            return pack(Frame(answered.header | ({"read": late} if late else {}), answered.columns))
+            return pack(Frame(frame.header | ({"read": late} if late else {}), frame.columns))
         except (BadQuestion, BadRecipe, Unsolved) as problem:
             return pack(Frame({"bad": str(problem)}))
         except BadFrame as problem:
-            (about,) = asked.values()
-            named = about["op"]
-            return pack(Frame({"bad": f"What was found of {named} cannot be sent: {problem}; ask for fewer points."}))
+            (fields,) = request.values()
+            op = fields["op"]
+            return pack(Frame({"bad": f"What was found of {op} cannot be sent: {problem}; ask for fewer points."}))
         except Exception as problem:
             logging.exception("a fault of Gradloupe itself")
-            return pack(Frame({"fault": f"{type(problem).__name__}: {problem}"[:_LONGEST]}))
+            return pack(Frame({"fault": f"{type(problem).__name__}: {problem}"[:_MAX_MESSAGE]}))
 
-    def _answered(self, asked: dict[str, Any]) -> Frame:
-        for what, told in (("describe", self._described), ("test", self._test)):
-            if what in asked:
-                return told(**asked[what])
-        plain = dict(asked["question"])
-        before = plain.pop("before", "")
-        question = _question(plain)
+    def _answer(self, asked: dict[str, Any]) -> Frame:
+        try:
+            if "describe" in asked:
+                request = asked["describe"]
+                return Frame({"op": self._collection.described(request["op"], request["recipe"], request["before"])})
+            if "test" in asked:
+                request = asked["test"]
+                return Frame({"test": self._collection.test(request["op"], request["recipe"], request["before"])})
+        except Unsolved as unsolved:
+            return Frame({"unsolved": unsolved.told})
+        fields = dict(asked["question"])
+        before = fields.pop("before", "")
+        question = _question(fields)
         header, columns = answer.answer_question(question, self._collection.op(question.op, question.recipe, before))
         header["notes"] += self._collection.notes
         return Frame(header, {name: column.data for name, column in columns.items()})
 
-    def _alone(self, answered: Frame) -> Frame:
+    def _with_leftovers_ended(self, frame: Frame) -> Frame:
         """The same answer, with a note where the Function has left processes behind, which are ended.
 
         A pool or helper process that it keeps for its next call stays.
         """
-        here, ended = set(child_pids()), 0
-        if here - self._known - self._kept:
-            self._kept = here & referenced_children()
-            ended = end_children(self._known | self._kept, _PATIENCE)
-        if ended and "notes" in answered.header:
-            answered.header["notes"].append(_LEFT_ONE if ended == 1 else _LEFT_SOME.format(ended))
-        return answered
-
-    def _described(self, op: str, recipe: str, before: str = "") -> Frame:
-        try:
-            return Frame({"op": self._collection.described(op, recipe, before)})
-        except Unsolved as unsolved:
-            return Frame({"unsolved": unsolved.told})
-
-    def _test(self, op: str, recipe: str, before: str = "") -> Frame:
-        try:
-            return Frame({"test": self._collection.test(op, recipe, before)})
-        except Unsolved as unsolved:
-            return Frame({"unsolved": unsolved.told})
+        children, ended = set(child_pids()), 0
+        if children - self._initial - self._referenced:
+            self._referenced = children & referenced_children()
+            ended = end_children(self._initial | self._referenced, _EXIT_TIMEOUT)
+        if ended and "notes" in frame.header:
+            frame.header["notes"].append(_LEFT_ONE if ended == 1 else _LEFT_SOME.format(ended))
+        return frame
 
 
-def _collection(work: Job) -> OpCollection:
+def _collection(work: Job) -> Gallery | UserFunctions:
     if not work.targets:
         return Gallery()
     from ..user_code.registry import UserFunctions
@@ -104,3 +103,31 @@ def _question(plain: dict[str, Any]) -> Question:
     elements = {key: Element(each["name"], tuple(each["index"])) for key, each in named.items()}
     inputs = {name: tuple(values) for name, values in plain["inputs"].items()}
     return Question(**{**plain, **elements, "inputs": inputs})
+
+
+class Gallery:
+    """The ops of ``ops/``, with the methods of ``UserFunctions``; raises ``BadDeclaration`` for an invalid one."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self._catalogue = op_descriptions()
+
+    def hello(self) -> dict[str, Any]:
+        """The descriptions of all ops."""
+        return {"catalogue": self._catalogue}
+
+    def late(self) -> list[str]:
+        """Empty: files of the gallery are not watched."""
+        return []
+
+    def op(self, name: str, recipe: str = "", before: str = "") -> Op:
+        """The op of that name; it has no other recipe than its own."""
+        return OPS[name]
+
+    def described(self, name: str, recipe: str = "", before: str = "") -> dict[str, Any]:
+        """Its entry in the catalogue."""
+        return next(each for each in self._catalogue if each["name"] == name)
+
+    def test(self, name: str, recipe: str = "", before: str = "") -> str:
+        """A test of what the op declares."""
+        return pytest_source(OPS[name], None, f"from gradloupe.ops.{name} import op")

@@ -23,8 +23,8 @@ from .sandbox import Sandbox, become_subreaper, die_with_parent
 _NAMES = ("worker.dispatch", "user_code.registry", "worker.main")
 MODULES = (*(f"{PACKAGE}.server.{name}" for name in _NAMES), "numpy.ma")
 DEFERRED_MODULE = "torch.fx.experimental.symbolic_shapes"  # takes half a second, needed by the view `contract`
-_PAUSE = 1.0  # seconds before a refused fork is retried, or idle before the deferred import
-_LONGEST = 2**20  # bytes of a request
+_RETRY_INTERVAL = 1.0  # seconds before a refused fork is retried, or idle before the deferred import
+_MAX_REQUEST = 2**20  # bytes of a request
 
 
 class ForkServer:
@@ -37,46 +37,48 @@ class ForkServer:
     """
 
     def __init__(self, server: socket.socket) -> None:
-        self._server, self._number = server, os.getpid()
+        self._server, self._pid = server, os.getpid()
         self._requests: deque[tuple[dict[str, Any], list[int]]] = deque()
         self._living: set[int] = set()
         self._ended: set[int] = set()
-        self._prepares = False  # whether workers load user files, so that each save waits for a new one
-        self._woken, self._wakes = os.pipe()
-        for end in (self._woken, self._wakes):
+        self._loads_user_files = False  # whether workers load user files, so that each save waits for a new one
+        self._wakeup_read, self._wakeup_write = os.pipe()
+        for end in (self._wakeup_read, self._wakeup_write):
             os.set_blocking(end, False)
-        signal.set_wakeup_fd(self._wakes)
+        signal.set_wakeup_fd(self._wakeup_write)
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def serve(self) -> None:
         """Handle requests until the server closes its end."""
         with suppress(BrokenPipeError, ConnectionResetError):
-            while self._heard():
-                self._tell_of_the_ended()
-                self._fork_what_is_asked_for()
+            while self._receive():
+                self._report_ended()
+                self._fork_workers()
 
-    def _heard(self) -> bool:
+    def _receive(self) -> bool:
         """Wait for requests or ended workers; False when the server is gone."""
         server = self._server.fileno()
-        ready, _, _ = select([server, self._woken], [], [], _PAUSE if self._requests or self._prepares else None)
+        ready, _, _ = select(
+            [server, self._wakeup_read], [], [], _RETRY_INTERVAL if self._requests or self._loads_user_files else None
+        )
         if not ready and not self._requests:
-            self._prepares = False
-            _load(DEFERRED_MODULE)
+            self._loads_user_files = False
+            import_modules(DEFERRED_MODULE)
             gc.freeze()
-        if self._woken in ready:
-            os.read(self._woken, 4096)
+        if self._wakeup_read in ready:
+            os.read(self._wakeup_read, 4096)
         if server in ready:
-            said, descriptors, _, _ = socket.recv_fds(self._server, _LONGEST, 2)
-            if not said:
+            message, descriptors, _, _ = socket.recv_fds(self._server, _MAX_REQUEST, 2)
+            if not message:
                 return False
-            request = json.loads(said)
+            request = json.loads(message)
             if "bury" in request:
                 self._bury(request["bury"])
             else:
                 self._requests.append((request, descriptors))
         return True
 
-    def _fork_what_is_asked_for(self) -> None:
+    def _fork_workers(self) -> None:
         while self._requests:
             request, descriptors = self._requests[0]
             try:
@@ -86,57 +88,59 @@ class ForkServer:
             if child == 0:
                 self._become_worker(request, *descriptors)
             self._requests.popleft()
-            self._prepares = self._prepares or (bool(request["work"]["targets"]) and DEFERRED_MODULE not in sys.modules)
+            self._loads_user_files = self._loads_user_files or (
+                bool(request["work"]["targets"]) and DEFERRED_MODULE not in sys.modules
+            )
             for each in descriptors:
                 os.close(each)
             self._living.add(child)
-            self._tell({"born": child})
+            self._send({"born": child})
 
     def _become_worker(self, request: dict[str, Any], channel: int, notes: int) -> NoReturn:
         """What the forked process does; never returns."""
         code = 1
         try:
             os.setsid()
-            self._forget_all_but(channel, notes)
-            confinement = Sandbox(notes)
-            if os.getppid() == self._number:  # else the parent died before PR_SET_PDEATHSIG was set
+            self._close_all_but(channel, notes)
+            sandbox = Sandbox(notes)
+            if os.getppid() == self._pid:  # else the parent died before PR_SET_PDEATHSIG was set
                 from .main import run_worker
 
-                _move(request["cwd"], request["environment"])
-                confinement.run(lambda: run_worker(socket.socket(fileno=channel), Job.told(request["work"])))
+                _take_over(request["cwd"], request["environment"])
+                sandbox.run(lambda: run_worker(socket.socket(fileno=channel), Job.from_json(request["work"])))
             code = 0
         except BaseException:  # noqa: BLE001 nothing above could handle it
             traceback.print_exc()
         finally:
             os._exit(code)
 
-    def _forget_all_but(self, *kept: int) -> None:
+    def _close_all_but(self, *exempt: int) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        others = {each for _, descriptors in self._requests for each in descriptors} - {*kept}
-        for each in (self._woken, self._wakes, *others):
+        others = {each for _, descriptors in self._requests for each in descriptors} - {*exempt}
+        for each in (self._wakeup_read, self._wakeup_write, *others):
             os.close(each)
         self._server.close()
 
-    def _tell_of_the_ended(self) -> None:
+    def _report_ended(self) -> None:
         for child in list(self._living):
-            found = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if found is not None:
+            status = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if status is not None:
                 self._living.remove(child)
                 self._ended.add(child)
-                code = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
-                self._tell({"ended": child, "code": code})
+                code = status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
+                self._send({"ended": child, "code": code})
 
     def _bury(self, child: int) -> None:
         self._ended.discard(child)
         os.waitpid(child, 0)
         end_children(self._living | self._ended)  # its orphans, reparented to us
 
-    def _tell(self, said: dict[str, Any]) -> None:
-        self._server.send(json.dumps(said).encode())
+    def _send(self, message: dict[str, Any]) -> None:
+        self._server.send(json.dumps(message).encode())
 
 
-def _move(folder: str, environment: dict[str, str]) -> None:
+def _take_over(folder: str, environment: dict[str, str]) -> None:
     """Take over the working directory and the environment of the server."""
     if environment != dict(os.environ):
         os.environ.clear()
@@ -153,13 +157,13 @@ def main() -> None:
     die_with_parent()
     become_subreaper()
     gc.disable()  # imports leave no garbage
-    _load(*MODULES)
+    import_modules(*MODULES)
     gc.freeze()  # pages that the collector leaves alone stay shared after a fork
     gc.enable()
     ForkServer(server).serve()
 
 
-def _load(*modules: str) -> None:
+def import_modules(*modules: str) -> None:
     """Import what workers need. What cannot be imported is left to the worker, which reports why."""
     for name in modules:
         with suppress(Exception):

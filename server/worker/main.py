@@ -18,14 +18,18 @@ from ..protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
 from ..protocol.job import BUSY_FACTOR, Job
 from .sandbox import Sandbox
 
-_LONGEST = 2000  # characters of a sentence about a fault
-_LEFT = 60  # seconds beyond its limit after which a question that the server did not end ends this process
+_MAX_SENTENCE = 2000  # characters of a sentence about a fault
+_GRACE_PERIOD = 60  # seconds beyond its limit after which a question that the server did not end ends this process
 _EXIT_TIMEOUT = 1  # seconds for the exit handlers of user code
 
 
 def main() -> None:
     """Run a worker; arguments: the descriptors of its channel and of the file for its stack dump, the job as JSON."""
-    channel, notes, work = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), Job.told(json.loads(sys.argv[3]))
+    channel, notes, work = (
+        socket.socket(fileno=int(sys.argv[1])),
+        int(sys.argv[2]),
+        Job.from_json(json.loads(sys.argv[3])),
+    )
     del sys.argv[1:]
     Sandbox(notes).run(lambda: run_worker(channel, work))
 
@@ -38,18 +42,18 @@ def run_worker(channel: socket.socket, work: Job) -> None:
         return
     with suppress(BrokenPipeError):
         _serve(channel, work)
-    _part(channel)
+    _disconnect(channel)
 
 
 def _serve(channel: socket.socket, work: Job) -> None:
     try:
         from .dispatch import Dispatcher
 
-        service = Dispatcher(work)
-        hello = service.hello()
+        dispatcher = Dispatcher(work)
+        hello = dispatcher.hello()
     except LoadFailed as failed:
-        told = {"broken": str(failed), "trouble": failed.trouble, "files": failed.files}
-        channel.sendall(pack(Frame(told)))
+        failure = {"broken": str(failed), "trouble": failed.trouble, "files": failed.files}
+        channel.sendall(pack(Frame(failure)))
         return
     except Exception as problem:
         logging.exception("the ops could not be loaded")
@@ -57,17 +61,17 @@ def _serve(channel: socket.socket, work: Job) -> None:
         return
     channel.sendall(hello)
     pid, incoming = os.getpid(), channel.makefile("rb")
-    while (asked := _receive(incoming)) is not None:
+    while (request := _receive(incoming)) is not None:
         # A watchdog for the case that the server is gone and the kernel does not signal that (PR_SET_PDEATHSIG).
-        signal.alarm(int(BUSY_FACTOR * work.deadline) + _LEFT)
-        reply = service.respond(asked.header)
+        signal.alarm(int(BUSY_FACTOR * work.deadline) + _GRACE_PERIOD)
+        reply = dispatcher.respond(request.header)
         if os.getpid() != pid:  # a forked copy has returned here from user code
             os._exit(0)
         signal.alarm(0)
         channel.sendall(reply)
 
 
-def _part(channel: socket.socket) -> None:
+def _disconnect(channel: socket.socket) -> None:
     """Close the channel, then run the exit handlers of user code: temporary folders, pools."""
     with suppress(OSError):
         channel.shutdown(socket.SHUT_RDWR)
@@ -87,7 +91,7 @@ def _receive(incoming: IO[bytes]) -> Frame | None:
 
 def _sentence(problem: Exception) -> str:
     kind = type(problem).__name__
-    return (str(problem) if kind in ("BadDeclaration", "BadFrame") else f"{kind}: {problem}")[:_LONGEST]
+    return (str(problem) if kind in ("BadDeclaration", "BadFrame") else f"{kind}: {problem}")[:_MAX_SENTENCE]
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from ..protocol.stack_dump import MAX_FORKS, TOO_MANY_FORKS, StackFrame, format_
 from .child_processes import RETURNED_FORK, child_pids, end_children
 
 
-class _Copies:
+class _ForkLimit:
     """Limits ``os.fork`` in user code, from now on.
 
     A forked copy that would fork again exits instead. In this process itself ``too_many`` is called, with the calling
@@ -29,27 +29,27 @@ class _Copies:
 
     def __init__(self, too_many: Callable[[FrameType], None]) -> None:
         self._too_many = too_many
-        self._is_copy = self._by_us = False
-        os.register_at_fork(before=self._before, after_in_child=self._in_the_copy)
+        self._is_child = self._by_us = False
+        os.register_at_fork(before=self._before, after_in_child=self._in_child)
 
     def _before(self) -> None:
         frame = sys._getframe(1)
         self._by_us = frame.f_code.co_filename.startswith(SERVER)
         if self._by_us:
             return
-        if self._is_copy:
+        if self._is_child:
             os._exit(0)
         if len(child_pids()) >= MAX_FORKS:
             self._too_many(frame)
 
-    def _in_the_copy(self) -> None:
-        self._is_copy = self._is_copy or not self._by_us
+    def _in_child(self) -> None:
+        self._is_child = self._is_child or not self._by_us
 
 
 # Of prctl(2): the signal a process gets when its parent dies, and adoption of orphaned descendants.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-_WHERE = signal.SIGUSR2  # makes it dump its stack
-_disable = faulthandler.disable
+_DUMP_SIGNAL = signal.SIGUSR2  # makes it dump its stack
+_disable_faulthandler = faulthandler.disable
 
 
 class Sandbox:
@@ -60,21 +60,21 @@ class Sandbox:
 
     def __init__(self, notes: int) -> None:
         die_with_parent()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, 1)
+        os.close(devnull)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with suppress(OSError):  # on Linux, the first to be killed when memory runs out
             Path("/proc/self/oom_score_adj").write_text("1000")
-        self._notes, self._born, self._exit = notes, os.getpid(), os._exit
+        self._dump_file, self._pid, self._exit = notes, os.getpid(), os._exit
         os.set_inheritable(notes, False)
         faulthandler.enable(notes)
-        faulthandler.register(_WHERE, notes)
+        faulthandler.register(_DUMP_SIGNAL, notes)
         # User code may enable faulthandler, but the dumps go on to the server.
         faulthandler.enable, faulthandler.disable = (lambda *_, **__: None), (lambda: None)
-        os.register_at_fork(after_in_child=_not_further)
-        _Copies(self._too_many)
-        os._exit = self._noted
+        os.register_at_fork(after_in_child=_exit_on_return)
+        _ForkLimit(self._too_many)
+        os._exit = self._exit_with_dump
 
     def run(self, work: Callable[[], None]) -> None:
         """Do the work; ``SystemExit`` from user code ends the process at once."""
@@ -84,33 +84,33 @@ class Sandbox:
             self._leave(end)
 
     def _leave(self, end: SystemExit) -> NoReturn:
-        self._note(traceback.extract_tb(end.__traceback__))
+        self._write_stack(traceback.extract_tb(end.__traceback__))
         self._exit((end.code & 0xFF) if isinstance(end.code, int) else int(end.code is not None))
 
     def _too_many(self, frame: FrameType) -> NoReturn:
         """End the process in the place of a fork too many."""
         with suppress(ValueError):  # only the main thread may set handlers
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        if os.getpid() == self._born:
-            self._note(traceback.extract_stack(frame), TOO_MANY_FORKS)
+        if os.getpid() == self._pid:
+            self._write_stack(traceback.extract_stack(frame), TOO_MANY_FORKS)
         end_children()
         self._exit(1)
 
-    def _note(self, calls: Iterable[traceback.FrameSummary], why: str = "") -> None:
+    def _write_stack(self, calls: Iterable[traceback.FrameSummary], why: str = "") -> None:
         note = why + format_stack(StackFrame(call.filename, call.lineno or 0, call.name) for call in reversed([*calls]))
         with suppress(OSError):
-            os.write(self._notes, note.encode("ascii", "backslashreplace"))
+            os.write(self._dump_file, note.encode("ascii", "backslashreplace"))
 
-    def _noted(self, status: int) -> NoReturn:
+    def _exit_with_dump(self, status: int) -> NoReturn:
         """Replaces ``os._exit`` in this process: dumps the stack first."""
-        if os.getpid() == self._born:
-            faulthandler.dump_traceback(self._notes, all_threads=False)
+        if os.getpid() == self._pid:
+            faulthandler.dump_traceback(self._dump_file, all_threads=False)
         self._exit(status)
 
 
-def _not_further() -> None:
+def _exit_on_return() -> None:
     """In a forked copy of the worker: end it when it returns from user code."""
-    _disable()
+    _disable_faulthandler()
     inner = sys._getframe(1)
     if _is_ours(inner):
         return

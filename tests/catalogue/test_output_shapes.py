@@ -30,6 +30,6 @@ def test_an_op_that_ends_its_process_is_alone_in_that(ends):
 
 
 def test_an_op_that_does_not_return_is_given_up(monkeypatch):
-    monkeypatch.setattr(shapes, "_PATIENCE", 0.5)
+    monkeypatch.setattr(shapes, "_TIME_LIMIT", 0.5)
     hangs = named("hangs", lambda x: Event().wait())
     assert output_shapes([hangs, GOOD]) == {"hangs": [()], "good": [(2, 2)]}

@@ -4,7 +4,7 @@ import pytest
 import torch
 from support.sections import look, op_of
 
-from gradloupe.server.views.columns import point_marks
+from gradloupe.server.views.curves import point_marks
 
 
 def marked(function, start=-3.0, stop=3.0, **asked):

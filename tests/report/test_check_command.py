@@ -28,12 +28,11 @@ from support.own_worker import LAST
 from gradloupe.server.protocol import load_error
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.report import terminal as text
+from gradloupe.server.report.command import ReportTotal, report_progress
 from gradloupe.server.report.html_page import html_report
 from gradloupe.server.report.json_report import json_report
 from gradloupe.server.report.junit import junit_report
-from gradloupe.server.report.progress import ReportTotal, report_progress
-from gradloupe.server.report.report_data import ExaminedFunction, Report
-from gradloupe.server.report.result import CheckResult, SweptSection, WorstPoint, XrayFinding
+from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection, WorstPoint, XrayFinding
 from gradloupe.server.report.runner import examine_all, helper_count
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 

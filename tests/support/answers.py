@@ -6,7 +6,7 @@ from typing import Any
 
 from gradloupe.ops import OPS
 from gradloupe.server.protocol.question import Question
-from gradloupe.server.views.columns import ColumnArrays
+from gradloupe.server.views.common import ColumnArrays
 from gradloupe.server.worker import answer as door
 
 

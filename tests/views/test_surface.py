@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ def document(server: str, address: str) -> dict[str, Any]:
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()
     TypeAdapter(SurfaceSchema).validate_python(found)
-    assert found.keys() == {each.name for each in fields(SurfaceSchema)}
+    assert found.keys() == SurfaceSchema.model_fields.keys()
     return found
 
 

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from itertools import product
 from typing import Any
 
@@ -26,7 +25,7 @@ from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.documents.json_document import DOCUMENT_COLUMNS, TEXT_COLUMNS
 from gradloupe.server.protocol.answer_header import empty_answer
 from gradloupe.server.protocol.question import VIEW_NAMES, Question
-from gradloupe.server.schema import contract, descent, jacobian, node, section, surface, views
+from gradloupe.server.schema import jacobian, node, section, surface, views
 
 CLOSER = VIEW_NAMES[1:]
 SHAPES: dict[str, Any] = {
@@ -36,11 +35,11 @@ SHAPES: dict[str, Any] = {
     "precision": views.PrecisionSchema,
     "wide": views.WideSchema,
     "step": views.StepSchema,
-    "contract": contract.ContractSchema,
+    "contract": views.ContractSchema,
     "jacobian": jacobian.JacobianSchema,
     "node": node.NodeSchema,
     "surface": surface.SurfaceSchema,
-    "descent": descent.DescentSchema,
+    "descent": views.DescentSchema,
 }
 
 
@@ -59,7 +58,7 @@ def checked(response: httpx2.Response, view: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(response.content, parse_constant=refused)
     shape = SHAPES[view]
     TypeAdapter(shape).validate_python(document)
-    assert document.keys() == {each.name for each in fields(shape)}
+    assert document.keys() == shape.model_fields.keys()
     assert document["view"] == view
     return document
 
