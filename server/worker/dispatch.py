@@ -62,11 +62,9 @@ class Dispatcher:
     def _answer(self, asked: dict[str, Any]) -> Frame:
         try:
             if "describe" in asked:
-                request = asked["describe"]
-                return Frame({"op": self._collection.described(request["op"], request["recipe"], request["before"])})
+                return Frame({"op": self._collection.described(*_recipe_arguments(asked["describe"]))})
             if "test" in asked:
-                request = asked["test"]
-                return Frame({"test": self._collection.test(request["op"], request["recipe"], request["before"])})
+                return Frame({"test": self._collection.test(*_recipe_arguments(asked["test"]))})
         except Unsolved as unsolved:
             return Frame({"unsolved": unsolved.told})
         fields = dict(asked["question"])
@@ -88,6 +86,10 @@ class Dispatcher:
         if ended and "notes" in frame.header:
             frame.header["notes"].append(_LEFT_ONE if ended == 1 else _LEFT_SOME.format(ended))
         return frame
+
+
+def _recipe_arguments(request: dict[str, str]) -> tuple[str, str, str]:
+    return request["op"], request["recipe"], request.get("before", "")
 
 
 def _collection(work: Job) -> Gallery | UserFunctions:
