@@ -288,11 +288,11 @@ def test_a_figure_has_as_many_sliders_as_there_is_room_for() -> None:
 
 def test_with_the_whole_of_plotly_a_cell_is_still_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradloupe.server.html.assets.PLOTLY_BUNDLES_FOLDER", Path("nowhere"))
-    figure._kept.cache_clear()
+    figure._page_parts.cache_clear()
     try:
         assert len(gradloupe.look(Cube).page) < 2_800_000
     finally:
-        figure._kept.cache_clear()
+        figure._page_parts.cache_clear()
 
 
 def test_a_figure_is_saved_whole(tmp_path: Path) -> None:
