@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import mpmath
 import numpy as np
 from functions.smooth import SMOOTH, on_tensors
-from peers import PEERS, Array, Forward
+from peer_derivatives import PEERS, Array, Forward
 from report import Report, Table, Target
 
 from gradloupe.server.numerics.differentiation.finite_differences import differentiate
 
 COUNT = 1001
-WIDTHS = (0.1, 0.3, 1.0, 3.0)
-US = "**Gradloupe**"
+RANGE_FACTORS = (0.1, 0.3, 1.0, 3.0)
+OUR_NAME = "**Gradloupe**"
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Found:
+class Measures:
     """What Gradloupe says of one sample."""
 
     off: float
     covered: float
-    vanity: float
+    bound_over_error: float
     """The median of the bound over the error."""
     forwards: float
 
@@ -54,12 +54,12 @@ def sample(name: str, width: float = 1.0, seed: int = 1) -> Sample:
     return Sample(on_tensors(function), x, truth, 2 * half)
 
 
-def ours(of: Sample) -> Found:
+def our_measures(of: Sample) -> Measures:
     """The measures of T6 and T7 on one sample."""
     slopes = differentiate(of.forward, of.x, of.forward(of.x), of.span)
     error = np.abs(slopes.value - of.truth)
     wrong = error > 0
-    return Found(
+    return Measures(
         of.off(slopes.value),
         float(np.mean(error <= slopes.error)),
         float(np.median(slopes.error[wrong] / error[wrong])),
@@ -71,13 +71,13 @@ def measure() -> Report:
     """The tables of accuracy, T6 and T7."""
     mpmath.mp.dps = 40
     samples = {name: sample(name) for name in SMOOTH}
-    found = {name: ours(each) for name, each in samples.items()}
-    swept = {(name, width): ours(sample(name, width, seed=2)) for name in SMOOTH for width in WIDTHS}
+    found = {name: our_measures(each) for name, each in samples.items()}
+    swept = {(name, width): our_measures(sample(name, width, seed=2)) for name in SMOOTH for width in RANGE_FACTORS}
     return Report([_accuracy(samples, found), _honesty(found, swept)], _targets(found, swept))
 
 
-def _accuracy(samples: dict[str, Sample], found: dict[str, Found]) -> Table:
-    rows = [_row(US, _mean(found), {n: f.off for n, f in found.items()})]
+def _accuracy(samples: dict[str, Sample], found: dict[str, Measures]) -> Table:
+    rows = [_row(OUR_NAME, _mean(found), {n: f.off for n, f in found.items()})]
     for name, peer in PEERS.items():
         counted = {each: _counted(peer, samples[each]) for each in SMOOTH}
         spent = float(np.mean([forwards for _, forwards in counted.values()]))
@@ -91,19 +91,19 @@ def _accuracy(samples: dict[str, Sample], found: dict[str, Found]) -> Table:
 
 def _counted(peer: Callable[[Forward, Array], Array], of: Sample) -> tuple[float, float]:
     """The error of a peer, and how many forwards a point it took."""
-    asked = 0
+    evaluations = 0
 
     def forward(x: Array) -> Array:
-        nonlocal asked
-        asked += np.size(x)
+        nonlocal evaluations
+        evaluations += np.size(x)
         return of.forward(x)
 
     with np.errstate(all="ignore"):
         off = of.off(peer(forward, of.x))
-    return off, asked / COUNT
+    return off, evaluations / COUNT
 
 
-def _mean(found: dict[str, Found]) -> float:
+def _mean(found: dict[str, Measures]) -> float:
     return float(np.mean([each.forwards for each in found.values()]))
 
 
@@ -112,15 +112,15 @@ def _row(name: str, forwards: float, off: dict[str, float]) -> tuple[str, ...]:
     return name, f"{forwards:.1f}", *(f"{each:.0e}" for each in off.values()), f"**{worst:.0e}**"
 
 
-def _honesty(found: dict[str, Found], swept: dict[tuple[str, float], Found]) -> Table:
+def _honesty(found: dict[str, Measures], swept: dict[tuple[str, float], Measures]) -> Table:
     rows = []
     for name, each in found.items():
-        wide = [swept[name, width] for width in WIDTHS]
+        wide = [swept[name, width] for width in RANGE_FACTORS]
         rows.append(
             (
                 name,
                 f"{100 * each.covered:.1f} %",
-                f"{each.vanity:.0f}",
+                f"{each.bound_over_error:.0f}",
                 f"{each.forwards:.2f}",
                 f"{max(other.off for other in wide):.0e}",
                 f"{100 * min(other.covered for other in wide):.1f} %",
@@ -131,24 +131,24 @@ def _honesty(found: dict[str, Found], swept: dict[tuple[str, float], Found]) -> 
         "points within the bound",
         "median bound / error",
         "forwards a point",
-        f"worst error, ranges × {WIDTHS[0]:g}…{WIDTHS[-1]:g}",
+        f"worst error, ranges × {RANGE_FACTORS[0]:g}…{RANGE_FACTORS[-1]:g}",
         "least within the bound",
     )
     return Table("The error bound (T7), and other ranges of the same functions (T6)", headings, rows)
 
 
-def _targets(found: dict[str, Found], swept: dict[tuple[str, float], Found]) -> list[Target]:
+def _targets(found: dict[str, Measures], swept: dict[tuple[str, float], Measures]) -> list[Target]:
     worst = max(each.off for each in found.values())
     forwards = _mean(found)
     wide = max(each.off for each in swept.values())
     covered = min(each.covered for each in found.values())
     covered_wide = min(each.covered for each in swept.values())
-    vanity = max(each.vanity for each in found.values())
+    bound_over_error = max(each.bound_over_error for each in found.values())
     return [
         Target("T6", "smooth set: error at most 1e-12 of max f'", f"{worst:.0e}", worst <= 1e-12),
         Target("T6", "at most 8.5 forwards a point", f"{forwards:.2f}", forwards <= 8.5),
         Target("T6", "ranges × 0.1…3: error at most 5e-9", f"{wide:.0e}", wide <= 5e-9),
         Target("T7", "bound holds on at least 97 % of the points", f"{100 * covered:.1f} %", covered >= 0.97),
         Target("T7", "… 94 % in other ranges", f"{100 * covered_wide:.1f} %", covered_wide >= 0.94),
-        Target("T7", "median bound / error at most 100", f"{vanity:.0f}", vanity <= 100),
+        Target("T7", "median bound / error at most 100", f"{bound_over_error:.0f}", bound_over_error <= 100),
     ]

@@ -26,20 +26,27 @@ class Client:
     def __init__(self, url: str, pid: int) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
         self.pid = pid
-        self._asked = 0
+        self._count = 0
 
     def get(self, address: str, headers: dict[str, str] | None = None) -> Reply:
-        """The reply to one request."""
-        self._connection.request("GET", address, headers=headers or {})
-        response = self._connection.getresponse()
+        """The reply to one request; over a new connection where the server has ended one that was idle."""
+        try:
+            response = self._response(address, headers or {})
+        except http.client.RemoteDisconnected:
+            self._connection.close()
+            response = self._response(address, headers or {})
         return Reply(response.status, response.headers.get("ETag", ""), response.read())
+
+    def _response(self, address: str, headers: dict[str, str]) -> http.client.HTTPResponse:
+        self._connection.request("GET", address, headers=headers)
+        return self._connection.getresponse()
 
     def fresh(self, op: str, count: int, headers: dict[str, str] | None = None) -> Reply:
         """A section nobody has asked for yet."""
-        self._asked += 1
-        return self.get(f"/ops/{op}.json?count={count}&grad_output={1 + self._asked / 4096}", headers)
+        self._count += 1
+        return self.get(f"/ops/{op}.json?count={count}&grad_output={1 + self._count / 4096}", headers)
 
-    def spent(self) -> tuple[float, float]:
+    def cpu_seconds(self) -> tuple[float, float]:
         """Seconds of CPU of the web process and of its worker, so far."""
         (forkserver,) = children(self.pid, "worker.forkserver")
         (worker,) = children(forkserver)
@@ -49,10 +56,10 @@ class Client:
         """Seconds of CPU of one request, of the web process and of its worker: the mean of ``times``."""
         if ask().status != status:
             raise RuntimeError(f"expected status {status}")
-        web, worker = self.spent()
+        web, worker = self.cpu_seconds()
         for _ in range(times):
             ask()
-        web_after, worker_after = self.spent()
+        web_after, worker_after = self.cpu_seconds()
         return (web_after - web) / times, (worker_after - worker) / times
 
     def close(self) -> None:

@@ -13,8 +13,8 @@ from support.sections import section
 from gradloupe.ops import OPS, Op
 from gradloupe.server.contract.xray import ContractResult, contract_xray
 
-AT_MOST, IDEALLY = 0.5, 0.25
-GRAVE = ("error", "warning")
+LIMIT, IDEAL = 0.5, 0.25
+FAULTS = ("error", "warning")
 ROUNDS = 3
 
 
@@ -27,7 +27,7 @@ def measure() -> Report:
     mean, most = sum(took.values()) / len(took), took[slowest[0]]
     missed = [each.name for each in BREACHES if _levels(contract_xray(section(each.op))).get(each.id) != each.level]
     right = [*KEEPERS, *(op for op in OPS.values() if op.claim != "broken")]
-    accused = [op.title for op in right if any(each in GRAVE for each in _levels(contract_xray(section(op))).values())]
+    accused = [op.title for op in right if any(each in FAULTS for each in _levels(contract_xray(section(op))).values())]
     rows = [
         (f"all {len(took)} ops, mean", _ms(mean)),
         *((f"`{name}`", _ms(took[name])) for name in slowest),
@@ -37,8 +37,8 @@ def measure() -> Report:
     return Report(
         [Table("Contract X-ray", ("what", "result"), rows, "One thread, the best of three; the five slowest ops.")],
         [
-            Target("contract", f"all checks of an op in {AT_MOST:g} s", f"at most {_ms(most)}", most <= AT_MOST),
-            Target("contract", f"ideally in {IDEALLY:g} s", f"at most {_ms(most)}", most <= IDEALLY),
+            Target("contract", f"all checks of an op in {LIMIT:g} s", f"at most {_ms(most)}", most <= LIMIT),
+            Target("contract", f"ideally in {IDEAL:g} s", f"at most {_ms(most)}", most <= IDEAL),
             Target("contract", "every breach is named", f"{len(missed)} are not {missed}", not missed),
             Target("contract", "no right Function is accused", f"{len(accused)} are {accused}", not accused),
         ],

@@ -12,30 +12,27 @@ from pathlib import Path
 from statistics import median
 from threading import Thread
 
-from house import House, house
-from memory import Memory, of_process
-from ours import READY, commands
+from browser_tab import FIRST_LINES, chromium, tab
 from playwright.sync_api import Browser, Frame, Locator
+from processes import READY, Memory, WebServer, gradloupe_commands, process_memory, web_server
 from report import Report, Table, Target
 from support.servers import HERE, children
-from tab import LIVE as FIRST_LINES
-from tab import chromium, tab
 
 from gradloupe.server.catalogue.op_description import op_descriptions
 
-NUMBER, ROUNDS = 20, 2
-TALL = {"width": 1000, "height": 700 * NUMBER}
-BLOCK = 200  # milliseconds: longer is felt as a freeze
-STILL = """() => document.querySelector("#answer") && new Promise((resolve) => {
-  const told = (list) => list.getEntriesByName("first-contentful-paint").forEach(({ startTime }) =>
+EMBEDS, ROUNDS = 20, 2
+TALL_WINDOW = {"width": 1000, "height": 700 * EMBEDS}
+MAX_BLOCK = 200  # milliseconds: longer is felt as a freeze
+PICTURE_PAINTED = """() => document.querySelector("#answer") && new Promise((resolve) => {
+  const report = (list) => list.getEntriesByName("first-contentful-paint").forEach(({ startTime }) =>
     resolve(performance.timeOrigin + startTime));
-  new PerformanceObserver(told).observe({ type: "paint", buffered: true });
+  new PerformanceObserver(report).observe({ type: "paint", buffered: true });
 })"""
-LIVE = f"async () => performance.timeOrigin + await ({FIRST_LINES})()"
-LONGEST = "() => Math.max(0, ...seen.blocks.map(([, duration]) => duration))"
+CURVES_LIVE = f"async () => performance.timeOrigin + await ({FIRST_LINES})()"
+LONGEST_BLOCK = "() => Math.max(0, ...pageTiming.blocks.map(([, duration]) => duration))"
 FRAME = '<iframe src="{url}/embed/{op}?{query}" width="100%" height="480"'
 SANDBOX = "allow-scripts allow-same-origin allow-downloads allow-popups allow-popups-to-escape-sandbox"
-WAYS = {
+MARKUP = {
     "iframe": f'{FRAME} loading="lazy" sandbox="{SANDBOX}"></iframe>',
     "bare iframe": f"{FRAME}></iframe>",
     "grad-loupe": '<grad-loupe op="{op}" {query}>A figure.</grad-loupe>',
@@ -69,40 +66,40 @@ class Scrolled:
 
 def measure() -> Report:
     """The tables of twenty embeds, all in sight and scrolled to."""
-    seen: dict[str, list[Page]] = {}
+    visits: dict[str, list[Page]] = {}
     scrolled: dict[str, list[Scrolled]] = {}
     with ExitStack() as stack:
-        houses = {name: stack.enter_context(_known(command)) for name, command in commands().items()}
-        ours, *others = houses.items()
-        cases = {f"{ours[0]}, {way}": (ours[1], way) for way in WAYS}
+        servers = {name: stack.enter_context(_prepared(command)) for name, command in gradloupe_commands().items()}
+        ours, *others = servers.items()
+        cases = {f"{ours[0]}, {way}": (ours[1], way) for way in MARKUP}
         cases |= {f"{name}, iframe": (each, "iframe") for name, each in others}
         hosts = {name: stack.enter_context(_hosted(_host(each.url, way))) for name, (each, way) in cases.items()}
         browser = stack.enter_context(chromium())
         for _ in range(ROUNDS):
             for name, host in hosts.items():
-                seen.setdefault(name, []).append(_all_in_sight(browser, host, cases[name][0]))
+                visits.setdefault(name, []).append(_all_in_sight(browser, host, cases[name][0]))
                 scrolled.setdefault(name, []).append(_scrolled(browser, host))
-    return Report([_sight(seen), _scrolling(scrolled)], _targets(seen, scrolled))
+    return Report([_sight(visits), _scrolling(scrolled)], _targets(visits, scrolled))
 
 
 @contextmanager
-def _known(command: list[str]) -> Iterator[House]:
+def _prepared(command: list[str]) -> Iterator[WebServer]:
     """A server that writes down its replies, and has been asked for every figure before."""
-    with house([*command, "--log", "json"], READY, HERE) as server:
-        for op, query in _asked():
+    with web_server([*command, "--log", "json"], READY, HERE) as server:
+        for op, query in _figures():
             server.get(f"/ops/{op}.json?{query}")
         yield server
 
 
-def _asked() -> list[tuple[str, str]]:
+def _figures() -> list[tuple[str, str]]:
     """Every op once, then again with another ``grad_output``, up to the number of figures."""
     names = [op["name"] for op in op_descriptions()]
-    return [(name, f"grad_output={value}") for value in (1, -2) for name in names][:NUMBER]
+    return [(name, f"grad_output={value}") for value in (1, -2) for name in names][:EMBEDS]
 
 
 def _host(url: str, way: str) -> str:
     """The HTML of a page with the figures."""
-    figures = [WAYS[way].format(url=url, op=op, query=query) for op, query in _asked()]
+    figures = [MARKUP[way].format(url=url, op=op, query=query) for op, query in _figures()]
     script = f'<script type="module" src="{url}/grad-loupe.js"></script>' if way == "grad-loupe" else ""
     return f"<!doctype html><html lang=en><title>A lesson</title>{script}<h1>A lesson</h1>" + "<hr>".join(figures)
 
@@ -127,18 +124,18 @@ def _hosted(html: str) -> Iterator[str]:
         server.shutdown()
 
 
-def _all_in_sight(browser: Browser, host: str, server: House) -> Page:
+def _all_in_sight(browser: Browser, host: str, server: WebServer) -> Page:
     before = _browser_memory().pss
     server.lines()
-    with tab(browser, viewport=TALL) as visitor:
+    with tab(browser, viewport=TALL_WINDOW) as visitor:
         visitor.visit(host)
-        frames = [_frame(visitor.page.locator("iframe").nth(n)) for n in range(NUMBER)]
-        live = max(frame.evaluate(LIVE) for frame in frames)
-        stills = [still for frame in frames if (still := frame.evaluate(STILL))]
+        frames = [_frame(visitor.page.locator("iframe").nth(n)) for n in range(EMBEDS)]
+        live = max(frame.evaluate(CURVES_LIVE) for frame in frames)
+        stills = [still for frame in frames if (still := frame.evaluate(PICTURE_PAINTED))]
         began = visitor.page.evaluate("() => performance.timeOrigin")
-        longest = max(frame.evaluate(LONGEST) for frame in frames)
+        longest = max(frame.evaluate(LONGEST_BLOCK) for frame in frames)
         memory = _browser_memory().pss - before
-        host_longest = visitor.looks().longest
+        host_longest = visitor.page_load().longest
     sizes = [json.loads(line)["bytes"] for line in server.lines() if '"route"' in line]
     still = max(stills, default=began) - began
     return Page(len(stills), still, live - began, host_longest, longest, memory, len(sizes), sum(sizes))
@@ -148,13 +145,13 @@ def _scrolled(browser: Browser, host: str) -> Scrolled:
     with tab(browser) as visitor:
         visitor.visit(host)
         figures, before, waits = visitor.page.locator("iframe"), 0, []
-        for n in range(NUMBER):
+        for n in range(EMBEDS):
             began = visitor.page.evaluate("() => performance.timeOrigin + performance.now()")
             figures.nth(n).scroll_into_view_if_needed()
-            live = _frame(figures.nth(n)).evaluate(LIVE)
+            live = _frame(figures.nth(n)).evaluate(CURVES_LIVE)
             before += live <= began
             waits += [live - began] * (live > began)
-        return Scrolled(before, waits, visitor.looks().longest)
+        return Scrolled(before, waits, visitor.page_load().longest)
 
 
 def _frame(figure: Locator) -> Frame:
@@ -172,11 +169,11 @@ def _browser_memory() -> Memory:
         left += children(pid)
         with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
             if b"type=renderer" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found += of_process(pid)
+                found += process_memory(pid)
     return found
 
 
-def _sight(seen: dict[str, list[Page]]) -> Table:
+def _sight(visits: dict[str, list[Page]]) -> Table:
     rows = [
         (
             name,
@@ -186,7 +183,7 @@ def _sight(seen: dict[str, list[Page]]) -> Table:
             f"{median(each.memory for each in pages):.0f} MiB",
             f"{median(each.sent for each in pages) / 1e3:.0f} kB in {median(each.replies for each in pages):.0f}",
         )
-        for name, pages in seen.items()
+        for name, pages in visits.items()
     ]
     headings = (
         "",
@@ -204,7 +201,7 @@ def _sight(seen: dict[str, list[Page]]) -> Table:
         "the host page's main thread, in which bare iframes run too, or of a frame's; memory is the PSS of the "
         "browser's renderers. *iframe* is what the share dialog gives, sandboxed and lazy."
     )
-    return Table(f"{NUMBER} embeds on one page, all in sight", headings, rows, note)
+    return Table(f"{EMBEDS} embeds on one page, all in sight", headings, rows, note)
 
 
 def _scrolling(scrolled: dict[str, list[Scrolled]]) -> Table:
@@ -222,16 +219,16 @@ def _scrolling(scrolled: dict[str, list[Scrolled]]) -> Table:
         )
     headings = ("", "live before it is in sight", "in sight to live, median", "the slowest", "longest block")
     note = f"A window of {1280} × {860} pixels; one after the other is scrolled into sight when the last is live."
-    return Table(f"{NUMBER} embeds on one page, scrolled through", headings, rows, note)
+    return Table(f"{EMBEDS} embeds on one page, scrolled through", headings, rows, note)
 
 
-def _targets(seen: dict[str, list[Page]], scrolled: dict[str, list[Scrolled]]) -> list[Target]:
-    name = next(iter(seen))
-    longest = median(each.host for each in seen[name])
-    sooner = median(each.still for each in seen[name]) / median(each.live for each in seen[name])
+def _targets(visits: dict[str, list[Page]], scrolled: dict[str, list[Scrolled]]) -> list[Target]:
+    name = next(iter(visits))
+    longest = median(each.host for each in visits[name])
+    sooner = median(each.still for each in visits[name]) / median(each.live for each in visits[name])
     felt = median(each.longest for each in scrolled[name])
     return [
         Target("embeds", "all pictures painted in half the time to all live", f"{sooner:.2f}", sooner <= 0.5),
-        Target("embeds", f"all in sight: no block above {BLOCK} ms", f"{longest:.0f} ms", longest <= BLOCK),
-        Target("embeds", f"scrolled: no block above {BLOCK} ms", f"{felt:.0f} ms", felt <= BLOCK),
+        Target("embeds", f"all in sight: no block above {MAX_BLOCK} ms", f"{longest:.0f} ms", longest <= MAX_BLOCK),
+        Target("embeds", f"scrolled: no block above {MAX_BLOCK} ms", f"{felt:.0f} ms", felt <= MAX_BLOCK),
     ]

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter
 
-from beside import beside
+from browser_tab import chromium
 from client import Client, Reply
 from playwright.sync_api import Browser
+from processes import announced_server, python_script
 from report import Report, Table, Target
 from support.servers import Server, serving
-from tab import chromium
 
 from gradloupe.ops import OPS
 from gradloupe.server.catalogue.op_description import op_descriptions
@@ -51,23 +51,23 @@ class Sent:
 
 def measure() -> Report:
     """The tables of CPU and of bytes; T3, T4 and T5."""
-    spent, bodies, ways, targets = [], [], [], []
+    spent, bodies, repeated, targets = [], [], [], []
     with serving() as server, chromium() as browser:
         server.wait_until_ready()
         for op in NAMES:
-            costs, plain, coded = _asked(op, server)
+            costs, plain, coded = _measured(op, server)
             spent.append(_costs(op, costs))
-            ways.append(_again(op, costs))
+            repeated.append(_again(op, costs))
             found = _sent(op, browser)
             bodies += [_written(op, name, each) for name, each in found.items()]
             targets += _targets(op, costs, plain, coded, found)
-    return Report([_cpu(spent), _caches(ways), _bodies(bodies)], targets)
+    return Report([_cpu(spent), _caches(repeated), _bodies(bodies)], targets)
 
 
-def _asked(op: str, server: Server) -> tuple[Costs, int, int]:
+def _measured(op: str, server: Server) -> tuple[Costs, int, int]:
     """Seconds of CPU a request of the web process and of the worker; bytes of FastAPI's body and of ours, as sent."""
     with (
-        beside("default.py", op) as (url, pid),
+        announced_server(python_script("fastapi_server.py", op)) as (url, pid),
         closing(Client(server.url, server.process.pid)) as ours,
         closing(Client(url, pid)) as usual,
     ):
@@ -138,10 +138,14 @@ def _costs(op: str, costs: Costs) -> tuple[str, ...]:
 
 def _again(op: str, costs: Costs) -> tuple[str, ...]:
     whole = _all(costs, "compressed")
-    return op, f"{whole:.0f} µs", *(f"{_all(costs, each):.0f} µs ({_all(costs, each) / whole:.2f})" for each in WAYS)
+    return (
+        op,
+        f"{whole:.0f} µs",
+        *(f"{_all(costs, each):.0f} µs ({_all(costs, each) / whole:.2f})" for each in REPEATED),
+    )
 
 
-WAYS = ("again", "304")
+REPEATED = ("again", "304")
 
 
 def _written(op: str, name: str, sent: Sent) -> tuple[str, ...]:
@@ -179,7 +183,7 @@ def _bodies(rows: list[tuple[str, ...]]) -> Table:
 def _targets(op: str, costs: Costs, plain: int, coded: int, found: dict[str, Sent]) -> list[Target]:
     less = _web(costs, "dict") / _web(costs, "ours")
     fewer = plain / coded
-    again, unchanged = (_all(costs, each) / _all(costs, "compressed") for each in WAYS)
+    again, unchanged = (_all(costs, each) / _all(costs, "compressed") for each in REPEATED)
     sent = found["JSON"]
     return [
         Target("T3", f"{op}: web process, 5 × less CPU than FastAPI's JSON", f"{less:.1f} ×", less >= 5),

@@ -9,20 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 
-from house import House, house
-from ours import READY, commands
+from browser_tab import Tab, Traffic, chromium, tab
 from playwright.sync_api import Browser
+from processes import READY, WebServer, gradloupe_commands, web_server
 from report import Report, Table, Target
-from tab import Tab, Traffic, chromium, tab
 
-HERE = Path(__file__).with_name("peers")
-VENVS = Path(sys.prefix) / "peers"
+PAGES = Path(__file__).with_name("framework_pages")
+VENVS = Path(sys.prefix) / "frameworks"
 VISITS, ROUNDS, KEYS = 3, 9, 5
 PAGE = "/ops/clipped_relu?count=1000"
 
 
 @dataclass(frozen=True)
-class Maker:
+class Framework:
     """How one page is served, where it is, its slider, and what answers when the server has all it needs."""
 
     command: list[str]
@@ -33,7 +32,7 @@ class Maker:
 
 
 @dataclass
-class Found:
+class PageResult:
     """Milliseconds to the first plot with an empty cache and in a reload, of every redraw; traffic; seconds of CPU."""
 
     cold: list[float] = field(default_factory=list)
@@ -46,33 +45,35 @@ class Found:
 
 def measure() -> Report:
     """The table of pages; T16 and T17."""
-    makers = _makers()
-    found = {name: Found() for name in makers}
+    frameworks = _frameworks()
+    results = {name: PageResult() for name in frameworks}
     with ExitStack() as stack:
-        houses = {
-            name: stack.enter_context(house(each.command, each.page, HERE, **each.environment))
-            for name, each in makers.items()
+        servers = {
+            name: stack.enter_context(web_server(each.command, each.page, PAGES, **each.environment))
+            for name, each in frameworks.items()
         }
-        for name, each in makers.items():
-            houses[name].get(each.ready)
+        for name, each in frameworks.items():
+            servers[name].get(each.ready)
         browser = stack.enter_context(chromium())
         for _ in range(VISITS):
-            for name, each in makers.items():
-                _visit(browser, houses[name].url + each.page, found[name])
-        _slide(browser, makers, houses, found)
-        table = _table(houses, found)
-    return Report([table], _targets(found))
+            for name, each in frameworks.items():
+                _visit(browser, servers[name].url + each.page, results[name])
+        _slide(browser, frameworks, servers, results)
+        table = _table(servers, results)
+    return Report([table], _targets(results))
 
 
-def _makers() -> dict[str, Maker]:
-    makers = {name: Maker(command, PAGE, "[data-slider=clip]", READY) for name, command in commands().items()}
+def _frameworks() -> dict[str, Framework]:
+    frameworks = {
+        name: Framework(command, PAGE, "[data-slider=clip]", READY) for name, command in gradloupe_commands().items()
+    }
     run = ["-m", "streamlit", "run", "streamlit_page.py", "--server.port", "PORT", "--server.address", "127.0.0.1"]
     run += ["--server.headless", "true", "--browser.gatherUsageStats", "false"]
     quiet = {"GRADIO_ANALYTICS_ENABLED": "False"}
-    return makers | {
-        "Dash 4.4.1": Maker([_python("dash"), "dash_page.py", "PORT"], "/", "[role=slider]"),
-        "Streamlit 1.67.0": Maker([_python("streamlit"), *run], "/", "input[type=range]"),
-        "Gradio 6.31.0": Maker(
+    return frameworks | {
+        "Dash 4.4.1": Framework([_python("dash"), "dash_page.py", "PORT"], "/", "[role=slider]"),
+        "Streamlit 1.67.0": Framework([_python("streamlit"), *run], "/", "input[type=range]"),
+        "Gradio 6.31.0": Framework(
             [_python("gradio"), "gradio_page.py", "PORT"], "/", "input[type=range]", environment=quiet
         ),
     }
@@ -80,7 +81,7 @@ def _makers() -> dict[str, Maker]:
 
 def _python(peer: str) -> str:
     """The Python of a peer's own environment, which is made the first time, and whenever what it needs has changed."""
-    wanted, venv = HERE / f"{peer}.txt", VENVS / peer
+    wanted, venv = PAGES / f"{peer}.txt", VENVS / peer
     there = venv / "installed.txt"
     if not there.is_file() or there.read_text() != wanted.read_text():
         subprocess.run([sys.executable, "-m", "venv", "--clear", venv], check=True)
@@ -89,26 +90,28 @@ def _python(peer: str) -> str:
     return str(venv / "bin" / "python")
 
 
-def _visit(browser: Browser, address: str, found: Found) -> None:
+def _visit(browser: Browser, address: str, result: PageResult) -> None:
     with tab(browser) as visitor:
-        found.cold.append(visitor.open(address))
+        result.cold.append(visitor.open(address))
         visitor.page.wait_for_load_state("networkidle")
-        found.first = visitor.forget()
-        found.warm.append(visitor.again())
+        result.first = visitor.forget()
+        result.warm.append(visitor.again())
 
 
-def _slide(browser: Browser, makers: dict[str, Maker], houses: dict[str, House], found: dict[str, Found]) -> None:
+def _slide(
+    browser: Browser, frameworks: dict[str, Framework], servers: dict[str, WebServer], results: dict[str, PageResult]
+) -> None:
     with ExitStack() as stack:
-        tabs = {name: _opened(stack, browser, houses[name].url + each.page) for name, each in makers.items()}
+        tabs = {name: _opened(stack, browser, servers[name].url + each.page) for name, each in frameworks.items()}
         for turn in range(ROUNDS):
-            for name, each in makers.items():
+            for name, each in frameworks.items():
                 tabs[name].page.bring_to_front()
-                before = houses[name].spent()
+                before = servers[name].cpu_seconds()
                 key = "ArrowRight" if turn % 3 else "ArrowLeft"
-                found[name].redraws += [tabs[name].press(each.slider, key) for _ in range(KEYS)]
-                found[name].cpu += houses[name].spent() - before
+                results[name].redraws += [tabs[name].press(each.slider, key) for _ in range(KEYS)]
+                results[name].cpu += servers[name].cpu_seconds() - before
         for name, visitor in tabs.items():
-            found[name].later = visitor.forget()
+            results[name].later = visitor.forget()
 
 
 def _opened(stack: ExitStack, browser: Browser, address: str) -> Tab:
@@ -120,14 +123,14 @@ def _opened(stack: ExitStack, browser: Browser, address: str) -> Tab:
     return visitor
 
 
-def _table(houses: dict[str, House], found: dict[str, Found]) -> Table:
+def _table(servers: dict[str, WebServer], results: dict[str, PageResult]) -> Table:
     rows = []
-    for name, each in found.items():
+    for name, each in results.items():
         changes = len(each.redraws)
         rows.append(
             (
                 name,
-                f"{1e3 * houses[name].start:.0f} ms",
+                f"{1e3 * servers[name].start:.0f} ms",
                 f"{median(each.cold):.0f} ms",
                 f"{median(each.warm):.0f} ms",
                 f"{each.first.sent / 1e3:.0f} kB",
@@ -135,7 +138,7 @@ def _table(houses: dict[str, House], found: dict[str, Found]) -> Table:
                 f"{median(each.redraws):.0f} / {_p95(each.redraws):.0f} ms",
                 f"{each.later.sent / changes / 1e3:.1f} kB",
                 f"{1e3 * each.cpu / changes:.1f} ms",
-                f"{houses[name].memory().rss:.0f} MiB",
+                f"{servers[name].memory().rss:.0f} MiB",
             )
         )
     headings = (
@@ -159,20 +162,20 @@ def _table(houses: dict[str, House], found: dict[str, Found]) -> Table:
     return Table("The same page elsewhere (T16, T17)", headings, rows, note)
 
 
-def _targets(found: dict[str, Found]) -> list[Target]:
-    ours, *others = found
+def _targets(results: dict[str, PageResult]) -> list[Target]:
+    our_name, *others = results
     peers = [name for name in others if not name.startswith("ours")]
-    mine = found[ours]
+    our_result = results[our_name]
     targets = []
     for name, redraw, size in zip(peers, (0.65, 0.3, 0.3), (0.1, 0.1, 0.3), strict=True):
-        slower = median(mine.redraws) / median(found[name].redraws)
-        larger = mine.first.sent / found[name].first.sent
+        slower = median(our_result.redraws) / median(results[name].redraws)
+        larger = our_result.first.sent / results[name].first.sent
         targets += [
             Target("T16", f"slider to redraw at most {redraw:g} × {name}", f"{slower:.2f}", slower <= redraw),
             Target("T17", f"transferred at most {size:g} × {name}", f"{larger:.2f}", larger <= size),
         ]
-    sent, best = mine.first.sent / 1e3, min(median(found[name].cold) for name in peers)
-    sooner = median(mine.cold) / best
+    sent, best = our_result.first.sent / 1e3, min(median(results[name].cold) for name in peers)
+    sooner = median(our_result.cold) / best
     return [
         *targets,
         Target("T17", "transferred at most 450 kB", f"{sent:.0f} kB", sent <= 450),

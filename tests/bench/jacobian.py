@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from interleave import Times, interleave
 from report import Report, Table, Target
 from support.sections import op_of, section
+from timing import Times, interleave
 
 from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.numerics.jacobian.cell_status import judge_jacobian_cells
@@ -28,8 +28,8 @@ from gradloupe.server.runtime.stacked_inputs import InputCopies
 
 SPAN = 6.0
 # Least factors over gradcheck.
-LEAST, LEAST_OF_KILL_HEAD = 5.0, 20.0
-PLENTY = 60.0  # seconds that a look over all cells may take here
+MIN_FACTOR, MIN_FACTOR_OF_KILL_HEAD = 5.0, 20.0
+TIME_LIMIT = 60.0  # seconds that a look over all cells may take here
 MIB = 2.0**20
 
 
@@ -99,7 +99,7 @@ class Case:
 
     def quick(self) -> None:
         """Every cell by one difference, its error bound measured along random lines, and those that are suspect."""
-        found = scan_jacobian(self.copies, self.copies, SPAN, 1.0, PLENTY)
+        found = scan_jacobian(self.copies, self.copies, SPAN, 1.0, TIME_LIMIT)
         assert found is not None
         assert (found.judged, found.differs) == (found.cells, 0)
 
@@ -163,7 +163,7 @@ def _row(case: Case, times: Times) -> tuple[str, ...]:
 
 
 def _target(case: Case, times: Times) -> Target:
-    least = LEAST_OF_KILL_HEAD if case.op is OPS["kill_head"] else LEAST
+    least = MIN_FACTOR_OF_KILL_HEAD if case.op is OPS["kill_head"] else MIN_FACTOR
     ratio = times.ratio("gradcheck", "both")
     wanted = f"{case.name}: numerical and returned at least {least:g} × faster than gradcheck"
     return Target("T13", wanted, f"{ratio:.1f} ×", ratio >= least)
@@ -196,7 +196,7 @@ def _grown(case: Case, what: str) -> float:
     """MiB by which this process grows: one small call of everything first, then this."""
     small, x = cases()[0], case.tensors[0]
     calls: dict[str, Callable[[Case], object]] = {
-        "quick": lambda each: scan_jacobian(each.copies, each.copies, SPAN, 1.0, PLENTY),
+        "quick": lambda each: scan_jacobian(each.copies, each.copies, SPAN, 1.0, TIME_LIMIT),
         "jacobian": lambda each: torch.autograd.functional.jacobian(each.apply, each.tensors[0]),
         "gradcheck": lambda each: torch.autograd.gradcheck(each.apply, (each.tensors[0],)),
     }
@@ -204,12 +204,12 @@ def _grown(case: Case, what: str) -> float:
     case.apply(x).sum().backward()
     assert case.copies.size
     Path("/proc/self/clear_refs").write_text("5")  # the peak is what it is now
-    before = _most()
+    before = _peak_of_this_process()
     calls[what](case)
-    return _most() - before
+    return _peak_of_this_process() - before
 
 
-def _most() -> float:
+def _peak_of_this_process() -> float:
     """The peak of this process in MiB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024

@@ -57,5 +57,10 @@ def summary(targets: list[Target]) -> Table:
     return Table("Targets", ("", "target", "measured", "met"), rows)
 
 
+def in_brackets(names: list[str]) -> str:
+    """The names in brackets, or nothing where there are none."""
+    return f"({', '.join(names)})" if names else ""
+
+
 def _row(cells: tuple[str, ...]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -19,26 +19,26 @@ from gradloupe.server.protocol.python_command import ONE_THREAD
 PAGE = Path(__file__).parents[2] / "docs" / "measured.md"
 SUBJECTS = {
     "speed": "T1: y, both gradients and the error bound, against the least any program needs",
-    "gradchecked": "T11: against gradcheck, in process and over HTTP",
+    "gradcheck_speed": "T11: against gradcheck, in process and over HTTP",
     "accuracy": "T6, T7: the numerical derivative and its error bound, against its peers",
-    "special": "T9: kinks, jumps and edges",
-    "drawn": "T19: how far the drawn lines are off",
-    "bugs": "planted bugs, and what gradcheck says of them",
-    "accused": "innocents, at three ranges and in two dtypes",
-    "bounds": "fifteen hard slopes, and the error bounds of all who measure them",
+    "special_points": "T9: kinks, jumps and edges",
+    "line_accuracy": "T19: how far the drawn lines are off",
+    "planted_bugs": "planted bugs, and what gradcheck says of them",
+    "false_alarms": "innocents, at three ranges and in two dtypes",
+    "hard_slopes": "fifteen hard slopes, and the error bounds of all who measure them",
     "sensitivity": "T8, T10: how small an error is seen",
-    "cost": "the full verdict, against its floor and against gradcheck",
+    "verdict_speed": "the full verdict, against its floor and against gradcheck",
     "contract": "the contract X-ray: seconds an op, breaches and keepers",
     "jacobian": "T13: whole Jacobians, against functional.jacobian and gradcheck",
     "inference": "calls inferred for Functions that nobody declared: found, swept, judged rightly",
-    "request": "T2: CPU time of one request",
+    "request_cost": "T2: CPU time of one request",
     "encoding": "T3, T4, T5: JSON, its bytes, and caches",
-    "weight": "what our pages weigh, and how they come up",
+    "page_weight": "what our pages weigh, and how they come up",
     "embeds": "twenty figures on one page of somebody else",
     "load": "requests a second for 32 clients at once, and beyond the queue",
     "frameworks": "T16, T17: the same page in Dash, Streamlit and Gradio",
     "soak": "ten minutes of mixed traffic: errors and memory (SOAK=60 for one minute)",
-    "start": "T14, T15, T18: start and memory",
+    "startup": "T14, T15, T18: start and memory",
     "workers": "a new worker, copied and started by itself; the boundary per request; 100 killed workers",
 }
 
@@ -71,13 +71,13 @@ def main() -> None:
 
 
 def _options() -> list[str]:
-    listed = "\n".join(f"  {name:12} {what}" for name, what in SUBJECTS.items())
+    listed = "\n".join(f"  {name:15} {title}" for name, title in SUBJECTS.items())
     parser = ArgumentParser("run.py", description=__doc__, epilog=listed, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("subject", nargs="*", help="what to measure; everything if none is named")
-    asked: list[str] = parser.parse_args().subject
-    if unknown := [each for each in asked if each not in SUBJECTS]:
+    subjects: list[str] = parser.parse_args().subject
+    if unknown := [each for each in subjects if each not in SUBJECTS]:
         parser.error(f"there is no subject {unknown[0]!r}; choose from {', '.join(SUBJECTS)}")
-    return asked or list(SUBJECTS)
+    return subjects or list(SUBJECTS)
 
 
 if __name__ == "__main__":

@@ -7,27 +7,27 @@ from collections.abc import Callable
 import mpmath
 import numpy as np
 import torch
-from accuracy import ours, sample
+from accuracy import our_measures, sample
 from functions.smooth import SMOOTH
-from peers import central
+from peer_derivatives import central
 from report import Report, Table, Target
 from support.sections import Written, look, op_of
 
 COUNT = 200
 DECADES = tuple(10.0**-k for k in range(14))
-PLACE = 117
+WRONG_ROW = 117
 START, STOP = -1.0, 1.0
 
 Backward = Callable[[torch.Tensor], torch.Tensor]
 Checker = Callable[[Backward], bool]
 
 
-def _checked(**asked: float | bool) -> Checker:
+def _checked(**options: float | bool) -> Checker:
     x = torch.linspace(START, STOP, COUNT, dtype=torch.float64, requires_grad=True)
 
     def accepts(derivative: Backward) -> bool:
         return torch.autograd.gradcheck(
-            lambda t: Written.apply(t, torch.exp, derivative), (x,), raise_exception=False, **asked
+            lambda t: Written.apply(t, torch.exp, derivative), (x,), raise_exception=False, **options
         )
 
     return accepts
@@ -53,11 +53,13 @@ CHECKERS: dict[str, Checker] = {
 def measure() -> Report:
     """The tables of sensitivity, T10 and T8."""
     torch.set_num_threads(1)
-    seen = {name: (_least(accepts, _everywhere), _least(accepts, _at_one_point)) for name, accepts in CHECKERS.items()}
-    rows = [(name, *map(_decade, least)) for name, least in seen.items()]
+    smallest = {
+        name: (_least(accepts, _everywhere), _least(accepts, _at_one_point)) for name, accepts in CHECKERS.items()
+    }
+    rows = [(name, *map(_decade, least)) for name, least in smallest.items()]
     headings = ("checker", "wrong everywhere: seen from", f"wrong at 1 of {COUNT} points: seen from")
     note = f"exp with its backward multiplied by 1 + δ, {COUNT} points of [{START:g}, {STOP:g}], by decades of δ."
-    at_one = seen["**Gradloupe**"][1]
+    at_one = smallest["**Gradloupe**"][1]
     targets = [
         Target("T10", f"1e-11 seen at one point of {COUNT}", _decade(at_one), at_one is not None and at_one <= 1.01e-11)
     ]
@@ -71,7 +73,7 @@ def _everywhere(delta: float) -> Backward:
 
 
 def _at_one_point(delta: float) -> Backward:
-    place = float(np.linspace(START, STOP, COUNT)[PLACE])
+    place = float(np.linspace(START, STOP, COUNT)[WRONG_ROW])
     half = (STOP - START) / COUNT / 4
     return lambda x: torch.exp(x) * (1 + delta * ((x - place).abs() < half).to(x.dtype))
 
@@ -95,7 +97,7 @@ def _nearer() -> tuple[Table, float]:
     mpmath.mp.dps = 40
     samples = {name: sample(name) for name in SMOOTH}
     theirs = max(each.off(central(each.forward, each.x)) for each in samples.values())
-    worst = max(ours(each).off for each in samples.values())
+    worst = max(our_measures(each).off for each in samples.values())
     row = (f"{theirs:.0e}", f"{worst:.0e}", f"**{theirs / worst:.0f}**")
     title = "The numerical derivative that the verdict rests on (T8)"
     note = "The worst error of the smooth set, as a share of the largest slope."

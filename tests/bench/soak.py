@@ -11,37 +11,46 @@ from dataclasses import dataclass, field
 from time import monotonic
 from urllib.parse import quote, urlsplit
 
-from memory import of_process
+from load_clients import reply_length
+from processes import process_memory
 from report import Report, Table, Target
-from support.busy_cpu import whole
 from support.servers import Server, serving
 
 from gradloupe.server.catalogue.op_description import op_descriptions
 
-LASTS = float(os.environ.get("SOAK", "600"))  # seconds
+SECONDS = float(os.environ.get("SOAK", "600"))  # seconds
 CLIENTS = 6
-SHARES = (0.1, 0.5, 1.0)  # of the time: when memory is looked at
-MOST = 16  # MiB that either process may grow in the second half
+MEMORY_AT = (0.1, 0.5, 1.0)  # of the time: when memory is looked at
+MAX_GROWTH = 16  # MiB that either process may grow in the second half
 OPS = [op["name"] for op in op_descriptions()]
-BAD = ("start=9&stop=1", "count=1e9", "grad_output=nan", "count=7&count=8", "no=1", "start=%00", "x" * 3000, "width=1")
-Traffic = Counter[tuple[str, str]]
+BAD_QUERIES = (
+    "start=9&stop=1",
+    "count=1e9",
+    "grad_output=nan",
+    "count=7&count=8",
+    "no=1",
+    "start=%00",
+    "x" * 3000,
+    "width=1",
+)
+ReplyCounts = Counter[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of request: how often it comes, its address, the replies that are right, and how long it is waited."""
+    """One kind of request: its weight among all, its address, the right statuses, and whether it is left early."""
 
-    often: int
+    weight: int
     address: Callable[[random.Random], str]
-    right: tuple[int, ...] = (200,)
-    leaves: bool = False
+    expected: tuple[int, ...] = (200,)
+    leaves_early: bool = False
 
 
 @dataclass
-class Soaked:
+class SoakResult:
     """Replies by kind and status, and MiB of web process and worker by the share of the time that was over."""
 
-    replies: Traffic = field(default_factory=Counter)
+    replies: ReplyCounts = field(default_factory=Counter)
     memory: dict[float, tuple[float, float]] = field(default_factory=dict)
     workers: set[int] = field(default_factory=set)
 
@@ -50,62 +59,62 @@ def measure() -> Report:
     """The tables of traffic and of memory."""
     with serving() as server:
         server.wait_until_ready()
-        found = Soaked()
-        asyncio.run(_soak(server, found))
-    return Report([_traffic(found), _memory(found)], _targets(found))
+        result = SoakResult()
+        asyncio.run(_soak(server, result))
+    return Report([_traffic(result), _memory(result)], _targets(result))
 
 
 def _op(chance: random.Random, form: str = "/ops/{}") -> str:
     return form.format(chance.choice(OPS))
 
 
-def _said(chance: random.Random) -> str:
+def _query(chance: random.Random) -> str:
     return f"grad_output={chance.uniform(-3, 3):.3f}&count={chance.choice((101, 401, 1000))}"
 
 
 KINDS = {
     "gallery": Kind(4, lambda chance: "/"),
     "page": Kind(12, _op),
-    "page, another section": Kind(8, lambda chance: f"{_op(chance)}?{_said(chance)}"),
+    "page, another section": Kind(8, lambda chance: f"{_op(chance)}?{_query(chance)}"),
     "embed": Kind(12, lambda chance: f"{_op(chance, '/embed/{}')}?grad_output={chance.randrange(1, 9)}"),
-    "numbers": Kind(30, lambda chance: f"{_op(chance)}.json?{_said(chance)}"),
-    "table": Kind(4, lambda chance: f"{_op(chance)}.csv?{_said(chance)}"),
+    "numbers": Kind(30, lambda chance: f"{_op(chance)}.json?{_query(chance)}"),
+    "table": Kind(4, lambda chance: f"{_op(chance)}.csv?{_query(chance)}"),
     "SVG": Kind(6, lambda chance: f"{_op(chance)}.svg?grad_output={chance.uniform(-3, 3):.2f}"),
     "PNG": Kind(3, lambda chance: f"{_op(chance)}.png?grad_output={chance.randrange(1, 9)}"),
     "oEmbed": Kind(2, lambda chance: "/oembed?url=" + quote(f"{{here}}{_op(chance)}", safe="{}")),
-    "bad query": Kind(8, lambda chance: f"{_op(chance)}.json?{chance.choice(BAD)}", (414, 422)),
+    "bad query": Kind(8, lambda chance: f"{_op(chance)}.json?{chance.choice(BAD_QUERIES)}", (414, 422)),
     "no such page": Kind(3, lambda chance: f"/ops/nobody{chance.randrange(99)}", (404,)),
-    "left early": Kind(8, lambda chance: f"{_op(chance)}.json?{_said(chance)}", leaves=True),
+    "left early": Kind(8, lambda chance: f"{_op(chance)}.json?{_query(chance)}", leaves_early=True),
 }
 
 
-async def _soak(server: Server, found: Soaked) -> None:
+async def _soak(server: Server, result: SoakResult) -> None:
     began = monotonic()
-    clients = [asyncio.create_task(_client(server.url, began + LASTS, seed, found)) for seed in range(CLIENTS)]
-    _look(server, 0.0, found)
-    for share in SHARES:
-        await asyncio.sleep(began + share * LASTS - monotonic())
-        if share == SHARES[-1]:
+    clients = [asyncio.create_task(_client(server.url, began + SECONDS, seed, result)) for seed in range(CLIENTS)]
+    _look(server, 0.0, result)
+    for share in MEMORY_AT:
+        await asyncio.sleep(began + share * SECONDS - monotonic())
+        if share == MEMORY_AT[-1]:
             await asyncio.gather(*clients)
-        _look(server, share, found)
+        _look(server, share, result)
 
 
-def _look(server: Server, share: float, found: Soaked) -> None:
+def _look(server: Server, share: float, result: SoakResult) -> None:
     worker = server.worker()
-    found.workers.add(worker)
-    found.memory[share] = (of_process(server.process.pid).rss, of_process(worker).rss)
+    result.workers.add(worker)
+    result.memory[share] = (process_memory(server.process.pid).rss, process_memory(worker).rss)
 
 
-async def _client(url: str, end: float, seed: int, found: Soaked) -> None:
+async def _client(url: str, end: float, seed: int, result: SoakResult) -> None:
     chance = random.Random(seed)
-    names, shares = list(KINDS), [kind.often for kind in KINDS.values()]
+    names, shares = list(KINDS), [kind.weight for kind in KINDS.values()]
     while monotonic() < end:
         (name,) = chance.choices(names, shares)
         kind = KINDS[name]
         address = kind.address(chance).replace("{here}", quote(url, safe=""))
-        said = await _ask(url, address, chance.uniform(0, 0.03) if kind.leaves else 60.0)
-        wrong = said != "left" and (not said.isdecimal() or int(said) not in (*kind.right, 503))
-        found.replies[name, f"**{said}**" if wrong else said] += 1
+        outcome = await _ask(url, address, chance.uniform(0, 0.03) if kind.leaves_early else 60.0)
+        wrong = outcome != "left" and (not outcome.isdecimal() or int(outcome) not in (*kind.expected, 503))
+        result.replies[name, f"**{outcome}**" if wrong else outcome] += 1
 
 
 async def _ask(url: str, address: str, patience: float) -> str:
@@ -123,32 +132,36 @@ async def _ask(url: str, address: str, patience: float) -> str:
         return "reset"
     finally:
         writer.close()
-    return reply[9:12].decode() if whole(reply) == len(reply) else "cut off"
+    return reply[9:12].decode() if reply_length(reply) == len(reply) else "cut off"
 
 
-def _traffic(found: Soaked) -> Table:
+def _traffic(result: SoakResult) -> Table:
     rows = []
     for name in KINDS:
-        said = {status: count for (kind, status), count in sorted(found.replies.items()) if kind == name}
-        rows.append((name, f"{sum(said.values())}", ", ".join(f"{count} × {each}" for each, count in said.items())))
-    note = f"{LASTS:g} s, {CLIENTS} clients that ask without a pause, each time over a new connection. In bold: wrong."
+        statuses = {status: count for (kind, status), count in sorted(result.replies.items()) if kind == name}
+        rows.append((name, f"{sum(statuses.values())}", ", ".join(f"{n} × {each}" for each, n in statuses.items())))
+    note = (
+        f"{SECONDS:g} s, {CLIENTS} clients that ask without a pause, each time over a new connection. In bold: wrong."
+    )
     return Table("A soak", ("", "requests", "replies"), rows, note)
 
 
-def _memory(found: Soaked) -> Table:
-    looks = found.memory.items()
+def _memory(result: SoakResult) -> Table:
+    looks = result.memory.items()
     rows = [(f"{100 * share:.0f} %", f"{web:.0f} MiB", f"{worker:.0f} MiB") for share, (web, worker) in looks]
     note = "RSS, by the share of the time that was over. The web process keeps answers, up to a bound."
     return Table("Memory in the soak", ("over", "web process", "worker"), rows, note)
 
 
-def _targets(found: Soaked) -> list[Target]:
-    wrong = sum(count for (_, said), count in found.replies.items() if said.startswith("*"))
-    middle, last = (found.memory[share] for share in SHARES[1:])
+def _targets(result: SoakResult) -> list[Target]:
+    wrong = sum(count for (_, outcome), count in result.replies.items() if outcome.startswith("*"))
+    middle, last = (result.memory[share] for share in MEMORY_AT[1:])
     grown = [after - before for before, after in zip(middle, last, strict=True)]
     measured = ", ".join(f"{each:+.0f} MiB" for each in grown)
     return [
-        Target("soak", "no reply is wrong", f"{wrong} of {sum(found.replies.values())}", wrong == 0),
-        Target("soak", "one worker from the start to the end", f"{len(found.workers)}", len(found.workers) == 1),
-        Target("soak", f"second half: at most {MOST} MiB more, web and worker", measured, max(grown) <= MOST),
+        Target("soak", "no reply is wrong", f"{wrong} of {sum(result.replies.values())}", wrong == 0),
+        Target("soak", "one worker from the start to the end", f"{len(result.workers)}", len(result.workers) == 1),
+        Target(
+            "soak", f"second half: at most {MAX_GROWTH} MiB more, web and worker", measured, max(grown) <= MAX_GROWTH
+        ),
     ]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from interleave import Times, interleave
-from peers import PEERS, Array
+from peer_derivatives import PEERS, Array
 from report import Report, Table, Target
 from support.sections import section
+from timing import Times, interleave
 
 from gradloupe.ops import OPS, Op
 from gradloupe.server.numerics.curve.evaluate import evaluate

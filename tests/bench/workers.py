@@ -10,7 +10,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from report import Report, Table, Target
-from supervisor import test_killed_workers as test_kills
+from supervisor.test_killed_workers import CLIENTS, KILLS, SQUARE, Crowd, killed
 from support.engines import engine_of, question_of
 
 from gradloupe.ops import OPS
@@ -26,9 +26,9 @@ def measure() -> Report:
     """The tables of starts, of the boundary and of kills."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "my_ops.py"
-        file.write_text(test_kills.SQUARE)
+        file.write_text(SQUARE)
         started, ratio = _started(file)
-        crossed, cost = _crossed()
+        crossed, cost = _boundary()
         killed, lost = _killed(file)
     wanted = [
         Target("workers", "a copy greets in at most a quarter of the time", f"{ratio:.2f}", ratio <= 0.25),
@@ -40,11 +40,11 @@ def measure() -> Report:
 
 def _started(file: Path) -> tuple[Table, float]:
     rows, ratios = [], []
-    asyncio.run(_greeted())  # the first has to load torch
+    asyncio.run(_start_seconds())  # the first has to load torch
     for name, targets in (("gallery", ()), ("a file with one Function", (file,))):
-        copied = median(asyncio.run(_greeted(*targets)) for _ in range(ROUNDS))
+        copied = median(asyncio.run(_start_seconds(*targets)) for _ in range(ROUNDS))
         worker_process.CAN_FORK = False
-        alone = median(asyncio.run(_greeted(*targets)) for _ in range(ROUNDS))
+        alone = median(asyncio.run(_start_seconds(*targets)) for _ in range(ROUNDS))
         worker_process.CAN_FORK = True
         ratios.append(copied / alone)
         rows.append((name, f"{1e3 * copied:.0f} ms", f"{1e3 * alone:.0f} ms", f"**{copied / alone:.2f}**"))
@@ -53,14 +53,14 @@ def _started(file: Path) -> tuple[Table, float]:
     return Table("A new worker", headings, rows, note), max(ratios)
 
 
-async def _greeted(*targets: Path) -> float:
+async def _start_seconds(*targets: Path) -> float:
     began = time.perf_counter()
     async with engine_of(*targets) as engine:
         await engine.wait_ready()
         return time.perf_counter() - began
 
 
-def _crossed() -> tuple[Table, float]:
+def _boundary() -> tuple[Table, float]:
     rows, ratios = [], []
     for count in (200, 1000, 5000):
         here, through = asyncio.run(_asked(count))
@@ -76,19 +76,19 @@ async def _asked(count: int) -> tuple[float, float]:
         question = await question_of(engine, "exp", count=count)
         here, through = [], []
         for turn in range(QUESTIONS):
-            asked = replace(question, grad_output=1 + turn / 1024)
-            here.append(_here(asked))
-            through.append(await _through(engine, asked))
+            changed = replace(question, grad_output=1 + turn / 1024)
+            here.append(_in_process(changed))
+            through.append(await _by_worker(engine, changed))
         return median(here), median(through)
 
 
-def _here(question: Question) -> float:
+def _in_process(question: Question) -> float:
     began = time.perf_counter()
     answer.answer_question(question, OPS["exp"])
     return time.perf_counter() - began
 
 
-async def _through(engine: Engine, question: Question) -> float:
+async def _by_worker(engine: Engine, question: Question) -> float:
     began = time.perf_counter()
     await engine.answer(question)
     return time.perf_counter() - began
@@ -103,10 +103,10 @@ def _killed(file: Path) -> tuple[Table, int]:
         answered = str(crowd.right + len(crowd.wrong))
         rows.append((name, answered, str(len(crowd.wrong)), f"{time.perf_counter() - began:.0f} s"))
     headings = ("what it serves", "answers", "lost or wrong", "in")
-    note = f"{test_kills.KILLS} workers are killed while {test_kills.CLIENTS} clients ask; every answer is checked."
+    note = f"{KILLS} workers are killed while {CLIENTS} clients ask; every answer is checked."
     return Table("Killed workers", headings, rows, note), lost
 
 
-async def _crowd(op: str, *targets: Path) -> test_kills.Crowd:
+async def _crowd(op: str, *targets: Path) -> Crowd:
     async with engine_of(*targets) as engine:
-        return await test_kills.killed(engine, op, test_kills.KILLS, forkservers=False)
+        return await killed(engine, op, KILLS, forkservers=False)

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import torch
+from functions.basics import with_backward
 from support.sections import section
 from support.servers import children
 
@@ -40,22 +41,6 @@ def new_style(forward=lambda x: x**3, derivative=lambda x: 3 * x**2, **methods):
     return type("NewStyle", (torch.autograd.Function,), body | wrapped)
 
 
-def old_style(forward, backward):
-    """A Function of one input that takes ctx, and ``backward(grad_output, x)``."""
-
-    class OldStyle(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return forward(x)
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return backward(grad_output, *ctx.saved_tensors)
-
-    return OldStyle
-
-
 COUNTS = []
 
 
@@ -74,7 +59,7 @@ def upside_down(info, dims, x):
 
 
 NEW = op_with(new_style(generate_vmap_rule=True, jvp=times(3)))
-OLD = op_with(old_style(lambda x: x * 2, lambda g, x: g * 2))
+OLD = op_with(with_backward(lambda x: x * 2, lambda g, x: g * 2))
 ROUNDED = op_with(new_style(lambda x: x.round(), torch.ones_like, jvp=lambda ctx, tangent: tangent * 1))
 WHOLE = op_with(new_style(lambda x: x.long()))
 
@@ -122,9 +107,9 @@ class InPlace(torch.autograd.Function):
 
 
 SQUARES = (Input("a", shape=(2, 2), value=(1.0, 2.0, 3.0, 4.0)), Input("b", shape=(2, 2), value=(2.0, 0.5, 1.0, 3.0)))
-STEEP = op_with(old_style(lambda x: 1 / (1 + (-x).exp()), lambda g, x: g * (-x).exp() / (1 + (-x).exp()) ** 2))
+STEEP = op_with(with_backward(lambda x: 1 / (1 + (-x).exp()), lambda g, x: g * (-x).exp() / (1 + (-x).exp()) ** 2))
 DEEP = op_with(STEEP.function, Input("x", domain=(-14.0, -12.0), value=-13.0))
-CONJUGATED = op_with(old_style(lambda x: x.exp(), lambda g, x: g * x.exp().conj()))
+CONJUGATED = op_with(with_backward(lambda x: x.exp(), lambda g, x: g * x.exp().conj()))
 
 
 class RoughInHalf(Product):
@@ -150,7 +135,7 @@ def slope_of_pair(ctx, tangent):
     return torch.complex(tangent, 2 * ctx.saved_tensors[0] * tangent)
 
 
-DROPOUT = op_with(old_style(dropped, lambda g, x: g))
+DROPOUT = op_with(with_backward(dropped, lambda g, x: g))
 STATES = [
     ("vmap", NEW, "yes", "A batch of 3"),
     ("vmap", OLD, "no", "because forward takes ctx"),
@@ -275,7 +260,7 @@ def test_a_function_that_ends_its_process_ends_only_the_copy():
             os._exit(3)
         return x * 2
 
-    found = compile_badge(Call.of(section(op_with(old_style(leaves, lambda g, x: g * 2)))), True)
+    found = compile_badge(Call.of(section(op_with(with_backward(leaves, lambda g, x: g * 2)))), True)
     assert (found.state, "without an answer" in found.sentence) == ("unknown", True)
 
 

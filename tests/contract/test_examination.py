@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from functions.contract_broken import BREACHES, KeepsItsOutput, OnCtx, Square, Swapped, WritesToIt
+from functions.basics import SparseGradient, Square
+from functions.contract_broken import BREACHES, KeepsItsOutput, OnCtx, Swapped, WritesToIt
 from support.sections import op_of, section
 
 from gradloupe.ops import Input, Op
@@ -276,15 +277,6 @@ def test_a_function_of_float32_alone_is_looked_at_in_float32() -> None:
 
 
 def test_sparse_and_complex_gradients_are_borne() -> None:
-    class Sparse(F):
-        @staticmethod
-        def forward(ctx, x):
-            return 2 * x
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return (2 * grad_output).to_sparse()
-
     class ToComplex(F):
         @staticmethod
         def forward(ctx, x):
@@ -294,7 +286,7 @@ def test_sparse_and_complex_gradients_are_borne() -> None:
         def backward(ctx, grad_output):
             return grad_output.real + 2 * grad_output.imag
 
-    for function in (Sparse, ToComplex):
+    for function in (SparseGradient, ToComplex):
         assert not {"error", "warning"} & set(levels(contract_xray(section(op_around(function)))).values())
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from functions.basics import Cube, Double, Identity, Product, Square
 from gradloupe.ops import Input, Op, Parameter
 
 F = torch.autograd.Function
@@ -64,34 +65,6 @@ def breach(
         return function
 
     return taken
-
-
-class Square(F):
-    """x², right in all things: what the others differ from."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
-
-
-class Product(F):
-    """u·v, right in all things."""
-
-    @staticmethod
-    def forward(ctx, u, v):
-        ctx.save_for_backward(u, v)
-        return u * v
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        return v * grad_output, u * grad_output
 
 
 # What backward returns
@@ -390,27 +363,19 @@ class KeepsItsOutput(F):
 
 
 @breach("SAVED-UNUSED", "note")
-class SavesForNothing(F):
+class SavesForNothing(Double):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return 2 * x
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
 
 @breach("SAVED-UNUSED", "warning", also=("GRADIENT",))
-class ForgetsTheMask(F):
+class ForgetsTheMask(Identity):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x.clamp(-1, 1)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
 
 
 @breach("SAVED-INTERMEDIATE", "note")
@@ -429,27 +394,19 @@ class SavesBetween(F):
 
 
 @breach("CTX-SHADOW", "warning")
-class HidesTheName(F):
+class HidesTheName(Double):
     @staticmethod
     def forward(ctx, x):
         ctx.name = "mine"
         return 2 * x
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
 
 @breach("CTX-SHADOW")
-class HidesTheClass(F):
+class HidesTheClass(Double):
     @staticmethod
     def forward(ctx, x):
         ctx._forward_cls = 3
         return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
 
 
 @breach("CTX-SHADOW")
@@ -505,25 +462,17 @@ class AddsNone(F):
 
 
 @breach("RETURNS-INPUT", "note")
-class ReturnsIt(F):
+class ReturnsIt(Identity):
     @staticmethod
     def forward(ctx, x):
         return x
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-
 
 @breach("RETURNS-VIEW", "note")
-class ReturnsAView(F):
+class ReturnsAView(Identity):
     @staticmethod
     def forward(ctx, x):
         return x.view(-1)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
 
 
 @breach("LIST-OUT", outputs=("y", "z"))
@@ -538,72 +487,48 @@ class ReturnsAList(F):
 
 
 @breach("NO-GRAD-OUT", "note")
-class OfIntegers(F):
+class OfIntegers(Identity):
     @staticmethod
     def forward(ctx, x):
         return x.round().long()
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-
 
 @breach("NO-GRAD-OUT")
-class ReturnsANumber(F):
+class ReturnsANumber(Identity):
     @staticmethod
     def forward(ctx, x):
         return x.sum().item()
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-
 
 @breach("DIRTY-MISSING")
-class EditsItsInput(F):
+class EditsItsInput(Double):
     @staticmethod
     def forward(ctx, x):
         return x.mul_(2)
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
 
 @breach("DIRTY-MISSING")
-class EditsPastAutograd(F):
+class EditsPastAutograd(Double):
     @staticmethod
     def forward(ctx, x):
         x.data.clamp_(-1, 1)
         return 2 * x
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
 
 @breach("DIRTY-NOT-RETURNED")
-class DirtyAndGone(F):
+class DirtyAndGone(Double):
     @staticmethod
     def forward(ctx, x):
         x.mul_(2)
         ctx.mark_dirty(x)
         return x + 1
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
 
 @breach("FORWARD-RAISED")
-class NeedsTwoDimensions(F):
+class NeedsTwoDimensions(Identity):
     @staticmethod
     def forward(ctx, x):
         return x[:, :2] * 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
 
 
 # Does it repeat itself
@@ -653,29 +578,21 @@ class Drops(F):
 
 
 @breach("RANDOM-BACKWARD", "warning")
-class Noisy(F):
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
+class Noisy(Double):
     @staticmethod
     def backward(ctx, grad_output):
         return 2 * grad_output + 0.1 * torch.randn_like(grad_output)
 
 
 @breach("RANDOM-BACKWARD", "warning")
-class NoisyByNumpy(F):
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
+class NoisyByNumpy(Double):
     @staticmethod
     def backward(ctx, grad_output):
         return 2 * grad_output * (1 + 0.1 * float(np.random.rand()))
 
 
 @breach("STATEFUL-FORWARD", "warning")
-class Counts(F):
+class Counts(Identity):
     calls = 0
 
     @staticmethod
@@ -683,18 +600,10 @@ class Counts(F):
         Counts.calls += 1
         return x + 0.001 * Counts.calls
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-
 
 @breach("NONDET-BACKWARD")
-class CountsBackwards(F):
+class CountsBackwards(Identity):
     calls = 0
-
-    @staticmethod
-    def forward(ctx, x):
-        return x * 1
 
     @staticmethod
     def backward(ctx, grad_output):
@@ -750,14 +659,10 @@ class ReadsAGlobalLate(F):
 
 
 @breach("FWD-GRADMODE", "warning")
-class OtherInTraining(F):
+class OtherInTraining(Double):
     @staticmethod
     def forward(ctx, x):
         return 2 * x if ctx.needs_input_grad[0] else 2 * x + 1
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
 
 
 # Second derivatives, numbers, how it is written
@@ -918,17 +823,12 @@ class Boxed(Square):
 
 
 @breach("JVP")
-class WrongForwardMode(F):
+class WrongForwardMode(Square):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
         return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
 
     @staticmethod
     def jvp(ctx, tangent):
@@ -954,13 +854,8 @@ class DiagonalOfSoftmax(F):
 
 
 @breach("GRADIENT", inputs=TWO)
-class Curled(F):
+class Curled(Product):
     """u·v with a gradient that is that of no function."""
-
-    @staticmethod
-    def forward(ctx, u, v):
-        ctx.save_for_backward(u, v)
-        return u * v
 
     @staticmethod
     def backward(ctx, grad_output):
@@ -1006,13 +901,8 @@ BREACHES.append(
 
 
 @breach("SECOND-ORDER")
-class WrongByGradOutput(F):
+class WrongByGradOutput(Cube):
     """x³ whose double backward is right by x, and wrong by grad_output."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
 
     @staticmethod
     def backward(ctx, grad_output):
@@ -1046,24 +936,16 @@ class LengthWithAHole(F):
 
 
 @breach("CTX-SHADOW", "warning")
-class HidesAHook(F):
+class HidesAHook(Double):
     @staticmethod
     def forward(ctx, x):
         ctx.register_hook = 1
         return 2 * x
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
 
 @breach("CTX-TENSOR", "warning")
-class DeepOnCtx(F):
+class DeepOnCtx(Double):
     @staticmethod
     def forward(ctx, x):
         ctx.cache = {"kept": {"twice": [2 * x]}}
         return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
+from functions.basics import Cube, Square
+from functions.user_written import Doubled, Log
 from gradloupe.ops import Input, Op, Parameter
 
 F = torch.autograd.Function
@@ -126,16 +128,7 @@ class NoneForTheUnused(F):
         return grad_u, grad_v
 
 
-@keeper()
-class InPlace(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.mark_dirty(x)
-        return x.mul_(2)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
+keeper()(Doubled)
 
 
 @keeper()
@@ -288,17 +281,7 @@ class Tiny(F):
         return 1e-9 * x.cos() * grad_output
 
 
-@keeper(inputs=POSITIVE)
-class Logarithm(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.log()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output / x
+keeper(inputs=POSITIVE)(Log)
 
 
 @keeper(
@@ -408,12 +391,7 @@ class CubeBackward(F):
 
 
 @keeper()
-class CubeInTwo(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
+class CubeInTwo(Cube):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -421,13 +399,8 @@ class CubeInTwo(F):
 
 
 @keeper()
-class Boxed(F):
+class Boxed(Square):
     boxed_grads_call = True
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
 
     @staticmethod
     def backward(ctx, grads):
@@ -437,18 +410,8 @@ class Boxed(F):
 
 
 @keeper()
-class ReadsSavedOnce(F):
+class ReadsSavedOnce(Square):
     clear_saved_tensors_on_access = True
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
 
 
 @keeper(inputs=TWO, call=lambda cls: lambda u, v: torch.tanh(cls.apply(u * 2, v.exp())) + u)

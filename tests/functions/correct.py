@@ -9,17 +9,6 @@ from typing import Any
 import torch
 from support.sections import op_of
 
-from functions.formulas import (
-    attention,
-    fixed_point,
-    horner,
-    log_cosh,
-    rosenbrock,
-    rotated,
-    safe_sqrt,
-    softplus,
-    spline,
-)
 from gradloupe.ops import Input, Op
 
 F = torch.nn.functional
@@ -58,6 +47,56 @@ def _of_one(function: Function, domain: Range = (-3.0, 3.0), near: float = 0.3, 
 def _of_two(function: Function, value: float, domain: Range = (-3.0, 3.0), wrt: str = "") -> Innocent:
     """A Function of two tensors, the one that is held at ``value``."""
     return Innocent(op_of(function, Input("x", domain=domain, value=value), Input("y", value=value)), wrt)
+
+
+def softplus(x: torch.Tensor) -> torch.Tensor:
+    """Softplus as it is written where nothing may overflow."""
+    return torch.where(x > 15, x, torch.log1p(torch.exp(x.clamp(max=15))))
+
+
+def safe_sqrt(x: torch.Tensor) -> torch.Tensor:
+    """The root where there is one, with the second where that keeps the gradient from being NaN."""
+    inside = x > 0
+    return torch.where(inside, torch.sqrt(torch.where(inside, x, 1.0)), 0.0)
+
+
+def log_cosh(x: torch.Tensor) -> torch.Tensor:
+    """The logarithm of the hyperbolic cosine, which does not overflow."""
+    return x + F.softplus(-2 * x) - 0.6931471805599453
+
+
+def rotated(x: torch.Tensor) -> torch.Tensor:
+    """The first coordinate of a vector turned by an angle."""
+    return torch.cos(x) * 0.7 - torch.sin(x) * 1.3
+
+
+def horner(x: torch.Tensor) -> torch.Tensor:
+    """A polynomial of degree 5."""
+    return ((((0.2 * x - 1) * x + 0.5) * x + 3) * x - 1) * x + 2
+
+
+def rosenbrock(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The banana valley."""
+    return (1 - x) ** 2 + 100 * (y - x * x) ** 2
+
+
+def spline(x: torch.Tensor) -> torch.Tensor:
+    """A cubic B-spline: four polynomials that join smoothly."""
+    a = x.abs()
+    return torch.where(a < 1, 2 / 3 - a**2 + a**3 / 2, torch.where(a < 2, (2 - a) ** 3 / 6, 0.0))
+
+
+def fixed_point(x: torch.Tensor) -> torch.Tensor:
+    """The root y of y + y³ = x by ten steps of Newton."""
+    y = x / (1 + x.abs())
+    for _ in range(10):
+        y = y - (y + y**3 - x) / (1 + 3 * y**2)
+    return y
+
+
+def attention(x: torch.Tensor) -> torch.Tensor:
+    """A vector that looks at itself."""
+    return torch.softmax(torch.outer(x, x) / 2, -1) @ x
 
 
 VECTOR = (0.4, -0.7, 1.3, 0.1, -1.9)
@@ -129,7 +168,7 @@ INNOCENTS: dict[str, Innocent] = (
         "an exponential of a sine": _of_one(lambda x: torch.exp(torch.sin(3 * x)) * x),
         "a root of what is positive": _of_one(safe_sqrt),
         "a logarithm, clamped": _of_one(lambda x: torch.log(x.clamp(min=1e-3))),
-        "clamp": _of_one(lambda x: x.clamp(-0.77, 1.234)),
+        "clamp off the grid": _of_one(lambda x: x.clamp(-0.77, 1.234)),
         "a maximum": _of_one(lambda x: torch.maximum(x, x * x)),
         "a minimum of three": _of_one(lambda x: torch.minimum(torch.minimum(x + 2, 2 - x), x * x)),
         "masked where": _of_one(lambda x: torch.where(x < 0, x.sin(), x * x)),
@@ -227,3 +266,12 @@ INNOCENTS: dict[str, Innocent] = (
         "image convolution": _of_image(lambda x: F.conv2d(x, x[:, :, :2, :2]), "y[0,0,1,1]", "x[0,0,1,1]"),
     }
 )
+# Those of one number, as functions of tensors.
+RIGHT_NAMES = (
+    "sin; cos; tan; exp; exp2; expm1; sinh; cosh; tanh; asinh; atan; erf; erfc; sigmoid; abs; relu; square; sqrt; "
+    "rsqrt; log; log1p; log2; log10; reciprocal; acos; asin; atanh; selu; celu; floor; ceil; round; trunc; frac; "
+    "sign; i0; lgamma; gelu; silu; mish; elu; softsign; tanhshrink; hardtanh; hardswish; relu6; leaky_relu; "
+    "logsigmoid; softshrink; hardshrink; x cubed; x to the 9th; a parabola far up; a steep parabola; a fast sine; a "
+    "narrow bell; gelu by tanh; a rounded corner; clamp off the grid; a maximum; x |x|; a steep sigmoid; a constant"
+)
+RIGHT = {name: INNOCENTS[name].op.call for name in RIGHT_NAMES.split("; ")}

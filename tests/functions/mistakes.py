@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 
-class Function(torch.autograd.Function):
+class Sine(torch.autograd.Function):
     """The sine, which keeps its input; the planted ones differ from it in what is written here."""
 
     @staticmethod
@@ -21,56 +21,56 @@ class Function(torch.autograd.Function):
         return grad_output * torch.cos(x)
 
 
-class TooMuchByNineTenThousandths(Function):
+class TooMuchByNineTenThousandths(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * torch.cos(x) * 1.0009
 
 
-class TooMuchByTwoThousandths(Function):
+class TooMuchByTwoThousandths(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * torch.cos(x) * 1.002
 
 
-class LosesTheSign(Function):
+class LosesTheSign(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output.abs() * torch.cos(x)
 
 
-class Clips(Function):
+class Clips(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output.clamp(-1, 1) * torch.cos(x)
 
 
-class Squares(Function):
+class Squares(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output**2 * torch.cos(x)
 
 
-class Forgets(Function):
+class Forgets(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return torch.cos(x)
 
 
-class WritesToGradOutput(Function):
+class WritesToGradOutput(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output.mul_(torch.cos(x))
 
 
-class ReadsMemoryInOrder(Function):
+class ReadsMemoryInOrder(Sine):
     """Takes grad_output as it lies in memory, as a kernel does that forgot ``.contiguous()``."""
 
     @staticmethod
@@ -95,32 +95,21 @@ class KeepsAnIntermediate(torch.autograd.Function):
         return grad_output * (ctx.up + ctx.down) / 2
 
 
-class KeepsItsOutput(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.y = torch.exp(x)
-        return ctx.y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.y
-
-
-class RoundsToFloat32(Function):
+class RoundsToFloat32(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return (grad_output * torch.cos(x)).float()
 
 
-class WrongBeyondThree(Function):
+class WrongBeyondThree(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * torch.cos(x) * torch.where(x > 3, 2.0, 1.0)
 
 
-class Noisy(Function):
+class Noisy(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -141,13 +130,6 @@ class OfTwo(torch.autograd.Function):
         return grad_output * v**2, grad_output * 2 * u * v
 
 
-class Swaps(OfTwo):
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        return grad_output * 2 * u * v, grad_output * v**2
-
-
 class ReturnsNone(OfTwo):
     @staticmethod
     def backward(ctx, grad_output):
@@ -162,14 +144,14 @@ class ReturnsTooFew(OfTwo):
         return grad_output * v**2
 
 
-class ReturnsTooMany(Function):
+class ReturnsTooMany(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * torch.cos(x), grad_output
 
 
-class Detaches(Function):
+class Detaches(Sine):
     """A right first derivative with a factor of which the second knows nothing."""
 
     @staticmethod
@@ -191,31 +173,6 @@ class ExpectsBothGradients(torch.autograd.Function):
     def backward(ctx, of_double, of_square):
         (x,) = ctx.saved_tensors
         return 2 * of_double + 2 * x * of_square
-
-
-class WorksInPlace(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.mul_(2)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * 2
-
-
-class OnlyTheDiagonal(torch.autograd.Function):
-    """The softmax, whose elements all depend on all."""
-
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.softmax(x, -1)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return grad_output * y * (1 - y)
 
 
 class ForgetsTheConjugate(torch.autograd.Function):

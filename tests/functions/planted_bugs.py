@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import torch
 
+from functions.contract_broken import DiagonalOfSoftmax, EditsItsInput, KeepsItsOutput, LeavesTheSum, Swapped
 from functions.mistakes import (
     Clips,
     Detaches,
@@ -15,20 +16,16 @@ from functions.mistakes import (
     Forgets,
     ForgetsTheConjugate,
     KeepsAnIntermediate,
-    KeepsItsOutput,
     LosesTheSign,
     Noisy,
-    OnlyTheDiagonal,
     ReadsMemoryInOrder,
     ReturnsNone,
     ReturnsTooFew,
     ReturnsTooMany,
     RoundsToFloat32,
     Squares,
-    Swaps,
     TooMuchByNineTenThousandths,
     TooMuchByTwoThousandths,
-    WorksInPlace,
     WritesToGradOutput,
     WrongBeyondThree,
 )
@@ -90,18 +87,6 @@ class Blocked(StraightThrough):
         return torch.zeros_like(grad_output)
 
 
-class LeavesTheSumToAutograd(torch.autograd.Function):
-    """A sum with a broadcast number, whose gradient autograd itself sums to its shape."""
-
-    @staticmethod
-    def forward(ctx, x, shift):
-        return x + shift
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output, grad_output
-
-
 def _op(function: type[torch.autograd.Function], *inputs: Input, **words: Any) -> Op:
     return Op(function, function.__name__, "planted", "", "", inputs or (Input("x"),), **words)
 
@@ -142,7 +127,7 @@ PLANTED = (
     _planted("gradient rounded to float32", RoundsToFloat32, "half of the digits"),
     _planted("wrong beyond x = 3", WrongBeyondThree, "where no normal number is drawn"),
     _planted("noisy by 1e-4", Noisy, "another gradient every time"),
-    _of_two("gradients swapped", Swaps, "each returned for the other input"),
+    _of_two("gradients swapped", Swapped, "each returned for the other input"),
     _of_two("None for a needed input", ReturnsNone, "autograd takes it for 0"),
     _of_two("too few gradients", ReturnsTooFew, "autograd raises"),
     _planted("too many gradients", ReturnsTooMany, "autograd raises"),
@@ -150,10 +135,10 @@ PLANTED = (
     _planted(
         "None of an unused output", ExpectsBothGradients, "raises for half of the losses", outputs=("double", "square")
     ),
-    _of_contract("in place without mark_dirty", WorksInPlace, "the caller's tensor changes", "DIRTY-MISSING"),
+    _of_contract("in place without mark_dirty", EditsItsInput, "the caller's tensor changes", "DIRTY-MISSING"),
     Planted(
         "softmax, diagonal only",
-        _op(OnlyTheDiagonal, Input("x", shape=(4,), value=(0.3, -0.5, 1.1, 0.2))),
+        _op(DiagonalOfSoftmax, Input("x", shape=(4,), value=(0.3, -0.5, 1.1, 0.2))),
         "what each element does to the others is left out",
         "section",
         (_normal(4),),
@@ -172,7 +157,7 @@ CONTROLS = (
     _planted("round with gradient 0", Blocked, "nothing: it is right almost everywhere", "nowhere"),
     Planted(
         "broadcast left to autograd",
-        _op(LeavesTheSumToAutograd, Input("x", shape=(3,), value=(0.5, -1.0, 2.0)), Input("shift", shape=(1,))),
+        _op(LeavesTheSum, Input("x", shape=(3,), value=(0.5, -1.0, 2.0)), Input("shift", shape=(1,))),
         "nothing: autograd sums what is broadcast",
         "nowhere",
         (_normal(3), _normal(1, seed=1)),

@@ -6,6 +6,7 @@ import torch
 from support.sections import section
 from torch.autograd.function import once_differentiable
 
+from functions.basics import Cube
 from gradloupe.ops import Input, Op
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.curve.evaluation import Evaluation
@@ -84,12 +85,7 @@ class CubeWrongDoubleBackward(torch.autograd.Function):
         return grad_output * three_x * x
 
 
-class Once(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
+class Once(Cube):
     @staticmethod
     @once_differentiable
     def backward(ctx, grad_output):
@@ -123,13 +119,8 @@ class OnceAsVjp(torch.autograd.Function):
         return 3 * x * x * grad_output
 
 
-class ThroughNumpy(torch.autograd.Function):
+class ThroughNumpy(Cube):
     """The cube, its backward by NumPy, which refuses what requires grad."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
 
     @staticmethod
     def backward(ctx, grad_output):
@@ -137,13 +128,8 @@ class ThroughNumpy(torch.autograd.Function):
         return torch.from_numpy(3 * x.numpy() ** 2 * grad_output.numpy())
 
 
-class Detached(torch.autograd.Function):
+class Detached(Cube):
     """The cube, its backward by NumPy as torch advises: detached."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
 
     @staticmethod
     def backward(ctx, grad_output):
@@ -151,13 +137,8 @@ class Detached(torch.autograd.Function):
         return torch.from_numpy(3 * x.detach().numpy() ** 2 * grad_output.detach().numpy())
 
 
-class RaisesTwice(torch.autograd.Function):
+class RaisesTwice(Cube):
     """The cube, whose backward can be called, but not be gone back through."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
 
     @staticmethod
     def backward(ctx, grad_output):

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from functions.right_and_derivative import RIGHT
+from functions.correct import RIGHT
 from support.sections import Written, look, op_of, written
 
 from gradloupe.ops import OPS

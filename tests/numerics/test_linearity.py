@@ -6,7 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from functions.right_and_derivative import RIGHT
+from functions.basics import with_backward
+from functions.correct import RIGHT
 from support.sections import Counted, Written, op_of, section
 
 from gradloupe.ops import OPS, Input
@@ -27,17 +28,7 @@ def examined(op, start=-3.0, stop=3.0, count=401, grad_output=1.0, **asked):
 def backed_by(backward, *inputs, forward=torch.square, **words):
     """A square, and a backward of its own: a function of grad_output and x."""
 
-    class Own(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return forward(x)
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return backward(grad_output, *ctx.saved_tensors)
-
-    return op_of(Own.apply, *inputs, **words)
+    return op_of(with_backward(forward, backward).apply, *inputs, **words)
 
 
 def laws(linearity):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from functions.basics import with_backward
 from support.sections import look, op_of, section
 
 from gradloupe.server.numerics.diagnosis.diagnose import diagnose
@@ -16,19 +17,7 @@ def told(op, **asked):
 
 def of_grad_output(value, backward):
     """An op of x whose backward may do to grad_output what it likes."""
-    return op_of(lambda x: OfGradOutput.apply(x, value, backward))
-
-
-class OfGradOutput(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, value, backward):
-        ctx.save_for_backward(x)
-        ctx.by = backward
-        return value(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return ctx.by(grad_output, *ctx.saved_tensors), None, None
+    return op_of(with_backward(value, backward).apply)
 
 
 OF_GRAD_OUTPUT = [

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from functions.basics import with_backward
 from support.sections import look, op_of, section
 
 from gradloupe.ops import Input, Parameter
@@ -17,18 +18,7 @@ def told(op, **asked):
 
 def of_two(value, backward, **words):
     """An op of u and v, held at 2, with both gradients written by hand."""
-
-    class ByHand(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, u, v):
-            ctx.save_for_backward(u, v)
-            return value(u, v)
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return backward(grad_output, *ctx.saved_tensors)
-
-    return op_of(ByHand.apply, Input("u"), Input("v", value=2.0), **words)
+    return op_of(with_backward(value, backward).apply, Input("u"), Input("v", value=2.0), **words)
 
 
 @pytest.mark.parametrize("grad_output", [1.0, -1.0, 2.5])

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 import torch
-from functions.right_and_derivative import RIGHT
+from functions.correct import RIGHT
 from support.sections import Counted, op_of, section, written
 
 from gradloupe.server.numerics.differentiation.reference import reference_of

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from functions.user_written import Doubled
 from support.sections import look, op_of, section
 
 from gradloupe.ops import OPS, Input, Parameter
@@ -277,17 +278,7 @@ def test_big_inputs_are_evaluated_in_batches():
 
 
 def test_a_function_that_works_in_place_is_given_a_copy():
-    class DoubleInPlace(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.mark_dirty(x)
-            return x.mul_(2)
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return 2 * grad_output
-
-    returned = batched_section(section(op_of(DoubleInPlace.apply)), T).backward(T, 1.0)
+    returned = batched_section(section(op_of(Doubled.apply)), T).backward(T, 1.0)
     assert returned.values == pytest.approx(2 * T)
     assert returned.grad_input.tolist() == [2.0] * len(T)
 

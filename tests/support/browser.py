@@ -44,11 +44,11 @@ Curve = tuple[list[float | None], list[float | None]]
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """The one that is installed, or else playwright's own."""
+def chromium(*flags: str) -> Iterator[Browser]:
+    """The one that is installed, or else playwright's own; ``flags`` are added to those it always has."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS.split())
+        browser = playwright.chromium.launch(executable_path=found, args=[*FLAGS.split(), *flags])
         yield browser
         browser.close()
 

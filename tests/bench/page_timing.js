@@ -7,13 +7,13 @@
   let shown = "";
   let key = null;
   let last = 0;
-  let begun;
+  let firstDrawn;
 
-  const seen = (window.seen = {
+  const timing = (window.pageTiming = {
     redraws: [],
-    first: new Promise((resolve) => (begun = resolve)),
+    first: new Promise((resolve) => (firstDrawn = resolve)),
     /** The milliseconds of redraw `n`, once it has happened. */
-    redrawn: (n) => new Promise((resolve) => (n in seen.redraws ? resolve(seen.redraws[n]) : waiting.push([n, resolve]))),
+    redrawn: (n) => new Promise((resolve) => (n in timing.redraws ? resolve(timing.redraws[n]) : waiting.push([n, resolve]))),
     /** Settled when no line has changed for `pause` milliseconds. */
     async calm(pause) {
       while (performance.now() - last < pause) {
@@ -32,11 +32,11 @@
     shown = now;
     last = performance.now();
     requestAnimationFrame(() => {
-      begun(performance.now());
+      firstDrawn(performance.now());
       if (key === null) return;
-      seen.redraws.push(performance.now() - key);
+      timing.redraws.push(performance.now() - key);
       key = null;
-      for (const [n, resolve] of waiting.splice(0)) seen.redrawn(n).then(resolve);
+      for (const [n, resolve] of waiting.splice(0)) timing.redrawn(n).then(resolve);
     });
   }
 
@@ -44,10 +44,10 @@
   const changes = { subtree: true, childList: true, attributes: true, attributeFilter: ["d"] };
   new MutationObserver(look).observe(document, changes);
 
-  const watch = (type, told) =>
-    new PerformanceObserver((list) => list.getEntries().forEach(told)).observe({ type, buffered: true });
-  watch("layout-shift", ({ value, hadRecentInput }) => (seen.shift += hadRecentInput ? 0 : value));
-  const named = ({ element }) => element?.id || element?.className || element?.tagName.toLowerCase() || "";
-  watch("largest-contentful-paint", (entry) => (seen.largest = [entry.startTime, named(entry)]));
-  watch("longtask", ({ startTime, duration }) => seen.blocks.push([startTime, duration]));
+  const watch = (type, report) =>
+    new PerformanceObserver((list) => list.getEntries().forEach(report)).observe({ type, buffered: true });
+  watch("layout-shift", ({ value, hadRecentInput }) => (timing.shift += hadRecentInput ? 0 : value));
+  const nameOf = ({ element }) => element?.id || element?.className || element?.tagName.toLowerCase() || "";
+  watch("largest-contentful-paint", (entry) => (timing.largest = [entry.startTime, nameOf(entry)]));
+  watch("longtask", ({ startTime, duration }) => timing.blocks.push([startTime, duration]));
 })();

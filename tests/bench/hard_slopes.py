@@ -12,16 +12,16 @@ import scipy.differentiate
 from functions.hard_slopes import HARD, Found, Hard
 from report import Report, Table, Target
 
-Way = Callable[[Hard], tuple[float, float]]
-US = "**Gradloupe**"
+Differentiator = Callable[[Hard], tuple[float, float]]
+OUR_NAME = "**Gradloupe**"
 
 
-def _central(step: float) -> Way:
-    def way(hard: Hard) -> tuple[float, float]:
+def _central(step: float) -> Differentiator:
+    def differentiator(hard: Hard) -> tuple[float, float]:
         above, below = hard.forward(np.array([hard.at + step, hard.at - step]))
         return (above - below) / (2 * step), np.nan
 
-    return way
+    return differentiator
 
 
 def _jacobi(hard: Hard) -> tuple[float, float]:
@@ -39,7 +39,7 @@ def _scipy(hard: Hard) -> tuple[float, float]:
     return float(found.df), float(found.error)
 
 
-PEERS: dict[str, Way] = {
+PEERS: dict[str, Differentiator] = {
     "h = 1e-6 (gradcheck)": _central(1e-6),
     "h = 1e-4 (JAX)": _central(1e-4),
     "scipy.differentiate": _scipy,
@@ -50,8 +50,8 @@ PEERS: dict[str, Way] = {
 
 def measure() -> Report:
     """The table of hard slopes, and the bounds that are too small."""
-    found = {US: [each.seen() for each in HARD]} | {
-        name: [_found(each, way) for each in HARD] for name, way in PEERS.items()
+    found = {OUR_NAME: [each.seen() for each in HARD]} | {
+        name: [_found(each, differentiator) for each in HARD] for name, differentiator in PEERS.items()
     }
     rows = [
         (hard.name, hard.why, *(_cell(each) for each in row)) for hard, *row in zip(HARD, *found.values(), strict=True)
@@ -65,7 +65,10 @@ def measure() -> Report:
         "slope is further off than it says (marked !); three-point differences claim nothing. The peers are told the "
         "place, Gradloupe also how far one sees around it."
     )
-    ours, median = sum(each.underclaimed for each in found[US]), float(np.median([each.off for each in found[US]]))
+    ours, median = (
+        sum(each.underclaimed for each in found[OUR_NAME]),
+        float(np.median([each.off for each in found[OUR_NAME]])),
+    )
     targets = [
         Target("15 hard slopes", "no error bound too small", str(ours), ours == 0),
         Target("15 hard slopes", "median error at most 1e-12", f"{median:.0e}", median <= 1e-12),
@@ -73,10 +76,10 @@ def measure() -> Report:
     return Report([Table("Hard slopes", ("slope", "why", *found), rows, note)], targets)
 
 
-def _found(hard: Hard, way: Way) -> Found:
+def _found(hard: Hard, differentiator: Differentiator) -> Found:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        value, bound = way(hard)
+        value, bound = differentiator(hard)
     return Found(hard.truth(hard.at), value, bound)
 
 

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 
 import torch
 from client import Client
-from interleave import Times, interleave
 from report import Report, Table, Target
 from speed import SPAN, Case, cases
 from support.sections import section
 from support.servers import Server, copy_of_the_package, serving
+from timing import Times, interleave
 
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.differentiation.finite_differences import differentiate
@@ -23,8 +23,8 @@ from gradloupe.server.numerics.verdict.verdict import judge
 from gradloupe.server.runtime.batching import batched_section
 
 COUNTS = (200, 1000)
-LEAST = {200: 40, 1000: 200}
-LEAST_REQUEST = 150
+MIN_FACTOR = {200: 40, 1000: 200}
+MIN_REQUEST_FACTOR = 150
 
 
 def measure() -> Report:
@@ -53,8 +53,8 @@ def measure() -> Report:
 def _server() -> Iterator[Server]:
     """A server whose gallery has the GELU that is measured here."""
     with TemporaryDirectory() as folder:
-        house = copy_of_the_package(Path(folder))
-        shutil.copy(Path(__file__).with_name("gelu.py"), house / "ops")
+        package = copy_of_the_package(Path(folder))
+        shutil.copy(Path(__file__).with_name("gelu.py"), package / "ops")
         with serving(path=folder, cwd=Path(folder)) as server:
             server.wait_until_ready()
             yield server
@@ -91,10 +91,10 @@ def _row(case: Case, count: int, times: Times) -> tuple[str, ...]:
 
 def _targets(case: Case, count: int, times: Times) -> list[Target]:
     sooner, request = times.ratio("gradcheck", "differentiate"), times.ratio("gradcheck", "request")
-    least = LEAST[count]
+    least = MIN_FACTOR[count]
     wanted = f"{case.name}, N = {count}: at least {least} × faster than gradcheck"
     targets = [Target("T11", wanted, f"{sooner:.0f} ×", sooner >= least)]
     if count == 1000:
-        wanted = f"{case.name}, N = {count}: the whole HTTP request at least {LEAST_REQUEST} ×"
-        targets.append(Target("T11", wanted, f"{request:.0f} ×", request >= LEAST_REQUEST))
+        wanted = f"{case.name}, N = {count}: the whole HTTP request at least {MIN_REQUEST_FACTOR} ×"
+        targets.append(Target("T11", wanted, f"{request:.0f} ×", request >= MIN_REQUEST_FACTOR))
     return targets

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from peers import Array, Forward
+from peer_derivatives import Array, Forward
 from report import Report, Table, Target
 from support.sections import op_of, section
 
@@ -20,11 +20,11 @@ from gradloupe.server.runtime.section import Section
 Function = Callable[[torch.Tensor], torch.Tensor]
 F = torch.nn.functional
 GRID = Grid(-3.0, 3.0, 401)
-FINE = 100_003
+FINE_COUNT = 100_003
 PIXELS, SIDEWAYS = 1000.0, 0.11
-UNIFORM = 1001
-MOST_POINTS, MOST_OFF = 1000, 0.5
-WANTED: dict[str, Function] = {
+UNIFORM_COUNT = 1001
+MAX_POINTS, MAX_PIXELS_OFF = 1000, 0.5
+HELD_TO_TARGET: dict[str, Function] = {
     "clipped relu": lambda x: x.clamp(0, 1.37),
     "floor": torch.floor,
     "tanh(100(x − 0.0123))": lambda x: torch.tanh(100 * (x - 0.0123)),
@@ -45,17 +45,17 @@ def measure() -> Report:
     """The table of lines and curves, and T19."""
     torch.set_num_threads(1)
     table, targets = [], []
-    for name, function in (WANTED | OTHERS).items():
+    for name, function in (HELD_TO_TARGET | OTHERS).items():
         points, off, steep, plain, plain_steep = _measured(function)
         table.append((name, str(points), f"{off:.3f}", f"{plain:.3g}", f"{steep:.3f}", f"{plain_steep:.3g}"))
-        if name in WANTED:
-            met = points <= MOST_POINTS and max(off, steep) <= MOST_OFF
+        if name in HELD_TO_TARGET:
+            met = points <= MAX_POINTS and max(off, steep) <= MAX_PIXELS_OFF
             measured = f"{max(off, steep):.2g} px with {points}"
-            targets.append(Target("T19", f"{name}: {MOST_OFF} px with {MOST_POINTS} points", measured, met))
+            targets.append(Target("T19", f"{name}: {MAX_PIXELS_OFF} px with {MAX_POINTS} points", measured, met))
     headings = ("function", "points", "forward, px", "uniform, px", "gradient, px", "uniform, px")
     note = (
         f"Pictures of {PIXELS:g} × {PIXELS:g} pixels of −3 ≤ x ≤ 3, {GRID.count} points asked for; uniform are "
-        f"{UNIFORM} evenly spaced points. Vertical distance, from the nearest the curve has within {SIDEWAYS} px "
+        f"{UNIFORM_COUNT} evenly spaced points. Vertical distance, from the nearest the curve has within {SIDEWAYS} px "
         "sideways; next to a pole, and for the gradient next to a cusp, one cell is left out."
     )
     return Report([Table("Lines and curves (T19)", headings, table, note)], targets)
@@ -72,7 +72,7 @@ def _measured(function: Function) -> tuple[int, float, float, float, float]:
         at = at.joined(
             refinement_points(cut, reference, at, reference.forward(at.x), _gradient(cut)(at.x), special, 1.0)
         )
-        uniform = grid_rows(np.linspace(GRID.start, GRID.stop, UNIFORM), ())
+        uniform = grid_rows(np.linspace(GRID.start, GRID.stop, UNIFORM_COUNT), ())
         return (
             at.x.size,
             _off(cut.forward, at, special, ("pole",)),
@@ -92,7 +92,7 @@ def _gradient(cut: Section) -> Forward:
 
 def _off(values: Forward, at: Rows, special: tuple[SpecialPoint, ...], left_out: tuple[str, ...]) -> float:
     """By how many pixels the lines through the rows miss the curve."""
-    x = np.linspace(GRID.start, GRID.stop, FINE)[1:-1]
+    x = np.linspace(GRID.start, GRID.stop, FINE_COUNT)[1:-1]
     lines = np.interp(x, at.x, np.where(at.gap, np.nan, values(at.x)))
     wide = SIDEWAYS * GRID.span / PIXELS
     near = [values(x + share * wide) for share in np.linspace(-1, 1, 11)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,31 +10,32 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from support.browser import FLAGS, NAMES, WINDOW
+from playwright.sync_api import Browser, BrowserContext, Page
+from support import browser
 
-NOBODY_ELSE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
-SEEN = Path(__file__).with_name("seen.js").read_text()
+NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+PAGE_TIMING = Path(__file__).with_name("page_timing.js").read_text()
 PATIENCE = 60_000  # milliseconds
-LIVE = """() => Promise.race([
-  seen.first, new Promise((_, fail) => setTimeout(() => fail(new Error("no lines are drawn in " + location)), 30000)),
+FIRST_LINES = """() => Promise.race([
+  pageTiming.first,
+  new Promise((_, fail) => setTimeout(() => fail(new Error("no lines are drawn in " + location)), 30000)),
 ])"""  # a promise of the milliseconds until the first lines
 CALM = 150  # milliseconds without a line drawn
 
 
-LOOKS = """() => {
+PAGE_LOAD = """() => {
   const script = performance.getEntriesByType("resource").find(({ name }) => /plotly[^/]*\\.js/.test(name));
-  const [at, what] = seen.largest ?? [0, ""];
-  const blocked = seen.blocks.map(([, duration]) => duration);
+  const [at, what] = pageTiming.largest ?? [0, ""];
+  const blocked = pageTiming.blocks.map(([, duration]) => duration);
   return {
-    largest: at, what, shift: seen.shift, longest: Math.max(0, ...blocked),
+    largest: at, what, shift: pageTiming.shift, longest: Math.max(0, ...blocked),
     blocked: blocked.reduce((sum, duration) => sum + duration - 50, 0), plotly: script?.responseEnd ?? 0,
   };
 }"""
 
 
 @dataclass(frozen=True)
-class Looks:
+class PageLoad:
     """Of a page that comes up: when its largest part was painted (and which that is), by how much its parts moved,
     the longest block of its main thread and what all of them have beyond 50 each, and when plotly.js had arrived;
     times in milliseconds, 0 for what did not happen."""
@@ -51,11 +51,8 @@ class Looks:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """The browser of the tests, in which no other machine can be reached."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=[*FLAGS.split(), NOBODY_ELSE])
-        yield browser
-        browser.close()
+    with browser.chromium(NO_OTHER_HOST) as launched:
+        yield launched
 
 
 @dataclass
@@ -96,7 +93,7 @@ class Tab:
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
         self.page.set_default_timeout(PATIENCE)
-        self.page.add_init_script(SEEN)
+        self.page.add_init_script(PAGE_TIMING)
         self._cdp = context.new_cdp_session(self.page)
         self._cdp.send("Network.enable")
         self._cdp.on("Network.responseReceived", self._received)
@@ -112,7 +109,7 @@ class Tab:
     def open(self, address: str) -> float:
         """Milliseconds from the start of the navigation to the first lines that plotly has drawn."""
         self.visit(address)
-        return float(self.page.evaluate(LIVE))
+        return float(self.page.evaluate(FIRST_LINES))
 
     def visit(self, address: str) -> None:
         """Go there; raises ``RuntimeError`` where that is no page."""
@@ -120,27 +117,27 @@ class Tab:
         if response is None or response.status not in (200, 304):
             raise RuntimeError(f"{address} answered {response and response.status}")
 
-    def looks(self) -> Looks:
+    def page_load(self) -> PageLoad:
         """How the page came up, as far as it has."""
-        said: dict[str, Any] = self.page.evaluate(LOOKS)
-        return Looks(**said)
+        measured: dict[str, Any] = self.page.evaluate(PAGE_LOAD)
+        return PageLoad(**measured)
 
     def again(self) -> float:
         """The same, for a reload."""
         self.page.reload()
-        return float(self.page.evaluate(LIVE))
+        return float(self.page.evaluate(FIRST_LINES))
 
     def press(self, slider: str, key: str) -> float:
         """Milliseconds from a key on a slider to the lines being drawn again; returns when they have come to rest."""
-        before = self.page.evaluate("() => seen.redraws.length")
+        before = self.page.evaluate("() => pageTiming.redraws.length")
         self.page.locator(slider).first.press(key)
-        took = self.page.evaluate("n => seen.redrawn(n)", before)
+        took = self.page.evaluate("n => pageTiming.redrawn(n)", before)
         self.rest()
         return float(took)
 
     def rest(self) -> None:
         """Return when no line has been drawn for a while."""
-        self.page.evaluate("pause => seen.calm(pause)", CALM)
+        self.page.evaluate("pause => pageTiming.calm(pause)", CALM)
 
     def _received(self, event: dict[str, Any]) -> None:
         response = event["response"]
@@ -158,8 +155,8 @@ class Tab:
 
 
 @contextmanager
-def tab(browser: Browser, **options: Any) -> Iterator[Tab]:
+def tab(chromium_: Browser, **options: Any) -> Iterator[Tab]:
     """A tab of someone with an empty cache."""
-    context = browser.new_context(**{"viewport": WINDOW} | options)
+    context = chromium_.new_context(**{"viewport": browser.WINDOW} | options)
     yield Tab(context)
     context.close()

@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import replace
 from statistics import median
 
-from beside import beside
 from client import Client
+from processes import announced_server, python_script
 from report import Report, Table, Target
 from support.servers import serving
 
@@ -30,7 +30,7 @@ def measure() -> Report:
         full.wait_until_ready()
         for op in NAMES:
             with (
-                beside("bare.py", op) as (url, pid),
+                announced_server(python_script("asgi_server.py", op)) as (url, pid),
                 closing(Client(full.url, full.process.pid)) as ours,
                 closing(Client(url, pid)) as least,
             ):

@@ -1,4 +1,4 @@
-"""The least web server in front of the same door: no router, no validation, no headers. Started by request.py."""
+"""The least web server in front of the same door: no router, no validation, no headers. Started by request_cost.py."""
 
 from __future__ import annotations
 

@@ -6,23 +6,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
 
-from house import house
-from ours import READY, commands
+from browser_tab import FIRST_LINES, PageLoad, Tab, Traffic, chromium, tab
 from playwright.sync_api import Browser
+from processes import READY, gradloupe_commands, web_server
 from report import Report, Table, Target
 from support.servers import HERE
-from tab import LIVE, Looks, Tab, Traffic, chromium, tab
 
 VISITS = 3
-FIRST = {"gallery": "/", "page of an op": "/ops/clipped_relu", "embed": "/embed/clipped_relu"}
-LATER = {
+FIRST_PAGES = {"gallery": "/", "page of an op": "/ops/clipped_relu", "embed": "/embed/clipped_relu"}
+LATER_PAGES = {
     "gallery again": "/",
     "another op": "/ops/exp",
     "a third": "/ops/heaviside_sigmoid",
     "another embed": "/embed/sinh",
 }
 KINDS = ("Document", "Stylesheet", "Script", "Fetch")
-MOST, MOST_LATER = 450, 30  # kB
+MAX_FIRST, MAX_LATER = 450, 30  # kB
 FILES = 20
 
 
@@ -31,35 +30,37 @@ class Visit:
     """What one visit cost, how the page came up, and in how many milliseconds its curves were live."""
 
     traffic: Traffic
-    looks: Looks
+    load: PageLoad
     live: float
 
 
 def measure() -> Report:
-    """The tables of weights, of looks and of the heaviest files; their budgets."""
+    """The tables of weights, of how pages come up, and of the heaviest files; their budgets."""
     firsts: dict[tuple[str, str], list[Visit]] = {}
     laters: dict[tuple[str, str], list[Visit]] = {}
     with ExitStack() as stack:
-        houses = {name: stack.enter_context(house(each, READY, HERE)).url for name, each in commands().items()}
+        urls = {
+            name: stack.enter_context(web_server(each, READY, HERE)).url for name, each in gradloupe_commands().items()
+        }
         browser = stack.enter_context(chromium())
         for _ in range(VISITS):
-            for name, url in houses.items():
-                for page, address in FIRST.items():
+            for name, url in urls.items():
+                for page, address in FIRST_PAGES.items():
                     with tab(browser) as visitor:
                         firsts.setdefault((name, page), []).append(_visit(visitor, url + address))
                 for page, visit in _walk(browser, url).items():
                     laters.setdefault((name, page), []).append(visit)
-    ours = next(iter(houses))
-    tables = [_weights(firsts, laters), _looks(firsts | laters), _files(firsts[ours, "page of an op"][-1].traffic)]
+    ours = next(iter(urls))
+    tables = [_weights(firsts, laters), _page_loads(firsts | laters), _files(firsts[ours, "page of an op"][-1].traffic)]
     return Report(tables, _targets(ours, firsts, laters))
 
 
 def _walk(browser: Browser, url: str) -> dict[str, Visit]:
     """Pages one after the other, after a first visit to the gallery and one op."""
     with tab(browser) as visitor:
-        _visit(visitor, url + FIRST["gallery"])
-        _visit(visitor, url + FIRST["page of an op"])
-        return {page: _visit(visitor, url + address) for page, address in LATER.items()}
+        _visit(visitor, url + FIRST_PAGES["gallery"])
+        _visit(visitor, url + FIRST_PAGES["page of an op"])
+        return {page: _visit(visitor, url + address) for page, address in LATER_PAGES.items()}
 
 
 def _visit(visitor: Tab, address: str) -> Visit:
@@ -67,9 +68,9 @@ def _visit(visitor: Tab, address: str) -> Visit:
     visitor.visit(address)
     live = 0.0
     if visitor.page.locator("#plot").count():
-        live = float(visitor.page.evaluate(LIVE))
+        live = float(visitor.page.evaluate(FIRST_LINES))
     visitor.page.wait_for_load_state("networkidle")
-    return Visit(visitor.forget(), visitor.looks(), live)
+    return Visit(visitor.forget(), visitor.page_load(), live)
 
 
 def _weights(*found: dict[tuple[str, str], list[Visit]]) -> Table:
@@ -96,19 +97,19 @@ def _weights(*found: dict[tuple[str, str], list[Visit]]) -> Table:
     return Table("What a page weighs", headings, rows, note)
 
 
-def _looks(found: dict[tuple[str, str], list[Visit]]) -> Table:
+def _page_loads(found: dict[tuple[str, str], list[Visit]]) -> Table:
     rows = []
     for (name, page), visits in found.items():
-        looks = [each.looks for each in visits]
+        loads = [each.load for each in visits]
         rows.append(
             (
                 f"{name}: {page}",
-                f"{median(each.largest for each in looks):.0f} ms ({looks[-1].what})",
-                f"{median(each.plotly for each in looks):.0f} ms",
+                f"{median(each.largest for each in loads):.0f} ms ({loads[-1].what})",
+                f"{median(each.plotly for each in loads):.0f} ms",
                 f"{median(each.live for each in visits):.0f} ms",
-                f"{max(each.shift for each in looks):.3f}",
-                f"{median(each.blocked for each in looks):.0f} ms",
-                f"{median(each.longest for each in looks):.0f} ms",
+                f"{max(each.shift for each in loads):.3f}",
+                f"{median(each.blocked for each in loads):.0f} ms",
+                f"{median(each.longest for each in loads):.0f} ms",
             )
         )
     headings = ("", "LCP", "plotly.js loaded", "curves live", "CLS", "blocked", "longest block")
@@ -130,17 +131,17 @@ def _kB(visits: list[Visit]) -> float:
 
 def _targets(ours: str, *found: dict[tuple[str, str], list[Visit]]) -> list[Target]:
     targets = []
-    for most, visits in zip((MOST, MOST_LATER), found, strict=True):
+    for most, visits in zip((MAX_FIRST, MAX_LATER), found, strict=True):
         for (name, page), each in visits.items():
             if name != ours:
                 continue
-            wanted = f"{page}: {'first visit' if most == MOST else 'later'} at most {most} kB"
+            wanted = f"{page}: {'first visit' if most == MAX_FIRST else 'later'} at most {most} kB"
             targets.append(Target("weight", wanted, f"{_kB(each):.1f} kB", _kB(each) <= most))
     for (name, page), each in found[0].items():
         if name == ours and each[0].live:
-            largest, plotly = (median(getattr(one.looks, what) for one in each) for what in ("largest", "plotly"))
+            largest, plotly = (median(getattr(one.load, what) for one in each) for what in ("largest", "plotly"))
             measured = f"{largest:.0f} ms, {plotly:.0f} ms"
             targets.append(Target("LCP", f"{page}: before plotly.js has loaded", measured, largest < plotly))
-            shift = max(one.looks.shift for one in each)
+            shift = max(one.load.shift for one in each)
             targets.append(Target("CLS", f"{page}: nothing moves", f"{shift:.3f}", shift == 0))
     return targets

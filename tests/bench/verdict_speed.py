@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from interleave import Times, interleave
 from report import Report, Table, Target
 from speed import Case, cases, floor
 from support.sections import section
+from timing import Times, interleave
 
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.sampling.grid import Grid
@@ -16,7 +16,7 @@ from gradloupe.server.numerics.verdict.verdict import judge
 
 COUNT = 1000
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
-LEAST = 20
+MIN_FACTOR = 20
 
 
 def measure() -> Report:
@@ -35,8 +35,8 @@ def measure() -> Report:
                 f"**{sooner:.0f}**",
             )
         )
-        wanted = f"{case.name}, N = {COUNT}: at least {LEAST} × faster than gradcheck"
-        targets.append(Target("full verdict", wanted, f"{sooner:.0f} ×", sooner >= LEAST))
+        wanted = f"{case.name}, N = {COUNT}: at least {MIN_FACTOR} × faster than gradcheck"
+        targets.append(Target("full verdict", wanted, f"{sooner:.0f} ×", sooner >= MIN_FACTOR))
     headings = (
         "Function",
         "floor",

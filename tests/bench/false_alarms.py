@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from functions.correct import INNOCENTS, Innocent
 from functions.tails import FAINT
-from report import Report, Table, Target
+from report import Report, Table, Target, in_brackets
 from support.sections import look, op_of, section
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
-RANGES = ("as one first looks", "from very near", "from far away")
+RANGE_NAMES = ("as one first looks", "from very near", "from far away")
 ACCUSED = {"differs", "matches here", "failed"}
-ASKED = 6  # numbers that gradcheck is given
+GRADCHECK_POINTS = 6  # numbers that gradcheck is given
 
 
 def measure() -> Report:
@@ -22,29 +22,29 @@ def measure() -> Report:
     torch.set_num_threads(1)
     rows, accused, undecided = [], [], []
     for kind, dtype in DTYPES.items():
-        for place, ranged in enumerate(RANGES):
-            words = {name: _word(each, place, dtype) for name, each in INNOCENTS.items()}
+        for index, range_name in enumerate(RANGE_NAMES):
+            words = {name: _word(each, index, dtype) for name, each in INNOCENTS.items()}
             counted = Counter(words.values())
             guilty = [name for name, word in words.items() if word in ACCUSED]
             unsure = [name for name, word in words.items() if word == "undecided"]
             accused += guilty
             undecided += unsure
-            rejected = sum(not _gradchecked(each, place, dtype) for each in INNOCENTS.values())
+            rejected = sum(not _gradchecked(each, index, dtype) for each in INNOCENTS.values())
             rows.append(
                 (
-                    f"{kind}, {ranged}",
+                    f"{kind}, {range_name}",
                     str(counted["matches"]),
-                    f"{len(unsure)} {_listed(unsure)}",
-                    f"**{len(guilty)}** {_listed(guilty)}",
+                    f"{len(unsure)} {in_brackets(unsure)}",
+                    f"**{len(guilty)}** {in_brackets(guilty)}",
                     str(rejected),
                 )
             )
     headings = ("looked at", "matches", "undecided", "**accused**", "rejected by gradcheck")
     note = (
         f"{len(INNOCENTS)} right Functions: built-ins, activations, losses, what is done to vectors and matrices. "
-        f"gradcheck with its defaults is given {ASKED} numbers, equally far apart in the same range."
+        f"gradcheck with its defaults is given {GRADCHECK_POINTS} numbers, equally far apart in the same range."
     )
-    looks = len(INNOCENTS) * len(DTYPES) * len(RANGES)
+    looks = len(INNOCENTS) * len(DTYPES) * len(RANGE_NAMES)
     faint, of_faint = _faint()
     targets = [
         Target("innocents", "none accused", f"{len(accused)} of {looks} looks", not accused),
@@ -54,23 +54,23 @@ def measure() -> Report:
     return Report([Table("Innocents", headings, rows, note), _faint_table(faint, of_faint)], targets)
 
 
-def _word(each: Innocent, place: int, dtype: torch.dtype) -> str:
-    return look(each.op, *each.ranges[place], each.count, wrt=each.wrt, of=each.of, dtype=dtype)[1].word
+def _word(each: Innocent, index: int, dtype: torch.dtype) -> str:
+    return look(each.op, *each.ranges[index], each.count, wrt=each.wrt, of=each.of, dtype=dtype)[1].word
 
 
-def _gradchecked(each: Innocent, place: int, dtype: torch.dtype) -> bool:
+def _gradchecked(each: Innocent, index: int, dtype: torch.dtype) -> bool:
     """What gradcheck says of the same section at a few numbers of the same range, none of them 0."""
     cut = section(each.op, each.wrt, each.of, dtype)
-    start, stop = each.ranges[place]
-    swept = np.linspace(start, stop, ASKED + 2)[1:-1]
+    start, stop = each.ranges[index]
+    swept = np.linspace(start, stop, GRADCHECK_POINTS + 2)[1:-1]
 
     def at(x: torch.Tensor) -> torch.Tensor:
         arguments = []
         for one in each.op.inputs:
-            held = torch.tensor(dict(cut.inputs)[one.name], dtype=dtype).reshape(one.shape)
+            values = torch.tensor(dict(cut.inputs)[one.name], dtype=dtype).reshape(one.shape)
             if one.name == cut.wrt:
-                held = held.index_put(tuple(map(torch.tensor, cut.wrt_index)), x) if one.shape else x
-            arguments.append(held)
+                values = values.index_put(tuple(map(torch.tensor, cut.wrt_index)), x) if one.shape else x
+            arguments.append(values)
         y = each.op(*arguments)
         return y[cut.of_index]
 
@@ -92,10 +92,6 @@ def _faint() -> tuple[list[str], int]:
 
 
 def _faint_table(faint: list[str], looks: int) -> Table:
-    rows = [(f"{looks - len(faint)} of {looks}", f"**{len(faint)}** {_listed(faint)}")]
+    rows = [(f"{looks - len(faint)} of {looks}", f"**{len(faint)}** {in_brackets(faint)}")]
     note = "Tails, and forwards whose digits cancel: gelu on [−9, −5], 1 − cos x on ±1e-5 …"
     return Table("… and where little is left of them", ("not accused", "**accused**"), rows, note)
-
-
-def _listed(names: list[str]) -> str:
-    return f"({', '.join(names)})" if names else ""

@@ -1,4 +1,4 @@
-"""The same pages by a server that imports torch first and computes in its own process. Started by start.py."""
+"""The same pages by a server that imports torch first and computes in its own process. Started by startup.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradloupe.server.protocol.question import Question
 from gradloupe.server.worker import answer
 
 
-class EagerEngine:
+class InProcessEngine:
     """What the app asks of an engine, with no worker behind it."""
 
     starting, ready, broken = False, True, ""
@@ -32,8 +32,14 @@ class EagerEngine:
 
     async def wait_ready(self) -> None: ...
 
+    async def waits_for(self, name: str) -> bool:
+        return False
+
     async def catalogue(self) -> dict[str, dict[str, Any]]:
         return self._catalogue
+
+    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+        return self._catalogue[name]
 
     async def device(self) -> dict[str, Any]:
         return self._device
@@ -44,7 +50,7 @@ class EagerEngine:
 
 
 if __name__ == "__main__":
-    config = uvicorn.Config(create_app(EagerEngine()), ws="none", access_log=False, log_level="warning")
+    config = uvicorn.Config(create_app(InProcessEngine()), ws="none", access_log=False, log_level="warning")
     listener = socket.create_server(("127.0.0.1", 0))
     print(f"Eager at http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     uvicorn.Server(config).run(sockets=[listener])

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 from client import Client
 from machine import free_cores
-from memory import Memory, of_family, of_torch_alone
+from processes import Memory, announced_server, family_memory, process_memory, python_script
 from report import Report, Table, Target
 
 ROUNDS = 7
 OURS = [sys.executable, "-m", "gradloupe", "--port", "0"]
-EAGER = [sys.executable, str(Path(__file__).with_name("eager.py"))]
+EAGER = python_script("single_process_server.py")
 OP, COUNT = "clipped_relu", 1000
-LATER = 40
+EVALUATIONS = 40
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Life:
+class Running:
     """What a fresh server is like: seconds of the slowest page while torch loads, of the first evaluation when
     it is ready, and of a later one; and its memory."""
 
@@ -47,15 +45,15 @@ def measure() -> Report:
     """The tables of starts and of memory; T14, T15 and T18."""
     free = free_cores()
     starts: dict[str, list[Start]] = {"ours": [], "eager": []}
-    lives: dict[str, list[Life]] = {"ours": [], "eager": []}
+    running: dict[str, list[Running]] = {"ours": [], "eager": []}
     for _ in range(ROUNDS):
         for name, command in (("ours", OURS), ("eager", EAGER)):
             starts[name].append(_start(command))
-            lives[name].append(_life(command))
+            running[name].append(_running(command))
     both = min(free, free_cores()) > 1.8
-    alone = of_torch_alone()
-    tables = [_timed(starts, lives), _weighed(lives, alone)]
-    return Report(tables, [*_of_starts(starts, lives, both), _of_memory(lives["ours"], alone)])
+    alone = _torch_alone()
+    tables = [_timed(starts, running), _weighed(running, alone)]
+    return Report(tables, [*_start_targets(starts, running, both), _memory_target(running["ours"], alone)])
 
 
 def _start(command: list[str]) -> Start:
@@ -67,27 +65,32 @@ def _start(command: list[str]) -> Start:
         return Start(page, time.perf_counter() - began)
 
 
-def _life(command: list[str]) -> Life:
+def _running(command: list[str]) -> Running:
     with _launched(command) as client:
         pages = []
         _ask(client, f"/ops/{OP}")
         while client.get("/healthz").body != b'{"status": "ready"}':
             pages.append(_ask(client, f"/ops/{OP}"))
-        evaluations = [_ask(client, f"/ops/{OP}.json?count={COUNT}&grad_output={n}") for n in range(1, LATER + 2)]
-        return Life(max(pages, default=0.0), evaluations[0], median(evaluations[1:]), of_family(client.pid))
+        evaluations = [_ask(client, f"/ops/{OP}.json?count={COUNT}&grad_output={n}") for n in range(1, EVALUATIONS + 2)]
+        return Running(max(pages, default=0.0), evaluations[0], median(evaluations[1:]), family_memory(client.pid))
 
 
 @contextmanager
 def _launched(command: list[str]) -> Iterator[Client]:
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with announced_server(command) as (url, pid), closing(Client(url, pid)) as client:
+        yield client
+
+
+def _torch_alone() -> Memory:
+    """The memory of a Python that has imported torch and does nothing else."""
+    command = [sys.executable, "-c", "import sys, torch; print(flush=True); sys.stdin.read()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
-        url = next(word for word in process.stdout.readline().split() if word.startswith("http://"))
-        try:
-            with closing(Client(url, process.pid)) as client:
-                yield client
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
+        process.stdout.readline()
+        memory = process_memory(process.pid)
+        process.stdin.close()
+    return memory
 
 
 def _ask(client: Client, address: str) -> float:
@@ -103,15 +106,15 @@ def _ratio(starts: dict[str, list[Start]], what: str) -> float:
     return median(getattr(ours, what) / getattr(eager, what) for ours, eager in pairs)
 
 
-def _timed(starts: dict[str, list[Start]], lives: dict[str, list[Life]]) -> Table:
+def _timed(starts: dict[str, list[Start]], running: dict[str, list[Running]]) -> Table:
     rows = [
         (
             name,
             f"{1e3 * median(each.page for each in starts[name]):.0f} ms",
             f"{1e3 * median(each.curve for each in starts[name]):.0f} ms",
-            f"{1e3 * median(each.slowest for each in lives[name]):.0f} ms" if name == "ours" else "no page yet",
-            f"{1e3 * median(each.first for each in lives[name]):.1f} ms",
-            f"{1e3 * median(each.later for each in lives[name]):.1f} ms",
+            f"{1e3 * median(each.slowest for each in running[name]):.0f} ms" if name == "ours" else "no page yet",
+            f"{1e3 * median(each.first for each in running[name]):.1f} ms",
+            f"{1e3 * median(each.later for each in running[name]):.1f} ms",
         )
         for name in starts
     ]
@@ -131,11 +134,11 @@ def _timed(starts: dict[str, list[Start]], lives: dict[str, list[Life]]) -> Tabl
     return Table("Start (T14, T15)", headings, rows, note)
 
 
-def _weighed(lives: dict[str, list[Life]], alone: Memory) -> Table:
+def _weighed(running: dict[str, list[Running]], alone: Memory) -> Table:
     found = {
         "`import torch` alone": alone,
-        "eager": _middle(lives["eager"]),
-        "**ours**, web process, worker and what it is a copy of": _middle(lives["ours"]),
+        "eager": _middle(running["eager"]),
+        "**ours**, web process, worker and what it is a copy of": _middle(running["ours"]),
     }
     rows = [
         (
@@ -151,14 +154,14 @@ def _weighed(lives: dict[str, list[Life]], alone: Memory) -> Table:
     return Table("Memory at rest (T18)", ("", "RSS", "× torch alone", "PSS", "× torch alone"), rows, note)
 
 
-def _middle(lives: list[Life]) -> Memory:
-    return Memory(median(each.memory.rss for each in lives), median(each.memory.pss for each in lives))
+def _middle(running: list[Running]) -> Memory:
+    return Memory(median(each.memory.rss for each in running), median(each.memory.pss for each in running))
 
 
-def _of_starts(starts: dict[str, list[Start]], lives: dict[str, list[Life]], both: bool) -> list[Target]:
+def _start_targets(starts: dict[str, list[Start]], running: dict[str, list[Running]], both: bool) -> list[Target]:
     page, curve = _ratio(starts, "page"), _ratio(starts, "curve")
-    slowest = 1e3 * median(each.slowest for each in lives["ours"])
-    first = median(each.first / each.later for each in lives["ours"])
+    slowest = 1e3 * median(each.slowest for each in running["ours"])
+    first = median(each.first / each.later for each in running["ours"])
     most, when = (0.9, "two free cores") if both else (1.15, "cores in use by others")
     return [
         Target("T14", "first page at most 0.35 × eager", f"{page:.2f}", page <= 0.35),
@@ -168,8 +171,8 @@ def _of_starts(starts: dict[str, list[Start]], lives: dict[str, list[Life]], bot
     ]
 
 
-def _of_memory(lives: list[Life], alone: Memory) -> Target:
-    ours = _middle(lives)
+def _memory_target(running: list[Running], alone: Memory) -> Target:
+    ours = _middle(running)
     measured = f"{ours.pss / alone.rss:.2f}"
     wanted = "at most 1.3 × the RSS of `import torch`, what our processes share counted once"
     return Target("T18", wanted, measured, ours.pss <= 1.3 * alone.rss)

@@ -1,0 +1,95 @@
+"""Right Functions of the simplest kind: what the others differ from, each in one method."""
+
+from __future__ import annotations
+
+import torch
+
+
+class Square(torch.autograd.Function):
+    """x², right in all things."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+class Cube(torch.autograd.Function):
+    """x³, right in all things."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad_output
+
+
+class Product(torch.autograd.Function):
+    """u·v, right in all things."""
+
+    @staticmethod
+    def forward(ctx, u, v):
+        ctx.save_for_backward(u, v)
+        return u * v
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        return v * grad_output, u * grad_output
+
+
+class Double(torch.autograd.Function):
+    """2x, right in all things."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+
+
+class SparseGradient(Double):
+    """A right gradient, laid out as a sparse tensor."""
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (2 * grad_output).to_sparse()
+
+
+class Identity(torch.autograd.Function):
+    """x, right in all things."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
+def with_backward(forward, backward) -> type[torch.autograd.Function]:
+    """A Function of tensors with this forward, and a backward of grad_output and the same tensors."""
+
+    class WithBackward(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *tensors):
+            ctx.save_for_backward(*tensors)
+            return forward(*tensors)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return backward(grad_output, *ctx.saved_tensors)
+
+    return WithBackward
