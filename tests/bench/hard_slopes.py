@@ -9,32 +9,32 @@ import jacobi
 import numdifftools
 import numpy as np
 import scipy.differentiate
-from functions.hard_slopes import HARD, Found, Hard
+from functions.hard_slopes import HARD_SLOPES, HardSlope, MeasuredSlope
 from report import Report, Table, Target
 
-Differentiator = Callable[[Hard], tuple[float, float]]
+Differentiator = Callable[[HardSlope], tuple[float, float]]
 OUR_NAME = "**Gradloupe**"
 
 
 def _central(step: float) -> Differentiator:
-    def differentiator(hard: Hard) -> tuple[float, float]:
+    def differentiator(hard: HardSlope) -> tuple[float, float]:
         above, below = hard.forward(np.array([hard.at + step, hard.at - step]))
         return (above - below) / (2 * step), np.nan
 
     return differentiator
 
 
-def _jacobi(hard: Hard) -> tuple[float, float]:
+def _jacobi(hard: HardSlope) -> tuple[float, float]:
     value, error = jacobi.jacobi(lambda x: float(hard.forward(x)), hard.at)
     return float(value), float(error)
 
 
-def _numdifftools(hard: Hard) -> tuple[float, float]:
+def _numdifftools(hard: HardSlope) -> tuple[float, float]:
     found = numdifftools.Derivative(hard.forward, full_output=True)(hard.at)
     return float(found.estimate), float(found.error_estimate)
 
 
-def _scipy(hard: Hard) -> tuple[float, float]:
+def _scipy(hard: HardSlope) -> tuple[float, float]:
     found = scipy.differentiate.derivative(hard.forward, hard.at)
     return float(found.df), float(found.error)
 
@@ -50,11 +50,12 @@ PEERS: dict[str, Differentiator] = {
 
 def measure() -> Report:
     """The table of hard slopes, and the bounds that are too small."""
-    found = {OUR_NAME: [each.seen() for each in HARD]} | {
-        name: [_found(each, differentiator) for each in HARD] for name, differentiator in PEERS.items()
+    found = {OUR_NAME: [each.measured() for each in HARD_SLOPES]} | {
+        name: [_found(each, differentiator) for each in HARD_SLOPES] for name, differentiator in PEERS.items()
     }
     rows = [
-        (hard.name, hard.why, *(_cell(each) for each in row)) for hard, *row in zip(HARD, *found.values(), strict=True)
+        (hard.name, hard.why, *(_cell(each) for each in row))
+        for hard, *row in zip(HARD_SLOPES, *found.values(), strict=True)
     ]
     rows.append(
         ("**median**", "", *(f"**{np.median([each.off for each in column]):.0e}**" for column in found.values()))
@@ -76,24 +77,24 @@ def measure() -> Report:
     return Report([Table("Hard slopes", ("slope", "why", *found), rows, note)], targets)
 
 
-def _found(hard: Hard, differentiator: Differentiator) -> Found:
+def _found(hard: HardSlope, differentiator: Differentiator) -> MeasuredSlope:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         value, bound = differentiator(hard)
-    return Found(hard.truth(hard.at), value, bound)
+    return MeasuredSlope(hard.truth(hard.at), value, bound)
 
 
-def _cell(found: Found) -> str:
+def _cell(found: MeasuredSlope) -> str:
     if not np.isfinite(found.value):
         return "–"
     return f"{found.off:.0e}{' !' if _claims_too_little(found) else ''}"
 
 
-def _claims_too_little(found: Found) -> bool:
+def _claims_too_little(found: MeasuredSlope) -> bool:
     return not np.isnan(found.bound) and found.underclaimed
 
 
-def _too_small(column: list[Found]) -> str:
+def _too_small(column: list[MeasuredSlope]) -> str:
     if all(np.isnan(each.bound) for each in column):
         return "–"
     return f"**{sum(map(_claims_too_little, column))}**"

@@ -38,6 +38,9 @@ class InProcessEngine:
     async def catalogue(self) -> dict[str, dict[str, Any]]:
         return self._catalogue
 
+    async def stub(self, name: str) -> dict[str, Any]:
+        return self._catalogue[name]
+
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
         return self._catalogue[name]
 

@@ -215,7 +215,7 @@ def test_complex_numbers_in_every_state(op, wrt, state, said):
     assert (found.state, said in found.sentence) == (state, True), found
 
 
-def test_not_even_float32():
+def test_a_function_of_float64_alone_is_said_to_refuse_float32():
     class Double(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -289,7 +289,7 @@ def test_what_an_exception_says_is_bounded():
     assert exception_summary(ValueError("")) == "ValueError"
 
 
-def test_what_one_badge_meets_costs_no_other():
+def test_an_error_in_one_badge_leaves_the_others():
     cut = section("exp")
     odd = Call.of(cut).through(lambda x: type("Odd", (), {"__iter__": None})())
     found = capability_badges(cut, odd)

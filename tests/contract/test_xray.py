@@ -25,7 +25,7 @@ def test_a_breach_is_named(breach: Breach) -> None:
 
 
 @pytest.mark.parametrize("op", KEEPERS, ids=lambda op: op.title)
-def test_who_keeps_the_contract_is_not_accused(op: Op) -> None:
+def test_a_function_that_keeps_the_contract_is_not_accused(op: Op) -> None:
     assert [each for each in contract_xray(section(op)).checks if each.level in GRAVE] == []
 
 

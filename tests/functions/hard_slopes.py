@@ -16,7 +16,7 @@ mp = mpmath.mp
 
 
 @dataclass(frozen=True)
-class Found:
+class MeasuredSlope:
     """The slope at one point: as it is, as it was measured, and how far that is said to be off at most."""
 
     truth: float
@@ -35,7 +35,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Hard:
+class HardSlope:
     """A function, its derivative for numbers of any length, a place, and how far one sees around it."""
 
     name: str
@@ -54,13 +54,15 @@ class Hard:
         """The function, of arrays."""
         return self.function(torch.from_numpy(np.atleast_1d(np.asarray(x, float)))).numpy().reshape(np.shape(x))
 
-    def seen(self, width: float = 1.0, count: int = 401) -> Found:
+    def measured(self, width: float = 1.0, count: int = 401) -> MeasuredSlope:
         """What a look at ``width`` times the usual surroundings says in its middle."""
         reach = width * self.around
         evaluation, _ = look(op_of(self.function), self.at - reach, self.at + reach, count)
         row = int(np.abs(evaluation.rows.x - self.at).argmin())
         slopes = evaluation.numerical.slopes
-        return Found(self.truth(float(evaluation.rows.x[row])), float(slopes.value[row]), float(slopes.error[row]))
+        return MeasuredSlope(
+            self.truth(float(evaluation.rows.x[row])), float(slopes.value[row]), float(slopes.error[row])
+        )
 
 
 def _ceres(x: Any) -> Any:
@@ -75,10 +77,10 @@ def _normal(x: Any) -> Any:
     return mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi)
 
 
-HARD = (
-    Hard("sin at 1", torch.sin, mp.cos, 1.0, 3.0, "the easy one"),
-    Hard("exp at 20", torch.exp, mp.exp, 20.0, 5.0, "a large slope"),
-    Hard(
+HARD_SLOPES = (
+    HardSlope("sin at 1", torch.sin, mp.cos, 1.0, 3.0, "the easy one"),
+    HardSlope("exp at 20", torch.exp, mp.exp, 20.0, 5.0, "a large slope"),
+    HardSlope(
         "eˣ/(sin x − x²) at 1",
         lambda x: torch.exp(x) / (torch.sin(x) - x**2),
         _ceres,
@@ -86,12 +88,14 @@ HARD = (
         0.1,
         "a pole nearby, at 0.877",
     ),
-    Hard("tanh at 10", torch.tanh, lambda x: mp.sech(x) ** 2, 10.0, 5.0, "values that hardly differ"),
-    Hard("log at 0.001", torch.log, lambda x: 1 / x, 1e-3, 9e-4, "close to the edge of the domain"),
-    Hard("√x at 1e-6", torch.sqrt, lambda x: 1 / (2 * mp.sqrt(x)), 1e-6, 9e-7, "closer still"),
-    Hard("sin at 10⁶", torch.sin, mp.cos, 1e6, 3.0, "where x has few places left"),
-    Hard("sin 50x at 1", lambda x: torch.sin(50 * x), lambda x: 50 * mp.cos(50 * x), 1.0, 3.0, "95 turns in sight"),
-    Hard(
+    HardSlope("tanh at 10", torch.tanh, lambda x: mp.sech(x) ** 2, 10.0, 5.0, "values that hardly differ"),
+    HardSlope("log at 0.001", torch.log, lambda x: 1 / x, 1e-3, 9e-4, "close to the edge of the domain"),
+    HardSlope("√x at 1e-6", torch.sqrt, lambda x: 1 / (2 * mp.sqrt(x)), 1e-6, 9e-7, "closer still"),
+    HardSlope("sin at 10⁶", torch.sin, mp.cos, 1e6, 3.0, "where x has few places left"),
+    HardSlope(
+        "sin 50x at 1", lambda x: torch.sin(50 * x), lambda x: 50 * mp.cos(50 * x), 1.0, 3.0, "95 turns in sight"
+    ),
+    HardSlope(
         "atan 10⁴x at 0.0001",
         lambda x: torch.atan(1e4 * x),
         lambda x: 1e4 / (1 + (1e4 * x) ** 2),
@@ -99,8 +103,8 @@ HARD = (
         1e-3,
         "bends within 1e-4",
     ),
-    Hard("x² + 10⁶ at 1", lambda x: x * x + 1e6, lambda x: 2 * x, 1.0, 3.0, "a small rise, high up"),
-    Hard(
+    HardSlope("x² + 10⁶ at 1", lambda x: x * x + 1e6, lambda x: 2 * x, 1.0, 3.0, "a small rise, high up"),
+    HardSlope(
         "Φ at −7",
         lambda x: 0.5 * (1 + torch.erf(x / 2**0.5)),
         lambda x: _normal(x),
@@ -108,8 +112,8 @@ HARD = (
         2.0,
         "1 + erf leaves but a few digits",
     ),
-    Hard("1/x at 0.001", lambda x: 1 / x, lambda x: -1 / x**2, 1e-3, 9e-4, "beside a pole"),
-    Hard(
+    HardSlope("1/x at 0.001", lambda x: 1 / x, lambda x: -1 / x**2, 1e-3, 9e-4, "beside a pole"),
+    HardSlope(
         "(1 − cos x)/x² at 0.001",
         lambda x: (1 - torch.cos(x)) / x**2,
         _cosine_rest,
@@ -117,7 +121,7 @@ HARD = (
         9e-4,
         "all but the noise cancels",
     ),
-    Hard(
+    HardSlope(
         "a bell of width 0.01, at 0.01",
         lambda x: torch.exp(-((x / 0.01) ** 2)),
         lambda x: -2 * x / mp.mpf("1e-4") * mp.exp(-((x / mp.mpf("0.01")) ** 2)),
@@ -125,7 +129,7 @@ HARD = (
         3.0,
         "narrower than the points are apart",
     ),
-    Hard(
+    HardSlope(
         "x² sin 1/x at 0.02",
         lambda x: x * x * torch.sin(1 / x),
         lambda x: 2 * x * mp.sin(1 / x) - mp.cos(1 / x),

@@ -15,7 +15,7 @@ from gradloupe.server.runtime.plane import Plane
 U, V = Input("u"), Input("v")
 
 
-def two(forward, backward=None, **words) -> Op:
+def op_of_two(forward, backward=None, **words) -> Op:
     """An op of u and v; `backward` gives both factors of grad_output, None for none; without one it is autograd's."""
     if backward is None:
         return op_of(forward, U, V, **words)
@@ -33,14 +33,16 @@ def two(forward, backward=None, **words) -> Op:
     return op_of(Two.apply, U, V, **words)
 
 
-def seen(op, wrt="u", wrt2="v", of="", count=61, x=(-3.0, 3.0), y=(-3.0, 3.0), grad_output=1.0, **asked) -> Surface:
+def surface_of(
+    op, wrt="u", wrt2="v", of="", count=61, x=(-3.0, 3.0), y=(-3.0, 3.0), grad_output=1.0, **asked
+) -> Surface:
     """Everything measured of the plane of two elements of an op."""
     along, across = section(op, wrt, of, **asked), section(op, wrt2, of, **asked)
     points = [np.unique(along.snap(Grid(*ends, count).points())) for ends in (x, y)]
     return surface(along, across, *points, grad_output)
 
 
-def planed(op, wrt="u", wrt2="v", of="", count=9) -> Plane:
+def plane_of(op, wrt="u", wrt2="v", of="", count=9) -> Plane:
     """The plane of two elements of an op, over the range from −3 to 3."""
     x = np.linspace(-3, 3, count)
     return batched_plane(section(op, wrt, of), section(op, wrt2, of), x, x, 1.0)

@@ -250,7 +250,7 @@ def recipe(function: Any) -> str:
     return infer(function).recipe.text()
 
 
-def given(function: Any) -> dict[str, Any]:
+def inferred_arguments(function: Any) -> dict[str, Any]:
     return {each.name: each for each in infer(function).recipe.arguments}
 
 
@@ -273,11 +273,11 @@ def test_what_an_argument_is_meant_for_is_read(function: Any, expected: str) -> 
 
 
 def test_what_forward_reads_is_no_regulariser() -> None:
-    assert given(Smooth)["cutoff"].value > 0.1
+    assert inferred_arguments(Smooth)["cutoff"].value > 0.1
 
 
 def test_an_index_may_pick_a_place_twice_where_backward_bears_zeros() -> None:
-    index = given(Gathered)["index"]
+    index = inferred_arguments(Gathered)["index"]
     assert index.fill == "index"
 
 
@@ -287,9 +287,9 @@ def test_the_lower_bound_is_below_the_upper() -> None:
 
 
 def test_what_does_nothing_is_not_taken_where_something_else_works() -> None:
-    found = given(Sparse)
+    found = inferred_arguments(Sparse)
     assert found["N"].value < found["M"].value
-    assert given(Shifted)["fold"].value > 0
+    assert inferred_arguments(Shifted)["fold"].value > 0
 
 
 def test_pairs_that_are_read_as_complex_numbers_are_of_single_precision() -> None:
@@ -300,7 +300,7 @@ def test_pairs_that_are_read_as_complex_numbers_are_of_single_precision() -> Non
 def test_what_only_backward_reads_is_as_large_as_backward_needs_it() -> None:
     guess = infer(Patterned)
     assert not guess.trouble
-    found = given(Patterned)
+    found = inferred_arguments(Patterned)
     assert found["pattern"].shape == found["weight"].shape
 
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 import torch
-from functions import user_written as various
+from functions import user_written
 from support.sections import look, section
 
 from gradloupe.ops import OPS, Op
@@ -58,15 +58,15 @@ def test_an_op_of_the_gallery_is_found_again_without_its_declaration(declared):
 
 
 def test_elements_that_do_not_see_each_other_are_one_number():
-    op = made(various.Clamp, "x: float64[2,3]; min = -1.0; max = 1.0")
+    op = made(user_written.Clamp, "x: float64[2,3]; min = -1.0; max = 1.0")
     assert op.inputs[0].shape == ()
     assert (op.wrt, op.of, op.call) == ("x", "y", None)
-    op = made(various.Line, "x: float64[4]; start: float64[4]; stop: float64[4]")
+    op = made(user_written.Line, "x: float64[4]; start: float64[4]; stop: float64[4]")
     assert [each.shape for each in op.inputs] == [(), (), ()]
 
 
 def test_a_backward_that_mixes_elements_keeps_the_shape():
-    op = made(various.Centred, "x: float64[7]")
+    op = made(user_written.Centred, "x: float64[7]")
     assert op.inputs[0].shape == (7,)
     assert (op.wrt, op.of) == ("x[0]", "y[0]")
     assert verdict(op) == "differs"
@@ -80,14 +80,18 @@ def test_a_rank_that_matters_is_kept():
 
 
 def test_the_pair_moves():
-    op = made(various.Rows, "index: int64[5] < 2; table: float64[6,4]; weight: float64[5,4] nograd; then = identity")
+    op = made(
+        user_written.Rows, "index: int64[5] < 2; table: float64[6,4]; weight: float64[5,4] nograd; then = identity"
+    )
     evaluation, judged = look(op)
     assert judged.word == "matches"
     assert evaluation.forward.max() - evaluation.forward.min() > 0.1
 
 
 def test_constants_are_put_in_their_places():
-    op = made(various.Rows, "index: int64[5] < 2; table: float64[6,4]; weight: float64[5,4] nograd; then = torch.tanh")
+    op = made(
+        user_written.Rows, "index: int64[5] < 2; table: float64[6,4]; weight: float64[5,4] nograd; then = torch.tanh"
+    )
     assert [each.name for each in op.inputs] == ["table"]
     assert op.parameters == ()
     table = torch.ones(6, 4, dtype=torch.float64)
@@ -106,11 +110,11 @@ def test_what_a_function_writes_into_is_never_seen_again():
 @pytest.mark.parametrize(
     ("function", "recipe", "start", "stop"),
     [
-        (various.Log, "x: float64[7] positive", (0.0, 0.1), (3.0, 4.0)),
-        (various.Log, "x: float64[7]", (0.0, 0.1), (3.0, 3.0)),
+        (user_written.Log, "x: float64[7] positive", (0.0, 0.1), (3.0, 4.0)),
+        (user_written.Log, "x: float64[7]", (0.0, 0.1), (3.0, 3.0)),
         (torch.asin, "x: float64[7]", (-1.0, -0.99), (0.99, 1.0)),
         (torch.tanh, "x: float64[7]", (-3.0, -3.0), (3.0, 3.0)),
-        (various.Fire, "x: float64[7]", (-1000.0, -100.0), (100.1, 1000.0)),
+        (user_written.Fire, "x: float64[7]", (-1000.0, -100.0), (100.1, 1000.0)),
         (lambda x: x.exp().exp(), "x: float64[7]", (-3.0, -1.0), (1.0, 2.8)),
     ],
 )
@@ -121,12 +125,12 @@ def test_the_range_is_where_something_is_to_be_seen(function, recipe, start, sto
 
 
 def test_a_range_reaches_beyond_the_limits_it_is_given():
-    low, high = made(various.Clamp, "x: float64[7]; min = -8.0; max = 20.0").inputs[0].domain
+    low, high = made(user_written.Clamp, "x: float64[7]; min = -8.0; max = 20.0").inputs[0].domain
     assert low < -8 < 20 < high
 
 
 def test_a_definite_matrix_is_swept_where_it_is_definite():
-    op = made(various.Inverse, "a: float64[3,3] spd")
+    op = made(user_written.Inverse, "a: float64[3,3] spd")
     (low, high), values = op.inputs[0].domain, torch.tensor(op.inputs[0].values).reshape(3, 3)
     row, column = map(int, op.wrt[2:-1].split(","))
     assert low < values[row, column] < high
@@ -134,7 +138,7 @@ def test_a_definite_matrix_is_swept_where_it_is_definite():
 
 
 def test_parameters_have_bounds_that_were_tried():
-    op = made(various.Powered, "x: float64[7]; power = 2")
+    op = made(user_written.Powered, "x: float64[7]; power = 2")
     assert (parameter(op, "power").minimum, parameter(op, "power").maximum) == (1, 4)
     op = made(lambda x, scale: (x / scale).clamp(-5, 5), "x: float64[7]; scale = 0.5")
     assert 0 < parameter(op, "scale").minimum < 0.5 < parameter(op, "scale").maximum
@@ -143,7 +147,7 @@ def test_parameters_have_bounds_that_were_tried():
 
 
 def test_strings_become_a_choice_of_those_that_work():
-    op = made(various.Pooled, "x: float64[7]; mode = 'mean'; dim = None; twice = False")
+    op = made(user_written.Pooled, "x: float64[7]; mode = 'mean'; dim = None; twice = False")
     mode, twice = op.parameters
     assert (mode.name, mode.kind, mode.choices) == ("mode", "choice", ("mean", "sum", "total"))
     assert (twice.name, twice.kind) == ("twice", "switch")
@@ -158,24 +162,24 @@ def test_a_string_or_switch_that_can_only_be_what_it_is_stays():
 
 
 def test_names_of_the_address_get_an_underscore():
-    op = made(various.Line, "x: float64[]; start: float64[]; stop: float64[]")
+    op = made(user_written.Line, "x: float64[]; start: float64[]; stop: float64[]")
     assert [each.name for each in op.inputs] == ["x", "start_", "stop_"]
     op = made(lambda x, start, start_: x + start + start_, "x: float64[7]; start = 1.0; start_ = 2.0")
     assert [each.name for each in op.parameters] == ["start_", "start__"]
 
 
 def test_outputs_are_called_what_forward_calls_them():
-    assert made(various.Polar, "r: float64[7]; theta: float64[7]").outputs == ("x", "z")
+    assert made(user_written.Polar, "r: float64[7]; theta: float64[7]").outputs == ("x", "z")
     assert made(lambda x: (x, x * 2), "x: float64[7]").outputs == ("y0", "y1")
-    assert made(various.logged, "x: float64[7]").outputs == ("y0", "y1")
-    assert made(various.Log, "x: float64[7]").outputs == ("y",)
+    assert made(user_written.logged, "x: float64[7]").outputs == ("y0", "y1")
+    assert made(user_written.Log, "x: float64[7]").outputs == ("y",)
 
 
 def test_single_precision_is_kept_where_nothing_else_is_taken():
-    op = made(various.Single, "x: float32[7]")
+    op = made(user_written.Single, "x: float32[7]")
     assert op.dtype == "float32"
     assert op(torch.ones(3)).dtype == torch.float32
-    assert made(various.Log, "x: float64[7]").dtype == "float64"
+    assert made(user_written.Log, "x: float64[7]").dtype == "float64"
     mixed = made(lambda x, h: x * h.to(x.dtype) if h.dtype == torch.float16 else 1 / 0, "x: float64[7]; h: float16[7]")
     x = torch.ones(2, dtype=torch.float64)
     assert mixed(x, x).tolist() == [1.0, 1.0]
@@ -194,13 +198,13 @@ def test_a_tensor_of_no_dimensions_stays_one_where_it_matters():
 
 
 def test_a_function_that_works_in_place_is_looked_at():
-    op = made(various.Doubled, "x: float64[7]")
+    op = made(user_written.Doubled, "x: float64[7]")
     assert op.inputs[0].shape == ()
     assert verdict(op) == "matches"
 
 
 def test_tensors_that_are_given_are_held_as_they_are():
-    op = made(various.Clamp, "x: float64[2]; min = -1.0; max = 1.0", x=torch.tensor([0.123456, 9.0]).double())
+    op = made(user_written.Clamp, "x: float64[2]; min = -1.0; max = 1.0", x=torch.tensor([0.123456, 9.0]).double())
     assert op.inputs[0].values == pytest.approx((0.123456,))
 
 
@@ -219,7 +223,7 @@ def test_noise_is_the_same_for_every_call():
 
 def test_a_call_that_fails_says_what_was_tried():
     with pytest.raises(NotInferred) as failed:
-        made(various.Powered, "x: float64[7]; power = 9")
+        made(user_written.Powered, "x: float64[7]; power = 9")
     assert "ValueError: power has to lie from 1 to 4" in failed.value.sentence
     assert failed.value.recipe == "x: float64[7]; power = 9"
     with pytest.raises(NotInferred, match="no floating tensor"):
@@ -252,16 +256,16 @@ def cut(op: Op) -> Section:
 
 
 def test_the_function_in_a_plain_function_is_what_the_page_is_about():
-    op = made(various.logged, "x: float64[7]")
-    assert op.function is various.Log
+    op = made(user_written.logged, "x: float64[7]")
+    assert op.function is user_written.Log
     assert verdict(op) == "matches"
     ids = {each.id: each.level for each in contract_xray(cut(op)).checks}
     assert ids["NO-BACKWARD"] == "fine"  # it was seen through what calls it
 
 
-@pytest.mark.parametrize("function", [various.smooth, torch.tanh, torch.nn.Tanh()], ids=("Python", "C", "module"))
+@pytest.mark.parametrize("function", [user_written.smooth, torch.tanh, torch.nn.Tanh()], ids=("Python", "C", "module"))
 def test_a_function_without_a_function_is_told_in_a_sentence(function):
-    op = made(function, "x: float64[7]; k = 2.0" if function is various.smooth else "x: float64[7]")
+    op = made(function, "x: float64[7]; k = 2.0" if function is user_written.smooth else "x: float64[7]")
     assert verdict(op) == "matches"
     (row,) = contract_xray(cut(op)).checks
     assert row.seen.endswith("there is no contract to hold.")

@@ -222,7 +222,7 @@ class Infinite(Function):
         return 2 * g * ctx.saved_tensors[0] / ctx.by, None
 
 
-def given(function: Any, name: str) -> Any:
+def inferred_value(function: Any, name: str) -> Any:
     """What a Function is called with for one argument: a constant, or "a tensor"; None where it is left out."""
     found = {each.name: each for each in infer(function).recipe.arguments}.get(name)
     return found.value if isinstance(found, Constant) else found and "a tensor"
@@ -230,24 +230,24 @@ def given(function: Any, name: str) -> Any:
 
 @pytest.mark.parametrize("function", [Scaled, ScaledWithoutScale])
 def test_a_declared_scale_is_kept(function: Any) -> None:
-    assert given(function, "scale") == 0.5
+    assert inferred_value(function, "scale") == 0.5
 
 
 @pytest.mark.parametrize("function", [Focal, FocalWithoutGamma])
 def test_a_focal_loss_is_called_with_its_own_gamma(function: Any) -> None:
-    assert given(function, "gamma") == 2.0
+    assert inferred_value(function, "gamma") == 2.0
 
 
 @pytest.mark.parametrize(
     ("function", "name", "default"), [(Halved, "factor", None), (Doubled, "twice", False), (Reduced, "reduction", "")]
 )
 def test_a_flag_or_a_sentinel_is_kept_where_backward_is_wrong(function: Any, name: str, default: Any) -> None:
-    assert given(function, name) is default
+    assert inferred_value(function, name) is default
 
 
 @pytest.mark.parametrize("function", [Biased, BiasedTwice])
 def test_a_wrong_gradient_of_an_optional_tensor_is_no_reason_to_leave_the_tensor_out(function: Any) -> None:
-    assert given(function, "bias") == "a tensor"
+    assert inferred_value(function, "bias") == "a tensor"
 
 
 @pytest.mark.parametrize(
@@ -255,13 +255,13 @@ def test_a_wrong_gradient_of_an_optional_tensor_is_no_reason_to_leave_the_tensor
     [(Grouped, "groups", 4), (GroupedWrongly, "groups", 4), (Softmax, "dim", 1), (SoftmaxOfAVector, "dim", 1)],
 )
 def test_a_shape_is_found_that_a_default_can_run_with(function: Any, name: str, default: int) -> None:
-    assert given(function, name) == default
+    assert inferred_value(function, name) == default
 
 
 def test_a_default_is_kept_where_backward_alone_is_not_finite() -> None:
-    assert given(NotANumber, "p") == 0.0
+    assert inferred_value(NotANumber, "p") == 0.0
 
 
 @pytest.mark.parametrize("function", [Divided, Infinite])
 def test_a_default_is_left_where_forward_cannot_run_with_it(function: Any) -> None:
-    assert given(function, "by") not in (None, 0.0)
+    assert inferred_value(function, "by") not in (None, 0.0)

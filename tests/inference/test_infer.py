@@ -19,7 +19,7 @@ from gradloupe.server.inference.infer import InferredRecipe, NotInferred, infer
 MODES = {"soft": 1.0, "hard": 2.0}
 
 
-def found(function: Any) -> str:
+def inferred_recipe(function: Any) -> str:
     """The recipe that is inferred, as text."""
     return infer(function).recipe.text()
 
@@ -552,7 +552,7 @@ RECIPES: tuple[tuple[Any, str], ...] = (
 
 @pytest.mark.parametrize(("function", "recipe"), RECIPES, ids=lambda each: getattr(each, "__name__", ""))
 def test_a_recipe_is_found(function: Any, recipe: str) -> None:
-    assert found(function) == recipe
+    assert inferred_recipe(function) == recipe
 
 
 def test_every_assumption_has_its_reason() -> None:
@@ -597,7 +597,7 @@ def test_a_slow_function_is_not_called_again_and_again() -> None:
 def test_a_value_with_which_the_function_does_nothing_is_not_what_it_is_looked_at_with(
     function: Any, recipe: str
 ) -> None:
-    assert found(function) == recipe
+    assert inferred_recipe(function) == recipe
 
 
 @pytest.mark.parametrize("name", ["scale", "alpha", "coupling", "coeff", "strength", "c"])
@@ -609,7 +609,7 @@ def test_a_number_that_nobody_knows_is_a_half_for_a_factor_of_one_is_not_seen(na
         f"    backward = staticmethod(lambda ctx, g: (g, None))",
         namespace,
     )
-    assert found(namespace["Named"]) == f"x: float64[7]; {name} = 0.5"
+    assert inferred_recipe(namespace["Named"]) == f"x: float64[7]; {name} = 0.5"
 
 
 @pytest.mark.parametrize(("seconds", "most"), [(0.05, 5.0), (0.5, 8.0)])

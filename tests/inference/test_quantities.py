@@ -171,7 +171,7 @@ class Routed(Function):
         return g, None, None, None
 
 
-def given(function: Any) -> dict[str, Any]:
+def inferred_arguments(function: Any) -> dict[str, Any]:
     return {each.name: each for each in infer(function).recipe.arguments}
 
 
@@ -183,24 +183,24 @@ def refused(function: Any) -> NotInferred:
 
 @pytest.mark.parametrize(("function", "name"), [(Pruned, "prune_rate"), (Subnet, "k")])
 def test_a_share_of_a_size_is_so_large_that_something_is_seen_of_it(function: Any, name: str) -> None:
-    assert given(function)[name].value == 0.5
+    assert inferred_arguments(function)[name].value == 0.5
 
 
 def test_what_is_divided_by_before_rounding_is_a_step_that_is_seen_whatever_it_is_called() -> None:
-    assert given(Stairs)["eps"].value == 0.5
+    assert inferred_arguments(Stairs)["eps"].value == 0.5
 
 
 def test_what_is_added_to_a_step_stays_tiny() -> None:
-    assert given(Safe)["eps"].value < 1e-3
+    assert inferred_arguments(Safe)["eps"].value < 1e-3
 
 
 @pytest.mark.parametrize(("function", "fill"), [(Shares, "positive"), (Debts, "negative")])
 def test_numbers_keep_the_bounds_that_are_asked_for(function: Any, fill: str) -> None:
-    assert given(function)["x"].fill == fill
+    assert inferred_arguments(function)["x"].fill == fill
 
 
 def test_a_dropout_is_looked_at_while_it_learns() -> None:
-    found = given(Dropped)
+    found = inferred_arguments(Dropped)
     assert found["training"].value is True
     assert len(found["x"].shape) >= 3
 
@@ -210,7 +210,7 @@ def test_a_switch_in_a_tensor_is_on() -> None:
 
 
 def test_a_default_that_needs_a_gpu_is_not_needed() -> None:
-    assert given(Placed)["device"].value == "cpu"
+    assert inferred_arguments(Placed)["device"].value == "cpu"
 
 
 @pytest.mark.parametrize(

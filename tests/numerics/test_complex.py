@@ -10,7 +10,7 @@ from gradloupe.server.numerics.studies.complex import study_complex
 from gradloupe.server.runtime.batching import batched_section
 
 
-def seen(op, start=-2.0, stop=2.0, **asked):
+def complex_study(op, start=-2.0, stop=2.0, **asked):
     cut, grid = section(op, **asked), Grid(start, stop, 401)
     return study_complex(batched_section(cut, grid.points()), grid)
 
@@ -33,13 +33,13 @@ def test_a_backward_that_conjugates_matches_and_one_that_does_not_is_told(name, 
     def real_or_not(z):
         return slope(z) if z.is_complex() else slope(z + 0j).real
 
-    assert seen(written(value, lambda z: real_or_not(z).conj()), *range_).answer == "matches"
-    assert seen(written(value, real_or_not), *range_).answer == "conjugate missing"
+    assert complex_study(written(value, lambda z: real_or_not(z).conj()), *range_).answer == "matches"
+    assert complex_study(written(value, real_or_not), *range_).answer == "conjugate missing"
 
 
 @pytest.mark.parametrize("function", [torch.exp, torch.sin, torch.log, torch.sqrt, torch.abs, torch.conj, torch.angle])
 def test_autograd_itself_matches_holomorphic_or_not(function):
-    assert seen(op_of(function), 0.5, 3).answer == "matches"
+    assert complex_study(op_of(function), 0.5, 3).answer == "matches"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_autograd_itself_matches_holomorphic_or_not(function):
     [("exp", "conjugate missing"), ("square", "conjugate missing"), ("double", "matches"), ("kill_head", "matches")],
 )
 def test_the_exponential_of_the_manual_forgets_the_conjugate_and_doubling_needs_none(op, answer):
-    assert seen(op).answer == answer
+    assert complex_study(op).answer == answer
 
 
 def test_the_convention_of_others_is_told_from_a_forgotten_conjugate():
@@ -62,25 +62,25 @@ def test_the_convention_of_others_is_told_from_a_forgotten_conjugate():
             (z,) = ctx.saved_tensors
             return (grad_output * (2 * z).conj()).conj()
 
-    assert seen(op_of(Jax.apply)).answer == "conjugated"
+    assert complex_study(op_of(Jax.apply)).answer == "conjugated"
 
 
 def test_a_wrong_slope_is_wrong_in_the_plane_too():
-    assert seen(written(torch.exp, lambda z: 1.01 * torch.exp(z).conj())).answer == "differs"
-    assert seen(written(torch.exp, lambda z: torch.exp(z).conj() + 0.1j * z.is_complex())).answer == "differs"
+    assert complex_study(written(torch.exp, lambda z: 1.01 * torch.exp(z).conj())).answer == "differs"
+    assert complex_study(written(torch.exp, lambda z: torch.exp(z).conj() + 0.1j * z.is_complex())).answer == "differs"
 
 
 @pytest.mark.parametrize("function", [torch.relu, lambda z: z.clamp(-1, 1), torch.round, lambda z: z * (z > 0)])
 def test_what_has_no_meaning_for_complex_numbers_is_refused_in_torchs_words(function):
-    look = seen(op_of(function))
+    look = complex_study(op_of(function))
     assert look.answer == "not supported"
     assert look.failure is not None
     assert "omplex" in look.failure.message
 
 
 def test_a_dropped_imaginary_part_raises_nothing():
-    assert seen(op_of(lambda z: z.real.sin() if z.is_complex() else z.sin())).answer == "matches"
-    assert seen(op_of(lambda z: z.double().sin())).answer == "matches"
+    assert complex_study(op_of(lambda z: z.real.sin() if z.is_complex() else z.sin())).answer == "matches"
+    assert complex_study(op_of(lambda z: z.double().sin())).answer == "matches"
 
 
 def test_all_inputs_are_complex_so_a_factors_conjugate_counts():
@@ -96,17 +96,17 @@ def test_all_inputs_are_complex_so_a_factors_conjugate_counts():
             return grad_output * b, grad_output * a.conj()
 
     op = op_of(Product.apply, Input("a"), Input("b"))
-    assert seen(op, wrt="a").answer == "conjugate missing"
-    assert seen(op, wrt="b").answer == "matches"
+    assert complex_study(op, wrt="a").answer == "conjugate missing"
+    assert complex_study(op, wrt="b").answer == "matches"
 
 
 @pytest.mark.parametrize("wrt", ["weight[0,1]", "input[1,0]"])
 def test_one_element_of_a_matrix_can_be_followed(wrt):
-    assert seen("functional_linear", wrt=wrt).answer == "conjugate missing"
+    assert complex_study("functional_linear", wrt=wrt).answer == "conjugate missing"
 
 
 def test_a_game_of_chance_is_not_judged():
-    assert seen(op_of(lambda z: z + torch.randn(z.shape, dtype=z.dtype))).answer == "undecided"
+    assert complex_study(op_of(lambda z: z + torch.randn(z.shape, dtype=z.dtype))).answer == "undecided"
 
 
 BUILT_IN = (
@@ -129,5 +129,5 @@ INNOCENT = {
 @pytest.mark.parametrize("name", INNOCENT)
 def test_no_innocent_is_accused_in_the_plane(name):
     ranges = ((-3, 3), (0.5, 3), (-1e-3, 1e-3), (-100, 100), (1e6, 1e6 + 1), (-800, 800))
-    answers = {range_: seen(op_of(INNOCENT[name]), *range_).answer for range_ in ranges}
+    answers = {range_: complex_study(op_of(INNOCENT[name]), *range_).answer for range_ in ranges}
     assert {range_: said for range_, said in answers.items() if said not in ("matches", "undecided")} == {}

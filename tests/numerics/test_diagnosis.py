@@ -4,18 +4,12 @@ import math
 
 import pytest
 import torch
-from support.sections import look, op_of, section, written
+from support.sections import explanation, op_of, section, written
 
 from gradloupe.ops import OPS
-from gradloupe.server.numerics.diagnosis.diagnose import diagnose
 
 F = torch.nn.functional
 one, cos, sin, exp, tanh, sigmoid = torch.ones_like, torch.cos, torch.sin, torch.exp, torch.tanh, torch.sigmoid
-
-
-def told(op, *range_, **asked):
-    cut = section(op, **{name: value for name, value in asked.items() if name not in ("grad_output", "count")})
-    return diagnose(cut, *look(op, *range_, **asked))
 
 
 STORIES = [
@@ -99,19 +93,19 @@ def test_the_story_that_was_planted_is_told(kind, value, derivative, words, subt
     op = written(value, derivative)
     for grad_output in (1.0, -1.0, 2.5):
         with subtests.test(grad_output=grad_output):
-            story = told(op, grad_output=grad_output)
+            story = explanation(op, grad_output=grad_output)
             assert story.kind == kind
             for word in words:
                 if grad_output > 0 or "∞" not in word:
                     assert word in story.sentence
     if "1.37" not in words[-1]:
-        assert {count: told(op, count=count).kind for count in (101, 1001)} == {101: kind, 1001: kind}
+        assert {count: explanation(op, count=count).kind for count in (101, 1001)} == {101: kind, 1001: kind}
 
 
 @pytest.mark.parametrize("row", [0, 1, 4 + 1, 9, 11, 13, 17, 19, 23, 25, 28, 30, 37, 39, 41])
 def test_the_story_is_the_same_in_float32(row):
     kind, value, derivative = STORIES[row][:3]
-    assert told(written(value, derivative), dtype=torch.float32).kind == kind
+    assert explanation(written(value, derivative), dtype=torch.float32).kind == kind
 
 
 NEARLY = [
@@ -146,7 +140,7 @@ NEARLY = [
 
 @pytest.mark.parametrize(("kind", "value", "derivative"), NEARLY)
 def test_a_story_that_only_nearly_fits_is_not_told(kind, value, derivative):
-    story = told(written(value, derivative))
+    story = explanation(written(value, derivative))
     assert story is not None
     assert story.kind != kind
 
@@ -156,25 +150,25 @@ def test_a_story_that_only_nearly_fits_is_not_told(kind, value, derivative):
     [(sin, sin), (sigmoid, lambda x: x * (1 - x)), (F.silu, sigmoid), (torch.sign, lambda x: cos(6 * x))],
 )
 def test_where_nothing_fits_that_is_said(value, derivative):
-    story = told(written(value, derivative))
+    story = explanation(written(value, derivative))
     assert story.kind == "unexplained"
     assert story.sentence.startswith("No simple story fits")
 
 
 def test_the_few_points_that_a_story_leaves_out_are_named():
-    story = told(written(sin, lambda x: torch.where(x == 0, 1.0, 1.5) * cos(x)))
+    story = explanation(written(sin, lambda x: torch.where(x == 0, 1.0, 1.5) * cos(x)))
     assert story.sentence == "backward returns 1.5 times the slope of forward everywhere but at x = 0."
 
 
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.claim == "exact"])
 def test_what_matches_needs_no_explanation(name):
     domain = next(each.domain for each in OPS[name].inputs if each.name == section(name).wrt)
-    assert [told(name, *domain, grad_output=grad_output) for grad_output in (1.0, -2.5)] == [None, None]
+    assert [explanation(name, *domain, grad_output=grad_output) for grad_output in (1.0, -2.5)] == [None, None]
 
 
 @pytest.mark.parametrize("grad_output", [1.0, -1.0, 2.5])
 def test_the_forgotten_mask_of_the_specimen_is_told_and_the_tensor_it_never_uses(grad_output):
-    assert told("incorrect_clipped_relu", -1.0, 3.0, grad_output=grad_output).sentence == (
+    assert explanation("incorrect_clipped_relu", -1.0, 3.0, grad_output=grad_output).sentence == (
         "backward is right where forward moves, but where it is flat, for input < 0 and for input > 2, backward passes "
         "grad_output on unchanged: the mask is missing. forward saves input, and backward never uses it."
     )
@@ -182,7 +176,7 @@ def test_the_forgotten_mask_of_the_specimen_is_told_and_the_tensor_it_never_uses
 
 @pytest.mark.parametrize("grad_output", [1.0, -1.0, 2.5])
 def test_clamp_with_grad_answers_the_forum(grad_output):
-    assert told("clamp_with_grad", grad_output=grad_output).sentence == (
+    assert explanation("clamp_with_grad", grad_output=grad_output).sentence == (
         "What backward returns depends on the sign of grad_output: for input < −1 it returns 0 if that is positive and "
         "grad_output unchanged if it is negative; for input > 1 it returns grad_output unchanged if that is positive "
         "and 0 if it is negative. No function has such a gradient."
@@ -191,21 +185,21 @@ def test_clamp_with_grad_answers_the_forum(grad_output):
 
 @pytest.mark.parametrize("name", ["replace_grad", "round_straight_through"])
 def test_straight_through_is_told_as_what_it_is(name):
-    assert told(name).kind == "straight-through"
+    assert explanation(name).kind == "straight-through"
 
 
 @pytest.mark.parametrize(("alpha", "height"), [(4.0, "1 high at x = 0"), (8.0, "2 high at x = 0"), (0.5, "0.125 high")])
 def test_the_bell_of_the_heaviside_is_a_bump_with_its_measures(alpha, height):
-    story = told("heaviside_sigmoid", -2.0, 2.0, alpha=alpha)
+    story = explanation("heaviside_sigmoid", -2.0, 2.0, alpha=alpha)
     assert story.kind == "bump"
     assert height in story.sentence
 
 
 def test_beside_a_surrogate_the_story_is_told_of_that():
     op = written(torch.sign, lambda x: 0.5 * (1 - tanh(x) ** 2), surrogate=lambda x: tanh(x))
-    assert told(op).sentence.startswith("backward returns 0.5 times the slope of its surrogate everywhere")
+    assert explanation(op).sentence.startswith("backward returns 0.5 times the slope of its surrogate everywhere")
 
 
 @pytest.mark.parametrize("value", [torch.detach, torch.acosh, lambda x: x + torch.rand_like(x)])
 def test_where_nothing_can_be_judged_nothing_is_explained(value):
-    assert told(op_of(value), -0.5, 0.5) is None
+    assert explanation(op_of(value), -0.5, 0.5) is None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from functions import learned_scalars
-from functions.two_inputs import seen
+from functions.two_inputs import surface_of
 from support.sections import look, section
 
 import gradloupe
@@ -123,7 +123,7 @@ def test_a_number_is_handed_over_without_a_dimension_in_every_view():
         call = trace_call(cut, 0.5, 1.0)
         assert len(traced_functions(call, ())) == 1
         assert not any("View" in each.lines[0] or "Reshape" in each.lines[0] for each in draw_graph(call).vertices)
-    plane = seen(op, "x", "s", count=11)
+    plane = surface_of(op, "x", "s", count=11)
     assert plane.failure is None
     assert not (plane.status == Status.DIFFERS).any()
 

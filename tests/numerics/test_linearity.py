@@ -58,7 +58,7 @@ def test_what_autograd_returns_keeps_every_law(name):
         (1e-7, torch.float16),
     ],
 )
-def test_no_grad_output_is_too_large_or_too_small_to_keep_them(grad_output, dtype):
+def test_no_grad_output_is_too_large_or_too_small_to_keep_the_laws(grad_output, dtype):
     assert examined(op_of(torch.tanh), grad_output=grad_output, dtype=dtype).holds
 
 
@@ -95,7 +95,7 @@ def test_every_op_of_the_gallery_that_does_not_say_otherwise_keeps_every_law():
     assert [(name, given) for name, given in asked if not examined(name, grad_output=given).holds] == []
 
 
-def test_the_elements_of_a_matrix_keep_them_too():
+def test_the_elements_of_a_matrix_keep_every_law_too():
     asked = product(
         ("input[0,1]", "weight[1,2]", "bias[1]"), ("y[0,0]", "y[1,1]"), (torch.float64, torch.float32, torch.float16)
     )
@@ -215,7 +215,7 @@ def test_the_laws_that_a_backward_breaks_are_named_and_no_others(name, count):
 @pytest.mark.parametrize(
     "name", ["the size only", "clipped at 1", "forgotten", "weight decay", "guided", "taken for dense"]
 )
-def test_they_are_named_in_every_dtype(name):
+def test_broken_laws_are_named_in_every_dtype(name):
     backward, broken = BROKEN[name]
     found = {dtype: laws(examined(backed_by(backward), dtype=dtype)) for dtype in DTYPES[1:]}
     assert all(found.values()), found
@@ -223,7 +223,7 @@ def test_they_are_named_in_every_dtype(name):
 
 
 @pytest.mark.parametrize("name", [name for name in BROKEN if "please" not in name])
-def test_they_are_found_from_any_grad_output(name):
+def test_broken_laws_are_found_from_any_grad_output(name):
     held = []
     for grad_output in (-2.5, 0.0, 1e-3, 1e200):
         torch.manual_seed(0)
@@ -383,7 +383,7 @@ def test_a_finding_is_said_with_its_numbers(name, law, said):
     assert describe_violation(finding).endswith(".")
 
 
-def test_what_cannot_be_said_in_one_number_is_left_out():
+def test_a_violation_without_numbers_is_described_by_what_was_raised():
     raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
     assert describe_violation(raised, "x") == (
         "backward takes for granted how grad_output lies in memory. Where its columns come before its rows, "
@@ -391,7 +391,7 @@ def test_what_cannot_be_said_in_one_number_is_left_out():
     )
 
 
-def test_it_costs_no_more_than_some_calls():
+def test_the_check_of_the_laws_costs_no_more_than_some_calls():
     forward, backward = Counted(torch.exp), Counted(torch.exp)
     x = np.linspace(-3, 3, 401)
     cut = batched_section(section(op_of(lambda x: Written.apply(x, forward, backward))), x)

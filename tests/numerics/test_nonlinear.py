@@ -3,16 +3,9 @@
 import pytest
 import torch
 from functions.basics import with_backward
-from support.sections import look, op_of, section
-
-from gradloupe.server.numerics.diagnosis.diagnose import diagnose
+from support.sections import explanation, op_of
 
 cos, exp, sin, tanh = torch.cos, torch.exp, torch.sin, torch.tanh
-
-
-def told(op, **asked):
-    cut = section(op, **{name: value for name, value in asked.items() if name != "grad_output"})
-    return diagnose(cut, *look(op, **asked))
 
 
 def of_grad_output(value, backward):
@@ -53,7 +46,7 @@ OF_GRAD_OUTPUT = [
 @pytest.mark.parametrize("grad_output", [1.0, -1.0, 2.5])
 @pytest.mark.parametrize(("kind", "value", "backward", "words"), [(*row[:3], row[3:]) for row in OF_GRAD_OUTPUT])
 def test_what_is_done_to_grad_output_is_told(kind, value, backward, words, grad_output):
-    story = told(of_grad_output(value, backward), grad_output=grad_output)
+    story = explanation(of_grad_output(value, backward), grad_output=grad_output)
     assert story.kind == kind
     for word in words:
         assert word in story.sentence
@@ -62,4 +55,4 @@ def test_what_is_done_to_grad_output_is_told(kind, value, backward, words, grad_
 @pytest.mark.parametrize("kind", ["clips", "normalises", "power of grad_output"])
 def test_what_is_squashed_is_not_said_to_be_clipped(kind):
     for grad_output in (1.0, 2.5):
-        assert told(of_grad_output(sin, lambda g, x: tanh(g) * cos(x)), grad_output=grad_output).kind != kind
+        assert explanation(of_grad_output(sin, lambda g, x: tanh(g) * cos(x)), grad_output=grad_output).kind != kind

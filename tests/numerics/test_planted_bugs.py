@@ -37,7 +37,7 @@ def the(name):
     return next(each for each in PLANTED if each.name == name)
 
 
-def test_there_are_twenty_two_and_three_controls():
+def test_there_are_twenty_two_planted_bugs_and_three_controls():
     assert (len(PLANTED), len(CONTROLS)) == (22, 3)
     assert all(each.wrong for each in PLANTED)
 
@@ -48,12 +48,12 @@ def test_a_planted_bug_is_caught_on_some_section_that_the_page_offers(planted):
 
 
 @named([each for each in SEEN if each.name != "gradient rounded to float32"])
-def test_it_is_caught_in_single_precision_too(planted):
+def test_a_planted_bug_is_caught_in_single_precision_too(planted):
     assert CAUGHT.intersection(words(planted, dtype=torch.float32))
 
 
 @named([each for each in SEEN if len(each.sections()) == 1])
-def test_it_is_caught_whatever_the_grad_output(planted):
+def test_a_planted_bug_is_caught_whatever_the_grad_output(planted):
     found = {grad_output: look(planted.op, grad_output=grad_output)[1].word for grad_output in (-1.0, 0.5, 3.0)}
     assert {grad_output: word for grad_output, word in found.items() if word not in CAUGHT} == {}
 
@@ -99,7 +99,7 @@ def test_what_only_looks_like_a_bug_is_judged_as_it_claims(planted):
     assert found == {torch.float64: {word}, torch.float32: {word}}
 
 
-def test_gradcheck_lets_half_of_them_pass():
+def test_gradcheck_lets_half_of_the_planted_bugs_pass():
     passed = [each for each in PLANTED if passes_gradcheck(each)]
     assert len(passed) == 11
     assert "|grad_output|" in {each.name for each in passed}

@@ -15,7 +15,7 @@ F = torch.nn.functional
 PIXELS = 1000
 
 
-def drawn(function, start=-3.0, stop=3.0, count=401, op=None, **asked):
+def refined_rows(function, start=-3.0, stop=3.0, count=401, op=None, **asked):
     """The section, its special points, its rows, and the rows with the points between them."""
     cut = section(op or op_of(function), **asked)
     cut = cut if cut.stacked else _stacked(cut)
@@ -68,7 +68,7 @@ STEEP = {
 
 @pytest.mark.parametrize("name", STEEP)
 def test_curve_and_gradient_are_drawn_to_half_a_pixel_with_a_thousand_points(name):
-    cut, special, _, full = drawn(STEEP[name])
+    cut, special, _, full = refined_rows(STEEP[name])
     assert full.x.size <= 1000
     assert off(cut.forward, special, full) <= 0.5
     assert off(lambda t: cut.backward(t, 1.0).grad_input, special, full) <= 0.5
@@ -76,14 +76,14 @@ def test_curve_and_gradient_are_drawn_to_half_a_pixel_with_a_thousand_points(nam
 
 @pytest.mark.parametrize("function", [torch.sqrt, lambda x: (x - 0.1234).abs().sqrt(), torch.special.entr])
 def test_forward_is_drawn_right_up_to_a_cusp(function):
-    cut, special, _, full = drawn(function)
+    cut, special, _, full = refined_rows(function)
     assert [each.kind for each in special] == ["cusp"]
     assert off(cut.forward, special, full) <= 0.5
 
 
 @pytest.mark.parametrize("function", [lambda x: 1 / (x - 0.3075), torch.log, lambda x: x.abs().log()])
 def test_forward_is_drawn_right_beside_a_pole(function):
-    cut, special, _, full = drawn(function)
+    cut, special, _, full = refined_rows(function)
     assert [each.kind for each in special] == ["pole"]
     assert off(cut.forward, special, full, hidden=("pole",)) <= 0.5
 
@@ -93,7 +93,7 @@ SMOOTH = [torch.tanh, torch.exp, torch.sigmoid, F.gelu, F.silu, F.mish, F.elu, l
 
 @pytest.mark.parametrize("function", SMOOTH)
 def test_a_smooth_curve_needs_no_points(function):
-    _, _, at, full = drawn(function)
+    _, _, at, full = refined_rows(function)
     assert full is at
 
 
@@ -114,32 +114,32 @@ def test_a_smooth_curve_is_not_evaluated_again():
 
 
 def test_beside_a_kink_stand_two_points_between_which_the_gradient_leaps():
-    _, special, at, full = drawn(torch.relu)
+    _, special, at, full = refined_rows(torch.relu)
     assert special[0].x == 0.0
     assert np.setdiff1d(full.x, at.x) == pytest.approx([-6e-4, 6e-4])
 
 
 def test_a_wrong_gradient_is_drawn_right_where_forward_is_smooth():
     op = written(torch.tanh, lambda x: torch.exp(-3e3 * (x - 1) ** 2))
-    cut, special, at, full = drawn(None, op=op)
+    cut, special, at, full = refined_rows(None, op=op)
     assert full.x.size > at.x.size
     assert off(lambda t: cut.backward(t, 1.0).grad_input, special, full) <= 0.5
 
 
 def test_the_slope_of_forward_is_drawn_right_where_backward_returns_a_constant():
     op = written(lambda x: torch.tanh(100 * (x - 0.0123)), torch.ones_like)
-    _, special, _, full = drawn(None, op=op)
+    _, special, _, full = refined_rows(None, op=op)
     assert off(lambda t: 100 / np.cosh(100 * (t - 0.0123)) ** 2, special, full) <= 0.5
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_the_rounding_of_a_short_dtype_is_not_chased(dtype):
-    _, _, at, full = drawn(F.gelu, dtype=dtype)
+    _, _, at, full = refined_rows(F.gelu, dtype=dtype)
     assert full.x.size == at.x.size
 
 
 def test_points_are_numbers_of_the_dtype_and_none_twice():
-    cut, _, at, full = drawn(lambda x: torch.tanh(100 * (x - 0.0123)), dtype=torch.float32)
+    cut, _, at, full = refined_rows(lambda x: torch.tanh(100 * (x - 0.0123)), dtype=torch.float32)
     extra = np.setdiff1d(full.x, at.x)
     assert extra.size
     assert (cut.snap(extra) == extra).all()
@@ -148,7 +148,7 @@ def test_points_are_numbers_of_the_dtype_and_none_twice():
 
 @pytest.mark.parametrize("function", [lambda x: torch.sin(500 * x), torch.rand_like, lambda x: torch.sin(1 / x)])
 def test_what_no_points_can_show_costs_no_more_than_some_hundred(function):
-    _, _, at, full = drawn(function)
+    _, _, at, full = refined_rows(function)
     assert full.x.size - at.x.size <= 600
 
 
@@ -178,5 +178,5 @@ def test_a_function_that_refuses_what_lies_between_the_rows_is_drawn_as_it_is():
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
 def test_few_rows_are_refined_without_failing(count):
-    _, _, at, full = drawn(torch.relu, count=count)
+    _, _, at, full = refined_rows(torch.relu, count=count)
     assert full.x.size >= at.x.size

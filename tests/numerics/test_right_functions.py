@@ -12,7 +12,7 @@ DTYPES = (torch.float64, torch.float32)
 UNDECIDED = 12
 
 
-def test_there_are_enough_of_them():
+def test_there_are_enough_right_functions():
     assert len(INNOCENTS) >= 150
 
 
@@ -24,7 +24,7 @@ def words(name, dtype):
 
 
 @pytest.mark.parametrize("name", INNOCENTS)
-def test_an_innocent_is_acquitted_at_first_sight_and_from_near_and_never_accused_from_far(name):
+def test_a_right_function_matches_at_first_sight_and_from_near_and_never_differs_from_far(name):
     found = {dtype: words(name, dtype) for dtype in DTYPES}
     right = [["matches", "matches", far] for far in ("matches", "undecided")]
     assert {dtype: said for dtype, said in found.items() if said not in right} == {}

@@ -75,7 +75,7 @@ def test_what_forward_kept_on_ctx_is_silently_0_where_differences_say_otherwise(
     assert seen.differs.all()
 
 
-def test_half_of_the_truth_is_told_from_the_whole():
+def test_half_of_the_second_derivative_is_told_from_the_whole():
     seen = DoubleBackward(of(CubeWrongDoubleBackward))
     assert seen.analytical == pytest.approx([-3.6, 1.5, 6], abs=1e-12)
     assert seen.numerical == pytest.approx([-7.2, 3, 12], abs=1e-9)
@@ -97,7 +97,7 @@ def test_once_differentiable_is_found_without_running_backward(function):
     assert declares_once(function)
 
 
-def test_nobody_else_is_said_to_declare_it():
+def test_no_other_function_is_said_to_be_once_differentiable():
     others = {name: op for name, op in OPS.items() if name != "functional_linear"}
     found = {name for name, op in others.items() if declares_once(op.function)}
     assert found == {name for name, op in others.items() if "@once_differentiable" in op.source}
@@ -222,7 +222,7 @@ def test_a_wrong_first_derivative_may_have_a_right_second_one():
     assert verdict.word == "matches"
 
 
-def test_what_a_surrogate_excuses_it_excuses_of_the_first_derivative_only():
+def test_a_surrogate_excuses_the_first_derivative_only():
     wrong = written_twice(torch.sign, torch.sigmoid, torch.exp, surrogate=lambda x: torch.exp(x))
     evaluation, verdict = look_twice(wrong, -2.0, 2.0)
     assert evaluation.surrogate.slopes.value == pytest.approx(evaluation.analytical)

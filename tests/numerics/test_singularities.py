@@ -166,7 +166,7 @@ def test_where_a_value_is_dear_hundreds_are_enough():
 KNOWN = special_points(lambda t: np.abs(t), np.linspace(-3, 3, 400), np.abs(np.linspace(-3, 3, 400)))
 
 
-def test_what_is_known_is_not_found_again_and_what_is_not_is():
+def test_known_special_points_are_not_searched_again_and_unknown_ones_are_found():
     found = found_in(lambda x: x.abs() + (x - 1).abs(), known=KNOWN)
     assert [each.x for each in found] == [1.0]
 
@@ -261,6 +261,6 @@ def test_kinks_are_located_within_their_bounds_wherever_they_are(seed, count):
         assert found.right - found.left < 1e-9
 
 
-def test_who_asks_for_jumps_alone_is_told_of_jumps_alone():
+def test_a_search_for_jumps_alone_finds_jumps_alone():
     found = found_in(lambda x: (x - 1).abs() + (x > 0.3075), jumps_only=True)
     assert [(each.kind, each.x) for each in found] == [("jump", 0.3075)]

@@ -72,7 +72,7 @@ def test_where_the_steps_are_too_fine_a_smaller_range_is_recommended():
     assert "Choose a smaller range" in said
 
 
-def test_in_a_range_in_which_they_are_seen_the_steps_are_told():
+def test_steps_are_described_in_a_range_in_which_they_are_seen():
     seen, verdict = look(written(quantised, passed_on), -6.0, 6.0)
     assert not seen.numerical.unseen
     assert verdict.word == "differs"

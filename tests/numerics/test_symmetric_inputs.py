@@ -126,7 +126,7 @@ def test_the_second_derivative_of_a_shared_gradient_is_no_error():
     assert found["SECOND-ORDER"].level == "fine"
 
 
-def test_a_factor_too_many_is_still_one():
+def test_a_factor_too_many_in_a_shared_gradient_is_an_error():
     found = {each.id: each for each in contract_xray(section(of(Doubled))).checks}
     assert found["GRADIENT"].level == "error"
 
@@ -147,7 +147,7 @@ def test_of_a_gradient_that_is_not_symmetric_the_sum_is_what_counts(wrt):
     assert look(system(SolvedTwice), -0.5, 0.5, 31, wrt=wrt, of="y[1,0]")[1].word == "differs"
 
 
-def test_such_a_gradient_is_right_in_the_jacobian_and_in_the_contract_too():
+def test_a_shared_gradient_is_right_in_the_jacobian_and_in_the_contract_too():
     assert not jacobian(section(system(Solved)), 2.0).numerical.where(Status.DIFFERS).any()
     assert jacobian(section(system(SolvedTwice)), 2.0).numerical.where(Status.DIFFERS).any()
     found = {each.id: each.level for each in contract_xray(section(system(Solved))).checks}
@@ -168,7 +168,7 @@ def test_what_is_right_by_each_element_is_swept_by_each_element():
     assert look(of(Leaking), 0.1, 1, 31, wrt="a[1,0]", of="y[1,0]")[1].word == "differs"
 
 
-def test_so_is_it_of_second_order():
+def test_a_second_derivative_is_swept_by_each_element_too():
     evaluation = evaluate(grad_input_section(section(of(Cholesky), wrt="a[1,0]", of="y[1,1]"), 1.0), Grid(-1, 1, 101))
     assert judge(evaluation).word == "matches"
 

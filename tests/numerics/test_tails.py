@@ -11,7 +11,7 @@ from gradloupe.server.numerics.status import Status
 
 
 @pytest.mark.parametrize("name", FAINT)
-def test_nobody_is_accused_for_what_rounding_did_to_the_values(name):
+def test_a_right_gradient_is_not_accused_for_what_rounding_did_to_the_values(name):
     function, ranges = FAINT[name]
     asked = product(ranges, (torch.float64, torch.float32))
     words = {(range_, dtype): look(op_of(function), *range_, dtype=dtype)[1].word for range_, dtype in asked}
@@ -26,7 +26,7 @@ def test_nobody_is_accused_for_what_rounding_did_to_the_values(name):
         (torch.erf, lambda x: 2 / torch.pi**0.5 * torch.exp(-x * x), 2.0, 4.5),
     ],
 )
-def test_what_is_faint_is_no_excuse_for_what_is_wrong(value, derivative, start, stop):
+def test_a_wrong_gradient_is_caught_where_values_are_faint_too(value, derivative, start, stop):
     assert look(written(value, derivative), start, stop)[1].word == "matches"
     evaluation, verdict = look(written(value, lambda x: 1.5 * derivative(x)), start, stop)
     assert verdict.word == "differs"

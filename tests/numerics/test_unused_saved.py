@@ -37,7 +37,7 @@ def test_the_specimen_never_uses_its_input():
 
 
 @pytest.mark.parametrize("name", ["clipped_relu", "clamp_with_grad", "exp", "abs_product", "sinh", "replace_grad"])
-def test_what_is_used_is_not_accused(name):
+def test_a_saved_tensor_that_is_used_is_not_accused(name):
     assert unused(name) == ()
 
 
@@ -54,7 +54,7 @@ def test_a_mask_of_booleans_is_used():
     assert unused(saving(lambda y, x: (x > 0,), lambda g, mask: g * mask, Input("x"))) == ()
 
 
-def test_each_is_named_by_what_it_is():
+def test_each_unused_tensor_is_named_by_what_it_is():
     op = saving(
         lambda y, u, v: (u, y, u + 1, v, None, u > 0),
         lambda g, u, y, more, v, none, mask: (g * v, None),

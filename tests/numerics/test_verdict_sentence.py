@@ -9,20 +9,20 @@ from gradloupe.server.numerics.sentences.places import Names
 from gradloupe.server.numerics.sentences.verdict import verdict_sentence
 
 
-def said(op, *range_, claim="exact", wrt="x", **asked):
+def sentence(op, *range_, claim="exact", wrt="x", **asked):
     evaluation, verdict = look(op, *range_, **asked)
     return verdict_sentence(evaluation, verdict, Names(wrt, "y", claim))
 
 
 def test_a_match_names_its_range():
-    assert said("exp", -2.0, 2.0) == (
+    assert sentence("exp", -2.0, 2.0) == (
         "backward returns the derivative of forward on all of −2 ≤ x ≤ 2. "
         "Beyond this range backward agrees with forward, as far as forward is finite."
     )
 
 
 def test_a_match_says_what_happens_at_a_kink():
-    assert said("abs_product", wrt="u") == (
+    assert sentence("abs_product", wrt="u") == (
         "backward returns the derivative of forward on all of −3 ≤ u ≤ 3. "
         "At the kink at 0 it returns 0: any slope from −2 to 2 is right there. "
         "Beyond this range backward agrees with forward, as far as forward is finite."
@@ -30,14 +30,14 @@ def test_a_match_says_what_happens_at_a_kink():
 
 
 def test_the_forgotten_mask_is_told_with_its_places_and_an_example():
-    text = said("incorrect_clipped_relu", -1.0, 3.0, claim="broken")
+    text = sentence("incorrect_clipped_relu", -1.0, 3.0, claim="broken")
     assert text.startswith("backward does not return the derivative of forward for x < 0 and for x > 2: at x = ")
     assert "it returns 1, where forward has slope 0." in text
 
 
 def test_clamp_with_grad_says_that_its_surrogate_depends_on_the_sign():
-    ahead = said("clamp_with_grad", claim="surrogate")
-    back = said("clamp_with_grad", claim="surrogate", grad_output=-1.0)
+    ahead = sentence("clamp_with_grad", claim="surrogate")
+    back = sentence("clamp_with_grad", claim="surrogate", grad_output=-1.0)
     assert "not the derivative of forward for x > 1, and is not meant to be" in ahead
     assert "For negative grad_output it has another surrogate: flip the sign." in ahead
     assert "not the derivative of forward for x < −1, and is not meant to be" in back
@@ -45,12 +45,12 @@ def test_clamp_with_grad_says_that_its_surrogate_depends_on_the_sign():
 
 
 def test_jumps_are_named():
-    text = said("heaviside_sigmoid", claim="surrogate")
+    text = sentence("heaviside_sigmoid", claim="surrogate")
     assert "forward jumps at 0, where it has no slope to compare with." in text
 
 
 def test_two_numbers_that_differ_are_never_printed_alike():
-    text = said(written(torch.exp, lambda x: torch.exp(x) * (1 + 1e-9)))
+    text = sentence(written(torch.exp, lambda x: torch.exp(x) * (1 + 1e-9)))
     returned, _, expected = text.partition("it returns ")[2].partition(", where forward has slope ")
     assert float(returned) != float(expected.rstrip("."))
 
@@ -63,7 +63,7 @@ def test_a_swept_parameter_is_said_to_get_no_gradient():
 
 
 def test_an_output_cut_off_from_autograd_is_said_to_be():
-    text = said(op_of(lambda x: x.detach() * 2))
+    text = sentence(op_of(lambda x: x.detach() * 2))
     assert text.startswith("No gradient is returned for x: y is cut off from it. Yet y moves with it")
 
 
@@ -73,27 +73,27 @@ def test_what_has_no_effect_is_said_to_have_none():
 
 
 def test_an_undecided_verdict_says_why():
-    assert "no finite value" in said(op_of(torch.acosh), -0.5, 0.5)
+    assert "no finite value" in sentence(op_of(torch.acosh), -0.5, 0.5)
 
 
 def test_a_zero_grad_output_is_no_proof():
-    assert "with grad_output 0 every gradient is 0" in said("exp", grad_output=0.0)
+    assert "with grad_output 0 every gradient is 0" in sentence("exp", grad_output=0.0)
 
 
 def test_what_failed_is_quoted():
     def fails(t):
         raise ValueError("nothing")
 
-    assert said(written(torch.exp, fails)) == "backward raised ValueError: nothing"
+    assert sentence(written(torch.exp, fails)) == "backward raised ValueError: nothing"
 
 
 def test_a_narrow_range_is_told_with_digits_enough():
-    assert "0.99999 ≤ x ≤ 1.00001" in said("exp", 0.99999, 1.00001)
+    assert "0.99999 ≤ x ≤ 1.00001" in sentence("exp", 0.99999, 1.00001)
 
 
 def test_how_many_points_could_be_judged_is_said_where_many_could_not():
     far_up = written(lambda x: torch.sin(x) + 1e14 * (x > 1), torch.cos)
-    assert " points could be judged." in said(far_up, -3.0, 3.0)
+    assert " points could be judged." in sentence(far_up, -3.0, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_numbers_are_written_as_one_writes_them(value, text):
 
 
 def test_a_surrogate_for_every_size_of_grad_output_is_told_from_one_for_either_sign():
-    assert said("gradient_clip", claim="surrogate").startswith(
+    assert sentence("gradient_clip", claim="surrogate").startswith(
         "backward is not the derivative of forward anywhere on −3 ≤ x ≤ 3, and is not meant to be: on all of −3 ≤ x ≤ "
         "3 it is the derivative of its surrogate, the dotted curve. "
         "For a grad_output of another size it has another surrogate."
     )
-    assert said("guided_relu", claim="surrogate").startswith(
+    assert sentence("guided_relu", claim="surrogate").startswith(
         "For this grad_output backward returns the derivative of forward, and on all of −3 ≤ x ≤ 3 it is the "
         "derivative of its surrogate, the dotted curve. For negative grad_output it has another surrogate: flip the "
         "sign."
@@ -118,4 +118,6 @@ def test_a_surrogate_for_every_size_of_grad_output_is_told_from_one_for_either_s
 
 
 def test_a_specimen_whose_curves_agree_is_not_said_to_be_right():
-    assert "What is broken in this specimen no curve can show; its contract does." in said("wrong_jvp", claim="broken")
+    assert "What is broken in this specimen no curve can show; its contract does." in sentence(
+        "wrong_jvp", claim="broken"
+    )
