@@ -10,7 +10,7 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.curve.integral_check import IntegralCheck
 from ..numerics.formatting.numbers import format_number
 from ..numerics.status import Status
-from ..numerics.verdict.cell_judge import Statuses, allowed_residual
+from ..numerics.verdict.point_judge import Statuses, allowed_residual
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.question import Question
 from ..runtime.arrays import Interval

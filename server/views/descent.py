@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.descent.descent import DescentPair, TooLarge, descend
-from ..numerics.descent.landscape import Landscape
+from ..numerics.descent.descent import DescentPair, Landscape, TooLarge, descend
 from ..numerics.descent.loss import moved_shape
-from ..numerics.descent.optimizer import DescentRun
-from ..numerics.descent.outcome import descent_outcome
+from ..numerics.descent.optimizer import DescentRun, descent_outcome
 from ..numerics.descent.plan import DescentRequest
 from ..numerics.descent.text import MovingNames, descent_sentence
 from ..protocol.question import Question

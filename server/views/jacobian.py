@@ -9,10 +9,17 @@ import numpy as np
 
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.jacobian.dependence import Dependence, measure_dependence
-from ..numerics.jacobian.dependence_text import dependence_sentence, loss_name, other_tensors_sentence
 from ..numerics.jacobian.jacobian import ElementRange, Jacobian, held_at, jacobian
 from ..numerics.jacobian.sparsity import sparsity_pattern
-from ..numerics.jacobian.text import DifferingCell, count_differing_cells, jacobian_sentence, worst_jacobian_cell
+from ..numerics.jacobian.text import (
+    DifferingCell,
+    count_differing_cells,
+    dependence_sentence,
+    jacobian_sentence,
+    loss_name,
+    other_tensors_sentence,
+    worst_jacobian_cell,
+)
 from ..numerics.status import Status
 from ..protocol.question import Question
 from ..runtime.failure import FunctionFailed

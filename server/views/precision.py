@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.studies.dtypes import DtypeErrors, DtypeStudy, study_dtypes
+from ..numerics.studies.dtypes import DtypeErrors, DtypeStudy, UlpErrors, study_dtypes
 from ..numerics.studies.dtypes_text import dtypes_sentence
-from ..numerics.studies.ulps import UlpErrors
 from ..protocol.question import Question
 from ..runtime.section import Section
 from .common import ViewDocument, failure_document, finite_or_none, question_grid

@@ -12,10 +12,8 @@ from support.sections import op_of, section
 from torch.nn import functional
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.numerics.surface.all_pairs import run_curl_tests
-from gradloupe.server.numerics.surface.curl_test import CurlTest, run_curl_test
-from gradloupe.server.numerics.surface.potential_function import potential_function
-from gradloupe.server.numerics.surface.surface import field_components
+from gradloupe.server.numerics.surface.circulation import potential_function
+from gradloupe.server.numerics.surface.curl_test import CurlTest, field_components, run_curl_test, run_curl_tests
 from gradloupe.server.numerics.surface.text import curl_test_sentence
 
 X = np.linspace(-3.0, 3.0, 61)

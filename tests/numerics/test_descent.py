@@ -16,8 +16,7 @@ from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.numerics.descent import descent
 from gradloupe.server.numerics.descent.descent import MOST_DESCENT_ELEMENTS, TooLarge, descend
 from gradloupe.server.numerics.descent.loss import Loss, position_tensor
-from gradloupe.server.numerics.descent.optimizer import run_descent
-from gradloupe.server.numerics.descent.outcome import descent_outcome
+from gradloupe.server.numerics.descent.optimizer import descent_outcome, run_descent
 from gradloupe.server.numerics.descent.plan import DescentRequest
 from gradloupe.server.numerics.descent.text import MovingNames, descent_sentence
 from gradloupe.server.numerics.descent.true_gradient import TrueForward, downhill_gradient

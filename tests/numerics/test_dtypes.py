@@ -8,9 +8,8 @@ from support.sections import Counted, op_of, section, written
 
 from gradloupe.ops import Input
 from gradloupe.server.numerics.sampling.grid import Grid
-from gradloupe.server.numerics.studies.dtypes import study_dtypes
+from gradloupe.server.numerics.studies.dtypes import study_dtypes, ulp_errors, ulp_size
 from gradloupe.server.numerics.studies.dtypes_text import dtypes_sentence
-from gradloupe.server.numerics.studies.ulps import ulp_errors, ulp_size
 from gradloupe.server.runtime.devices import TORCH_DTYPES, Device, devices
 
 

@@ -17,10 +17,9 @@ from support.sections import Written, op_of, section, written
 from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from gradloupe.server.numerics.jacobian.dependence import measure_dependence
-from gradloupe.server.numerics.jacobian.dependence_text import other_tensors_sentence
 from gradloupe.server.numerics.jacobian.jacobian import Jacobian, held_at, jacobian
 from gradloupe.server.numerics.jacobian.sparsity import sparsity_pattern
-from gradloupe.server.numerics.jacobian.text import jacobian_sentence, worst_jacobian_cell
+from gradloupe.server.numerics.jacobian.text import jacobian_sentence, other_tensors_sentence, worst_jacobian_cell
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.runtime.batching import batched_copies
 from gradloupe.server.runtime.failure import FunctionFailed

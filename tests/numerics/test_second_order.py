@@ -22,8 +22,7 @@ from support.sections import op_of, section
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.numerics.second_order.gradgradcheck import gradgradcheck
-from gradloupe.server.numerics.second_order.saved_intermediates import saved_intermediates
-from gradloupe.server.numerics.second_order.text import one_derivative_further
+from gradloupe.server.numerics.second_order.text import one_derivative_further, saved_intermediates
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.graph import declares_once

@@ -7,8 +7,7 @@ import pytest
 import torch
 from support.sections import Counted
 
-from gradloupe.server.numerics.differentiation.convergence_order import fit_power_law
-from gradloupe.server.numerics.studies.step_size import study_step_size
+from gradloupe.server.numerics.studies.step_size import fit_power_law, study_step_size
 
 STEPS = 0.3 * 8.0 ** (-np.arange(65) / 4)
 

@@ -11,7 +11,7 @@ from support.sections import Counted, op_of, section, written
 from gradloupe.server.numerics.differentiation.reference import reference_of
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.whole_range import whole_range_sentences
+from gradloupe.server.numerics.sentences.verdict import whole_range_sentences
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.whole_range.check import check_whole_range, outside_view
 from gradloupe.server.runtime.batching import batched_section

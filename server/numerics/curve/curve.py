@@ -12,14 +12,13 @@ import numpy as np
 from ...runtime.arrays import EPSILON, Array, Forward
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate, remeasure
 from ..differentiation.noise import moving_maximum
-from ..differentiation.recheck import remeasure
 from ..sampling.grid import Rows
 
 # At most this many points that contradict backward, by more than this relative tolerance, are measured twice.
-_LONE = 32
-_LONE_TOLERANCE = 1e-13
+_WITNESSES = 32
+_RTOL = 1e-13
 # The second measurement disagrees with the first where it explains this share of the contradiction …
 _FINER = 0.1
 # … and forward moves in steps finer than the grid where it disagrees at this share of the points.
@@ -27,11 +26,11 @@ _UNSEEN = 0.25
 # Between two points the slope may be at most this many times as large as at either of them.
 _STEEPER = 4.0
 # A change of at most this many ulps counts as none.
-_PLACES = 16.0
+_ULPS = 16.0
 # The visible slope at a row is taken from neighbours within this share of the range.
-_NEARBY = 0.05
+_NEIGHBOURHOOD = 0.05
 # More rows than this on a jump mean that the jumps were not all located between the rows.
-_FEW = 2
+_JUMP_ROWS = 2
 
 
 @dataclass(frozen=True)
@@ -52,25 +51,23 @@ def measure_curve(
     """The curve of a section with these ``values``; rows next to a jump get the one-sided slope away from it."""
     slopes = differentiate(nan_outside_domain(section, at.x), at.x, values, span, step, precision)
     value, kind, error = slopes.value.copy(), slopes.kind.copy(), slopes.error.copy()
-    for beside, side in ((at.below, slopes.left), (at.above, slopes.right)):
-        value[beside] = side[beside]
-        kind[beside] = PointKind.EDGE
-        error[beside] = np.nan
-    found = replace(slopes, value=value, kind=kind, error=error)
-    unseen = bool((kind[~at.gap] == PointKind.JUMP).sum() > _FEW) or _steps(at, values, found)
-    return Curve(values, found, unseen)
+    for edge, side in ((at.below, slopes.left), (at.above, slopes.right)):
+        value[edge] = side[edge]
+        kind[edge] = PointKind.EDGE
+        error[edge] = np.nan
+    one_sided = replace(slopes, value=value, kind=kind, error=error)
+    unseen = bool((kind[~at.gap] == PointKind.JUMP).sum() > _JUMP_ROWS) or _moves_between(at, values, one_sided)
+    return Curve(values, one_sided, unseen)
 
 
-def _steps(at: Rows, values: Array, slopes: Slopes) -> bool:
+def _moves_between(at: Rows, values: Array, slopes: Slopes) -> bool:
     """Whether the function moves between the rows by more than its slopes at them account for, in many of the cells."""
     steep = np.abs(slopes.value) + EVIDENCE_BOUNDS * slopes.error
     with np.errstate(all="ignore"):
-        accounted = _STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + _PLACES * EPSILON * np.abs(
-            values[1:]
-        )
-        moved, smooth = np.abs(np.diff(values)), slopes.kind == PointKind.SMOOTH
-    known = smooth[1:] & smooth[:-1] & np.isfinite(moved)
-    return bool(known.any() and (moved > accounted)[known].mean() > _UNSEEN)
+        explained = _STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + _ULPS * EPSILON * np.abs(values[1:])
+        rise, smooth = np.abs(np.diff(values)), slopes.kind == PointKind.SMOOTH
+    finite = smooth[1:] & smooth[:-1] & np.isfinite(rise)
+    return bool(finite.any() and (rise > explained)[finite].mean() > _UNSEEN)
 
 
 def without_slopes(curve: Curve) -> Curve:
@@ -118,25 +115,23 @@ def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Arr
     slopes, smooth = curve.slopes, curve.slopes.kind == PointKind.SMOOTH
     with np.errstate(all="ignore"):
         off = np.abs(analytical / grad_output - slopes.value)
-        doubted = np.flatnonzero(
-            smooth & ~(off <= EVIDENCE_BOUNDS * slopes.error + _LONE_TOLERANCE * np.abs(slopes.value))
-        )
-    if not doubted.size:
+        doubtful = np.flatnonzero(smooth & ~(off <= EVIDENCE_BOUNDS * slopes.error + _RTOL * np.abs(slopes.value)))
+    if not doubtful.size:
         return curve
     forward = nan_outside_domain(section, at.x)
-    some = doubted[np.linspace(0, doubted.size - 1, min(_LONE, doubted.size)).astype(np.intp)]
-    visible = _visible(at.x, curve.values, slopes)
-    again = remeasure(forward, at.x, curve.values, slopes, some, visible[some])
+    witnesses = doubtful[np.linspace(0, doubtful.size - 1, min(_WITNESSES, doubtful.size)).astype(np.intp)]
+    visible = _visible_slopes(at.x, curve.values, slopes)
+    finer = remeasure(forward, at.x, curve.values, slopes, witnesses, visible[witnesses])
     with np.errstate(all="ignore"):
-        surprised = (again.kind != PointKind.SMOOTH) | (np.abs(again.value - slopes.value) + again.error > _FINER * off)
-    unseen = bool(doubted.size > _LONE and surprised[some].mean() > _UNSEEN)
+        differs = (finer.kind != PointKind.SMOOTH) | (np.abs(finer.value - slopes.value) + finer.error > _FINER * off)
+    unseen = bool(doubtful.size > _WITNESSES and differs[witnesses].mean() > _UNSEEN)
     if unseen:
-        again = remeasure(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
-    return Curve(curve.values, again, unseen or curve.unseen)
+        finer = remeasure(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
+    return Curve(curve.values, finer, unseen or curve.unseen)
 
 
-def _visible(x: Array, values: Array, slopes: Slopes) -> Array:
+def _visible_slopes(x: Array, values: Array, slopes: Slopes) -> Array:
     """The slope below which nothing can be seen at each row: that of the picture, or of what is near if it is less."""
     picture = np.ptp(values[np.isfinite(values)]) / np.ptp(x)
     near = np.nan_to_num(np.abs(slopes.value), nan=picture, posinf=picture)
-    return np.minimum(moving_maximum(near, max(1, int(_NEARBY * x.size))), picture)
+    return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * x.size))), picture)

@@ -16,26 +16,30 @@ from ...runtime.section import BackwardResult, Section
 from ..differentiation.finite_differences import PointKind
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
 from ..differentiation.reference import is_deterministic, reference_of, with_one_draw
-from ..linearity.laws import Linearity, above_rounding, check_linearity
-from ..linearity.surrogate_scaling import surrogate_explains_scaling
-from ..sampling.grid import Grid, Rows, grid_rows
+from ..linearity.laws import Linearity, above_rounding, check_linearity, surrogate_explains_scaling
+from ..sampling.grid import Grid, Rows, grid_rows, thin_grid
 from ..sampling.refinement import refinement_points
-from ..sampling.thinning import thin_grid
 from ..singularities.special_points import SpecialPoint
 from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
 from .curve import Curve, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
 from .integral_check import Antiderivative, check_integrals
-from .rounding import forward_rounding
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
 from .symmetric_inputs import with_mirrored_element
 
 # Noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the small
 # differences by which the grid is refined.
-_SEEN, _FELT = 1e-5, 1e-11
+_JUMP_NOISE, _REFINEMENT_NOISE = 1e-5, 1e-11
 # The slopes that set the tolerance of a point lie within this share of the range.
-_NEARBY = 0.05
+_NEIGHBOURHOOD = 0.05
+# Safety factor on the noise estimated from a few samples …
+_SAFETY = 3.0
+# … within this many rows. The difference to double precision is a smooth bias and not noise if it is _BIAS_RATIO times
+# its own third difference, and forward takes distinct values at a share _MIN_DISTINCT of the rows.
+_NOISE_REACH = 25
+_BIAS_RATIO = 100.0
+_MIN_DISTINCT = 0.5
 
 
 @np.errstate(all="ignore")  # what overflows or is no number is told by the rows where it is
@@ -49,54 +53,54 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     grid = thin_grid(section, grid, grad_output)
     x = np.unique(section.snap(grid.points())) if grid.count < x.size else x
     reference = reference_of(section, x, grad_output)
-    y = y_there = reference.forward(x)
-    sure, drawn = is_deterministic(reference, x, y), False
-    if not sure and (one := with_one_draw(section, x)):
-        section, reference, drawn = one, one, True
-        y = y_there = section.forward(x)
+    y = grid_y = reference.forward(x)
+    deterministic, one_draw = is_deterministic(reference, x, y), False
+    if not deterministic and (same_draw := with_one_draw(section, x)):
+        section, reference, one_draw = same_draw, same_draw, True
+        y = grid_y = section.forward(x)
     precision = relative_precision(nan_outside_domain(reference, x), x, y)
-    returned, failure = _returned(section, x, y, grad_output)
+    returned, failure = _backward(section, x, y, grad_output)
     linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
-    repeats = sure and not failure and not linearity.breaks("repeats")
-    found = forward_singularities(section, reference, grid, precision) if sure or drawn else ()
-    corners = gradient_jumps(section, x, returned.grad_input, found, grad_output) if repeats else ()
-    at = grid_rows(x, found, corners if corners and not is_rough(reference, x, y, _SEEN) else ())
+    repeats = deterministic and not failure and not linearity.breaks("repeats")
+    special = forward_singularities(section, reference, grid, precision) if deterministic or one_draw else ()
+    jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
+    at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
     if at.x is not x:
         y = reference.forward(at.x)
-        returned, failure = _returned(section, at.x, y, grad_output)
+        returned, failure = _backward(section, at.x, y, grad_output)
     extra = (
-        refinement_points(section, reference, at, y, returned.grad_input, found, grad_output, precision)
+        refinement_points(section, reference, at, y, returned.grad_input, special, grad_output, precision)
         if repeats
         else None
     )
-    if extra is not None and extra.size and not is_rough(reference, x, y_there, _FELT):
+    if extra is not None and extra.size and not is_rough(reference, x, grid_y, _REFINEMENT_NOISE):
         at = at.joined(extra)
         y = reference.forward(at.x)
-        returned, failure = _returned(section, at.x, y, grad_output)
+        returned, failure = _backward(section, at.x, y, grad_output)
 
     numerical = measure_curve(reference, at, y, grid.span, step, precision)
     numerical = _without_gaps(remeasure_doubtful(reference, at, numerical, returned.grad_input, grad_output), at)
-    numerical = numerical if sure or drawn else without_slopes(numerical)
+    numerical = numerical if deterministic or one_draw else without_slopes(numerical)
     meant = _meant(section, at, grad_output)
-    surrogate, unlike = _surrogate(meant, at, grid.span, returned.grad_input, grad_output, step)
-    broken = any(each.kind == "pole" for each in found) or not np.isfinite(returned.values).all()
+    surrogate, no_surrogate = _curve_of(meant, at, grid.span, returned.grad_input, grad_output, step)
+    poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
     slopes = [curve.slopes.value for curve in (numerical, surrogate) if curve]
-    in_sight = abs(grad_output) * max(largest_magnitude(each, STEEPNESS_QUANTILE if broken else 1.0) for each in slopes)
+    in_sight = abs(grad_output) * max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
 
-    tolerance, doubt = tolerance_for(in_sight, section.dtype), _doubt(at, found) * in_sight
-    share = _share(slopes, in_sight / abs(grad_output) if grad_output else 0.0)
+    tolerance, uncertainty = tolerance_for(in_sight, section.dtype), _kink_uncertainty(at, special) * in_sight
+    share = _local_scale(slopes, in_sight / abs(grad_output) if grad_output else 0.0)
     wide = check_whole_range(section, reference, grad_output, in_sight, meant) if repeats and grad_output else None
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         noise = forward_rounding(section.dtype, at.x, numerical, returned.values)
-        followed = Antiderivative(section.forward, returned.values, noise, returned.grad_input, reference.forward)
-        area = check_integrals(section, at, followed, grad_output, tolerance, share, doubt)
+        target = Antiderivative(section.forward, returned.values, noise, returned.grad_input, reference.forward)
+        area = check_integrals(section, at, target, grad_output, tolerance, share, uncertainty)
         if meant and surrogate:
             noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values)
-            followed = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
-            surrogate_area = check_integrals(section, at, followed, grad_output, tolerance, share, doubt)
+            target = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
+            surrogate_area = check_integrals(section, at, target, grad_output, tolerance, share, uncertainty)
     return Evaluation(
         rows=at,
         grid=grid,
@@ -108,28 +112,30 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         surrogate=surrogate,
         in_sight=in_sight,
         share=share,
-        lost=_lost(section, reference, at, returned, grad_output, max(in_sight, _further_in(wide, grid))),
+        lost=_precision_loss(
+            section, reference, at, returned, grad_output, max(in_sight, _largest_inwards(wide, grid))
+        ),
         area=area,
         surrogate_area=surrogate_area,
-        special=found,
+        special=special,
         structure=section_structure(section),
         dtype=section.dtype,
         numerical_dtype=reference.dtype,
         numerical_device=reference.device,
         follows_sign=section.op.follows_sign,
-        steady=sure,
-        one_draw=drawn,
+        steady=deterministic,
+        one_draw=one_draw,
         mirror=section.mirror,
         linearity=linearity,
         wide=wide,
-        failure=failure or unlike,
+        failure=failure or no_surrogate,
         order=section.order,
         foretold=surrogate_explains_scaling(section, x, grad_output, linearity),
         refused=find_rejected(section.forward, at.x, returned.values),
     )
 
 
-def _returned(section: Section, x: Array, values: Array, grad_output: float) -> tuple[BackwardResult, Failure | None]:
+def _backward(section: Section, x: Array, values: Array, grad_output: float) -> tuple[BackwardResult, Failure | None]:
     try:
         return section.backward(x, grad_output), None
     except FunctionFailed as error:
@@ -147,25 +153,25 @@ def _without_gaps(curve: Curve, at: Rows) -> Curve:
     return replace(curve, slopes=replace(curve.slopes, value=value, kind=kind))
 
 
-def _doubt(at: Rows, found: tuple[SpecialPoint, ...]) -> Array:
+def _kink_uncertainty(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
     """How far each row may be from the kink located there."""
-    doubt = np.zeros(at.x.size)
-    for each in found:
+    uncertainty = np.zeros(at.x.size)
+    for each in special:
         if each.kind in ("kink", "cusp"):
-            row = min(int(np.searchsorted(at.x, each.x)), doubt.size - 1)
-            doubt[row] = 2 * (each.right - each.left)
-    return doubt
+            row = min(int(np.searchsorted(at.x, each.x)), uncertainty.size - 1)
+            uncertainty[row] = 2 * (each.right - each.left)
+    return uncertainty
 
 
-def _share(slopes: list[Array], in_sight: float) -> Array:
+def _local_scale(slopes: list[Array], in_sight: float) -> Array:
     """The largest slope near each row, as a share of the largest in the range."""
     if not in_sight:
         return np.ones(slopes[0].size)
     near = np.nan_to_num(np.abs(np.stack(slopes)), nan=in_sight, posinf=in_sight).max(axis=0)
-    return np.minimum(moving_maximum(near, max(1, int(_NEARBY * near.size))) / in_sight, 1.0)
+    return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * near.size))) / in_sight, 1.0)
 
 
-def _lost(
+def _precision_loss(
     section: Section, reference: Section, at: Rows, returned: BackwardResult, grad_output: float, scale: float
 ) -> Array:
     """How far what backward returned is from what it returns in double precision, up to some places of ``scale``."""
@@ -181,7 +187,7 @@ def _lost(
     return np.minimum(np.nan_to_num(np.abs(gradient - exact), posinf=0.0), tolerance_for(scale, section.dtype).atol)
 
 
-def _further_in(wide: WholeRangeCheck | None, grid: Grid) -> float:
+def _largest_inwards(wide: WholeRangeCheck | None, grid: Grid) -> float:
     """The largest ``grad_input`` called for between the range and a tenth of its distance from 0."""
     if wide is None:
         return 0.0
@@ -199,13 +205,38 @@ def _meant(section: Section, at: Rows, grad_output: float) -> Section | None:
     return batched_section(replace(section, call=call, dtype=torch.float64, device="cpu"), at.x)
 
 
-def _surrogate(
-    meant: Section | None, at: Rows, span: float, analytical: Array | None, grad_output: float, step: float | None
+def _curve_of(
+    section: Section | None, at: Rows, span: float, analytical: Array | None, grad_output: float, step: float | None
 ) -> tuple[Curve | None, Failure | None]:
-    if meant is None:
+    if section is None:
         return None, None
     try:
-        curve = measure_curve(meant, at, meant.forward(at.x), span, step)
-        return remeasure_doubtful(meant, at, curve, analytical, grad_output), None
+        curve = measure_curve(section, at, section.forward(at.x), span, step)
+        return remeasure_doubtful(section, at, curve, analytical, grad_output), None
     except FunctionFailed as error:
         return None, error.failure
+
+
+def forward_rounding(dtype: torch.dtype, x: Array, curve: Curve, rounded: Array) -> Array:
+    """How far forward's values at ``x`` may be off by rounding, in a section's ``dtype``.
+
+    ``curve`` is forward in double precision, ``rounded`` its values in the dtype. On its way a forward may round ``x``.
+    """
+    values, slopes = curve.values, curve.slopes
+    smooth = (slopes.kind == PointKind.SMOOTH) & np.isfinite(slopes.value)
+    steep = np.where(smooth, np.abs(slopes.value), 0.0)
+    eps = max(torch.finfo(dtype).eps, 2 * slopes.precision)
+    known = np.maximum(2 * eps * np.abs(values) + eps * np.abs(x) * steep, _SAFETY * slopes.noise)
+    return known if dtype == torch.float64 else np.maximum(_dtype_noise(values, rounded), known)
+
+
+def _dtype_noise(values: Array, rounded: Array) -> Array:
+    """What a shorter dtype has lost of the ``values``.
+
+    If it is another, smooth function that is computed there, only what is rough about the difference is rounding.
+    """
+    off = np.nan_to_num(rounded - values, posinf=0.0, neginf=0.0)
+    third = np.abs(np.diff(off, 3, prepend=off[:1], append=np.repeat(off[-1:], 2)))
+    staircase = np.unique(rounded).size < _MIN_DISTINCT * rounded.size
+    biased = not staircase and largest_magnitude(off) > _BIAS_RATIO * largest_magnitude(third)
+    return 2 * _SAFETY * moving_maximum(third if biased else np.abs(off), _NOISE_REACH)

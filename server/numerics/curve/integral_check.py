@@ -17,24 +17,24 @@ from ..tolerance import Tolerance
 # Where each point needs a call of its own, a cell spans this many rows.
 _EVERY = 5
 # Cells whose residual exceeds these shares of the tolerance, and of the noise, are refined: residuals add up.
-_EXACT, _HEARD = 0.05, 0.25
+_SLACK_SHARE, _NOISE_SHARE = 0.05, 0.25
 TRUNCATION_SHARE = 0.02
-_FALLS = 0.1
+_CONVERGENCE = 0.1
 # At most this many doubtful cells are examined; the others get the answer of the majority.
-_MOST, _MOST_ONE_BY_ONE = 64, 8
+_MAX_CELLS, _MAX_CELLS_ONE_BY_ONE = 64, 8
 # Subdivision of a cell: parts at each level, number of levels, and the most parts followed at a level.
 _PARTS = 4
-_CLOSER = 8
-_OPEN, _OPEN_ONE_BY_ONE = 256, 16
-# A residual is backward's fault if no part holds more than _ALONE of it, and the quadrature changed by no more than
-# _MOVED of it under subdivision.
-_ALONE = 0.6
-_MOVED = 0.125
+_LEVELS = 8
+_MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16
+# A residual is backward's fault if no part holds more than _CLUMPED of it, and the quadrature changed by no more
+# than _CHANGE of it under subdivision.
+_CLUMPED = 0.6
+_CHANGE = 0.125
 # Subdivisions that confirm it: the residual must stay the same in each.
 _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
-# Forward is a staircase if, on three scales in turn, the residual lies in less than _FEW of _STEPPED parts.
-_STEPPED, _STEPS = 32, 3
-_FEW, _STILL = 0.25, 1e-3
+# Forward is a staircase if, on three scales in turn, the residual lies in less than _STAIR_SHARE of _STAIR_PARTS parts.
+_STAIR_PARTS, _STAIR_SCALES = 32, 3
+_STAIR_SHARE, _NEGLIGIBLE = 0.25, 1e-3
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class _Cells:
 def check_integrals(
     section: Section,
     at: Rows,
-    followed: Antiderivative,
+    target: Antiderivative,
     grad_output: float,
     tolerance: Tolerance,
     share: Array,
@@ -103,41 +103,42 @@ def check_integrals(
 ) -> IntegralCheck | None:
     """The areas of all cells of ``at`` under what the section's backward returns; None where it returns nothing.
 
-    ``followed`` is what backward should be the gradient of; ``share`` is how much of ``tolerance.atol`` holds at each
+    ``target`` is what backward should be the gradient of; ``share`` is how much of ``tolerance.atol`` holds at each
     row, ``doubt`` what a rise may be off by there because a kink is not known to the last place. Where the
     residual is beyond the ``tolerance`` the quadrature is refined.
     Source: the fundamental theorem of calculus, with the nodes of C. F. Gauss (1814).
     """
     if at.x.size < 2 or not grad_output:
         return None
-    ends = _ends(section, at)
+    ends = _cell_ends(section, at)
     left, right = at.x[ends[:-1]], at.x[ends[1:]]
-    rise = grad_output * np.diff(followed.values[ends])
+    rise = grad_output * np.diff(target.values[ends])
     rise[at.gap[ends[:-1]] | at.gap[ends[1:]] | at.below[ends[:-1]] & at.above[ends[1:]]] = np.nan
-    noise = abs(grad_output) * followed.noise[ends]
+    noise = abs(grad_output) * target.noise[ends]
     unsure = doubt[ends[:-1]] + doubt[ends[1:]]
     try:
         area = quadrature(section, left, right, grad_output)
-        held = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
-        slack = (right - left) * held + tolerance.rtol * np.abs(area)
-        heard = noise[:-1] + noise[1:] + unsure
-        bent = _truncation(area, right - left, followed.gradient[ends]) > _EXACT * slack
-        doubted = np.flatnonzero(
-            (bent | (np.abs(rise - area) > _HEARD * heard)) & (np.abs(rise - area) > _EXACT * slack)
+        atol = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
+        slack = (right - left) * atol + tolerance.rtol * np.abs(area)
+        rounding = noise[:-1] + noise[1:] + unsure
+        truncated = _truncation(area, right - left, target.gradient[ends]) > _SLACK_SHARE * slack
+        doubtful = np.flatnonzero(
+            (truncated | (np.abs(rise - area) > _NOISE_SHARE * rounding)) & (np.abs(rise - area) > _SLACK_SHARE * slack)
         )
-        cells = _Cells(section, followed.forward, followed.precise, grad_output, left, right, rise, area, heard)
-        area, leaps, hidden = _examined(cells, doubted, slack + heard)
+        cells = _Cells(section, target.forward, target.precise, grad_output, left, right, rise, area, rounding)
+        area, leaps, hidden = _refine_doubtful(cells, doubtful, slack + rounding)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
         return None
     return IntegralCheck(ends, left, right, rise, area, noise, unsure + hidden, leaps)
 
 
-def _ends(section: Section, at: Rows) -> NDArray[np.intp]:
+def _cell_ends(section: Section, at: Rows) -> NDArray[np.intp]:
     """The rows between which there are cells: all, or where each point costs a call some, and all special ones."""
     if section.stacked:
         return np.arange(at.x.size)
-    special = at.gap | at.below | at.above
-    return np.flatnonzero(special | (np.arange(at.x.size) % _EVERY == 0) | (np.arange(at.x.size) == at.x.size - 1))
+    rows = np.arange(at.x.size)
+    ends = at.gap | at.below | at.above | (rows % _EVERY == 0) | (rows == at.x.size - 1)
+    return np.flatnonzero(ends)
 
 
 def _truncation(area: Array, width: Array, gradient: Array) -> Array:
@@ -146,27 +147,27 @@ def _truncation(area: Array, width: Array, gradient: Array) -> Array:
     return TRUNCATION_SHARE * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
 
 
-def _examined(cells: _Cells, doubted: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask, Array]:
+def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask, Array]:
     """The areas, refined where they leave a residual, whether that is still none of backward's, and its rounding."""
     area, leaps, hidden = cells.area.copy(), np.zeros(cells.area.size, bool), np.zeros(cells.area.size)
-    if not doubted.size:
+    if not doubtful.size:
         return area, leaps, hidden
-    _refine(cells, doubted, area)
-    doubted = doubted[np.abs(cells.rise - area)[doubted] > allowed[doubted]]
-    if not doubted.size:
+    _refine(cells, doubtful, area)
+    doubtful = doubtful[np.abs(cells.rise - area)[doubtful] > allowed[doubtful]]
+    if not doubtful.size:
         return area, leaps, hidden
-    most = _MOST if cells.section.stacked else _MOST_ONE_BY_ONE
-    some = doubted[np.linspace(0, doubted.size - 1, min(most, doubted.size)).astype(np.intp)]
+    limit = _MAX_CELLS if cells.section.stacked else _MAX_CELLS_ONE_BY_ONE
+    some = doubtful[np.linspace(0, doubtful.size - 1, min(limit, doubtful.size)).astype(np.intp)]
     area[some] = cells.area[some]
-    wrong = _closer(cells, some, area, allowed)
-    still = np.abs(cells.rise - area)[some] > allowed[some]
-    leaps[some] = still & ~wrong
+    wrong = _trace_residual(cells, some, area, allowed)
+    residual_left = np.abs(cells.rise - area)[some] > allowed[some]
+    leaps[some] = residual_left & ~wrong
     hidden[some] = integral_rounding(
         cells.section, cells.forward, cells.left[some], cells.right[some], cells.grad_output
     )
     # What most of the examined turned out not to be, the others are not either.
-    fault = still & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
-    leaps[np.setdiff1d(doubted, some)] = bool(fault.mean() < 0.5)
+    fault = residual_left & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
+    leaps[np.setdiff1d(doubtful, some)] = bool(fault.mean() < 0.5)
     return area, leaps, hidden
 
 
@@ -178,12 +179,12 @@ def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
         area[some] = finer
-        some = some[(after < _FALLS * before) & (after > _HEARD**2 * cells.rounding[some])]
+        some = some[(after < _CONVERGENCE * before) & (after > _NOISE_SHARE**2 * cells.rounding[some])]
         if not some.size:
             break
 
 
-def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) -> Mask:
+def _trace_residual(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) -> Mask:
     """Refine the ``area`` of some cells where their residual sits; whether it is spread over a part of the cell.
 
     A curve too bent for three nodes and a kink lose their residual on the way, a wrong formula has it everywhere in
@@ -191,55 +192,57 @@ def _closer(cells: _Cells, some: NDArray[np.intp], area: Array, allowed: Array) 
     """
     scale, section = cells.grad_output, cells.section
     owner, low, high, known = some, cells.left[some], cells.right[some], cells.area[some]
-    fault, most = np.zeros(cells.area.size), _OPEN if section.stacked else _OPEN_ONE_BY_ONE
-    for _ in range(_CLOSER):
+    fault, limit = np.zeros(cells.area.size), _MAX_PARTS if section.stacked else _MAX_PARTS_ONE_BY_ONE
+    for _ in range(_LEVELS):
         edges = section.snap((low + (high - low) * np.linspace(0, 1, _PARTS + 1)[:, None]).ravel())
         edges = edges.reshape(_PARTS + 1, low.size)
         parts = quadrature(section, edges[:-1], edges[1:], scale)
         rises = scale * np.diff(cells.forward(edges.ravel()).reshape(edges.shape), axis=0)
         np.add.at(area, owner, parts.sum(axis=0) - known)
         residual = np.nan_to_num(np.abs(rises - parts), nan=np.inf)
-        total, moved = residual.sum(axis=0), np.abs(parts.sum(axis=0) - known)
-        spread = (residual.max(axis=0) <= _ALONE * total) & (moved <= _MOVED * total) & (total > cells.rounding[owner])
-        whole = (rises - parts).sum(axis=0)
-        spread &= np.abs(whole) >= total / 2
-        spread[spread] = _stays(cells, edges[0, spread], edges[-1, spread], rises.sum(axis=0)[spread], whole[spread])
-        np.add.at(fault, owner[spread], np.abs(whole)[spread])
-        left = residual > cells.rounding[owner] + _EXACT * allowed[owner]
+        total, shift = residual.sum(axis=0), np.abs(parts.sum(axis=0) - known)
+        spread = (
+            (residual.max(axis=0) <= _CLUMPED * total) & (shift <= _CHANGE * total) & (total > cells.rounding[owner])
+        )
+        net = (rises - parts).sum(axis=0)
+        spread &= np.abs(net) >= total / 2
+        spread[spread] = _is_stable(cells, edges[0, spread], edges[-1, spread], rises.sum(axis=0)[spread], net[spread])
+        np.add.at(fault, owner[spread], np.abs(net)[spread])
+        left = residual > cells.rounding[owner] + _SLACK_SHARE * allowed[owner]
         child, part = np.nonzero(left & ~spread)
         if not part.size:
             break
-        if part.size > most:
-            largest_first = np.argsort(-residual[child, part], kind="stable")[:most]
+        if part.size > limit:
+            largest_first = np.argsort(-residual[child, part], kind="stable")[:limit]
             child, part = child[largest_first], part[largest_first]
         owner, low, high, known = owner[part], edges[child, part], edges[child + 1, part], parts[child, part]
-    return (fault[some] > allowed[some]) & ~_stepped(cells, some)
+    return (fault[some] > allowed[some]) & ~_is_staircase(cells, some)
 
 
-def _stays(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array) -> Mask:
+def _is_stable(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array) -> Mask:
     """Whether the residual stays the same under finer quadrature, and so is not an error of the quadrature."""
     stays = np.ones(low.size, bool)
     for count in _CUTS if cells.section.stacked else _CUTS_ONE_BY_ONE:
-        some = np.flatnonzero(stays)
-        if not some.size:
+        rows = np.flatnonzero(stays)
+        if not rows.size:
             break
-        edges = low[some] + (high - low)[some] * np.linspace(0, 1, count + 1)[:, None]
+        edges = low[rows] + (high - low)[rows] * np.linspace(0, 1, count + 1)[:, None]
         edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
-        stays[some] = np.abs(rise[some] - finer - residual[some]) <= _MOVED * np.abs(residual[some])
+        stays[rows] = np.abs(rise[rows] - finer - residual[rows]) <= _CHANGE * np.abs(residual[rows])
     return stays
 
 
-def _stepped(cells: _Cells, some: NDArray[np.intp]) -> Mask:
+def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:
     """Where forward is a staircase with many steps to a cell: on every scale (in double) it rises in few places."""
     low, high = cells.left[some], cells.right[some]
-    column, few = np.arange(low.size), np.zeros(low.size, bool)
+    column, concentrated = np.arange(low.size), np.zeros(low.size, bool)
     slope = cells.area[some] / (high - low)
-    for _ in range(_STEPS):
-        edges = low + (high - low) * np.linspace(0, 1, _STEPPED + 1)[:, None]
+    for _ in range(_STAIR_SCALES):
+        edges = low + (high - low) * np.linspace(0, 1, _STAIR_PARTS + 1)[:, None]
         rises = cells.grad_output * np.diff(cells.precise(edges.ravel()).reshape(edges.shape), axis=0)
         left = np.nan_to_num(np.abs(rises - slope * np.diff(edges, axis=0)))
-        few = (left > _STILL * left.sum(axis=0)).mean(axis=0) < _FEW
+        concentrated = (left > _NEGLIGIBLE * left.sum(axis=0)).mean(axis=0) < _STAIR_SHARE
         at = left.argmax(axis=0)
         low, high = edges[at, column], edges[at + 1, column]
-    return few
+    return concentrated

@@ -16,12 +16,12 @@ from ..singularities.special_points import SpecialPoint, special_points
 from .curve import nan_outside_domain
 
 # The least number of grid points with which a kink is told from curvature.
-_FINE_ENOUGH = 401
-_FEWEST = 3
+_MIN_POINTS = 401
+_MIN_ROWS = 3
 # A jump of less than this many times the noise is ignored.
-_LOUD = 30.0
+_NOISE_FACTOR = 30.0
 # The two sides of a jump of backward differ by more than this share.
-_ALIKE = 1e-6
+_MIN_DIFFERENCE = 1e-6
 
 
 def forward_singularities(
@@ -29,7 +29,7 @@ def forward_singularities(
 ) -> tuple[SpecialPoint, ...]:
     """The special points of forward, searched on a grid of at least 401 points where all points share a call."""
     cheap = section.stacked != ()
-    x = Grid(grid.start, grid.stop, max(grid.count, _FINE_ENOUGH) if cheap else grid.count).points()
+    x = Grid(grid.start, grid.stop, max(grid.count, _MIN_POINTS) if cheap else grid.count).points()
     try:
         y = reference.forward(x)
     except FunctionFailed:  # it accepts the points of the section's dtype, and not those between them
@@ -38,7 +38,7 @@ def forward_singularities(
     found = special_points(forward, x, y, precision, cheap=cheap)
     if any(each.kind == "jump" for each in found):
         found = _louder_than_noise(found, forward, x, y)
-    return tuple(_widened(each, section, grid) for each in found)
+    return tuple(_widen_to_dtype(each, section, grid) for each in found)
 
 
 def is_rough(reference: Section, x: Array, y: Array, share: float) -> bool:
@@ -58,7 +58,7 @@ def _louder_than_noise(
         [each.x for each in found], x, noise_along(forward, forward(probe_points(x, span)), x, span, height)
     )
     sides = forward(np.array([[each.left, each.right] for each in found]).ravel()).reshape(-1, 2)
-    loud = ~(np.abs(np.diff(sides)[:, 0]) <= _LOUD * noise)
+    loud = ~(np.abs(np.diff(sides)[:, 0]) <= _NOISE_FACTOR * noise)
     return tuple(each for each, keep in zip(found, loud, strict=True) if keep or each.kind != "jump")
 
 
@@ -66,7 +66,7 @@ def gradient_jumps(
     section: Section, x: Array, analytical: Array | None, known: tuple[SpecialPoint, ...], grad_output: float
 ) -> tuple[SpecialPoint, ...]:
     """The jumps of what backward returned at places where forward has no singularity."""
-    if analytical is None or x.size < _FEWEST:
+    if analytical is None or x.size < _MIN_ROWS:
         return ()
 
     def gradient(t: Array) -> Array:
@@ -83,16 +83,16 @@ def gradient_jumps(
         sides = gradient(np.array([[each.left, each.right] for each in jumps]).ravel()).reshape(-1, 2)
         fits = (np.abs(sides) <= largest_magnitude(analytical)).all(axis=1)
         # A single point that is unlike its two neighbours is no jump, but a point to be judged.
-        fits &= np.abs(np.diff(sides)[:, 0]) > _ALIKE * np.abs(sides).max(axis=1)
+        fits &= np.abs(np.diff(sides)[:, 0]) > _MIN_DIFFERENCE * np.abs(sides).max(axis=1)
         return tuple(each for each, fit in zip(jumps, fits, strict=True) if fit)
     except FunctionFailed:
         return ()
 
 
-def _widened(found: SpecialPoint, section: Section, grid: Grid) -> SpecialPoint:
+def _widen_to_dtype(point: SpecialPoint, section: Section, grid: Grid) -> SpecialPoint:
     """The special point between two numbers that the section's dtype can tell apart."""
     if section.dtype == torch.float64:
-        return found
-    apart = torch.finfo(section.dtype).eps * max(abs(found.x), grid.span / grid.count)
-    left, right = section.snap(np.array([found.x - apart, found.x + apart]))
-    return replace(found, left=float(left), right=float(right))
+        return point
+    distance = torch.finfo(section.dtype).eps * max(abs(point.x), grid.span / grid.count)
+    left, right = section.snap(np.array([point.x - distance, point.x + distance]))
+    return replace(point, left=float(left), right=float(right))

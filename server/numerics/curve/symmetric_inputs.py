@@ -12,9 +12,9 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Index, Section
 
 # It is tried beside where the matrix is held, for elsewhere it may be none that forward takes.
-_BESIDE = 1e-2
+_OFFSET = 1e-2
 # Two gradients are the same up to this share.
-_ALIKE = 1e-6
+_RTOL = 1e-6
 
 
 def with_mirrored_element(section: Section, x: Array, grad_output: float) -> Section:
@@ -29,10 +29,10 @@ def with_mirrored_element(section: Section, x: Array, grad_output: float) -> Sec
     if not other or not grad_output:
         return section
     held = dict(section.inputs)[section.wrt][int(np.ravel_multi_index(section.wrt_index, swept_shape(section)))]
-    t = section.snap(held + _BESIDE * WITNESSES * float(x[-1] - x[0]))
+    t = section.snap(held + _OFFSET * WITNESSES * float(x[-1] - x[0]))
     alone = replace(section, stacked=())
     try:
-        read = [each for each in (alone, replace(alone, wrt_index=other)) if _moves(each, t)]
+        read = [each for each in (alone, replace(alone, wrt_index=other)) if _depends(each, t)]
         both = replace(alone, mirror=other)
         if len(read) != 1 or not _unread(read[0], both, t, grad_output):
             return section
@@ -56,7 +56,7 @@ def swept_shape(section: Section) -> Index:
     return next((each.shape for each in section.op.inputs if each.name == section.wrt), ())
 
 
-def _moves(section: Section, t: Array) -> bool:
+def _depends(section: Section, t: Array) -> bool:
     """Whether forward takes different values at the points."""
     values = section.forward(t)
     return bool(np.isfinite(values).all() and np.ptp(values) > 0)
@@ -65,4 +65,4 @@ def _moves(section: Section, t: Array) -> bool:
 def _unread(read: Section, both: Section, t: Array, grad_output: float) -> bool:
     """Whether backward returns a gradient for the element that is not read, too, and not for that alone."""
     one, two = (each.backward(t, grad_output).grad_input for each in (read, both))
-    return one is not None and two is not None and bool(np.any(one)) and not np.allclose(two, one, _ALIKE, 0.0)
+    return one is not None and two is not None and bool(np.any(one)) and not np.allclose(two, one, _RTOL, 0.0)

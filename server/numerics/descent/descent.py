@@ -9,26 +9,32 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime import timing
-from ...runtime.arrays import EPSILON, Array
+from ...runtime.arrays import EPSILON, Array, Forward
 from ...runtime.section import Section
-from .landscape import Landscape, landscape
 from .loss import Loss, LossGradient, flat_array, moved_size, output_at, position_tensor, seed_generators
 from .optimizer import DescentRun, GradientFunction, run_descent
 from .plan import DescentPlan, DescentRequest, plan_descent
 from .true_gradient import TrueForward, downhill_gradient
 
 # Time limit in seconds of both runs together, and the least that the second gets.
-_SECONDS, _LEAST_SECONDS = 3.0, 1.0
+_SECONDS, _MIN_SECONDS = 3.0, 1.0
 # The most elements that a picture can show, and the most pairs of input and output element that are measured.
-MOST_DESCENT_ELEMENTS, _MOST_PAIRS = 256, 1 << 16
+MOST_DESCENT_ELEMENTS, _MAX_PAIRS = 256, 1 << 16
 # Numbers of all steps together.
-_MOST_NUMBERS = 1 << 15
+_MAX_NUMBERS = 1 << 15
 # Beside the start, as a share of the range.
-_FLAT = 1e-3
+_FLAT_DISTANCE = 1e-3
 # An output is on goal that is off by no more than this share of the largest.
-_ON_GOAL = 1e-12
+_GOAL_RTOL = 1e-12
 # The seeds with which the Function is called to see whether it draws random numbers.
-_LOTS = (0, 7919, 104729, 1299709)
+_SEEDS = (0, 7919, 104729, 1299709)
+_MIN_POINTS, _MAX_POINTS = 201, 801
+# The picture holds the range and the start, with room for so many more ranges on either side; where the start is
+# farther away than that many ranges, only what is around it, in numbers that can be told apart.
+_MARGIN, _MAX_DISTANCE, _RESOLUTION = 1.0, 32.0, 1e-4
+# A cell that rises _STEEP times the median is bisected _BISECTIONS times; a jump if _JUMP_SHARE of its rise is left.
+_STEEP, _BISECTIONS, _JUMP_SHARE = 6.0, 44, 0.5
+_MAX_JUMPS = 24
 
 
 class TooLarge(Exception):
@@ -58,93 +64,154 @@ class DescentPair:
 
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
-def descend(section: Section, asked: DescentRequest) -> DescentPair:
+def descend(section: Section, request: DescentRequest) -> DescentPair:
     """Run both descents. Raises ``FunctionFailed`` where forward fails at the start, and ``TooLarge``."""
     size = moved_size(section)
     if size > MOST_DESCENT_ELEMENTS:
         raise TooLarge(f"{section.wrt} has {size} elements; a descent is followed in at most {MOST_DESCENT_ELEMENTS}.")
-    truth = TrueForward.of(section, asked.start, asked.stop)
-    plan = plan_descent(section, truth, asked)
-    plan = replace(plan, steps=min(plan.steps, _MOST_NUMBERS // size))
+    truth = TrueForward.of(section, request.start, request.stop)
+    plan = plan_descent(section, truth, request)
+    plan = replace(plan, steps=min(plan.steps, _MAX_NUMBERS // size))
     loss, start = Loss(section, plan.goal), position_tensor(section, np.array(plan.start))
-    y = _at_start(section, start)
-    if size * y.numel() > _MOST_PAIRS:
-        many = f"{section.wrt} has {size} elements and {section.of} {y.numel()}"
-        raise TooLarge(f"{many}: the true derivative is measured of at most {_MOST_PAIRS} pairs of them.")
-    random = _draws(loss, start)
+    y = _output_at_start(section, start)
+    if size * y.numel() > _MAX_PAIRS:
+        counts = f"{section.wrt} has {size} elements and {section.of} {y.numel()}"
+        raise TooLarge(f"{counts}: the true derivative is measured of at most {_MAX_PAIRS} pairs of them.")
+    random = _is_random(loss, start)
     truth = truth.alone() if random else truth
-    begun = timing.now()
+    began = timing.now()
     returned = run_descent(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), _SECONDS)
-    left = _SECONDS - (timing.now() - begun)
-    met: list[int] = []
-    true = run_descent(start, plan.lr, plan.steps, _true(truth, loss, random, met), max(_LEAST_SECONDS, left))
-    ways = returned.positions[:, 0], true.positions[:, 0]
+    left = _SECONDS - (timing.now() - began)
+    kinks: list[int] = []
+    true = run_descent(start, plan.lr, plan.steps, _true_gradient(truth, loss, random, kinks), max(_MIN_SECONDS, left))
+    paths = returned.positions[:, 0], true.positions[:, 0]
     return DescentPair(
         plan=plan,
         returned=returned,
         true=true,
-        bent=bool(met),
+        bent=bool(kinks),
         random=random,
-        there=_there(truth, loss, np.array(plan.start)) if _still(returned).any() else _still(returned),
+        there=_on_goal(truth, loss, np.array(plan.start)) if _unmoved(returned).any() else _unmoved(returned),
         rounded=truth.precision != EPSILON,
-        flat=_flat(truth, np.array(plan.start), flat_array(y)),
+        flat=_is_flat(truth, np.array(plan.start), flat_array(y)),
         whole="" if y.is_floating_point() or y.is_complex() else str(y.dtype).removeprefix("torch."),
-        landscape=landscape(truth, loss, asked.start, asked.stop, *ways) if size == 1 else None,
+        landscape=landscape(truth, loss, request.start, request.stop, *paths) if size == 1 else None,
     )
 
 
-def _true(truth: TrueForward, loss: Loss, random: bool, met: list[int]) -> GradientFunction:
-    """The true gradient as a function of the position; adds to ``met`` the steps at a kink or jump of forward."""
-    known: dict[bytes, Array] = {}  # where it stands still it is not measured again
+def _true_gradient(truth: TrueForward, loss: Loss, random: bool, kinks: list[int]) -> GradientFunction:
+    """The true gradient as a function of the position; adds to ``kinks`` the steps at a kink or jump of forward."""
+    cache: dict[bytes, Array] = {}  # where it stands still it is not measured again
 
     def pull(position: torch.Tensor, step: int) -> LossGradient:
         value, where = loss.at(position), flat_array(position)
         if not np.isfinite(value):
             return LossGradient(value, None)
-        gradient = None if random else known.get(where.tobytes())
+        gradient = None if random else cache.get(where.tobytes())
         if gradient is None:
             y = truth.outputs(where[None], step)[0]
             gradient, bent = downhill_gradient(truth.slopes(where, y, step), loss.residual(y))
-            known.clear()
-            known[where.tobytes()] = gradient
-            met.extend([step] * bent)
+            cache.clear()
+            cache[where.tobytes()] = gradient
+            kinks.extend([step] * bent)
         return LossGradient(value, position_tensor(loss.section, gradient))
 
     return pull
 
 
-def _at_start(section: Section, start: torch.Tensor) -> torch.Tensor:
-    seed_generators(_LOTS[0])
+def _output_at_start(section: Section, start: torch.Tensor) -> torch.Tensor:
+    seed_generators(_SEEDS[0])
     with torch.no_grad():
         return output_at(section, start)
 
 
-def _draws(loss: Loss, start: torch.Tensor) -> bool:
+def _is_random(loss: Loss, start: torch.Tensor) -> bool:
     """Whether the Function answers differently when its random numbers are others."""
-    seen = []
-    for each in _LOTS:
+    answers = []
+    for each in _SEEDS:
         seed_generators(each)
-        pulled = loss.pull(start)
-        seen.append((pulled.loss, None if pulled.gradient is None else flat_array(pulled.gradient)))
-    losses = np.array([loss for loss, _ in seen])
-    gradients = [gradient for _, gradient in seen if gradient is not None]
+        answer = loss.pull(start)
+        answers.append((answer.loss, None if answer.gradient is None else flat_array(answer.gradient)))
+    losses = np.array([loss for loss, _ in answers])
+    gradients = [gradient for _, gradient in answers if gradient is not None]
     same = np.array_equal(losses, np.full_like(losses, losses[0]), equal_nan=True)
     return not same or any(not np.array_equal(gradients[0], each, equal_nan=True) for each in gradients[1:])
 
 
-def _still(run: DescentRun) -> NDArray[np.bool_]:
+def _unmoved(run: DescentRun) -> NDArray[np.bool_]:
     return np.ptp(run.positions, axis=0) == 0
 
 
-def _there(truth: TrueForward, loss: Loss, start: Array) -> NDArray[np.bool_]:
+def _on_goal(truth: TrueForward, loss: Loss, start: Array) -> NDArray[np.bool_]:
     """Which elements something depends on, but nothing that is not on goal already."""
     y = truth.outputs(start[None])[0]
     depends = truth.slopes(start, y).value.reshape(start.size, y.size) != 0
-    off = np.abs(loss.residual(y)) > _ON_GOAL * np.abs(y).max(initial=0.0)
+    off = np.abs(loss.residual(y)) > _GOAL_RTOL * np.abs(y).max(initial=0.0)
     return depends.any(axis=1) & ~(depends & off).any(axis=1)
 
 
-def _flat(truth: TrueForward, start: Array, y: Array) -> bool:
+def _is_flat(truth: TrueForward, start: Array, y: Array) -> bool:
     """Whether forward is the same on both sides of the start."""
-    beside = truth.outputs(np.stack((start - _FLAT * truth.span, start + _FLAT * truth.span)))
-    return beside.shape[1] == y.size and bool((beside == y).all())
+    values = truth.outputs(np.stack((start - _FLAT_DISTANCE * truth.span, start + _FLAT_DISTANCE * truth.span)))
+    return values.shape[1] == y.size and bool((values == y).all())
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """``y`` at every ``x``: the output where ``of`` is "forward", else the loss. NaN between two sides of a jump.
+
+    ``returned`` and ``true`` are the heights of the two descents, step by step.
+    """
+
+    of: str
+    x: Array
+    y: Array
+    returned: Array
+    true: Array
+
+
+def landscape(truth: TrueForward, loss: Loss, start: float, stop: float, returned: Array, true: Array) -> Landscape:
+    """From ``start`` to ``stop``, and as far beyond as the positions ``returned`` and ``true`` lie, within reason."""
+    x = _positions(start, stop, np.concatenate((returned, true)))
+    single = truth.outputs(returned[:1, None]).shape[1] == 1
+
+    def height(t: Array) -> Array:
+        y = truth.outputs(t[:, None])
+        return y[:, 0] if single else ((y - np.array(loss.goal)) ** 2).mean(axis=1)
+
+    of = "forward" if single else "loss"
+    return Landscape(of, *_split_at_jumps(height, x, height(x)), height(returned), height(true))
+
+
+def _positions(start: float, stop: float, visited: Array) -> Array:
+    """Where forward is looked at: as densely as the range alone would be, as far as that is not too much."""
+    span, first = stop - start, float(visited[0])
+    visited = visited[np.isfinite(visited)]
+    if not start - _MAX_DISTANCE * span <= first <= stop + _MAX_DISTANCE * span:
+        span = max(span, _RESOLUTION * abs(first))
+        start, stop = first - span / 2, first + span / 2
+    start, stop = min(start, first), max(stop, first)
+    low = max(start - _MARGIN * span, float(visited.min(initial=start)))
+    high = min(stop + _MARGIN * span, float(visited.max(initial=stop)))
+    count = round(_MIN_POINTS * (high - low) / ((1 + 2 * _MARGIN) * span))
+    return np.linspace(low, high, min(_MAX_POINTS, max(_MIN_POINTS, count)))
+
+
+def _split_at_jumps(height: Forward, x: Array, y: Array) -> tuple[Array, Array]:
+    """The same with both sides of every jump, and NaN between them."""
+    rises = np.abs(np.diff(y))
+    median = float(np.median(rises[np.isfinite(rises)])) if np.isfinite(rises).any() else 0.0
+    steep = np.flatnonzero(rises > _STEEP * median)
+    cells = np.sort(steep[np.argsort(-rises[steep], kind="stable")][:_MAX_JUMPS])
+    left, right, below, above = x[cells], x[cells + 1], y[cells], y[cells + 1]
+    for _ in range(_BISECTIONS if cells.size else 0):
+        middle = (left + right) / 2
+        between = height(middle)
+        lower = np.abs(between - below) > np.abs(above - between)
+        left, below = np.where(lower, left, middle), np.where(lower, below, between)
+        right, above = np.where(lower, middle, right), np.where(lower, between, above)
+    jumps = np.abs(above - below) > _JUMP_SHARE * rises[cells]
+    after = np.repeat(cells[jumps] + 1, 3)
+    new_x = np.stack((left, (left + right) / 2, right))[:, jumps].T.ravel()
+    new_y = np.stack((below, np.full(cells.size, np.nan), above))[:, jumps].T.ravel()
+    return np.insert(x, after, new_x), np.insert(y, after, new_y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -15,6 +16,22 @@ from .loss import LossGradient, flat_array, seed_generators
 
 # The loss and its gradient at a position, in a step.
 GradientFunction = Callable[[torch.Tensor, int], LossGradient]
+_MovingOutcome = Literal["falls", "rises", "level", "oscillates", "diverges"]
+_RestingOutcome = Literal["there", "reached", "stays", "stuck", "small", "settles"]
+_BrokenOutcome = Literal["infinite", "nan", "bare", "failed"]
+DescentOutcome = _MovingOutcome | _RestingOutcome | _BrokenOutcome
+# The goal is reached where the loss is below this share of the first one.
+REACHED = 1e-6
+# A loss that has grown by this factor, and still grows, diverges.
+_DIVERGED = 1e3
+# Of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
+_MIN_TURNS, _MIN_FALL = 0.2, 0.1
+# A run has settled if in the last quarter of its steps it moves by less than this share of its whole path.
+_STANDSTILL = 1e-6
+# Too few steps to tell whether they go back and forth.
+_MIN_STEPS = 6
+# Losses nearer to each other than this share of the first are the same.
+_RTOL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -79,3 +96,55 @@ def run_descent(start: torch.Tensor, lr: float, steps: int, pull: GradientFuncti
         positions.append(flat_array(position))
     gradients += [nothing] * (len(positions) - len(gradients))
     return DescentRun(np.array(positions), np.array(gradients), np.array(losses), bare, lost, failure, late)
+
+
+@np.errstate(all="ignore")  # a descent may leave all numbers behind
+def descent_outcome(run: DescentRun) -> DescentOutcome:
+    """The first of the endings that fits.
+
+    ``there``: at the goal from the start; ``reached``: got there; ``stays``: gradient 0 at the start; ``stuck``:
+    gradient 0 later on; ``small``: steps too small to change anything; ``settles``: no longer gets on, short of the
+    goal; ``level``: moves, and the loss does not.
+    """
+    if run.bare:
+        return "there" if run.losses[0] == 0 else "bare"
+    if run.failure:
+        return "failed"
+    last, first = float(run.losses[-1]), float(run.losses[0])
+    if not np.isfinite(last):
+        return "infinite" if np.isinf(last) or np.isinf(run.positions[-1]).any() else "nan"
+    if run.lost:
+        return "nan"
+    if last <= REACHED * first:
+        return "there" if first == 0 else "reached"
+    moved = np.asarray(run.moved.any(axis=1))
+    if run.steps and not moved[-1]:
+        pulled = bool(run.gradients[run.steps - 1].any())
+        return ("settles" if pulled else "stuck") if moved.any() else "small" if pulled else "stays"
+    if last > _DIVERGED * first and last == run.losses.max():
+        return "diverges"
+    if _has_settled(run):
+        return "settles"
+    if _oscillates(run):
+        return "oscillates"
+    if abs(last - first) <= _RTOL * first:
+        return "level"
+    return "falls" if last < first else "rises"
+
+
+def _has_settled(run: DescentRun) -> bool:
+    """Whether it has gone next to nowhere for the last quarter of its steps."""
+    late = run.positions[-1 - run.steps // 4 :]
+    path = float(np.ptp(run.positions, axis=0).max())
+    return run.steps >= _MIN_STEPS and float(np.ptp(late, axis=0).max()) <= _STANDSTILL * path
+
+
+def _oscillates(run: DescentRun) -> bool:
+    """Whether it goes back and forth, and loses nothing by it."""
+    half = run.steps // 2
+    if half < _MIN_STEPS:
+        return False
+    moved, losses = run.moved[half:], run.losses[half:]
+    turned = (moved[1:] * moved[:-1]).sum(axis=1) < 0
+    middle = len(losses) // 2
+    return bool(turned.mean() >= _MIN_TURNS and losses[middle:].mean() > (1 - _MIN_FALL) * losses[:middle].mean())

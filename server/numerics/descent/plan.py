@@ -18,17 +18,17 @@ from .true_gradient import TrueForward
 
 _STEPS = 40
 # The learning rate as a share of 1/slope²: where forward is straight, the distance to the goal halves in each step.
-_CALM = 0.25
-_NUMBERS = (5.0, 2.5, 2.0, 1.0)
+_STABLE_RATE = 0.25
+_MANTISSAS = (5.0, 2.5, 2.0, 1.0)
 # Where to begin and what to reach, as shares of the range, and the places among which the slopes are looked at.
-_QUARTERS = (0.75, 0.25)
-_PLACES = np.linspace(1 / 8, 7 / 8, 7)
+_START_SHARES = (0.75, 0.25)
+_SAMPLES = np.linspace(1 / 8, 7 / 8, 7)
 # And those on the way to where the goal is reached, which does not lead through its middle: that may be 0.
-_WAY = (0.0, 0.25, 0.75, 1.0)
+_PATH = (0.0, 0.25, 0.75, 1.0)
 # A gradient of this share of the first says nothing of how long steps may be: it is what rounding leaves of 0.
-_NO_LONGER = 1e-6
+_MIN_GRADIENT = 1e-6
 # Outputs nearer to each other than this share of their size are no goal.
-_SAME = 1e-6
+_RTOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -53,24 +53,24 @@ class DescentPlan:
     steps: int
 
 
-def plan_descent(section: Section, truth: TrueForward, asked: DescentRequest) -> DescentPlan:
+def plan_descent(section: Section, truth: TrueForward, request: DescentRequest) -> DescentPlan:
     """What is asked, then what the op declares, and what neither says is chosen. Raises ``FunctionFailed``.
 
     The goal chosen is what forward has elsewhere in the range, so that it can be reached; the learning rate is
     such that no slope on the way, neither of forward nor of backward, makes a step too long.
     """
     declared = _declared(section) or Descent()
-    at = declared.at if asked.at is None else asked.at
-    start = _start(section, truth, asked, at)
+    at = declared.at if request.at is None else request.at
+    start = _start(section, truth, request, at)
     y = truth.outputs(start[None])[0]
-    own = (declared.goal,) if isinstance(declared.goal, float | int) else declared.goal
-    goal = asked.goal or (own if own and len(own) in (1, y.size) else None)
+    own_goal = (declared.goal,) if isinstance(declared.goal, float | int) else declared.goal
+    goal = request.goal or (own_goal if own_goal and len(own_goal) in (1, y.size) else None)
     if goal:
         Loss(section, goal).at(position_tensor(section, start))  # refuses one that does not fit
-    elsewhere = start if goal else _elsewhere(section, truth, asked, start, y)
-    goal = goal or _values(truth, elsewhere, y)
-    lr = asked.lr or declared.lr or _calm(section, truth, Loss(section, goal), asked, (start, elsewhere))
-    return DescentPlan(tuple(start.tolist()), goal, lr, asked.steps or declared.steps or _STEPS)
+    other = start if goal else _other_position(section, truth, request, start, y)
+    goal = goal or _goal_at(truth, other, y)
+    lr = request.lr or declared.lr or _rate(section, truth, Loss(section, goal), request, (start, other))
+    return DescentPlan(tuple(start.tolist()), goal, lr, request.steps or declared.steps or _STEPS)
 
 
 def _declared(section: Section) -> Descent | None:
@@ -80,7 +80,7 @@ def _declared(section: Section) -> Descent | None:
     return op.descent if (section.wrt, section.of) == first else None
 
 
-def _start(section: Section, truth: TrueForward, asked: DescentRequest, at: float | None) -> Array:
+def _start(section: Section, truth: TrueForward, request: DescentRequest, at: float | None) -> Array:
     if moved_size(section) > 1:
         start = np.array(dict(section.inputs)[section.wrt])
         if at is not None:
@@ -89,52 +89,52 @@ def _start(section: Section, truth: TrueForward, asked: DescentRequest, at: floa
         return section.snap(start)
     if at is not None:
         return section.snap(np.array([at]))
-    quarters = section.snap(asked.start + np.array(_QUARTERS) * (asked.stop - asked.start))
+    quarters = section.snap(request.start + np.array(_START_SHARES) * (request.stop - request.start))
     steep = [_steepness(truth, place[None]) for place in quarters]
     return quarters[[int(steep[1] > steep[0])]]
 
 
-def _elsewhere(section: Section, truth: TrueForward, asked: DescentRequest, start: Array, y: Array) -> Array:
+def _other_position(section: Section, truth: TrueForward, request: DescentRequest, start: Array, y: Array) -> Array:
     """Another position, at which the output is another one; the start where there is none."""
-    span = asked.stop - asked.start
+    span = request.stop - request.start
     if start.size > 1:
-        shift = np.where(start + span / 4 <= asked.stop, span / 4, -span / 4)
-        others = np.array([start[::-1], start + shift, asked.start + asked.stop - start])
+        shift = np.where(start + span / 4 <= request.stop, span / 4, -span / 4)
+        others = np.array([start[::-1], start + shift, request.start + request.stop - start])
     else:
-        near = [place for share in _QUARTERS if (place := asked.start + share * span) != start[0]]
-        others = np.array([*near, *(asked.start + _PLACES * span)])[:, None]
+        near = [place for share in _START_SHARES if (place := request.start + share * span) != start[0]]
+        others = np.array([*near, *(request.start + _SAMPLES * span)])[:, None]
     others = section.snap(others)
     away = np.abs(truth.outputs(others) - y).max(axis=1, initial=0.0)
     away = np.where(np.isfinite(away), away, 0.0)
-    enough = _SAME * float(np.abs(y).max(initial=0.0))
-    first = 0 if start.size > 1 or away[0] > enough else int(away.argmax())
-    found = next((row for row in (first, int(away.argmax())) if away[row] > enough), None)
+    least = _RTOL * float(np.abs(y).max(initial=0.0))
+    first = 0 if start.size > 1 or away[0] > least else int(away.argmax())
+    found = next((row for row in (first, int(away.argmax())) if away[row] > least), None)
     return start if found is None else np.asarray(others[found])
 
 
-def _values(truth: TrueForward, elsewhere: Array, y: Array) -> tuple[float, ...]:
+def _goal_at(truth: TrueForward, position: Array, y: Array) -> tuple[float, ...]:
     """The output there; where it is the same everywhere, one that is out of reach."""
-    values = truth.outputs(elsewhere[None])[0]
+    values = truth.outputs(position[None])[0]
     if not np.isfinite(values).all():
         return (0.0,)
     values = values + 1 if np.array_equal(values, y) else values
     return (float(values[0]),) if np.ptp(values) == 0 else tuple(values.tolist())
 
 
-def _calm(section: Section, truth: TrueForward, loss: Loss, asked: DescentRequest, ends: tuple[Array, Array]) -> float:
+def _rate(section: Section, truth: TrueForward, loss: Loss, asked: DescentRequest, ends: tuple[Array, Array]) -> float:
     """A learning rate of one or two digits that is stable for the steepest slope between start and goal."""
-    start, elsewhere = ends
-    way = [start + share * (elsewhere - start) for share in _WAY]
+    start, other = ends
+    path = [start + share * (other - start) for share in _PATH]
     if start.size == 1:
-        way += [np.array([asked.start + share * (asked.stop - asked.start)]) for share in _PLACES]
+        path += [np.array([asked.start + share * (asked.stop - asked.start)]) for share in _SAMPLES]
     y = truth.outputs(start[None])[0]
-    least, many = _NO_LONGER * float(np.linalg.norm(loss.residual(y))), y.size
-    steepest = max(size for each in way for size in (_steepness(truth, each), *_returned(section, loss, each, least)))
+    least, count = _MIN_GRADIENT * float(np.linalg.norm(loss.residual(y))), y.size
+    steepest = max(size for each in path for size in (_steepness(truth, each), *_norms(section, loss, each, least)))
     if not 0 < steepest < math.sqrt(np.finfo(np.float64).max):
-        return _CALM * many
-    most = _CALM * many / steepest**2
-    decade = 10.0 ** math.floor(math.log10(most))
-    return float(f"{next(each for each in _NUMBERS if each * decade <= most * (1 + _SAME)) * decade:.2g}")
+        return _STABLE_RATE * count
+    largest = _STABLE_RATE * count / steepest**2
+    decade = 10.0 ** math.floor(math.log10(largest))
+    return float(f"{next(each for each in _MANTISSAS if each * decade <= largest * (1 + _RTOL)) * decade:.2g}")
 
 
 def _steepness(truth: TrueForward, position: Array) -> float:
@@ -144,7 +144,7 @@ def _steepness(truth: TrueForward, position: Array) -> float:
     return float(np.linalg.norm(np.where(np.isfinite(slopes), slopes, 0.0), 2)) if y.size else 0.0
 
 
-def _returned(section: Section, loss: Loss, position: Array, least: float) -> Iterator[float]:
+def _norms(section: Section, loss: Loss, position: Array, least: float) -> Iterator[float]:
     """By how much backward stretches what it is handed there: the loss's gradient, and ones of either sign.
 
     Next to the goal the loss's gradient has no direction: one no longer than ``least`` is not handed over.
@@ -158,10 +158,10 @@ def _returned(section: Section, loss: Loss, position: Array, least: float) -> It
             y = output_at(section, leaf)
             if not loss.of(y).requires_grad:
                 return
-            given = loss.residual(flat_array(y)) if sign is None else np.full(y.numel(), sign)
-            if np.linalg.norm(given) <= least:
+            cotangent = loss.residual(flat_array(y)) if sign is None else np.full(y.numel(), sign)
+            if np.linalg.norm(cotangent) <= least:
                 continue
-            backpropagate(section, (y.reshape(-1) * y.new_tensor(given)).sum())
-            if leaf.grad is not None and given.any():
-                size = float(np.linalg.norm(flat_array(leaf.grad)) / np.linalg.norm(given))
+            backpropagate(section, (y.reshape(-1) * y.new_tensor(cotangent)).sum())
+            if leaf.grad is not None and cotangent.any():
+                size = float(np.linalg.norm(flat_array(leaf.grad)) / np.linalg.norm(cotangent))
                 yield size if math.isfinite(size) else 0.0

@@ -8,11 +8,10 @@ import numpy as np
 
 from ..formatting.numbers import format_distinct, format_number
 from .descent import DescentPair
-from .optimizer import DescentRun
-from .outcome import REACHED, DescentOutcome, descent_outcome
+from .optimizer import REACHED, DescentOutcome, DescentRun, descent_outcome
 
 # Two descents are one where they are nowhere farther apart than this share of the way.
-_SAME = 1e-6
+_RTOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -25,56 +24,56 @@ class MovingNames:
 
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
-def descent_sentence(found: DescentPair, moving: MovingNames) -> str:
+def descent_sentence(pair: DescentPair, moving: MovingNames) -> str:
     """What the descent with this backward leads to, compared with the one along the true derivative."""
-    mine, true = _said(found, found.returned, moving), _said(found, found.true, moving)
-    if _together(found):
+    mine, true = _run_text(pair, pair.returned, moving), _run_text(pair, pair.true, moving)
+    if _same_path(pair):
         parts = [f"With this backward, as with the true derivative, {true}."]
     elif mine == true:
         parts = [f"With this backward, much as with the true derivative, {true}."]
     else:
         parts = [f"With this backward {mine}; with the true derivative {true}."]
-    return " ".join([*parts, *_unmoved(found, moving), *_notes(found)])
+    return " ".join([*parts, *_unmoved_elements(pair, moving), *_notes(pair)])
 
 
-def _said(found: DescentPair, run: DescentRun, moving: MovingNames) -> str:
-    what = _fate(found, run, moving, descent_outcome(run))
-    return f"{what}, and time was up after {_steps(run.steps)}" if run.late else what
+def _run_text(pair: DescentPair, run: DescentRun, moving: MovingNames) -> str:
+    outcome = _outcome_text(pair, run, moving, descent_outcome(run))
+    return f"{outcome}, and time was up after {_steps(run.steps)}" if run.late else outcome
 
 
-def _fate(found: DescentPair, run: DescentRun, moving: MovingNames, end: DescentOutcome) -> str:
+def _outcome_text(pair: DescentPair, run: DescentRun, moving: MovingNames, outcome: DescentOutcome) -> str:
     name, last = moving.name, format_number(float(run.losses[-1]))
-    match end:
+    match outcome:
         case "there":
             return "the loss is 0 from the start"
         case "reached":
             step = int(np.argmax(run.losses <= REACHED * run.losses[0]))
-            return f"{_change(run, step)} in {_steps(step)}: the goal is reached"
+            return f"{_loss_change(run, step)} in {_steps(step)}: the goal is reached"
         case "falls" | "rises":
-            return f"{_change(run)} in {_steps(run.steps)}"
+            return f"{_loss_change(run)} in {_steps(run.steps)}"
         case "level":
-            return f"{name} moves{_way(run)} in {_steps(run.steps)}, and the loss stays {last}"
+            return f"{name} moves{_path(run)} in {_steps(run.steps)}, and the loss stays {last}"
         case "stays":
-            return f"{name} stays{_at(run)} for ever: {_why(found, run)}"
+            return f"{name} stays{_position(run)} for ever: {_zero_reason(pair, run)}"
         case "stuck":
             step = int(np.flatnonzero(run.moved.any(axis=1))[-1]) + 1
-            stops = f"{name} moves{_way(run)} in {_steps(step)} and stays there, where {_zero(found, run)}"
-            return f"{stops}: {_change(run)}"
+            stops = f"{name} moves{_path(run)} in {_steps(step)} and stays there, where {_zero_gradient(pair, run)}"
+            return f"{stops}: {_loss_change(run)}"
         case "small":
-            return f"{name} stays{_at(run)}: the steps are too small for the numbers of its dtype"
+            return f"{name} stays{_position(run)}: the steps are too small for the numbers of its dtype"
         case "settles":
-            return f"{name} settles{_at(run)}: {_change(run)} in {_steps(run.steps)}"
+            return f"{name} settles{_position(run)}: {_loss_change(run)} in {_steps(run.steps)}"
         case "oscillates":
-            return f"{name} goes back and forth{_between(run)}: {_change(run)}, and does not settle"
+            return f"{name} goes back and forth{_oscillation_range(run)}: {_loss_change(run)}, and does not settle"
         case "diverges":
-            return f"{_change(run)} in {_steps(run.steps)}: it diverges"
+            return f"{_loss_change(run)} in {_steps(run.steps)}: it diverges"
         case "infinite":
             return f"it diverges: after {_steps(run.steps)} the numbers are too large for their dtype"
         case "nan":
             which = "gradient" if run.lost else "loss"
             return f"the descent ends in step {run.steps + run.lost}, where the {which} is NaN"
         case "bare":
-            return f"{name} does not move: {_bare(found, moving)}"
+            return f"{name} does not move: {_no_gradient(pair, moving)}"
         case "failed":
             assert run.failure is not None
             message = run.failure.message.splitlines()[0].rstrip(".")
@@ -82,9 +81,9 @@ def _fate(found: DescentPair, run: DescentRun, moving: MovingNames, end: Descent
             return f"the descent ends {where}, where {run.failure.phase} raises {run.failure.kind} ({message})"
 
 
-def _change(run: DescentRun, step: int = -1) -> str:
+def _loss_change(run: DescentRun, step: int = -1) -> str:
     first, last = float(run.losses[0]), float(run.losses[step])
-    if abs(last - first) <= _SAME * abs(first):
+    if abs(last - first) <= _RTOL * abs(first):
         return f"the loss stays {format_number(first)}"
     return (
         f"the loss {'falls' if last < first else 'grows'} "
@@ -96,62 +95,62 @@ def _steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"
 
 
-def _at(run: DescentRun) -> str:
+def _position(run: DescentRun) -> str:
     """Where a single number is; a tensor has no place to be told."""
     return f" at {format_number(float(run.positions[-1, 0]))}" if run.positions.shape[1] == 1 else ""
 
 
-def _way(run: DescentRun) -> str:
+def _path(run: DescentRun) -> str:
     if run.positions.shape[1] > 1:
         return ""
     return f" from {format_number(float(run.positions[0, 0]))} to {format_number(float(run.positions[-1, 0]))}"
 
 
-def _between(run: DescentRun) -> str:
+def _oscillation_range(run: DescentRun) -> str:
     if run.positions.shape[1] > 1:
         return ""
     half = run.positions[run.steps // 2 :, 0]
     return f" between {format_number(float(half.min()))} and {format_number(float(half.max()))}"
 
 
-def _why(found: DescentPair, run: DescentRun) -> str:
+def _zero_reason(pair: DescentPair, run: DescentRun) -> str:
     """Why it never moved."""
-    return "a dead zone" if found.flat else _zero(found, run)
+    return "a dead zone" if pair.flat else _zero_gradient(pair, run)
 
 
-def _zero(found: DescentPair, run: DescentRun) -> str:
-    if run is found.returned:
+def _zero_gradient(pair: DescentPair, run: DescentRun) -> str:
+    if run is pair.returned:
         return "backward returns 0"
-    return "the slope is too small to be measured" if found.rounded else "the slope is 0"
+    return "the slope is too small to be measured" if pair.rounded else "the slope is 0"
 
 
-def _bare(found: DescentPair, moving: MovingNames) -> str:
+def _no_gradient(pair: DescentPair, moving: MovingNames) -> str:
     if moving.parameter:
         return "it is a parameter, for which backward returns no gradient"
-    if found.whole:
-        return f"{moving.of} holds whole numbers ({found.whole}), which carry no gradient"
+    if pair.whole:
+        return f"{moving.of} holds whole numbers ({pair.whole}), which carry no gradient"
     return "no gradient arrives at it"
 
 
-def _together(found: DescentPair) -> bool:
-    one, other = found.returned, found.true
+def _same_path(pair: DescentPair) -> bool:
+    one, other = pair.returned, pair.true
     if one.positions.shape != other.positions.shape or descent_outcome(one) != descent_outcome(other):
         return False
     away = np.abs(one.positions - one.positions[0])
-    way = float(away.max(initial=0.0, where=np.isfinite(away)))
-    return bool(np.allclose(one.positions, other.positions, rtol=_SAME, atol=_SAME * way, equal_nan=True))
+    length = float(away.max(initial=0.0, where=np.isfinite(away)))
+    return bool(np.allclose(one.positions, other.positions, rtol=_RTOL, atol=_RTOL * length, equal_nan=True))
 
 
-def _unmoved(found: DescentPair, moving: MovingNames) -> list[str]:
-    still = ~found.returned.moved.any(axis=0) if found.returned.steps else np.zeros(0, bool)
+def _unmoved_elements(pair: DescentPair, moving: MovingNames) -> list[str]:
+    still = ~pair.returned.moved.any(axis=0) if pair.returned.steps else np.zeros(0, bool)
     if not still.any() or still.all():
         return []
-    still &= ~found.there
+    still &= ~pair.there
     if not still.any():
         return []
     return [f"{int(still.sum())} of {still.size} elements of {moving.name} never move."]
 
 
-def _notes(found: DescentPair) -> list[str]:
-    notes = ["Where forward is bent the slope of the side that leads downhill counts as true."] * found.bent
-    return notes + ["It draws random numbers: each step begins them anew, with the same ones for both."] * found.random
+def _notes(pair: DescentPair) -> list[str]:
+    notes = ["Where forward is bent the slope of the side that leads downhill counts as true."] * pair.bent
+    return notes + ["It draws random numbers: each step begins them anew, with the same ones for both."] * pair.random

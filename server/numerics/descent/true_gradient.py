@@ -23,7 +23,7 @@ from ..differentiation.noise import relative_precision
 from ..differentiation.reference import reference_of
 from .loss import flat_array, moved_size, output_at, position_tensor, seed_generators
 
-_BENT = (PointKind.KINK, PointKind.JUMP)
+_NONSMOOTH = (PointKind.KINK, PointKind.JUMP)
 
 
 def downhill_gradient(slopes: Slopes, residual: Array) -> tuple[Array, bool]:
@@ -39,18 +39,18 @@ def downhill_gradient(slopes: Slopes, residual: Array) -> tuple[Array, bool]:
     value = slopes.value.reshape(shape)
     # A slope that is mostly doubt says nothing.
     value = np.where((kind == PointKind.UNRESOLVED) & ~(slopes.error.reshape(shape) < np.abs(value)), 0.0, value)
-    bent = np.isin(kind, _BENT)
-    gradient = _along(value, residual)
-    rows = bent.any(axis=1)
+    nonsmooth = np.isin(kind, _NONSMOOTH)
+    gradient = _loss_slopes(value, residual)
+    rows = nonsmooth.any(axis=1)
     if rows.any():
-        sides = [np.where(bent, side.reshape(shape), value)[rows] for side in (slopes.left, slopes.right)]
-        behind, ahead = (_along(np.where(np.isfinite(side), side, np.nan), residual) for side in sides)
+        sides = [np.where(nonsmooth, side.reshape(shape), value)[rows] for side in (slopes.left, slopes.right)]
+        behind, ahead = (_loss_slopes(np.where(np.isfinite(side), side, np.nan), residual) for side in sides)
         left, right = np.where(behind > 0, behind, 0.0), np.where(ahead < 0, ahead, 0.0)
         gradient[rows] = np.where(left > -right, left, right)
     return gradient, bool(rows.any())
 
 
-def _along(slope: Array, residual: Array) -> Array:
+def _loss_slopes(slope: Array, residual: Array) -> Array:
     """The slopes of the loss; an element of the output that is on goal does not matter, however steep it is."""
     return np.where(residual == 0, 0.0, slope * residual).sum(axis=1)
 
@@ -60,10 +60,10 @@ def _along(slope: Array, residual: Array) -> Array:
 _PROBES = 33
 _LEAST_ROUNDING = 2.0**-1074
 # Half ulps by which forward's values may be off, vector lanes of the processor differing among themselves.
-_LANES = 8.0
-# Apparent kinks are measured again with steps shorter by _NEARER, up to _CLOSER times, and a smooth slope is accepted
-# with a relative error of at most _SURE.
-_NEARER, _CLOSER, _SURE = 2.0**-9, 3, 1e-3
+_ULPS = 8.0
+# Apparent kinks are measured again with steps shorter by _SHRINKING, up to _RETRIES times; a smooth slope is accepted
+# with a relative error of at most _MAX_ERROR.
+_SHRINKING, _RETRIES, _MAX_ERROR = 2.0**-9, 3, 1e-3
 
 
 @dataclass(frozen=True)
@@ -141,31 +141,31 @@ class TrueForward:
         share = WIDEST_STEP if self.precision == EPSILON else WIDEST_LOW_PRECISION
         widest = FINE_WIDEST_STEP * share * np.maximum(self.span, np.abs(x))
 
-        def forward(places: Array) -> Array:
-            moved = places.reshape(-1, n, m)[:, :, 0]
-            points = np.repeat(position[None], moved.size, 0)
-            points[np.arange(moved.size), np.tile(np.arange(n), len(moved))] = moved.ravel()
-            found = self.outputs(points, step)
-            return found.ravel() if found.shape[1] == m else np.full(places.size, np.nan)
+        def forward(t: Array) -> Array:
+            positions = t.reshape(-1, n, m)[:, :, 0]
+            points = np.repeat(position[None], positions.size, 0)
+            points[np.arange(positions.size), np.tile(np.arange(n), len(positions))] = positions.ravel()
+            outputs = self.outputs(points, step)
+            return outputs.ravel() if outputs.shape[1] == m else np.full(t.size, np.nan)
 
-        rounding = np.maximum(_LANES * self.precision * np.abs(values), _LEAST_ROUNDING)
+        rounding = np.maximum(_ULPS * self.precision * np.abs(values), _LEAST_ROUNDING)
         finite = np.abs(y[np.isfinite(y)])
         visible = float(finite.max(initial=0.0)) / self.span
         with np.errstate(all="ignore"):
             slopes = differentiate_one_sided(forward, x, values, widest, rounding, self.precision, visible)
-            for _ in range(_CLOSER if self.precision == EPSILON else 0):
+            for _ in range(_RETRIES if self.precision == EPSILON else 0):
                 if (slopes.kind == PointKind.SMOOTH).all():
                     break
-                widest = widest * _NEARER
-                slopes = _surer(
+                widest = widest * _SHRINKING
+                slopes = _prefer_smooth(
                     slopes, differentiate_one_sided(forward, x, values, widest, rounding, self.precision, visible)
                 )
         return slopes
 
 
-def _surer(slopes: Slopes, closer: Slopes) -> Slopes:
+def _prefer_smooth(slopes: Slopes, closer: Slopes) -> Slopes:
     """The slopes, with those seen from closer where they are smooth there: the kink lay beside, between the steps."""
-    smooth = (closer.kind == PointKind.SMOOTH) & (closer.error <= _SURE * np.abs(closer.value))
+    smooth = (closer.kind == PointKind.SMOOTH) & (closer.error <= _MAX_ERROR * np.abs(closer.value))
     better = (slopes.kind != PointKind.SMOOTH) & (smooth | ((closer.value == 0) & (closer.error == 0)))
     return replace(
         slopes,

@@ -22,9 +22,9 @@ from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped_inputs
 
 # Ratios to slopes below this share of the largest are left out of the summary.
-_STEEP = 0.1
+_MIN_SLOPE = 0.1
 # From the simplest to the most contrived: the first that fits is reported.
-_STORIES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
+_HYPOTHESES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
     not_finite,
     zero_gradient,
     float32_rounding,
@@ -41,7 +41,7 @@ _STORIES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
     partly_right,
 )
 # Kinds of story about grad_output that may be reported together with one about the slopes.
-_BESIDE = ("layout", "written to", "does not add")
+_COMBINABLE = ("layout", "written to", "does not add")
 
 
 @dataclass(frozen=True)
@@ -62,57 +62,56 @@ def diagnose(section: Section, evaluation: Evaluation, verdict: Verdict) -> Diag
         return None
     with np.errstate(all="ignore"):
         story = nonlinear(section, evaluation, verdict)
-        if story is None or story[0] in _BESIDE:
-            other = _of_slopes(section, evaluation, verdict)
-            story = _both(story, other) if story and other else story or other
+        if story is None or story[0] in _COMBINABLE:
+            slope = _slope_hypothesis(section, evaluation, verdict)
+            story = _combine(story, slope) if story and slope else story or slope
     return Diagnosis(*story) if story else None
 
 
-def _both(one: Hypothesis, other: Hypothesis) -> Hypothesis:
-    return one if other[0] == "unexplained" else (one[0], f"{one[1]} Besides, {other[1][0].lower()}{other[1][1:]}")
+def _combine(first: Hypothesis, second: Hypothesis) -> Hypothesis:
+    lowered = second[1][0].lower() + second[1][1:]
+    return first if second[0] == "unexplained" else (first[0], f"{first[1]} Besides, {lowered}")
 
 
-def _of_slopes(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
+def _slope_hypothesis(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
     """What backward returned, beside the slopes that it is judged by, or else beside those of forward."""
     if not evaluation.grad_output:
         return None
     if verdict.word == "differs":
         curve = judged_curve(evaluation, verdict)
-        seen = gather_evidence(section, evaluation, verdict.against, curve, False)
-        if not seen.wrong.any():
-            return _between_points(evaluation, verdict, seen) if verdict.against.intervals else None
+        data = gather_evidence(section, evaluation, verdict.against, curve, False)
+        if not data.wrong.any():
+            return _wrong_between_points(evaluation, verdict, data) if verdict.against.intervals else None
         if verdict.against is verdict.forward:
-            return _told(seen) or _unexplained(seen)
-        if story := _told(seen):
-            return story
+            return _first_fit(data) or _unexplained(data)
+        if explanation := _first_fit(data):
+            return explanation
     meant = gather_evidence(section, evaluation, verdict.forward, evaluation.numerical, verdict.word != "differs")
-    return (_told(meant) or _unexplained(meant)) if meant.wrong.any() else None
+    return (_first_fit(meant) or _unexplained(meant)) if meant.wrong.any() else None
 
 
-def _told(seen: Evidence) -> Hypothesis | None:
-    return next((story for tell in _STORIES if (story := tell(seen))), None)
+def _first_fit(data: Evidence) -> Hypothesis | None:
+    return next((explanation for hypothesis in _HYPOTHESES if (explanation := hypothesis(data))), None)
 
 
-def _between_points(evaluation: Evaluation, verdict: Verdict, seen: Evidence) -> Hypothesis:
-    at = describe_intervals(verdict.against.intervals, evaluation, seen.names)
+def _wrong_between_points(evaluation: Evaluation, verdict: Verdict, data: Evidence) -> Hypothesis:
+    at = describe_intervals(verdict.against.intervals, evaluation, data.names)
     return "only in part", f"backward is right at every point that was judged, and wrong between them {at}."
 
 
-def _unexplained(seen: Evidence) -> Hypothesis:
-    said = "No simple story fits: what backward returns is no multiple of the slope, no mask and no window"
-    if seen.all_flat:
-        return (
-            "unexplained",
-            f"{said}. {seen.owner} is flat; backward returns {_span(seen.returned[seen.wrong])} times grad_output.",
-        )
-    steep = seen.wrong & (np.abs(seen.slope) >= _STEEP * largest_magnitude(seen.slope[seen.judged])) & seen.moving
-    if not np.isfinite(seen.returned[steep]).any():
-        return "unexplained", f"{said}."
-    share = _span((seen.returned / seen.slope)[steep])
-    return "unexplained", f"{said}. Where the two differ it is {share} times the slope of {seen.owner}."
+def _unexplained(data: Evidence) -> Hypothesis:
+    sentence = "No simple story fits: what backward returns is no multiple of the slope, no mask and no window"
+    if data.all_flat:
+        returned = _range_text(data.returned[data.wrong])
+        return "unexplained", f"{sentence}. {data.owner} is flat; backward returns {returned} times grad_output."
+    steep = data.wrong & (np.abs(data.slope) >= _MIN_SLOPE * largest_magnitude(data.slope[data.judged])) & data.moving
+    if not np.isfinite(data.returned[steep]).any():
+        return "unexplained", f"{sentence}."
+    share = _range_text((data.returned / data.slope)[steep])
+    return "unexplained", f"{sentence}. Where the two differ it is {share} times the slope of {data.owner}."
 
 
-def _span(values: Array) -> str:
+def _range_text(values: Array) -> str:
     values = values[np.isfinite(values)]
     low, high = format_number(float(values.min(initial=np.inf))), format_number(float(values.max(initial=-np.inf)))
     return low if low == high else f"from {low} to {high}"

@@ -29,12 +29,12 @@ SURE = 0.9
 # A row is certain if its error bound is below this share of the slope that the story predicts.
 SURE_ERROR = 0.1
 # Forward is known to be flat where its slope is known to be less than this share of what backward returned.
-_FLAT = 1e-3
-_NOTHING = 4096 * torch.finfo(torch.float64).eps
+_MAX_FLAT_SLOPE = 1e-3
+_ZERO_SLOPE = 4096 * torch.finfo(torch.float64).eps
 # Values that scatter by more than this share are not typical of one another.
-_SCATTER = 0.1
+_MAX_SCATTER = 0.1
 # The last places that a product of grad_output may lose.
-_ROUNDING = 2.0
+_PRODUCT_ULPS = 2.0
 
 
 @dataclass(frozen=True)
@@ -68,21 +68,21 @@ class Evidence:
     @cached_property
     def flat(self) -> Mask:
         """Where the function is known not to move, along more than a single row."""
-        known = self.band <= _FLAT * largest_magnitude(self.returned[self.judged])
-        flat: Mask = self.judged & ~self.kink & known & (np.abs(self.slope) <= self._nothing)
+        known = self.band <= _MAX_FLAT_SLOPE * largest_magnitude(self.returned[self.judged])
+        flat: Mask = self.judged & ~self.kink & known & (np.abs(self.slope) <= self._zero)
         rows = np.flatnonzero(self.judged & ~self.kink)
-        beside = np.pad(flat[rows], 1)
-        flat[rows] &= beside[:-2] | beside[2:]
+        neighbours = np.pad(flat[rows], 1)
+        flat[rows] &= neighbours[:-2] | neighbours[2:]
         return flat
 
     @cached_property
     def moving(self) -> Mask:
         """Where the function is known to move."""
-        return self.judged & ~self.kink & (np.abs(self.slope) > self._nothing)
+        return self.judged & ~self.kink & (np.abs(self.slope) > self._zero)
 
     @cached_property
-    def _nothing(self) -> Array:
-        return self.band + _NOTHING * _most(self.slope[self.judged])
+    def _zero(self) -> Array:
+        return self.band + _ZERO_SLOPE * _robust_maximum(self.slope[self.judged])
 
     @cached_property
     def all_flat(self) -> bool:
@@ -97,14 +97,14 @@ class Evidence:
         expected = _scaled(scale, self.slope) + shift
         low, high = self._between(scale, shift, expected)
         off = np.maximum(low - self.returned, self.returned - high)
-        most = min(_most(expected[self.judged]), _most(self.returned[self.judged]))
-        allowed = (self.precision if np.ndim(scale) or scale else self.rounding) * (np.abs(expected) + most)
+        largest = min(_robust_maximum(expected[self.judged]), _robust_maximum(self.returned[self.judged]))
+        allowed = (self.precision if np.ndim(scale) or scale else self.rounding) * (np.abs(expected) + largest)
         band = np.abs(scale) * self.band
-        near = off <= allowed + band
-        sure = near & (band <= allowed + SURE_ERROR * (np.abs(expected) + most))
-        left_out: Mask = self.judged & ~near
+        fits = off <= allowed + band
+        certain = fits & (band <= allowed + SURE_ERROR * (np.abs(expected) + largest))
+        left_out: Mask = self.judged & ~fits
         wrong = np.count_nonzero(self.wrong)
-        if np.count_nonzero(left_out) > EXCEPTIONS * wrong or np.count_nonzero(sure & self.wrong) < SURE * wrong:
+        if np.count_nonzero(left_out) > EXCEPTIONS * wrong or np.count_nonzero(certain & self.wrong) < SURE * wrong:
             return None
         return left_out
 
@@ -120,11 +120,11 @@ class Evidence:
         values = np.sort(values[np.isfinite(values)])
         if not values.size:
             return np.nan, np.nan
-        middle = float(values[values.size // 2])
-        scatter = float(np.sort(np.abs(values - middle))[int(SURE * (values.size - 1))])
-        if scatter > _SCATTER * abs(middle):
+        median = float(values[values.size // 2])
+        scatter = float(np.sort(np.abs(values - median))[int(SURE * (values.size - 1))])
+        if scatter > _MAX_SCATTER * abs(median):
             return np.nan, np.nan
-        return middle, scatter + torch.finfo(self.evaluation.dtype).eps * abs(middle)
+        return median, scatter + torch.finfo(self.evaluation.dtype).eps * abs(median)
 
     @property
     def wrt(self) -> str:
@@ -169,7 +169,7 @@ def gather_evidence(
         judged=JUDGED_STATUSES[compared.status],
         wrong=compared.status == Status.DIFFERS,
         precision=tolerance_for(1.0, evaluation.dtype).rtol,
-        rounding=_ROUNDING * torch.finfo(evaluation.dtype).eps,
+        rounding=_PRODUCT_ULPS * torch.finfo(evaluation.dtype).eps,
     )
 
 
@@ -189,7 +189,7 @@ def _scaled(scale: Array | float, slope: Array) -> Array:
     return np.zeros_like(slope) if isinstance(scale, float) and not scale else scale * slope
 
 
-def _most(values: Array) -> float:
+def _robust_maximum(values: Array) -> float:
     """The largest of the magnitudes, but for the steepest percent."""
     magnitude = np.abs(values)
     magnitude = magnitude[np.isfinite(magnitude)]

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+import torch
 
 from ...runtime.arrays import Array, Mask, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
-from ..formatting.constants import MOST_DIGITS, format_measured
-from ..formatting.numbers import format_number
+from ..formatting.numbers import MOST_DIGITS, format_measured, format_number
 from ..linearity.violation import Law, describe_violation
-from ..sentences.places import MOST_PLACES, describe_point, describe_rows, join_words, runs_among, section_names
+from ..sentences.places import MOST_PLACES, Names, describe_point, describe_rows, join_words, runs_among, section_names
 from ..tolerance import tolerance_for
 from ..verdict.verdict import Verdict
 from .evidence import JUDGED_STATUSES, Hypothesis, times_grad_output
-from .responses import Responses, collect_responses
 
+# How much larger and smaller grad_output is made, by the size of the dtype, and the last places two answers may differ.
+_FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}
+_ULPS = {8: 64.0, 4: 64.0, 2: 4.0}
+# The number of points evaluated where they share a call, and where each needs a call of its own.
+_MAX_TOGETHER, _MAX_ALONE = 1024, 12
+# Values that were computed in the same way, but for the order of vectorised code.
+_RTOL = 1e-2
+# grad_output itself is the base if it is neither huge nor tiny.
+_ORDINARY = (0.03, 1000.0)
 # The laws, the gravest first, and what breaking them makes of backward.
 _KINDS: dict[Law, str] = {
     "repeats": "random",
@@ -31,9 +41,86 @@ _KINDS: dict[Law, str] = {
     "adds": "does not add",
 }
 # Those of which more can be told than their finding says.
-_TOLD: tuple[Law, ...] = ("zero", "odd", "scales")
+_EXPLAINED: tuple[Law, ...] = ("zero", "odd", "scales")
 # Tolerance of an estimated power of grad_output.
-_STEADY = 1e-3
+_POWER_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Responses:
+    """What backward returned at the rows ``at`` for grad_output ``base``, −base, factor·base, base/factor and 0."""
+
+    evaluation: Evaluation
+    names: Names
+    at: Mask
+    base: float
+    factor: float
+    plain: Array
+    opposite: Array
+    larger: Array
+    smaller: Array
+    none: Array
+
+    def same(self, some: Array, others: Array) -> bool:
+        """Whether two responses are equal within rounding."""
+        return bool((~self.apart(some, others)).all())
+
+    def apart(self, some: Array, others: Array) -> Mask:
+        """Where two responses differ by more than rounding."""
+        slack = self.slack * (np.abs(others) + largest_magnitude(others))
+        differ: Mask = np.isfinite(some) & np.isfinite(others) & (np.abs(some - others) > slack)
+        return differ
+
+    @cached_property
+    def slack(self) -> float:
+        """The relative tolerance for two responses."""
+        return _ULPS[self.evaluation.dtype.itemsize] * torch.finfo(self.evaluation.dtype).eps
+
+    @property
+    def x(self) -> Array:
+        """The x of those rows."""
+        return self.evaluation.rows.x[self.at]
+
+    @cached_property
+    def slope(self) -> Array:
+        """The slope of forward there."""
+        return self.evaluation.numerical.slopes.value[self.at]
+
+    def right(self, returned: Array) -> bool:
+        """Whether these, per grad_output, are the slopes of forward wherever they could be judged."""
+        error = self.evaluation.numerical.slopes.error[self.at]
+        known = np.isfinite(error) & (error <= 1e-3 * largest_magnitude(self.slope))
+        slack = tolerance_for(1.0, self.evaluation.dtype).rtol * largest_magnitude(self.slope) + EVIDENCE_BOUNDS * error
+        return bool(known.any() and (np.abs(returned - self.slope) <= slack)[known].all())
+
+
+def collect_responses(section: Section, evaluation: Evaluation, at: Mask) -> Responses:
+    """Call the backward of ``section`` at the rows ``at``, or some of them. Raises ``FunctionFailed``."""
+    together = evaluation.structure == "together"
+    rows, limit = np.flatnonzero(at), _MAX_TOGETHER if together else _MAX_ALONE
+    at = np.zeros_like(at)
+    at[rows[np.linspace(0, rows.size - 1, min(limit, rows.size)).astype(np.intp)]] = True
+    x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, _FACTOR[evaluation.dtype.itemsize]
+    section = _stacked_as_before(section, evaluation, at) if together else section
+    base = grad_output if _ORDINARY[0] <= abs(grad_output) <= _ORDINARY[1] else math.copysign(1.0, grad_output)
+    answers = []
+    for value in (base, -base, factor * base, base / factor, 0.0):
+        answer = section.backward(x, value).grad_input
+        answers.append(np.zeros_like(x) if answer is None else answer)
+    return Responses(evaluation, section_names(section), at, base, factor, *answers)
+
+
+def _stacked_as_before(section: Section, evaluation: Evaluation, at: Mask) -> Section:
+    """The section stacked so that it answers as it did when it was evaluated."""
+    for names in (tuple(name for name, _ in section.inputs), (section.wrt,)):
+        stacked = replace(section, stacked=names)
+        try:
+            y = stacked.forward(evaluation.rows.x[at])
+        except FunctionFailed:
+            continue
+        if np.allclose(y, evaluation.forward[at], rtol=_RTOL, atol=_RTOL * largest_magnitude(y), equal_nan=True):
+            return stacked
+    return section
 
 
 def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
@@ -42,20 +129,20 @@ def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hyp
     broken = [finding for finding in map(linearity.at, _KINDS) if finding]
     if not broken:
         return None
-    if linearity.breaks(*_TOLD) and not linearity.breaks("repeats"):
+    if linearity.breaks(*_EXPLAINED) and not linearity.breaks("repeats"):
         at = JUDGED_STATUSES[verdict.forward.status]
         try:
-            answers = collect_responses(section, evaluation, at if at.any() else np.ones_like(at))
+            responses = collect_responses(section, evaluation, at if at.any() else np.ones_like(at))
         except FunctionFailed:
-            raised = next((each for each in broken if each.message), broken[0])
-            return "raises", describe_violation(raised, wrt)
-        for tell in (_forgotten, _added, _sign, _scale):
-            if story := tell(answers):
-                return story
+            violation = next((each for each in broken if each.message), broken[0])
+            return "raises", describe_violation(violation, wrt)
+        for hypothesis in (_ignores_grad_output, _adds_term, _depends_on_sign, _not_proportional):
+            if explanation := hypothesis(responses):
+                return explanation
     return _KINDS[broken[0].law], describe_violation(broken[0], wrt)
 
 
-def _forgotten(to: Responses) -> Hypothesis | None:
+def _ignores_grad_output(to: Responses) -> Hypothesis | None:
     """Whether grad_output is ignored: the same is returned for every value of it."""
     if not to.none.any() or not all(to.same(each, to.plain) for each in (to.none, to.opposite, to.larger)):
         return None
@@ -64,18 +151,18 @@ def _forgotten(to: Responses) -> Hypothesis | None:
     return "grad_output forgotten", f"backward forgets grad_output: it returns {what}the same for grad_output {given}."
 
 
-def _added(to: Responses) -> Hypothesis | None:
+def _adds_term(to: Responses) -> Hypothesis | None:
     """Whether a term is added that is returned for grad_output 0 too."""
-    more = to.apart(to.none, np.zeros_like(to.none)) & (to.none != 0)
-    if not more.any():
+    added = to.apart(to.none, np.zeros_like(to.none)) & (to.none != 0)
+    if not added.any():
         return None
     term = _term(to)
-    row = int(np.abs(np.where(more, to.none, 0.0)).argmax())
+    row = int(np.abs(np.where(added, to.none, 0.0)).argmax())
     what = term or f"{format_number(to.none[row])} at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)}"
-    said = f"Even for grad_output 0 backward returns {what}: it adds a term that does not come from the loss"
+    sentence = f"Even for grad_output 0 backward returns {what}: it adds a term that does not come from the loss"
     rest = ", to what is otherwise the slope of forward" if to.right((to.plain - to.none) / to.base) else ""
     decay = ", as weight decay does" if term and to.names.wrt in term else ""
-    return "added term", f"{said}{decay}{rest}."
+    return "added term", f"{sentence}{decay}{rest}."
 
 
 def _term(to: Responses) -> str:
@@ -88,7 +175,7 @@ def _term(to: Responses) -> str:
     return ""
 
 
-def _sign(to: Responses) -> Hypothesis | None:
+def _depends_on_sign(to: Responses) -> Hypothesis | None:
     """Whether the response to −grad_output is not the negative of that to grad_output."""
     differ = to.apart(-to.opposite, to.plain)
     if not differ.any():
@@ -103,27 +190,27 @@ def _sign(to: Responses) -> Hypothesis | None:
         return "sign of grad_output", (
             f"backward loses the sign of grad_output: for {given[0]} it returns the same as for {given[1]}."
         )
-    said = "What backward returns depends on the sign of grad_output"
+    sentence = "What backward returns depends on the sign of grad_output"
     rows = np.zeros_like(to.at)
     rows[to.at] = differ
     runs = runs_among(rows, to.at)
-    told = [_both(to, run) for run in runs] if to.evaluation.structure == "together" else []
-    if told and len(told) <= MOST_PLACES and all(told):
-        return "sign of grad_output", f"{said}: {'; '.join(told)}. No function has such a gradient."
+    phrases = [_answers_by_sign(to, run) for run in runs] if to.evaluation.structure == "together" else []
+    if phrases and len(phrases) <= MOST_PLACES and all(phrases):
+        return "sign of grad_output", f"{sentence}: {'; '.join(phrases)}. No function has such a gradient."
     row = int(np.abs(np.where(differ, to.plain + to.opposite, 0.0)).argmax())
     return "sign of grad_output", (
-        f"{said}: at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)} it returns "
+        f"{sentence}: at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)} it returns "
         f"{format_number(to.plain[row])} for grad_output {format_number(to.base)} and {format_number(to.opposite[row])}"
         f" for {format_number(-to.base)}, which should differ in their sign alone. No function has such a gradient."
     )
 
 
-def _both(to: Responses, run: tuple[int, int]) -> str:
+def _answers_by_sign(to: Responses, run: tuple[int, int]) -> str:
     """What is returned for either sign on one stretch of rows, empty if that takes more than a word."""
     rows = np.zeros_like(to.at)
     rows[run[0] : run[1] + 1] = True
     here = (rows & to.at)[to.at]
-    shares = [_share(to, each[here] / (s * to.base), here) for s, each in ((1, to.plain), (-1, to.opposite))]
+    shares = [_answer(to, each[here] / (s * to.base), here) for s, each in ((1, to.plain), (-1, to.opposite))]
     positive, negative = shares if to.base > 0 else shares[::-1]
     if not (positive and negative):
         return ""
@@ -131,7 +218,7 @@ def _both(to: Responses, run: tuple[int, int]) -> str:
     return f"{at} it returns {positive} if that is positive and {negative} if it is negative"
 
 
-def _share(to: Responses, share: Array, here: Mask) -> str:
+def _answer(to: Responses, share: Array, here: Mask) -> str:
     if np.ptp(share) <= to.slack * largest_magnitude(share):
         return times_grad_output(format_measured(float(share[0]), to.slack * abs(float(share[0]))))
     error = EVIDENCE_BOUNDS * to.evaluation.numerical.slopes.error[to.at][here]
@@ -143,11 +230,11 @@ def _share(to: Responses, share: Array, here: Mask) -> str:
     )
 
 
-def _scale(to: Responses) -> Hypothesis | None:
+def _not_proportional(to: Responses) -> Hypothesis | None:
     """Whether the response is not proportional to grad_output: normalised, clipped, or a power of it."""
     factor = to.factor
-    more = to.apart(to.larger / factor, to.plain) | to.apart(to.smaller * factor, to.plain)
-    if not more.any():
+    differ = to.apart(to.larger / factor, to.plain) | to.apart(to.smaller * factor, to.plain)
+    if not differ.any():
         return None
     if (power := _power(to)) is not None:
         if power == 0:
@@ -157,9 +244,9 @@ def _scale(to: Responses) -> Hypothesis | None:
             "power of grad_output",
             f"What backward returns grows with grad_output to the power {format_number(power)}.",
         )
-    if bound := _bound(to, more & (to.larger != 0) & (to.smaller != 0)):
+    if bound := _clipping_bound(to, differ & (to.larger != 0) & (to.smaller != 0)):
         return "clips", f"backward clips {bound}: for a larger grad_output it returns no more."
-    row = int(np.abs(np.where(more, to.larger / factor - to.plain, 0.0)).argmax())
+    row = int(np.abs(np.where(differ, to.larger / factor - to.plain, 0.0)).argmax())
     return "not in proportion", (
         f"What backward returns is not in proportion to grad_output: at {to.names.wrt} = "
         f"{describe_point(to.x[row], to.evaluation)} it returns {format_number(to.plain[row])} for "
@@ -175,20 +262,20 @@ def _power(to: Responses) -> float | None:
         return None
     steps = np.log(np.abs([to.larger / to.plain, to.plain / to.smaller]))[:, some] / math.log(to.factor)
     power = round(2 * float(steps.mean())) / 2
-    return power if np.abs(steps - power).max() < _STEADY and power != 1 else None
+    return power if np.abs(steps - power).max() < _POWER_TOLERANCE and power != 1 else None
 
 
-def _bound(to: Responses, some: Mask) -> str:
+def _clipping_bound(to: Responses, some: Mask) -> str:
     """The bound at which grad_output, or what is returned, is clipped; empty if neither is."""
     if not some.any():
         return ""
     base, small = abs(to.base), np.abs(to.smaller * to.factor / to.base)[some]
     plain, large = np.abs(to.plain)[some], np.abs(to.larger)[some]
     for what, bounds in (("grad_output", large / small), ("what it returns", large)):
-        most = float(bounds[0])
-        clipped = np.minimum(base * small, most * small if what == "grad_output" else most)
+        bound = float(bounds[0])
+        clipped = np.minimum(base * small, bound * small if what == "grad_output" else bound)
         sharp = (np.abs(clipped - plain) <= to.slack * largest_magnitude(plain)).all()
-        told = format_measured(most, to.slack * most)
-        if sharp and np.ptp(bounds) <= to.slack * most and most < to.factor * base and len(told) <= MOST_DIGITS:
-            return f"{what} at ±{told}"
+        text = format_measured(bound, to.slack * bound)
+        if sharp and np.ptp(bounds) <= to.slack * bound and bound < to.factor * base and len(text) <= MOST_DIGITS:
+            return f"{what} at ±{text}"
     return ""

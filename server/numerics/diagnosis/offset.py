@@ -7,52 +7,52 @@ import torch
 
 from ...runtime.arrays import Array, largest_magnitude
 from ..differentiation.noise import mantissa_bits
-from ..formatting.constants import format_measured
+from ..formatting.numbers import format_measured
 from ..tolerance import TOLERANCE_ULPS
 from .evidence import Evidence, Hypothesis
 
-# The fewest rows that show an added term; rows where its unit is below _ZERO of the largest are not divided by.
-_ENOUGH = 8
-_ZERO = 1e-3
+# The fewest rows that show an added term; rows where its unit is below _MIN_UNIT of the largest are not divided by.
+_MIN_ROWS = 8
+_MIN_UNIT = 1e-3
 # A number this many powers of two smaller still has all its bits where numbers are rounded as they are computed.
 _SMALL_BITS = 4
 # Rounding has no memory: from one row to the next it changes by about as much as it is.
-_ROUGH = 0.5
+_MIN_ROUGHNESS = 0.5
 # The rounding error, in ulps, of a few operations in float32.
-_ROUNDED = 16
+_FLOAT32_ULPS = 16
 
 
-def added_term(seen: Evidence) -> Hypothesis | None:
+def added_term(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope plus a constant or a multiple of x or y, times ``grad_output``."""
-    if np.count_nonzero(seen.judged & ~seen.kink) < _ENOUGH:
+    if np.count_nonzero(data.judged & ~data.kink) < _MIN_ROWS:
         return None
-    more = seen.returned - seen.slope
-    for called, unit in (("", np.ones_like(seen.x)), (seen.wrt, seen.x), (seen.of, seen.values)):
-        rows = seen.judged & ~seen.kink & (np.abs(unit) > _ZERO * np.nanmax(np.abs(unit[seen.judged])))
-        share, within = seen.typical(more[rows] / unit[rows])
-        exceptions = seen.exceptions(1.0, share * unit) if share else None
+    excess = data.returned - data.slope
+    for symbol, unit in (("", np.ones_like(data.x)), (data.wrt, data.x), (data.of, data.values)):
+        rows = data.judged & ~data.kink & (np.abs(unit) > _MIN_UNIT * np.nanmax(np.abs(unit[data.judged])))
+        share, within = data.typical(excess[rows] / unit[rows])
+        exceptions = data.exceptions(1.0, share * unit) if share else None
         if exceptions is None:
             continue
         size = format_measured(abs(share), within)
-        term = called if size == "1" and called else f"{size} {called}".rstrip()
-        sum_ = f"(the slope of {seen.owner} {'−' if share < 0 else '+'} {term})"
-        said = f"backward returns grad_output times {sum_} {seen.everywhere(exceptions)}"
-        kind = f"added multiple of {'x' if called == seen.wrt else 'y'}" if called else "added constant"
-        decay = ", as weight decay does" if called == seen.wrt and not seen.designed else ""
-        return kind, f"{said}: it adds a term{decay}."
+        term = symbol if size == "1" and symbol else f"{size} {symbol}".rstrip()
+        sum_ = f"(the slope of {data.owner} {'−' if share < 0 else '+'} {term})"
+        sentence = f"backward returns grad_output times {sum_} {data.everywhere(exceptions)}"
+        kind = f"added multiple of {'x' if symbol == data.wrt else 'y'}" if symbol else "added constant"
+        decay = ", as weight decay does" if symbol == data.wrt and not data.designed else ""
+        return kind, f"{sentence}: it adds a term{decay}."
     return None
 
 
-def float32_rounding(seen: Evidence) -> Hypothesis | None:
+def float32_rounding(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope rounded to float32; all that is returned are numbers of float32."""
-    rows = seen.judged & (seen.wrong | ~seen.kink)
-    returned, slope = seen.returned[rows], seen.slope[rows]
-    if seen.evaluation.dtype != torch.float64 or not seen.wrong.any() or (seen.returned[seen.wrong] == 0).any():
+    rows = data.judged & (data.wrong | ~data.kink)
+    returned, slope = data.returned[rows], data.slope[rows]
+    if data.evaluation.dtype != torch.float64 or not data.wrong.any() or (data.returned[data.wrong] == 0).any():
         return None
     with np.errstate(all="ignore"):
         near = returned.astype(np.float32).astype(np.float64)
     off = np.abs(returned - slope)
-    allowed = _ROUNDED * torch.finfo(torch.float32).eps * np.abs(slope) + seen.band[rows]
+    allowed = _FLOAT32_ULPS * torch.finfo(torch.float32).eps * np.abs(slope) + data.band[rows]
     if off.size == 0 or (near != returned).any() or (off > allowed).any():
         return None
     worst = float(off.max() / largest_magnitude(slope))
@@ -62,51 +62,51 @@ def float32_rounding(seen: Evidence) -> Hypothesis | None:
     )
 
 
-def low_precision(seen: Evidence) -> Hypothesis | None:
+def low_precision(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope computed in a dtype of fewer significant bits than the chosen one."""
-    own = torch.finfo(seen.evaluation.dtype).eps
-    returned = seen.returned[seen.judged]
+    own = torch.finfo(data.evaluation.dtype).eps
+    returned = data.returned[data.judged]
     for dtype in (torch.bfloat16, torch.float16, torch.float32):
         info = torch.finfo(dtype)
-        if info.eps <= own or not _rounded(returned, dtype, own):
+        if info.eps <= own or not _is_rounded_to(returned, dtype, own):
             continue
-        off, most = np.abs(seen.returned - seen.slope), largest_magnitude(seen.slope[seen.judged])
-        fits = off <= TOLERANCE_ULPS[dtype.itemsize] * info.eps * (np.abs(seen.slope) + most) + seen.band
-        rows = seen.judged & (seen.wrong | ~seen.kink)
+        off, steepest = np.abs(data.returned - data.slope), largest_magnitude(data.slope[data.judged])
+        fits = off <= TOLERANCE_ULPS[dtype.itemsize] * info.eps * (np.abs(data.slope) + steepest) + data.band
+        rows = data.judged & (data.wrong | ~data.kink)
         if not fits[rows].all():
             return None
         bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
-        worst = float(off[rows].max() / most)
+        worst = float(off[rows].max() / steepest)
         return "low precision", (
             f"backward is right but for rounding: what it returns has {bits} significant bits instead of {full}, "
             f"as if it computed in {info.dtype}, and is off "
             f"by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
         )
-    return _in_part(seen)
+    return _partly_float32(data)
 
 
-def _in_part(seen: Evidence) -> Hypothesis | None:
+def _partly_float32(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope, part of it computed in float32 and converted back: its error varies from row to row."""
-    if seen.evaluation.dtype != torch.float64:
+    if data.evaluation.dtype != torch.float64:
         return None
-    rows = seen.judged & ~seen.kink
-    off, most = (seen.returned - seen.slope)[rows], largest_magnitude(seen.slope[seen.judged])
-    allowed = TOLERANCE_ULPS[4] * torch.finfo(torch.float32).eps * (np.abs(seen.slope[rows]) + most) + seen.band[rows]
-    if not (seen.wrong & rows).any() or (seen.wrong & seen.kink).any() or off.size < _ENOUGH:
+    rows = data.judged & ~data.kink
+    off, top = (data.returned - data.slope)[rows], largest_magnitude(data.slope[data.judged])
+    allowed = TOLERANCE_ULPS[4] * torch.finfo(torch.float32).eps * (np.abs(data.slope[rows]) + top) + data.band[rows]
+    if not (data.wrong & rows).any() or (data.wrong & data.kink).any() or off.size < _MIN_ROWS:
         return None
-    if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < _ROUGH * np.sqrt(np.mean(off**2)):
+    if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < _MIN_ROUGHNESS * np.sqrt(np.mean(off**2)):
         return None
-    worst = float(np.abs(off).max() / most)
+    worst = float(np.abs(off).max() / top)
     return "low precision", (
         "backward is right but for rounding: part of it is computed in torch.float32, though what goes in and comes "
         f"out is torch.float64, and it is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
     )
 
 
-def _rounded(returned: Array, dtype: torch.dtype, own: float) -> bool:
+def _is_rounded_to(returned: Array, dtype: torch.dtype, own: float) -> bool:
     """Whether the values, small ones too, are numbers of this ``dtype``: a staircase has fewer bits for those."""
     near = torch.from_numpy(returned).to(dtype).to(torch.float64).numpy()
-    if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < _ENOUGH:
+    if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < _MIN_ROWS:
         return False
     small = near[np.abs(near) <= largest_magnitude(near) / 2**_SMALL_BITS]
-    return small.size < _ENOUGH or mantissa_bits(small) > mantissa_bits(near) - _SMALL_BITS
+    return small.size < _MIN_ROWS or mantissa_bits(small) > mantissa_bits(near) - _SMALL_BITS

@@ -3,106 +3,119 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 
 from ...runtime.arrays import Array
-from ..formatting.constants import constant_name, format_measured
-from ..formatting.numbers import format_number, simplest_number
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..differentiation.finite_differences import PointKind, differentiate
+from ..differentiation.reference import reference_of
+from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from ..sentences.places import join_words
 from .evidence import Evidence, Hypothesis, describe_factor
-from .held_values import held_value_behind
 from .swapped_inputs import swapped_inputs
 
 # The fewest rows with a nonzero slope for a constant factor, and for a factor of x or y.
-_FEW = 3
-_ENOUGH = 8
+_MIN_ROWS = 3
+_MIN_ROWS_OF_X = 8
 # Looked at for a factor first: some rows, and what scatters less than this may be constant.
-_ROWS = 64
-_STEADY = 1e-2
+_SAMPLES = 64
+_MAX_SCATTER = 1e-2
 # Next to the zero of a factor there is nothing to divide by.
-_ZERO = 1e-6
+_MIN_FACTOR = 1e-6
+_POWERS = (1, -1, 2, -2)
+# Two factors are one if they differ by less than this share.
+_RTOL = 1e-6
+# A value is moved by a share that no other is likely to be: up, or down where that is out of bounds.
+_CHANGES = (1.1875, 0.8125)
+_FACTOR_ROWS = 5
+# In a tensor larger than this no element is looked for.
+_MAX_ELEMENTS = 64
 
 
-def zero_gradient(seen: Evidence) -> Hypothesis | None:
+def zero_gradient(data: Evidence) -> Hypothesis | None:
     """Hypothesis: backward returns 0 everywhere, although the slope is not 0."""
-    exceptions = seen.exceptions(0.0) if seen.moving.any() else None
+    exceptions = data.exceptions(0.0) if data.moving.any() else None
     if exceptions is None:
         return None
-    what = "None, which autograd takes for 0," if seen.evaluation.returned_none else "0"
+    what = "None, which autograd takes for 0," if data.evaluation.returned_none else "0"
     return (
         "blocked",
-        f"backward returns {what} {seen.everywhere(exceptions)}, although {seen.owner} moves: nothing gets through.",
+        f"backward returns {what} {data.everywhere(exceptions)}, although {data.owner} moves: nothing gets through.",
     )
 
 
-def constant_factor(seen: Evidence) -> Hypothesis | None:
+def constant_factor(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope times a constant."""
-    if np.count_nonzero(seen.moving) < _FEW:
+    if np.count_nonzero(data.moving) < _MIN_ROWS:
         return None
-    steep = seen.moving & (np.abs(seen.slope) >= np.median(np.abs(seen.slope[seen.moving])))
-    factor, within = seen.typical(seen.returned[steep] / seen.slope[steep])
-    exceptions = seen.exceptions(factor)
+    steep = data.moving & (np.abs(data.slope) >= np.median(np.abs(data.slope[data.moving])))
+    factor, within = data.typical(data.returned[steep] / data.slope[steep])
+    exceptions = data.exceptions(factor)
     if exceptions is None or not factor:
         return None
     # A crooked number may be what the derivative by another input happens to be at what is held.
-    crooked = not (_plain(abs(factor), within) or _plain(1 / abs(factor), within / factor**2))
-    if crooked and (story := swapped_inputs(seen)):
+    unnamed = not (_plain_name(abs(factor), within) or _plain_name(1 / abs(factor), within / factor**2))
+    if unnamed and (story := swapped_inputs(data)):
         return story
-    said, rows = format_measured(factor, within), seen.everywhere(exceptions)
-    if said == "−1":
-        return "reversed", f"backward returns the slope of {seen.owner} with its sign reversed {rows}."
-    why = [*["its sign is reversed"] * (factor < 0), *_which(seen, abs(factor), within)]
-    because = f": {join_words(why)}" if why else ""
-    return "constant factor", f"backward returns {said} times the slope of {seen.owner} {rows}{because}."
+    text, rows = format_measured(factor, within), data.everywhere(exceptions)
+    if text == "−1":
+        return "reversed", f"backward returns the slope of {data.owner} with its sign reversed {rows}."
+    reasons = [*["its sign is reversed"] * (factor < 0), *_factor_names(data, abs(factor), within)]
+    because = f": {join_words(reasons)}" if reasons else ""
+    return "constant factor", f"backward returns {text} times the slope of {data.owner} {rows}{because}."
 
 
-def _which(seen: Evidence, size: float, within: float) -> list[str]:
+def _factor_names(data: Evidence, size: float, within: float) -> list[str]:
     """Which factor is too many, or missing, if it has a name or is a plain number."""
-    if held := held_value_behind(seen, size):
-        which, power = held
+    if name_power := held_value_behind(data, size):
+        which, power = name_power
         return [f"a factor {which}{'²' * (abs(power) == 2)} is {'too many' if power > 0 else 'missing'}"]
-    if size < 1 and (missing := _plain(1 / size, within / size**2)):
+    if size < 1 and (missing := _plain_name(1 / size, within / size**2)):
         return [f"a factor {missing} is missing"]
-    called = constant_name(size, within)
-    return [f"a factor {called} is too many"] if called else []
+    name = constant_name(size, within)
+    return [f"a factor {name} is too many"] if name else []
 
 
-def _plain(value: float, within: float) -> str:
+def _plain_name(value: float, within: float) -> str:
     """The name of a constant, or a number of few digits; empty if it is neither."""
     near = simplest_number(value - within, value + within)
     return constant_name(value, within) or format_number(near) * (near == float(f"{near:.4g}"))
 
 
-def factor_of_x(seen: Evidence) -> Hypothesis | None:
+def factor_of_x(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope times or divided by a simple expression in x and y."""
-    rows = np.flatnonzero(seen.moving & (seen.returned != 0) & np.isfinite(seen.returned))
-    if rows.size < _ENOUGH:
+    rows = np.flatnonzero(data.moving & (data.returned != 0) & np.isfinite(data.returned))
+    if rows.size < _MIN_ROWS_OF_X:
         return None
-    rows = rows[np.linspace(0, rows.size - 1, min(_ROWS, rows.size)).astype(np.intp)]
-    names, factors = zip(*_factors(seen), strict=True)
+    rows = rows[np.linspace(0, rows.size - 1, min(_SAMPLES, rows.size)).astype(np.intp)]
+    names, factors = zip(*_factors(data), strict=True)
     table = np.stack(factors)
-    ratio = np.log(np.abs(seen.returned[rows] / seen.slope[rows]))
+    ratio = np.log(np.abs(data.returned[rows] / data.slope[rows]))
     size = np.log(np.abs(table[:, rows]))
-    steady = _steady(np.stack((ratio + size, ratio - size), axis=1))
-    for which, missing in np.argwhere(steady):
-        if story := _told(seen, names[which], table[which], missing == 0):
+    constant = _is_constant(np.stack((ratio + size, ratio - size), axis=1))
+    for which, missing in np.argwhere(constant):
+        if story := _factor_hypothesis(data, names[which], table[which], missing == 0):
             return story
     return None
 
 
-def constant_response(seen: Evidence) -> Hypothesis | None:
+def constant_response(data: Evidence) -> Hypothesis | None:
     """Hypothesis: a constant times ``grad_output`` everywhere, although the slope changes."""
-    share, within = seen.typical(seen.returned[seen.judged])
-    exceptions = seen.exceptions(0.0, share) if share and np.isfinite(share) else None
+    share, within = data.typical(data.returned[data.judged])
+    exceptions = data.exceptions(0.0, share) if share and np.isfinite(share) else None
     if exceptions is None:
         return None
-    said = f"backward {describe_factor(format_measured(share, within))} {seen.everywhere(exceptions)}"
-    return "straight-through", f"{said}, whatever the slope of {seen.owner}."
+    sentence = f"backward {describe_factor(format_measured(share, within))} {data.everywhere(exceptions)}"
+    return "straight-through", f"{sentence}, whatever the slope of {data.owner}."
 
 
-def _factors(seen: Evidence) -> Iterator[tuple[str, Array]]:
-    x, y, by, of = seen.x, seen.values, seen.wrt, seen.of
+def _factors(data: Evidence) -> Iterator[tuple[str, Array]]:
+    x, y, by, of = data.x, data.values, data.wrt, data.of
     yield by, x
     yield of, y
     yield f"{by}²", x * x
@@ -120,43 +133,110 @@ def _factors(seen: Evidence) -> Iterator[tuple[str, Array]]:
     yield f"{by}³", x**3
 
 
-def _steady(logarithms: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _is_constant(logarithms: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Whether the values along the last axis are almost equal, all but a twentieth at either end."""
     ranked = np.sort(logarithms, axis=-1)
     few = logarithms.shape[-1] // 20
-    return ranked[..., -1 - few] - ranked[..., few] <= _STEADY
+    return ranked[..., -1 - few] - ranked[..., few] <= _MAX_SCATTER
 
 
-def _told(seen: Evidence, called: str, factor: Array, missing: bool) -> Hypothesis | None:
-    fair = np.abs(factor) > _ZERO * np.nanmax(np.abs(factor[seen.judged]))
-    some = seen.moving & fair
-    share = seen.returned[some] / seen.slope[some]
-    constant, within = seen.typical(share * factor[some] if missing else share / factor[some])
+def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool) -> Hypothesis | None:
+    nonzero = np.abs(factor) > _MIN_FACTOR * np.nanmax(np.abs(factor[data.judged]))
+    some = data.moving & nonzero
+    share = data.returned[some] / data.slope[some]
+    constant, within = data.typical(share * factor[some] if missing else share / factor[some])
     scale = constant / factor if missing else constant * factor
-    exceptions = seen.exceptions(np.where(fair, scale, 0.0), np.where(fair, 0.0, seen.returned))
+    exceptions = data.exceptions(np.where(nonzero, scale, 0.0), np.where(nonzero, 0.0, data.returned))
     if exceptions is None or not constant:
         return None
-    at = seen.everywhere(exceptions)
-    passed, wavers = seen.typical(seen.returned[seen.judged])
+    at = data.everywhere(exceptions)
+    response, error = data.typical(data.returned[data.judged])
     inverse = format_measured(1 / constant, within / constant**2)
-    through = bool((np.abs(seen.returned - passed)[seen.judged] <= seen.precision * abs(passed)).all())
-    if through:
-        factor_ = _product(inverse, called) if missing else f"{inverse}/{called}"
+    is_constant = bool((np.abs(data.returned - response)[data.judged] <= data.precision * abs(response)).all())
+    if is_constant:
+        factor_ = _product(inverse, symbol) if missing else f"{inverse}/{symbol}"
         return (
             "missing factor",
-            f"backward {describe_factor(format_measured(passed, wavers))} {at}: the factor {factor_} is missing.",
+            f"backward {describe_factor(format_measured(response, error))} {at}: the factor {factor_} is missing.",
         )
     if missing:
-        factor_ = _product(inverse, called)
-        said = f"Times {factor_}, what backward returns is the slope of {seen.owner}"
-        return "missing factor", f"{said} {at}: the factor {factor_} is missing."
-    factor_ = _product(format_measured(constant, within), called)
-    return (
-        "extra factor",
-        f"backward returns {factor_} times the slope of {seen.owner} {at}.",
-    )
+        factor_ = _product(inverse, symbol)
+        sentence = f"Times {factor_}, what backward returns is the slope of {data.owner}"
+        return "missing factor", f"{sentence} {at}: the factor {factor_} is missing."
+    factor_ = _product(format_measured(constant, within), symbol)
+    return "extra factor", f"backward returns {factor_} times the slope of {data.owner} {at}."
 
 
-def _product(constant: str, called: str) -> str:
-    plain = called[1:-1] if called.startswith("(") and called.endswith(")") else called
-    return {"1": plain, "−1": f"−{called}"}.get(constant, f"{constant} {called}")
+def _product(constant: str, symbol: str) -> str:
+    bare = symbol[1:-1] if symbol.startswith("(") and symbol.endswith(")") else symbol
+    return {"1": bare, "−1": f"−{symbol}"}.get(constant, f"{constant} {symbol}")
+
+
+@dataclass(frozen=True)
+class _HeldValue:
+    """A held value and what it is called, and the section in which it has ``moved``."""
+
+    name: str
+    value: float
+    moved: float
+    section: Section
+
+
+def held_value_behind(data: Evidence, size: float) -> tuple[str, int] | None:
+    """The name of a held value, and the power of it that a factor of this ``size`` is whatever the value; or None."""
+    tolerance = max(_RTOL, data.precision) * size
+    for each in _held_values(data.section):
+        powers = [power for power in _POWERS if abs(abs(each.value) ** power - size) <= tolerance]
+        factor = _factor_in(data, each.section) if powers else None
+        for power in powers:
+            if factor is not None and abs(abs(each.moved) ** power - factor) <= max(_RTOL, data.precision) * factor:
+                return each.name, power
+    return None
+
+
+def _factor_in(data: Evidence, moved: Section) -> float | None:
+    """The factor between what backward returns and the slope, in another section."""
+    rows = np.flatnonzero(data.moving)
+    x = data.x[rows[np.linspace(0, rows.size - 1, _FACTOR_ROWS).astype(np.intp)]]
+    grad_output = data.evaluation.grad_output
+    try:
+        returned = moved.backward(x, grad_output).grad_input
+        reference = reference_of(moved, x, grad_output)
+        slopes = differentiate(reference.forward, x, reference.forward(x), data.evaluation.grid.span)
+    except FunctionFailed:
+        return None
+    if returned is None:
+        return None
+    factors = np.abs(returned / grad_output / slopes.value)[slopes.kind == PointKind.SMOOTH]
+    factors = factors[np.isfinite(factors)]
+    constant = factors.size and np.ptp(factors) <= max(_RTOL, data.precision) * factors.max()
+    return float(np.median(factors)) if constant else None
+
+
+def _held_values(section: Section) -> Iterator[_HeldValue]:
+    for name, values in section.inputs:
+        shape = next(each.shape for each in section.op.inputs if each.name == name)
+        indices = list(product(*map(range, shape))) if len(values) <= _MAX_ELEMENTS else []
+        for place, index in enumerate(indices):
+            value = values[place]
+            if abs(value) in (0, 1) or (name, index) == (section.wrt, section.wrt_index):
+                continue
+            values_moved = (*values[:place], value * _CHANGES[0], *values[place + 1 :])
+            label = name + (f"[{','.join(map(str, index))}]" if len(values) > 1 else "")
+            yield _HeldValue(
+                label,
+                value,
+                value * _CHANGES[0],
+                replace(section, inputs=_replaced(section.inputs, name, values_moved)),
+            )
+    for each in section.op.parameters:
+        held = dict(section.parameters)[each.name]
+        if each.kind != "float" or abs(float(held)) in (0, 1):
+            continue
+        for bigger in [float(held) * m for m in _CHANGES if each.minimum <= float(held) * m <= each.maximum][:1]:
+            parameters = _replaced(section.parameters, each.name, bigger)
+            yield _HeldValue(each.name, float(held), bigger, replace(section, parameters=parameters))
+
+
+def _replaced(pairs: tuple[tuple[str, Any], ...], name: str, value: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple((each, value if each == name else old) for each, old in pairs)

@@ -18,33 +18,33 @@ from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
 # Beside the size of the value that is moved, and of 1.
 _WIDEST = 2e-3
 # Rows that are looked at where they share a call and where each costs one.
-_TOGETHER, _ALONE = 128, 12
+_MAX_TOGETHER, _MAX_ALONE = 128, 12
 # Where the other input is swept, beside its value.
-_PLACES = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
+_OFFSETS = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 
 
-def swapped_inputs(seen: Evidence) -> Hypothesis | None:
+def swapped_inputs(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the derivative of forward with respect to another input of the same shape."""
-    section, grad_output = seen.section, seen.evaluation.grad_output
+    section, grad_output = data.section, data.evaluation.grad_output
     others = [each.name for each in section.op.inputs if each.name != section.wrt and each.shape == _shape(section)]
-    rows = np.flatnonzero(seen.judged & ~seen.kink & np.isfinite(seen.returned))
-    if not others or seen.owner != "forward" or not rows.size:
+    rows = np.flatnonzero(data.judged & ~data.kink & np.isfinite(data.returned))
+    if not others or data.owner != "forward" or not rows.size:
         return None
-    most = _TOGETHER if seen.evaluation.structure == "together" else _ALONE
-    rows = rows[np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.intp)]
+    limit = _MAX_TOGETHER if data.evaluation.structure == "together" else _MAX_ALONE
+    rows = rows[np.linspace(0, rows.size - 1, min(limit, rows.size)).astype(np.intp)]
     for other in others:
         try:
-            found = _by(section, other, seen.x[rows], grad_output)
-            if not _same(seen.returned[rows], *found, seen.precision):
+            slopes = _slopes_by(section, other, data.x[rows], grad_output)
+            if not _same(data.returned[rows], *slopes, data.precision):
                 continue
-            back = _returned_for(section, other, seen)
+            both = _is_swapped_back(section, other, data)
         except FunctionFailed:
             continue
-        name = other + seen.wrt[len(section.wrt) :]
-        said = f"What backward returns for {seen.wrt} is the derivative of forward with respect to {name}"
-        if back:
-            return "swapped", f"{said}, and the other way round: the two gradients are swapped."
-        return "swapped", f"{said}: the gradients are in the wrong order."
+        name = other + data.wrt[len(section.wrt) :]
+        sentence = f"What backward returns for {data.wrt} is the derivative of forward with respect to {name}"
+        if both:
+            return "swapped", f"{sentence}, and the other way round: the two gradients are swapped."
+        return "swapped", f"{sentence}: the gradients are in the wrong order."
     return None
 
 
@@ -55,49 +55,49 @@ def _shape(section: Section) -> tuple[int, ...]:
 def _same(returned: Array, slope: Array, error: Array, precision: float) -> bool:
     """Whether backward returned these slopes, as far as they are known, and they are known and not all 0."""
     allowed = precision * (np.abs(slope) + min(largest_magnitude(slope), largest_magnitude(returned)))
-    near = np.abs(returned - slope) <= allowed + EVIDENCE_BOUNDS * error
-    sure = near & (EVIDENCE_BOUNDS * error <= allowed + SURE_ERROR * np.abs(slope))
-    return bool(near.mean() >= 1 - EXCEPTIONS and sure.mean() >= SURE and (slope != 0).mean() > 0.5)
+    fits = np.abs(returned - slope) <= allowed + EVIDENCE_BOUNDS * error
+    certain = fits & (EVIDENCE_BOUNDS * error <= allowed + SURE_ERROR * np.abs(slope))
+    return bool(fits.mean() >= 1 - EXCEPTIONS and certain.mean() >= SURE and (slope != 0).mean() > 0.5)
 
 
-def _returned_for(section: Section, other: str, seen: Evidence) -> bool:
+def _is_swapped_back(section: Section, other: str, data: Evidence) -> bool:
     """Whether the derivative with respect to the swept input is what backward returns for the ``other``."""
-    values, place = dict(section.inputs), _place(section)
-    held = values[other][place]
-    turned = replace(section, wrt=other, inputs=_with(section, section.wrt, float(np.median(seen.x)) + 0.1))
-    x = turned.snap(held + _PLACES * max(1.0, abs(held)))
-    grad_output = seen.evaluation.grad_output
-    returned = turned.backward(x, grad_output).grad_input
+    values, place = dict(section.inputs), _flat_index(section)
+    value = values[other][place]
+    swapped = replace(section, wrt=other, inputs=_changed_inputs(section, section.wrt, float(np.median(data.x)) + 0.1))
+    x = swapped.snap(value + _OFFSETS * max(1.0, abs(value)))
+    grad_output = data.evaluation.grad_output
+    returned = swapped.backward(x, grad_output).grad_input
     if returned is None:
         return False
-    return _same(returned / grad_output, *_by(turned, section.wrt, x, grad_output), seen.precision)
+    return _same(returned / grad_output, *_slopes_by(swapped, section.wrt, x, grad_output), data.precision)
 
 
-def _by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Array, Array]:
+def _slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Array, Array]:
     """The slope of forward with respect to the ``other`` input at every ``x`` of the swept one, and its error bound."""
     reference = batched_section(reference_of(section, x, grad_output), x, grad_output)
-    held = dict(section.inputs)[other][_place(section)]
+    held = dict(section.inputs)[other][_flat_index(section)]
     steps = _WIDEST * max(1.0, abs(held)) * LADDER
-    above = np.stack([_moved(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])
-    below = np.stack([_moved(reference, other, held - step).forward(x) for step in steps.ravel().tolist()])
+    above = np.stack([_with_input(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])
+    below = np.stack([_with_input(reference, other, held - step).forward(x) for step in steps.ravel().tolist()])
     gaps = (held + steps) - (held - steps)
     scatter = 2 * EPSILON * np.maximum(np.abs(above), np.abs(below)) / gaps
     value, error, _ = extrapolate((above - below) / gaps, scatter, tableau(LEVELS, RATIO, 2))
     return value, error
 
 
-def _moved(section: Section, name: str, value: float) -> Section:
-    return replace(section, inputs=_with(section, name, value))
+def _with_input(section: Section, name: str, value: float) -> Section:
+    return replace(section, inputs=_changed_inputs(section, name, value))
 
 
-def _with(section: Section, name: str, value: float) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    place = _place(section)
+def _changed_inputs(section: Section, name: str, value: float) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    place = _flat_index(section)
     return tuple(
         (each, (*values[:place], value, *values[place + 1 :]) if each == name else values)
         for each, values in section.inputs
     )
 
 
-def _place(section: Section) -> int:
+def _flat_index(section: Section) -> int:
     """Where the swept element is in its flattened tensor, and its namesake in any other of that shape."""
     return int(np.ravel_multi_index(section.wrt_index, _shape(section))) if section.wrt_index else 0

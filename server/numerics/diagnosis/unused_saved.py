@@ -35,51 +35,49 @@ def saved_tensor_usage(section: Section, x: Array) -> tuple[tuple[str, bool | No
         return ()
     witnesses = x[np.unique((_WITNESSES * (x.size - 1)).astype(np.intp))].tolist()
     try:
-        names = _saved(CallGraph.of(section, witnesses[0]))
+        names = _saved_names(CallGraph.of(section, witnesses[0]))
     except Exception:  # noqa: BLE001 what fails here is shown where the section itself is evaluated
         return ()
-    return tuple(
-        (name, not _unnoticed(section, witnesses, place) if name else None) for place, name in enumerate(names)
-    )
+    return tuple((name, not _unused(section, witnesses, place) if name else None) for place, name in enumerate(names))
 
 
-def _saved(graph: CallGraph) -> list[str]:
+def _saved_names(graph: CallGraph) -> list[str]:
     """What each saved tensor is called; empty for those that cannot be poisoned."""
-    called = {tensor.data_ptr(): name for name, tensor in (graph.outputs | graph.given).items()}
+    names = {tensor.data_ptr(): name for name, tensor in (graph.outputs | graph.given).items()}
     return [
-        called.get(each.data_ptr(), "a tensor") if isinstance(each, torch.Tensor) and _bears_poison(each) else ""
+        names.get(each.data_ptr(), "a tensor") if isinstance(each, torch.Tensor) and _can_be_poisoned(each) else ""
         for node in graph.nodes()
         for each in node.saved_tensors
     ]
 
 
-def _bears_poison(tensor: torch.Tensor) -> bool:
+def _can_be_poisoned(tensor: torch.Tensor) -> bool:
     return tensor.is_floating_point() or tensor.dtype == torch.bool
 
 
-def _unnoticed(section: Section, witnesses: list[float], place: int) -> bool:
+def _unused(section: Section, witnesses: list[float], place: int) -> bool:
     try:
         for t in witnesses:
             plain = CallGraph.of(section, t).gradients()
-            if not all(_same(plain, _poisoned(section, t, place, poison)) for poison in _POISONS):
+            if not all(_equal_gradients(plain, _poisoned_gradients(section, t, place, poison)) for poison in _POISONS):
                 return False
     except Exception:  # noqa: BLE001 it has been noticed
         return False
     return True
 
 
-def _poisoned(section: Section, t: float, place: int, poison: float) -> list[torch.Tensor | None]:
+def _poisoned_gradients(section: Section, t: float, place: int, poison: float) -> list[torch.Tensor | None]:
     graph = CallGraph.of(section, t)
     slots = [slot for node in graph.nodes() for slot in node._raw_saved_tensors]
-    slots[place].register_hooks(torch.Tensor.detach, partial(_instead, poison=poison))
+    slots[place].register_hooks(torch.Tensor.detach, partial(_poison, poison=poison))
     return graph.gradients()
 
 
-def _instead(tensor: torch.Tensor, poison: float) -> torch.Tensor:
+def _poison(tensor: torch.Tensor, poison: float) -> torch.Tensor:
     return ~tensor if tensor.dtype == torch.bool else torch.full_like(tensor, poison)
 
 
-def _same(some: list[torch.Tensor | None], others: list[torch.Tensor | None]) -> bool:
+def _equal_gradients(some: list[torch.Tensor | None], others: list[torch.Tensor | None]) -> bool:
     return all(
         a is b or (a is not None and b is not None and torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)))
         for a, b in zip(some, others, strict=True)

@@ -5,7 +5,7 @@ Richardson extrapolation gives each slope an error bound; kinks, jumps and edges
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -21,16 +21,20 @@ LADDER = RATIO ** -np.arange(LEVELS)[:, None]
 # for four Richardson columns to converge on whatever can be seen at that range.
 WIDEST_STEP = 2e-3
 WIDEST_LOW_PRECISION = 0.05
-FINE_LEVELS, FINE_RATIO, _FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
+FINE_LEVELS, FINE_RATIO, FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
 FINE_WIDEST_STEP = 0.2
 # The spacing of float64 next to 0.
 LEAST_ROUNDING = 2.0**-1074
 # Where points are closer than this fraction of the usual distance, steps shrink in proportion, down to the least.
-_CLOSER, _LEAST = 0.4, 1 / 256
+_DENSE_SPACING, _MIN_STEP_FACTOR = 0.4, 1 / 256
 # A change smaller than this many rounding errors counts as zero.
-_HEARD = 32.0
+_NOISE_FACTOR = 32.0
 # A deviation counts as evidence only beyond this many error bounds.
 EVIDENCE_BOUNDS = 10.0
+# Other steps, in between those of the first ladder.
+_OTHER_WIDEST = 0.6
+# The finer ladder is also preferred where its error bound is this many times smaller.
+_MIN_GAIN = 10.0
 
 
 class PointKind(IntEnum):
@@ -91,7 +95,7 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min()) if finite.size else 0.0
     visible = rise / span
-    wide = widest * _room(x)
+    wide = widest * _step_factors(x)
     steps = wide * LADDER
     probes = probe_points(x, span)
     points = np.empty(2 * LEVELS * n + probes.size)
@@ -113,7 +117,7 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     unsettled |= kink_indicator(
         above[-2:] + below[-2:] - 2 * y, 8 * rounding[-1] + 8 * precision * np.abs(x * value), visible * steps[-1]
     )
-    error = _of_neighbours(error, unsettled)
+    error = _largest_nearby(error, unsettled)
     rough = np.flatnonzero(unsettled)
     kind = np.zeros(n, np.int8)
     left, right, left_error, right_error = value.copy(), value.copy(), error.copy(), error.copy()
@@ -135,14 +139,14 @@ def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: fl
     return Slopes(value, error, *sides, kind, rounding[-1], forwards, widest, precision)
 
 
-def _room(x: Array) -> Array:
+def _step_factors(x: Array) -> Array:
     """A factor ≤ 1 on the steps at each point: smaller where points are closer, because forward is curved there."""
     gaps = np.diff(x)
     if x.size < 3 or gaps.min() <= 0:
         return np.ones(x.size)
-    room = np.maximum(np.append(gaps, gaps[-1]), np.append(gaps[0], gaps))
-    share = room / np.median(room)
-    return np.where(share < _CLOSER, np.maximum(share / 2, _LEAST), 1.0)
+    spacing = np.maximum(np.append(gaps, gaps[-1]), np.append(gaps[0], gaps))
+    share = spacing / np.median(spacing)
+    return np.where(share < _DENSE_SPACING, np.maximum(share / 2, _MIN_STEP_FACTOR), 1.0)
 
 
 def kink_indicator(second: Array, noise: Array, visible: Array) -> NDArray[np.bool_]:
@@ -151,7 +155,7 @@ def kink_indicator(second: Array, noise: Array, visible: Array) -> NDArray[np.bo
     return (bend[1] > noise) & (bend[1] > 0.7 / RATIO * bend[0]) & (bend[1] > 1e-7 * visible)
 
 
-def _of_neighbours(error: Array, unsettled: NDArray[np.bool_]) -> Array:
+def _largest_nearby(error: Array, unsettled: NDArray[np.bool_]) -> Array:
     """The largest error bound among the settled points up to two places away.
 
     Where two columns of the tableau cross by chance, the bound of a single point is too small.
@@ -173,18 +177,18 @@ def differentiate_one_sided(
     ``rounding`` bounds the noise of ``y``; ``visible`` is the slope of the picture's diagonal: smaller differences
     are invisible.
     """
-    ratio = FINE_RATIO if precision == EPSILON else _FINE_RATIO_LOW_PRECISION
+    ratio = FINE_RATIO if precision == EPSILON else FINE_RATIO_LOW_PRECISION
     steps = widest * ratio ** -np.arange(FINE_LEVELS)[:, None]
     points = np.stack((x + steps, x - steps))
     above, below = forward(points.ravel()).reshape(points.shape)
-    ahead, behind = _positive(points[0] - x), _positive(x - points[1])
+    ahead, behind = _nonzero_runs(points[0] - x), _nonzero_runs(x - points[1])
     rounding = np.where(np.isfinite(rounding), rounding, 2 * precision * np.abs(y))
-    places = precision * np.abs(x)
+    x_rounding = precision * np.abs(x)
 
     def slope(rise: Array, run: Array, order: int) -> tuple[Array, Array, Array, Array]:
         quotient = rise / run
         return quotient, *extrapolate(
-            quotient, (rounding + places * np.abs(quotient[-1])) / run, tableau(FINE_LEVELS, ratio, order)
+            quotient, (rounding + x_rounding * np.abs(quotient[-1])) / run, tableau(FINE_LEVELS, ratio, order)
         )
 
     _, value, error, noise = slope(above - below, ahead + behind, 2)
@@ -201,10 +205,10 @@ def differentiate_one_sided(
 
     gap = np.abs(right - left)
     # As the step shrinks, the gap between the one-sided slopes stays at a kink, and shrinks with it where smooth.
-    seen = np.abs(to_right - to_left)
-    real = (seen[-2:] > gap / 2).all(axis=0) & (seen[-1] > seen[-3] / 2)
+    disagreement = np.abs(to_right - to_left)
+    persistent = (disagreement[-2:] > gap / 2).all(axis=0) & (disagreement[-1] > disagreement[-3] / 2)
     floor = 5 * (left_error + right_error) + 1e-6 * np.maximum(np.abs(left), np.abs(right)) + 1e-6 * visible
-    kink = has_left & has_right & real & (gap > floor)
+    kink = has_left & has_right & persistent & (gap > floor)
     kind[kink] = PointKind.KINK
     error[kink] = gap[kink] / 2
 
@@ -213,13 +217,13 @@ def differentiate_one_sided(
     value[edge] = np.where(has_right, right, left)[edge]
     error[edge] = np.where(has_right, right_error, left_error)[edge]
 
-    still = _HEARD * rounding + 1e-9 * visible * widest
-    jump_right, jump_left = _stays(np.abs(above - y), still), _stays(np.abs(y - below), still)
+    noise_floor = _NOISE_FACTOR * rounding + 1e-9 * visible * widest
+    jump_right, jump_left = _has_jump(np.abs(above - y), noise_floor), _has_jump(np.abs(y - below), noise_floor)
     jump = jump_left | jump_right
     for quotient, side, run, present in ((to_right, right, ahead, has_right), (to_left, left, behind, has_left)):
         # A rise of some last places does not shrink with the step either: vectorised code differs by that much.
-        heard = np.abs(quotient[-1] * run[-1]) > _HEARD * precision * np.abs(y)
-        vertical = _grows(quotient) & heard & present & ~jump
+        above_noise = np.abs(quotient[-1] * run[-1]) > _NOISE_FACTOR * precision * np.abs(y)
+        vertical = _grows_without_bound(quotient) & above_noise & present & ~jump
         side[vertical] = np.copysign(np.inf, quotient[-1][vertical])
         kind[vertical & (kind != PointKind.EDGE)] = PointKind.KINK
         value[vertical] = side[vertical]
@@ -229,23 +233,60 @@ def differentiate_one_sided(
     value[jump], error[jump] = np.nan, np.inf
     right[jump_right] = np.copysign(np.inf, to_right[-1][jump_right])
     left[jump_left] = np.copysign(np.inf, to_left[-1][jump_left])
-    nowhere = ~np.isfinite(y) | ~(has_left | has_right)
-    kind[nowhere] = PointKind.NONFINITE
-    value[nowhere], error[nowhere] = np.nan, np.inf
+    undefined = ~np.isfinite(y) | ~(has_left | has_right)
+    kind[undefined] = PointKind.NONFINITE
+    value[undefined], error[undefined] = np.nan, np.inf
     sides = left, right, left_error, right_error
     return Slopes(value, error, *sides, kind, rounding, 2.0 * FINE_LEVELS, float(np.max(widest)), precision)
 
 
-def _positive(run: Array) -> Array:
+def _nonzero_runs(run: Array) -> Array:
     return np.where(run > 0, run, np.nan)
 
 
-def _stays(rise: Array, still: Array) -> NDArray[np.bool_]:
+def _has_jump(rise: Array, noise_floor: Array) -> NDArray[np.bool_]:
     """Whether the rise does not shrink with the step: a jump on that side."""
-    return (rise[-1] > still) & (rise[-1] > 0.5 * rise[-3])
+    return (rise[-1] > noise_floor) & (rise[-1] > 0.5 * rise[-3])
 
 
-def _grows(quotient: Array) -> NDArray[np.bool_]:
+def _grows_without_bound(quotient: Array) -> NDArray[np.bool_]:
     """Whether a one-sided slope grows without bound as the step shrinks, as that of √x at 0."""
     coarse, middle, fine = np.abs(quotient[-3:])
     return (fine > 1.5 * middle) & (middle > 1.5 * coarse)
+
+
+def remeasure(
+    forward: Forward, x: Array, y: Array, slopes: Slopes, rows: NDArray[np.intp], visible: Array | None = None
+) -> Slopes:
+    """The same slopes, with those of ``rows`` measured a second time by the finer ladder.
+
+    Where the two contradict each other the finer one is taken, which is more local and one-sided. Elsewhere the error
+    bound is widened by the difference between them, or from the slope by other steps if that is smaller. ``visible``,
+    one for each of ``rows``, is the least visible slope; by default the rise of ``y`` over all of ``x``.
+    """
+    with np.errstate(all="ignore"):
+        least = np.ptp(y[np.isfinite(y)]) / np.ptp(x) if visible is None else visible
+        widest = FINE_WIDEST_STEP * slopes.step
+        fine = differentiate_one_sided(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
+        difference = np.abs(slopes.value[rows] - fine.value)
+        confirmed = (fine.kind == PointKind.SMOOTH) & (difference <= EVIDENCE_BOUNDS * slopes.error[rows] + fine.error)
+        other = _central_slopes(forward, x[rows], _OTHER_WIDEST * slopes.step, slopes.noise[rows], slopes.precision)
+        widened = np.fmax(slopes.error[rows], np.fmin(difference, np.abs(slopes.value[rows] - other)))
+        confirmed &= widened <= _MIN_GAIN * fine.error
+    value, error = slopes.value.copy(), slopes.error.copy()
+    error[rows] = np.where(confirmed, widened, fine.error)
+    value[rows] = np.where(confirmed, value[rows], fine.value)
+    columns = {name: getattr(slopes, name).copy() for name in ("left", "right", "left_error", "right_error", "kind")}
+    for name, column in columns.items():
+        column[rows] = getattr(fine, name)
+    return replace(slopes, value=value, error=error, **columns)
+
+
+def _central_slopes(forward: Forward, x: Array, widest: float, rounding: Array, precision: float) -> Array:
+    """The slopes by central differences alone."""
+    above, below = x + widest * LADDER, x - widest * LADDER
+    gaps = above - below
+    high, low = forward(np.stack((above, below)).ravel()).reshape(2, LEVELS, x.size)
+    central = (high - low) / gaps
+    scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
+    return extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))[0]

@@ -15,48 +15,48 @@ PROBED_PLACES = 24
 # The distance of the fine and of the coarse probes, as fractions of the visible range, and their number on each side.
 FINE_DISTANCE, COARSE_DISTANCE = 2e-10, 1e-6
 FINE_PROBES, COARSE_PROBES = 3, 6
-_ROOM = 32.0
+_MIN_SEPARATION = 32.0
 # The ratio of coarse to fine probes.
 COARSE_PER_FINE = COARSE_PROBES / FINE_PROBES
 _TINY = 1e-300
-_MOST = 0.05
-_NEXT = 1
-_FEW = 0.5
+_MAX_SHARE = 0.05
+_SMOOTHING = 1
+_FEW_STEPS = 0.5
 # Coarse probes this many times noisier than the fine ones show rounding that the fine ones miss.
-_COARSER = 8.0
+_COARSE_EXCESS = 8.0
 # A step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
-_GROSS, _LONE = 1e-4, 100.0
+_JUMP, _JUMP_RATIO = 1e-4, 100.0
 # With noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
 EXACT_NOISE = 64 * EPSILON
 # Steps up to this size may be the rounding of a larger intermediate result.
 ROUNDING_STEP = 1e-12
 _FLOAT32_BITS = 24
-_CROOKED = 1 / math.pi
+_IRRATIONAL_SHIFT = 1 / math.pi
 _SMALL_BITS = 4
-_ENOUGH = 4
+_MIN_VALUES = 4
 # The quantile of slopes that sets a scale: next to a pole the steepest percent is not representative.
 STEEPNESS_QUANTILE = 0.99
 
 
 def probe_points(x: Array, span: float) -> Array:
     """The fine probes: 6 points around each of up to 24 places along ``x``, so close that only noise differs."""
-    return _around(x, FINE_DISTANCE * span, FINE_PROBES)
+    return _probes(x, FINE_DISTANCE * span, FINE_PROBES)
 
 
-def _around(x: Array, gap: float, side: int) -> Array:
+def _probes(x: Array, gap: float, side: int) -> Array:
     """``side`` points on each side of every probed place, nearer to it than any other point of ``x``."""
-    at = _places(x.size)
-    room = np.diff(x, prepend=-np.inf, append=np.inf)
-    room[room == 0] = np.inf
-    apart = np.minimum(gap, np.minimum(room[:-1], room[1:])[at] / _ROOM)
-    near = x[at]
-    apart = np.maximum(apart, 256 * np.spacing(np.abs(near)))
+    indices = _indices(x.size)
+    spacing = np.diff(x, prepend=-np.inf, append=np.inf)
+    spacing[spacing == 0] = np.inf
+    distance = np.minimum(gap, np.minimum(spacing[:-1], spacing[1:])[indices] / _MIN_SEPARATION)
+    near = x[indices]
+    distance = np.maximum(distance, 256 * np.spacing(np.abs(near)))
     steps = np.arange(1, side + 1)
-    return (near[:, None] + apart[:, None] * np.concatenate((-steps[::-1], steps))).ravel()
+    return (near[:, None] + distance[:, None] * np.concatenate((-steps[::-1], steps))).ravel()
 
 
 @lru_cache(maxsize=16)
-def _places(count: int) -> NDArray[np.intp]:
+def _indices(count: int) -> NDArray[np.intp]:
     return np.linspace(0, count - 1, min(PROBED_PLACES, count)).round().astype(np.intp)
 
 
@@ -68,12 +68,12 @@ def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: fl
     fine probes all have one value, the coarse ones are used, and where these show nothing either, the noise elsewhere.
     Capped at a twentieth of the ``rise`` of the curve.
     """
-    rms = noise_level(probed, forward(_around(x, COARSE_DISTANCE * span, COARSE_PROBES)), gross=_GROSS * rise)
+    rms = noise_level(probed, forward(_probes(x, COARSE_DISTANCE * span, COARSE_PROBES)), gross=_JUMP * rise)
     loud = rms > EXACT_NOISE * np.abs(probed[:: 2 * FINE_PROBES])
-    elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _steps(probed)
+    elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _staircase_step(probed)
     rms[~loud] = np.maximum(rms[~loud], min(elsewhere, ROUNDING_STEP))
-    known = np.log(np.maximum(np.minimum(moving_maximum(rms, _NEXT), _MOST * rise), _TINY))
-    noise = np.exp(np.interp(np.arange(x.size), _places(x.size), known))
+    log_noise = np.log(np.maximum(np.minimum(moving_maximum(rms, _SMOOTHING), _MAX_SHARE * rise), _TINY))
+    noise = np.exp(np.interp(np.arange(x.size), _indices(x.size), log_noise))
     return np.where(noise > 2 * _TINY, noise, 0.0)
 
 
@@ -82,20 +82,20 @@ def noise_level(close: Array, less_close: Array, *, gross: float = math.inf) -> 
 
     A single step above ``gross`` among small ones is a jump, not noise.
     """
-    near, far = _rms(close, FINE_PROBES, gross), _rms(less_close, COARSE_PROBES, gross)
-    return np.where(far > _COARSER * near, far, (near + far) / 2)
+    fine, coarse = _rms(close, FINE_PROBES, gross), _rms(less_close, COARSE_PROBES, gross)
+    return np.where(coarse > _COARSE_EXCESS * fine, coarse, (fine + coarse) / 2)
 
 
 def _rms(values: Array, side: int, gross: float) -> Array:
     """The noise at each place, from the ``side`` values on either side of it."""
     sides = _without_jumps(values.reshape(-1, 2, side).swapaxes(0, 1), gross)
-    different = np.diff(sides, side - 1)[..., 0]
-    rms = np.sqrt((different * different).mean(axis=0) / comb(2 * side - 2, side - 1))
+    differences = np.diff(sides, side - 1)[..., 0]
+    rms = np.sqrt((differences * differences).mean(axis=0) / comb(2 * side - 2, side - 1))
     # Where hardly any step is seen, the noise is half a step.
     steps = np.abs(np.diff(sides))
     highest = steps.max(axis=(0, 2))
-    few = ((steps > 0).mean(axis=(0, 2)) < _FEW) & (highest <= ROUNDING_STEP)
-    rms = np.where(few, np.maximum(rms, highest / 2), rms)
+    quantized = ((steps > 0).mean(axis=(0, 2)) < _FEW_STEPS) & (highest <= ROUNDING_STEP)
+    rms = np.where(quantized, np.maximum(rms, highest / 2), rms)
     rms[~np.isfinite(rms)] = 0.0
     return rms
 
@@ -104,31 +104,31 @@ def _without_jumps(sides: Array, gross: float) -> Array:
     """The values with a jump, if it is the only gross step on its side, removed."""
     steps = np.diff(sides)
     size = np.sort(np.abs(steps), axis=-1)
-    lone = (size[..., -1] > gross) & (size[..., -1] > _LONE * size[..., -2])
+    lone = (size[..., -1] > gross) & (size[..., -1] > _JUMP_RATIO * size[..., -2])
     if not lone.any():
         return sides
     jump = np.where(lone[..., None] & (np.abs(steps) == size[..., -1:]), steps, 0.0)
     return sides - np.concatenate((np.zeros_like(sides[..., :1]), np.cumsum(jump, axis=-1)), axis=-1)
 
 
-def _steps(values: Array) -> float:
+def _staircase_step(values: Array) -> float:
     """The step height of a piecewise constant forward, if it is as small as the rounding of numbers near 1; else 0."""
     steps = np.abs(np.diff(values))
     moves = steps > 0
     step = float(np.min(steps, initial=np.inf, where=moves))
-    return step if moves.mean() < _FEW and step <= ROUNDING_STEP else 0.0
+    return step if moves.mean() < _FEW_STEPS and step <= ROUNDING_STEP else 0.0
 
 
 def moving_maximum(values: Array, reach: int) -> Array:
     """The moving maximum of non-negative ``values``, over ``reach`` places on either side of each."""
-    found = np.zeros(values.size + 2 * reach)
-    found[reach:-reach] = values
-    seen = 1
-    while seen <= 2 * reach:  # each element is the maximum of a window of this width
-        further = min(seen, 2 * reach + 1 - seen)
-        found = np.maximum(found[:-further], found[further:])
-        seen += further
-    return found
+    maximum = np.zeros(values.size + 2 * reach)
+    maximum[reach:-reach] = values
+    window = 1
+    while window <= 2 * reach:  # each element is the maximum of a window of this width
+        shift = min(window, 2 * reach + 1 - window)
+        maximum = np.maximum(maximum[:-shift], maximum[shift:])
+        window += shift
+    return maximum
 
 
 def mantissa_bits(y: Array) -> int:
@@ -146,8 +146,8 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
     """
     if not _looks_rounded(y):
         return EPSILON
-    crooked = forward(x + _CROOKED * (x[-1] - x[0]) / x.size)
-    return math.ldexp(1.0, -mantissa_bits(crooked)) if _looks_rounded(crooked) else EPSILON
+    shifted = forward(x + _IRRATIONAL_SHIFT * (x[-1] - x[0]) / x.size)
+    return math.ldexp(1.0, -mantissa_bits(shifted)) if _looks_rounded(shifted) else EPSILON
 
 
 def _looks_rounded(y: Array) -> bool:
@@ -157,4 +157,4 @@ def _looks_rounded(y: Array) -> bool:
         return False
     magnitude = np.abs(y)
     small = y[(magnitude > 0) & (magnitude <= np.nanmax(magnitude, initial=0.0, where=np.isfinite(y)) / 2**_SMALL_BITS)]
-    return small.size < _ENOUGH or mantissa_bits(small) > bits - _SMALL_BITS + 1
+    return small.size < _MIN_VALUES or mantissa_bits(small) > bits - _SMALL_BITS + 1

@@ -14,9 +14,9 @@ NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
 # Within these distances from a node (in last places) a smooth curve is straight, and any deviation is rounding: it
 # changes from each number to the next, or stays for thousands of them. It may grow towards one end of a cell, and is
 # therefore estimated in several parts of it; fewer distances and parts where each point is a call.
-_NEAR = 1e-4  # relative to x; in half precision no number is that close
-_BESIDE, _PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
-_BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
+_MAX_OFFSET = 1e-4  # relative to x; in half precision no number is that close
+_OFFSETS, _PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
+_OFFSETS_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
 
 
 def quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
@@ -35,14 +35,14 @@ def integral_rounding(section: Section, forward: Forward, left: Array, right: Ar
 
     Estimated from numbers next to each ``left`` and ``right``, and next to quadrature nodes all over the cell.
     """
-    places, parts = (_BESIDE, _PARTS) if section.stacked else (_BESIDE_ONE_BY_ONE, _PARTS_ONE_BY_ONE)
-    steps = np.clip(np.array(places)[:, None] * torch.finfo(section.dtype).eps, -_NEAR, _NEAR)
-    straight = steps / (steps**2).sum()
+    offsets, parts = (_OFFSETS, _PARTS) if section.stacked else (_OFFSETS_ONE_BY_ONE, _PARTS_ONE_BY_ONE)
+    steps = np.clip(np.array(offsets)[:, None] * torch.finfo(section.dtype).eps, -_MAX_OFFSET, _MAX_OFFSET)
+    slope_weights = steps / (steps**2).sum()
 
-    def moves(of: Forward, x: Array) -> Array:
-        beside = section.snap(x + steps * np.abs(x))
-        y = of(beside.ravel()).reshape(beside.shape)
-        return np.nan_to_num(np.ptp(y - steps * (straight * y).sum(axis=0), axis=0), posinf=0.0)
+    def deviation(of: Forward, x: Array) -> Array:
+        neighbours = section.snap(x + steps * np.abs(x))
+        y = of(neighbours.ravel()).reshape(neighbours.shape)
+        return np.nan_to_num(np.ptp(y - steps * (slope_weights * y).sum(axis=0), axis=0), posinf=0.0)
 
     def backward(x: Array) -> Array:
         gradient = section.backward(x, grad_output).grad_input
@@ -51,5 +51,5 @@ def integral_rounding(section: Section, forward: Forward, left: Array, right: Ar
     edges = left + (right - left) * np.linspace(0, 1, parts + 1)[:, None]
     low, width = edges[:-1], np.diff(edges, axis=0)
     nodes = section.snap((low[..., None] + width[..., None] * NODES).ravel())
-    inside: Array = (width * (moves(backward, nodes).reshape(*low.shape, NODES.size) @ WEIGHTS)).sum(axis=0)
-    return inside + abs(grad_output) * (moves(forward, left) + moves(forward, right))
+    inside: Array = (width * (deviation(backward, nodes).reshape(*low.shape, NODES.size) @ WEIGHTS)).sum(axis=0)
+    return inside + abs(grad_output) * (deviation(forward, left) + deviation(forward, right))

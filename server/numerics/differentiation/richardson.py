@@ -14,7 +14,7 @@ from ...runtime.arrays import Array
 _SAFETY = 10.0
 _TINY = 1e-300
 # The last change counts if above this multiple of its rounding and this fraction of the two differences.
-_HEARD, _GROSS = 30.0, 0.2
+_NOISE_FACTOR, _GROSS = 30.0, 0.2
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def extrapolate(
     entries = table.entries
     stacked = table.stacked @ differences
     value = stacked[:entries]
-    moved = np.abs(stacked[entries:], out=stacked[entries:])
-    change, before = moved[:entries], moved[entries:]
+    changes = np.abs(stacked[entries:], out=stacked[entries:])
+    change, before = changes[:entries], changes[entries:]
     noise = table.gain @ rounding
     slowness = change[table.first :] / (before + _TINY)
     slowness *= _SAFETY
@@ -101,13 +101,13 @@ def extrapolate(
     flat = best * best.size + np.arange(best.size)
     bound = error.ravel().take(flat)
     if wary:
-        restless = _restless(differences, rounding, table.falls)
-        bound = np.maximum(bound, np.where(broken[-3:].any(axis=0), 0.0, restless) if any_broken else restless)
+        unconverged = _unconverged_change(differences, rounding, table.falls)
+        bound = np.maximum(bound, np.where(broken[-3:].any(axis=0), 0.0, unconverged) if any_broken else unconverged)
     return value.ravel().take(flat), bound, noise.ravel().take(flat)
 
 
-def _restless(differences: Array, rounding: Array, falls: float) -> Array:
+def _unconverged_change(differences: Array, rounding: Array, falls: float) -> Array:
     """The last change of each column that does not converge; 0 for the others."""
     before, last = np.abs(np.diff(differences[-3:], axis=0))
-    least = _HEARD * (rounding[-1] + rounding[-2]) + _GROSS * np.abs(differences[-2:]).max(axis=0)
+    least = _NOISE_FACTOR * (rounding[-1] + rounding[-2]) + _GROSS * np.abs(differences[-2:]).max(axis=0)
     return np.where((last > least) & (last > falls * before), last, 0.0)

@@ -5,6 +5,42 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from ...runtime.arrays import EPSILON
+
+# A number with more digits than this was not meant as a decimal.
+MOST_DIGITS = 6
+_NAMED = {
+    "π": math.pi,
+    "1/π": 1 / math.pi,
+    "2π": 2 * math.pi,
+    "1/(2π)": 1 / (2 * math.pi),
+    "π/2": math.pi / 2,
+    "2/π": 2 / math.pi,
+    "π/180": math.pi / 180,
+    "180/π": 180 / math.pi,
+    "√2": math.sqrt(2),
+    "1/√2": 1 / math.sqrt(2),
+    "√π": math.sqrt(math.pi),
+    "1/√π": 1 / math.sqrt(math.pi),
+    "2/√π": 2 / math.sqrt(math.pi),
+    "√π/2": math.sqrt(math.pi) / 2,
+    "√(2π)": math.sqrt(2 * math.pi),
+    "1/√(2π)": 1 / math.sqrt(2 * math.pi),
+    "√(2/π)": math.sqrt(2 / math.pi),
+    "√(π/2)": math.sqrt(math.pi / 2),
+    "e": math.e,
+    "1/e": 1 / math.e,
+    "ln 2": math.log(2),
+    "1/ln 2": 1 / math.log(2),
+    "ln 10": math.log(10),
+    "1/ln 10": 1 / math.log(10),
+    "1/3": 1 / 3,
+    "2/3": 2 / 3,
+    "1/6": 1 / 6,
+}
+# The relative error above which no name is given.
+_PRECISE = 1e-6
+
 
 def simplest_number(low: float, high: float) -> float:
     """The number with the fewest significant digits in ``[low, high]``: a bound of 1.37 is found as 1.37."""
@@ -39,3 +75,21 @@ def format_distinct(value: float, other: float) -> str:
     if not (math.isfinite(value) and math.isfinite(other)) or format_number(value) != format_number(other):
         return format_number(value)
     return f"{value:.15g}".replace("-", "−")
+
+
+def format_measured(value: float, within: float) -> str:
+    """A number known to ± ``within``, in as few digits as identify it; long ones in four, unless that would read 1."""
+    within = max(within, 4 * EPSILON * abs(value))
+    near = simplest_number(value - within, value + within)
+    text = repr(near).removesuffix(".0")
+    long = len(repr(abs(near)).partition("e")[0].replace(".", "").strip("0")) > MOST_DIGITS
+    if long and abs(float(f"{value:.4g}")) != 1:
+        text = f"{value:.4g}"
+    return text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
+
+
+def constant_name(value: float, within: float) -> str:
+    """The name of the constant with this value, such as ``ln 2`` or ``1/ln 10``; empty if it is not a known one."""
+    if not 0 < within < _PRECISE * abs(value):
+        return ""
+    return next((called for called, constant in _NAMED.items() if abs(value - constant) <= within), "")

@@ -8,20 +8,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.arrays import Array, Mask, largest_magnitude
+from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
-from ..differentiation.recheck import remeasure
+from ..curve.symmetric_inputs import mirrored_index, swept_shape
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, remeasure
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for
 from ..verdict.point_judge import UNDECIDED_SHARE, judge_kinks
-from .cells import BasePoint, forward_of_cells, steepest_per_output
-from .directional import partials_add_up
+from .cells import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
 
 # A cell that is off by more than this and its error bound is measured again before backward is accused.
-_LONE_TOLERANCE = 1e-13
+_RECHECK_RTOL = 1e-13
 # Where forward has underflowed to 0, gradients below this are accepted.
-_NOTHING = 1e-30
+_UNDERFLOW = 1e-30
+_Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -55,23 +56,23 @@ def judge_jacobian_cells(
     """
     rows, columns = cells
     height = largest_magnitude(ground.y) / ground.span
-    usual = tolerance_for(max(largest_magnitude(slopes.value), height), dtype)
-    tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
+    default = tolerance_for(max(largest_magnitude(slopes.value), height), dtype)
+    tolerance = Tolerance(default.atol if atol is None else atol, default.rtol if rtol is None else rtol)
     if returned is None or not ground.steady:
         unknown = Status.GAP if returned is None else Status.UNDECIDED
         return JudgedCells(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
     off = np.abs(returned - slopes.value)
-    doubted = np.flatnonzero(
+    doubtful = np.flatnonzero(
         (slopes.kind == PointKind.SMOOTH)
-        & ~(off <= EVIDENCE_BOUNDS * slopes.error + _LONE_TOLERANCE * np.abs(slopes.value))
+        & ~(off <= EVIDENCE_BOUNDS * slopes.error + _RECHECK_RTOL * np.abs(slopes.value))
     )
-    if doubted.size:
+    if doubtful.size:
         by, at = np.tile(ground.copies.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
         forward, visible = (
-            forward_of_cells(ground.copies, rows, columns, doubted),
+            forward_of_cells(ground.copies, rows, columns, doubtful),
             steepest_per_output(slopes.value, columns.size),
         )
-        slopes = remeasure(forward, by, at, slopes, doubted, visible[doubted])
+        slopes = remeasure(forward, by, at, slopes, doubtful, visible[doubtful])
     status = _statuses(slopes, returned, tolerance, height)
     beyond = np.isinf(returned) & (np.abs(slopes.value) > torch.finfo(dtype).max)
     status[beyond & (np.sign(returned) == np.sign(slopes.value))] = Status.GAP
@@ -82,14 +83,14 @@ def judge_jacobian_cells(
 def _acquit(ground: BasePoint, rows: Indices, columns: Indices, slopes: Slopes, status: NDArray[np.int8]) -> None:
     """Set accused cells to undecided where an output has partial derivatives but is not differentiable."""
     accused = (status == Status.DIFFERS) & (slopes.kind == PointKind.SMOOTH)
-    some = np.flatnonzero(accused.reshape(rows.size, -1).any(axis=1))
-    if not some.size or columns.size == 1:
+    suspects = np.flatnonzero(accused.reshape(rows.size, -1).any(axis=1))
+    if not suspects.size or columns.size == 1:
         return
-    table = np.arange(slopes.value.size).reshape(rows.size, -1)[some].ravel()
-    found = replace(slopes, value=slopes.value[table], error=slopes.error[table], kind=slopes.kind[table])
-    bent = some[~partials_add_up(ground, rows[some], columns, found)]
-    crooked = np.isin(np.arange(status.size) // columns.size, bent)
-    status[accused & crooked] = Status.UNDECIDED
+    indices = np.arange(slopes.value.size).reshape(rows.size, -1)[suspects].ravel()
+    partials = replace(slopes, value=slopes.value[indices], error=slopes.error[indices], kind=slopes.kind[indices])
+    inconsistent = suspects[~partials_add_up(ground, rows[suspects], columns, partials)]
+    affected = np.isin(np.arange(status.size) // columns.size, inconsistent)
+    status[accused & affected] = Status.UNDECIDED
 
 
 def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: float) -> NDArray[np.int8]:
@@ -99,7 +100,7 @@ def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: flo
     scale = expected + largest_magnitude(slopes.value) + height
     near = off <= allowed + band
     if not scale.any():  # what is so small that nothing was seen of it is nothing
-        near |= off <= _NOTHING
+        near |= off <= _UNDERFLOW
     vague = (band > allowed + UNDECIDED_SHARE * scale) | (band > UNDECIDED_SHARE * np.abs(returned)) & (
         np.abs(returned) > allowed
     )
@@ -117,3 +118,35 @@ def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: flo
     )
     status[smooth & ~np.isfinite(returned)] = Status.DIFFERS
     return status
+
+
+def accept_symmetric_pairs(section: Section, columns: _Places, returned: Array, judged: JudgedCells) -> JudgedCells:
+    """The same, but accused cells agree where backward shares between two columns what forward has in one of them.
+
+    ``columns`` are elements of the input that is swept; ``returned`` has one number for each cell, row by row.
+    """
+    partner = _partners(section, columns)
+    if not (partner >= 0).any() or not judged.where(Status.DIFFERS).any():
+        return judged
+    slopes, tolerance, shape = judged.slopes, judged.tolerance, (-1, columns.size)
+    gradient, value, error = (each.reshape(shape) for each in (returned, slopes.value, slopes.error))
+    smooth, cells = (slopes.kind == PointKind.SMOOTH).reshape(shape), judged.status.reshape(shape).copy()
+    band = tolerance.atol + EVIDENCE_BOUNDS * error
+    unread: Mask = np.all(np.abs(value) <= band, axis=0)
+    nonzero: Mask = np.any(np.abs(gradient) > band, axis=0)  # what is laid into the wrong one of both is not shared
+    pair = (partner >= 0) & (unread | unread[partner]) & nonzero & nonzero[partner]
+    allowed = band + band[:, partner] + tolerance.rtol * np.abs(value + gradient)
+    sums = np.abs(gradient + gradient[:, partner] - value - value[:, partner]) <= 2 * allowed
+    cells[(cells == Status.DIFFERS) & pair & sums & smooth & smooth[:, partner]] = Status.AGREES
+    return replace(judged, status=cells.ravel())
+
+
+def _partners(section: Section, columns: _Places) -> _Places:
+    """Among the columns, that of the element across the diagonal; −1 where there is none."""
+    shape, place = swept_shape(section), {int(each): row for row, each in enumerate(columns)}
+    partner = np.full(columns.size, -1)
+    for row, each in enumerate(columns):
+        other = mirrored_index(section, tuple(int(i) for i in np.unravel_index(each, shape))) if shape else ()
+        if other:
+            partner[row] = place.get(int(np.ravel_multi_index(other, shape)), -1)
+    return partner

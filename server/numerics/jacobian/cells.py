@@ -1,16 +1,19 @@
-"""The numerical Jacobian: Richardson-extrapolated central differences for every cell, each with an error bound."""
+"""The numerical Jacobian: Richardson-extrapolated differences for every cell and along lines, with error bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.stacked_inputs import Indices
 from ..differentiation.finite_differences import (
+    EVIDENCE_BOUNDS,
     FINE_WIDEST_STEP,
     LADDER,
     LEAST_ROUNDING,
@@ -36,11 +39,14 @@ from ..differentiation.noise import (
 from ..differentiation.richardson import extrapolate, tableau
 
 # The number of random lines through all elements of ``wrt`` along which noise is probed.
-_LINES = 2
+_NOISE_LINES = 2
 # Relative tolerance for two calls of a deterministic forward.
-_STEADY = 1e-14
+_REPEAT_RTOL = 1e-14
 # The precision of forward is estimated from this many values along a line, within this share of the range.
-_TELLING, _REACH = 24, 0.1
+_SAMPLES, _SAMPLE_SHARE = 24, 0.1
+_Outputs = Callable[[Array], Array]
+# Slopes along a line are compared to this share of what they are made of.
+_DIRECTIONAL_RTOL = 1e-6
 
 
 class _Map(Protocol):
@@ -50,10 +56,10 @@ class _Map(Protocol):
     def here(self) -> Array:
         """Where the elements are held."""
 
-    def forward(self, points: Array) -> Array:
+    def forward(self, points: Array, /) -> Array:
         """All outputs (points × outputs). Raises ``FunctionFailed``."""
 
-    def willing(self, points: Array) -> Array:
+    def willing(self, points: Array, /) -> Array:
         """The same, NaN where the Function refuses a point."""
 
     def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
@@ -85,18 +91,18 @@ class BasePoint:
     def of(cls, copies: _Map, span: float) -> BasePoint:
         """The point with noise, precision and determinism probed, from 121 forwards. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
-        t = span * np.linspace(-_REACH, _REACH, _TELLING)
+        t = span * np.linspace(-_SAMPLE_SHARE, _SAMPLE_SHARE, _SAMPLES)
         probes = _probes(copies.here, span)
         with np.errstate(all="ignore"):
             points = np.concatenate((_on_line(copies.here, t), *probes))
             # All of them are asked again: in a shorter batch other lanes of the processor would round otherwise.
-            values, again = copies.willing(points), copies.willing(points)[:_TELLING]
-            there = values[:_TELLING]
-            steady = np.array_equal(again, there) or np.allclose(
-                again, there, rtol=_STEADY, atol=_STEADY * largest_magnitude(there), equal_nan=True
+            values, again = copies.willing(points), copies.willing(points)[:_SAMPLES]
+            samples = values[:_SAMPLES]
+            steady = np.array_equal(again, samples) or np.allclose(
+                again, samples, rtol=_REPEAT_RTOL, atol=_REPEAT_RTOL * largest_magnitude(samples), equal_nan=True
             )
-            precision = _precision(copies, t, there)
-            noise = _noise(values[_TELLING:], y) if precision == EPSILON else np.zeros(y.size)
+            precision = _precision(copies, t, samples)
+            noise = _noise(values[_SAMPLES:], y) if precision == EPSILON else np.zeros(y.size)
         return cls(copies, span, y, noise, precision, steady)
 
     @property
@@ -169,18 +175,18 @@ def _probes(here: Array, span: float) -> list[Array]:
         np.concatenate((-np.arange(side, 0.0, -1), np.arange(1.0, side + 1))) for side in (FINE_PROBES, COARSE_PROBES)
     ]
     gaps = [np.maximum(share * span, 256 * np.spacing(np.abs(here))) for share in (FINE_DISTANCE, COARSE_DISTANCE)]
-    lines = [random_direction(here.size, 1 + line) for line in range(_LINES)]
+    lines = [random_direction(here.size, 1 + line) for line in range(_NOISE_LINES)]
     return [here + side[:, None] * (gap * line) for side, gap in zip(sides, gaps, strict=True) for line in lines]
 
 
 def _noise(values: Array, y: Array) -> Array:
     """The root mean square noise of every output, from their values at the probes."""
-    close, less_close = np.split(values, [2 * FINE_PROBES * _LINES])
-    places = [each.reshape(_LINES, -1, y.size).swapaxes(1, 2).ravel() for each in (close, less_close)]
-    found = noise_level(*places).reshape(_LINES, y.size).max(axis=0)
-    loud = found > EXACT_NOISE * np.abs(y)
+    close, less_close = np.split(values, [2 * FINE_PROBES * _NOISE_LINES])
+    probes = [each.reshape(_NOISE_LINES, -1, y.size).swapaxes(1, 2).ravel() for each in (close, less_close)]
+    noise = noise_level(*probes).reshape(_NOISE_LINES, y.size).max(axis=0)
+    loud = noise > EXACT_NOISE * np.abs(y)
     # With no more noise than that forward seems perfect, but may be rounded as coarsely as elsewhere.
-    return np.where(loud, found, np.maximum(found, min(largest_magnitude(found[loud]), ROUNDING_STEP)))
+    return np.where(loud, noise, np.maximum(noise, min(largest_magnitude(noise[loud]), ROUNDING_STEP)))
 
 
 def _on_line(here: Array, t: Array) -> Array:
@@ -199,3 +205,52 @@ def random_direction(size: int, seed: int) -> Array:
     """A random direction: reproducible numbers of either sign between ½ and 1."""
     draw = np.random.default_rng(seed)
     return draw.uniform(0.5, 1.0, size) * draw.choice((-1.0, 1.0), size)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Outputs as a function of one number: how far an input is moved along a line through all of its elements.
+
+    ``forward`` and ``willing`` give all outputs (points × outputs) for such numbers, one a row; the first raises
+    ``FunctionFailed``, and of the second those are NaN that the Function refuses.
+    """
+
+    forward: _Outputs
+    willing: _Outputs
+
+    @property
+    def here(self) -> Array:
+        """Where nothing is moved."""
+        return np.zeros(1)
+
+    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
+        """Some outputs where all is moved by each of the numbers ``t``."""
+        return self.willing(t[:, None])[:, outputs]
+
+
+def partials_add_up(ground: BasePoint, rows: Indices, columns: Indices, partials: Slopes) -> NDArray[np.bool_]:
+    """Whether the slope of each output along a random line is the sum of the ``partials``.
+
+    Where values are tied, as in a sort, an output may be flat along every element and yet move when several move: then
+    it has no gradient, and no slope by one element says what backward may return. Kinks by one element are left out.
+    """
+    shape = rows.size, columns.size
+    value, error = partials.value.reshape(shape), partials.error.reshape(shape)
+    smooth = (partials.kind.reshape(shape) == PointKind.SMOOTH).all(axis=0)
+    direction = np.zeros(ground.copies.here.size)
+    direction[columns[smooth]] = random_direction(columns.size, 3)[smooth]
+    share, y = direction[columns], ground.y
+    copies = ground.copies
+    shifted = Line(*(partial(_shifted, ask, copies.here, direction) for ask in (copies.forward, copies.willing)))
+    along = BasePoint(shifted, ground.span, y, ground.noise, ground.precision)
+    line = jacobian_slopes(along, rows, np.zeros(1, np.intp))
+    parts = np.where(smooth, value * share, 0.0)
+    uncertainty = np.where(smooth, error * np.abs(share), 0.0).sum(axis=1) + line.error
+    off = np.abs(line.value - parts.sum(axis=1))
+    return (line.kind == PointKind.SMOOTH) & (
+        off <= EVIDENCE_BOUNDS * uncertainty + _DIRECTIONAL_RTOL * (np.abs(parts).sum(axis=1) + np.abs(line.value))
+    )
+
+
+def _shifted(ask: _Outputs, here: Array, direction: Array, points: Array) -> Array:
+    return ask(here + points * direction)

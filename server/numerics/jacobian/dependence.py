@@ -4,27 +4,135 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.failure import FunctionFailed, failure_of
+from ...runtime import timing
+from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.failure import Failure, FunctionFailed, describe_result, failure_of
 from ...runtime.section import Index, Section
 from ...runtime.vjp import CotangentRoot, leaf_gradients
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
-from .cells import BasePoint, jacobian_slopes
-from .every_input import InputOutputMap, tensor_elements
+from ..tolerance import tolerance_for
+from .cells import BasePoint, Line, jacobian_slopes, random_direction
 
 _Link = Literal["arrives", "dropped", "unfounded", "nothing", "unknown"]
 _Links = tuple[tuple[_Link, ...], ...]
-
 _UNKNOWN: _Link = "unknown"
 # Slopes along one line are compared to this share of the largest.
-_ALIKE = 1e-6
+_SLOPE_RTOL = 1e-6
 # The most output elements, the time budget in seconds, and the estimated calls for each input.
-_LARGEST, _BUDGET, _CALLS = 1 << 18, 1.5, 26
+_MAX_ELEMENTS, _SECONDS, _CALLS_PER_INPUT = 1 << 18, 1.5, 26
+
+
+@dataclass(frozen=True)
+class InputOutputMap:
+    """A Function as a map from all of its inputs to all of its outputs, one after another in one row of numbers."""
+
+    section: Section
+
+    @property
+    def precision(self) -> float:
+        """Half a unit in the last place of the dtype."""
+        return max(EPSILON, torch.finfo(self.section.dtype).eps / 2)
+
+    @property
+    def share(self) -> float:
+        """The relative tolerance for a gradient."""
+        return 100 * tolerance_for(1.0, self.section.dtype).rtol
+
+    @property
+    def size(self) -> int:
+        """How many elements all outputs have."""
+        return self.places[-1].stop
+
+    @cached_property
+    def seconds(self) -> float:
+        """The duration of one call."""
+        return timing.time_short_call(self.outputs)
+
+    @cached_property
+    def weights(self) -> tuple[Array, ...]:
+        """The weights of the loss for the elements of each output: reproducible random numbers."""
+        with torch.no_grad():
+            sizes = [out.numel() for out in self.outputs()]
+        return tuple(random_direction(size, place) for place, size in enumerate(sizes))
+
+    @cached_property
+    def places(self) -> tuple[slice, ...]:
+        """Where each output lies in the row of all."""
+        ends = np.cumsum([0, *(each.size for each in self.weights)])
+        return tuple(slice(int(first), int(last)) for first, last in pairwise(ends))
+
+    def direction(self, name: str) -> Array:
+        """A random line through all elements of an input."""
+        return random_direction(len(dict(self.section.inputs)[name]), len(name))
+
+    def line(self, name: str) -> Line:
+        """All outputs along that line."""
+        direction = self.direction(name)
+
+        def forward(points: Array) -> Array:
+            return np.stack([self.outputs_moved(name, point[0] * direction) for point in points])
+
+        def willing(points: Array) -> Array:
+            rows = []
+            for point in points:
+                try:
+                    rows.append(self.outputs_moved(name, point[0] * direction))
+                except FunctionFailed:
+                    rows.append(np.full(self.size, np.nan))
+            return np.stack(rows)
+
+        return Line(forward, willing)
+
+    def weight(self, place: int, out: torch.Tensor) -> torch.Tensor:
+        """The weights of one output, as its grad_output."""
+        return torch.from_numpy(self.weights[place]).to(out.device, out.dtype).reshape(out.shape)
+
+    def tracked(self) -> tuple[list[torch.Tensor], tuple[torch.Tensor, ...]]:
+        """Leaves for all inputs, and the outputs that go back to them."""
+        leaves = [self._tensor(name).requires_grad_() for name, _ in self.section.inputs]
+        return leaves, self.outputs(*(leaf.clone() for leaf in leaves))
+
+    def outputs(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The outputs, for these inputs or those held. Raises ``FunctionFailed``."""
+        section = self.section
+        arguments = tensors or [self._tensor(name) for name, _ in section.inputs]
+        try:
+            y = section.op(*arguments, *(value for _, value in section.parameters))
+        except Exception as error:
+            raise failure_of(error, section.op, "forward") from error
+        outputs = y if isinstance(y, tuple) else (y,)
+        count = len(section.op.outputs)
+        if len(outputs) < count or not all(isinstance(each, torch.Tensor) for each in outputs[:count]):
+            declared = "a tensor was" if count == 1 else f"{count} tensors were"
+            message = f"forward returned {describe_result(y, len(outputs))} where {declared} declared."
+            raise FunctionFailed(Failure("forward", "WrongShape", message))
+        return outputs[:count]
+
+    def outputs_moved(self, name: str, by: Array) -> Array:
+        """All outputs with one input moved. Raises ``FunctionFailed``."""
+        arguments = [self._tensor(each, by if each == name else None) for each, _ in self.section.inputs]
+        with torch.no_grad():
+            outputs = self.outputs(*arguments)
+        return np.concatenate([tensor_elements(out) for out in outputs])
+
+    def _tensor(self, name: str, by: Array | None = None) -> torch.Tensor:
+        section = self.section
+        values: Any = np.array(dict(section.inputs)[name])
+        shape = next(each.shape for each in section.op.inputs if each.name == name) or (1,)
+        flat = torch.from_numpy(values if by is None else values + by)
+        return flat.to(section.device, section.dtype).reshape(shape)
+
+
+def tensor_elements(tensor: torch.Tensor) -> Array:
+    """All elements of a tensor, in row-major order."""
+    return cast(Array, tensor.detach().reshape(-1).to("cpu", torch.float64).numpy(force=True))
 
 
 @dataclass(frozen=True)
@@ -59,7 +167,7 @@ class Dependence:
 
 
 @dataclass(frozen=True)
-class _Moved:
+class _InputEffect:
     """How the outputs depend on one input: whether at all, and the slope and error bound of each one's weighted sum."""
 
     moves: tuple[bool | None, ...]
@@ -74,58 +182,60 @@ def measure_dependence(section: Section, span: Callable[[str], float], grad_outp
     ``span`` gives the range of an input. None where that would take too long. Raises ``FunctionFailed`` where forward
     fails.
     """
-    every = InputOutputMap(section)
-    if every.size > _LARGEST or _CALLS * len(section.inputs) * every.seconds > _BUDGET:
+    whole = InputOutputMap(section)
+    if whole.size > _MAX_ELEMENTS or _CALLS_PER_INPUT * len(section.inputs) * whole.seconds > _SECONDS:
         return None
     inputs, outputs = tuple(name for name, _ in section.inputs), section.op.outputs
-    moved = [_moved(every, name, span(name)) for name in inputs]
-    alone = [_loss(every, (name,), moved, grad_output) for name in outputs]
-    together = [_loss(every, outputs, moved, grad_output)] if len(outputs) > 1 else []
-    losses = (*alone, *(_as_alone(each, alone) for each in together))
-    _, found = every.tracked()
-    shapes, carries = tuple(tuple(each.shape) for each in found), tuple(each.requires_grad for each in found)
+    effects = [_input_effect(whole, name, span(name)) for name in inputs]
+    singles = [_loss(whole, (name,), effects, grad_output) for name in outputs]
+    joint = [_loss(whole, outputs, effects, grad_output)] if len(outputs) > 1 else []
+    losses = (*singles, *(_with_single_losses(each, singles) for each in joint))
+    _, tensors = whole.tracked()
+    shapes, carries = tuple(tuple(each.shape) for each in tensors), tuple(each.requires_grad for each in tensors)
     return Dependence(inputs, outputs, shapes, carries, losses, section.op.surrogate is not None)
 
 
-def _moved(every: InputOutputMap, name: str, span: float) -> _Moved:
+def _input_effect(every: InputOutputMap, name: str, span: float) -> _InputEffect:
     line = every.line(name)
     try:
         ground = BasePoint.plain(line, span, every.precision)
         y = ground.y
-        found = jacobian_slopes(ground, np.arange(y.size), np.zeros(1, np.intp))
+        slopes = jacobian_slopes(ground, np.arange(y.size), np.zeros(1, np.intp))
     except FunctionFailed:
         unknown = len(every.weights)
-        return _Moved((None,) * unknown, np.full(unknown, np.nan), np.full(unknown, np.nan))
-    least = _ALIKE * _ALIKE * (largest_magnitude(found.value) + largest_magnitude(y) / span)
-    seen = np.abs(found.value) > EVIDENCE_BOUNDS * found.error + least
-    kink, sides = found.kind == PointKind.KINK, (np.abs(np.stack((found.left, found.right))) > least).sum(axis=0)
-    there = np.where(kink, sides == 2, seen | (found.kind == PointKind.JUMP))
-    open_ = np.isin(found.kind, (PointKind.UNRESOLVED, PointKind.NONFINITE)) | kink & (sides == 1)
-    known = np.isin(found.kind, (PointKind.SMOOTH, PointKind.EDGE))
+        return _InputEffect((None,) * unknown, np.full(unknown, np.nan), np.full(unknown, np.nan))
+    least = _SLOPE_RTOL * _SLOPE_RTOL * (largest_magnitude(slopes.value) + largest_magnitude(y) / span)
+    nonzero = np.abs(slopes.value) > EVIDENCE_BOUNDS * slopes.error + least
+    kink, sides = slopes.kind == PointKind.KINK, (np.abs(np.stack((slopes.left, slopes.right))) > least).sum(axis=0)
+    moving = np.where(kink, sides == 2, nonzero | (slopes.kind == PointKind.JUMP))
+    undecided = np.isin(slopes.kind, (PointKind.UNRESOLVED, PointKind.NONFINITE)) | kink & (sides == 1)
+    reliable = np.isin(slopes.kind, (PointKind.SMOOTH, PointKind.EDGE))
     moves, slope, error = [], [], []
     for at, weights in zip(every.places, every.weights, strict=True):
-        moves.append(True if there[at].any() else None if open_[at].any() else False)
-        slope.append(float(weights @ found.value[at]) if known[at].all() else np.nan)
-        error.append(float(np.abs(weights) @ found.error[at]))
-    return _Moved(tuple(moves), np.array(slope), np.array(error))
+        moves.append(True if moving[at].any() else None if undecided[at].any() else False)
+        slope.append(float(weights @ slopes.value[at]) if reliable[at].all() else np.nan)
+        error.append(float(np.abs(weights) @ slopes.error[at]))
+    return _InputEffect(tuple(moves), np.array(slope), np.array(error))
 
 
-def _loss(every: InputOutputMap, outputs: tuple[str, ...], moved: list[_Moved], grad_output: float) -> LossLinks:
+def _loss(
+    every: InputOutputMap, outputs: tuple[str, ...], effects: list[_InputEffect], grad_output: float
+) -> LossLinks:
     """The loss on ``outputs``, the weighted sum of their elements."""
-    which = [every.section.op.outputs.index(name) for name in outputs]
+    positions = [every.section.op.outputs.index(name) for name in outputs]
     try:
-        found = _gradients(every, which, grad_output)
+        gradients = _gradients(every, positions, grad_output)
     except FunctionFailed as error:
-        said = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
-        return LossLinks(outputs, (tuple(_UNKNOWN for _ in moved),) * len(which), (), (), said)
-    returned = tuple("None" if each is None else "gradient" if bool(each.any()) else "0" for each in found)
+        failure = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
+        return LossLinks(outputs, (tuple(_UNKNOWN for _ in effects),) * len(positions), (), (), failure)
+    returned = tuple("None" if each is None else "gradient" if bool(each.any()) else "0" for each in gradients)
     links: _Links = tuple(
-        tuple(_link(each.moves[output], what == "gradient") for each, what in zip(moved, returned, strict=True))
-        for output in which
+        tuple(_link(each.moves[output], what == "gradient") for each, what in zip(effects, returned, strict=True))
+        for output in positions
     )
     right = tuple(
-        _right(every, name, each, gradient, which, grad_output)
-        for (name, _), each, gradient in zip(every.section.inputs, moved, found, strict=True)
+        _is_right(every, name, each, gradient, positions, grad_output)
+        for (name, _), each, gradient in zip(every.section.inputs, effects, gradients, strict=True)
     )
     return LossLinks(outputs, links, returned, right)
 
@@ -138,24 +248,29 @@ def _link(moves: bool | None, arrives: bool) -> _Link:
     return "unfounded" if arrives else "nothing"
 
 
-def _right(
-    every: InputOutputMap, name: str, moved: _Moved, gradient: torch.Tensor | None, which: list[int], grad_output: float
+def _is_right(
+    every: InputOutputMap,
+    name: str,
+    effect: _InputEffect,
+    gradient: torch.Tensor | None,
+    positions: list[int],
+    grad_output: float,
 ) -> bool | None:
     """Whether what arrived is the slope of the loss along the random line."""
-    wanted, error = grad_output * moved.slope[which].sum(), abs(grad_output) * moved.error[which].sum()
-    if not np.isfinite(wanted + error):
+    expected, error = grad_output * effect.slope[positions].sum(), abs(grad_output) * effect.error[positions].sum()
+    if not np.isfinite(expected + error):
         return None
-    along = every.direction(name)
-    came = np.zeros(along.size) if gradient is None else tensor_elements(gradient)
-    scale = abs(wanted) + float(np.abs(along) @ np.abs(came)) + largest_magnitude(grad_output * moved.slope)
-    return bool(abs(float(along @ came) - wanted) <= every.share * scale + EVIDENCE_BOUNDS * error)
+    direction = every.direction(name)
+    arrived = np.zeros(direction.size) if gradient is None else tensor_elements(gradient)
+    scale = abs(expected) + float(np.abs(direction) @ np.abs(arrived)) + largest_magnitude(grad_output * effect.slope)
+    return bool(abs(float(direction @ arrived) - expected) <= every.share * scale + EVIDENCE_BOUNDS * error)
 
 
-def _gradients(every: InputOutputMap, which: list[int], grad_output: float) -> list[torch.Tensor | None]:
+def _gradients(every: InputOutputMap, positions: list[int], grad_output: float) -> list[torch.Tensor | None]:
     leaves, outputs = every.tracked()
     roots = [
         CotangentRoot.apply(outputs[place], every.weight(place, outputs[place]) * grad_output)  # type: ignore[no-untyped-call]
-        for place in which
+        for place in positions
         if outputs[place].requires_grad
     ]
     if not roots:
@@ -166,7 +281,7 @@ def _gradients(every: InputOutputMap, which: list[int], grad_output: float) -> l
         raise failure_of(error, every.section.op, "backward") from error
 
 
-def _as_alone(together: LossLinks, alone: list[LossLinks]) -> LossLinks:
+def _with_single_losses(together: LossLinks, singles: list[LossLinks]) -> LossLinks:
     """The loss on all outputs, with links marked as dropped that are dropped by the loss on a single output."""
     if together.failure:
         return together
@@ -175,7 +290,7 @@ def _as_alone(together: LossLinks, alone: list[LossLinks]) -> LossLinks:
             lone if not single.failure and now == "arrives" and lone in ("dropped", "nothing") else now
             for now, lone in zip(joint, single.links[0], strict=True)
         )
-        for joint, single in zip(together.links, alone, strict=True)
+        for joint, single in zip(together.links, singles, strict=True)
     )
     founded = [any(row[place] == "arrives" for row in links) for place in range(len(together.returned))]
     links = tuple(

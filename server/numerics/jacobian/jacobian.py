@@ -16,15 +16,14 @@ from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Index, Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
 from ..differentiation.reference import rounded_inputs
-from .cell_status import JudgedCells, judge_jacobian_cells
+from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
 from .scan import ScanResult, scan_jacobian
-from .symmetric_pairs import accept_symmetric_pairs
 
 # The side of a block: the largest that is estimated to stay within the budget (seconds), from the duration of a call
 # and the number of forwards and backwards for each row and column.
-_SIDES = (64, 16, 4, 1)
-_BUDGET = 1.5
+_BLOCK_SIDES = (64, 16, 4, 1)
+_SECONDS = 1.5
 _FORWARDS, _BACKWARDS, _PROBES = 12, 2, 121
 
 
@@ -100,34 +99,34 @@ def jacobian(
     """
     copies = batched_copies(section, span)
     reference = _reference(copies, span)
-    side = _side(copies)
+    side = _block_side(copies)
     rows, columns = _block(section, copies, side)
     if not rows.count:
         raise copies.wrong(f"returned {section.of!r} of shape {list(rows.shape)}: it has no such element")
-    found, failure = _returned(copies, rows.elements, grad_output)
-    returned = None if found.gradients is None else found.gradients[:, columns.elements] / grad_output
-    surrogate = _meant(section, span, grad_output)
+    result, failure = _run_backward(copies, rows.elements, grad_output)
+    returned = None if result.gradients is None else result.gradients[:, columns.elements] / grad_output
+    surrogate = _surrogate_copies(section, span, grad_output)
 
-    def held_against(one: InputCopies) -> tuple[BasePoint, JudgedCells]:
-        ground, cells = _ground(one, rows, span), (np.arange(rows.count), columns.elements)
+    def judged_against(one: InputCopies) -> tuple[BasePoint, JudgedCells]:
+        ground, cells = _base_point(one, rows, span), (np.arange(rows.count), columns.elements)
         flat = None if returned is None else returned.ravel()
-        seen = judge_jacobian_cells(ground, cells, jacobian_slopes(ground, *cells), flat, section.dtype, atol, rtol)
-        return ground, seen if flat is None else accept_symmetric_pairs(section, columns.elements, flat, seen)
+        judged = judge_jacobian_cells(ground, cells, jacobian_slopes(ground, *cells), flat, section.dtype, atol, rtol)
+        return ground, judged if flat is None else accept_symmetric_pairs(section, columns.elements, flat, judged)
 
-    ground, measured = held_against(reference)
+    ground, measured = judged_against(reference)
     whole = (rows.count, columns.count) == (rows.total, columns.total)
-    elsewhere = None if whole or failure else scan_jacobian(surrogate or reference, copies, span, grad_output, _BUDGET)
+    elsewhere = None if whole or failure else scan_jacobian(surrogate or reference, copies, span, grad_output, _SECONDS)
     return Jacobian(
         section=section,
         at=float(copies.here[_flat(section)]),
         rows=rows,
         columns=columns,
         numerical=measured,
-        meant=held_against(surrogate)[1] if surrogate else None,
+        meant=judged_against(surrogate)[1] if surrogate else None,
         returned=returned,
-        none=found.none,
+        none=result.none,
         together=bool(copies.stacked),
-        slow=side < _SIDES[0],
+        slow=side < _BLOCK_SIDES[0],
         steady=ground.steady,
         integer=copies.integer,
         elsewhere=elsewhere,
@@ -187,21 +186,21 @@ def _block(section: Section, copies: InputCopies, side: int) -> tuple[ElementRan
     if len(section.of_index) != len(shape) or any(i >= n for i, n in zip(section.of_index, shape, strict=True)):
         return ElementRange(section.of, shape, 0, 0), ElementRange(section.wrt, _shape(section), 0, 0)
     of = int(np.ravel_multi_index(section.of_index, shape)) if shape else 0
-    return _around(section.of, shape, of, side), _around(section.wrt, _shape(section), _flat(section), side)
+    return _block_range(section.of, shape, of, side), _block_range(section.wrt, _shape(section), _flat(section), side)
 
 
-def _around(name: str, shape: Index, place: int, side: int) -> ElementRange:
+def _block_range(name: str, shape: Index, place: int, side: int) -> ElementRange:
     first = side * (place // side)
     return ElementRange(name, shape, first, min(side, math.prod(shape) - first))
 
 
-def _side(copies: InputCopies) -> int:
+def _block_side(copies: InputCopies) -> int:
     calls = _FORWARDS + _BACKWARDS
-    taken = calls * seconds_per_copy(copies, _BUDGET / (_SIDES[0] * calls))
-    return next((each for each in _SIDES if each * taken <= _BUDGET), _SIDES[-1])
+    taken = calls * seconds_per_copy(copies, _SECONDS / (_BLOCK_SIDES[0] * calls))
+    return next((each for each in _BLOCK_SIDES if each * taken <= _SECONDS), _BLOCK_SIDES[-1])
 
 
-def _returned(copies: InputCopies, rows: Indices, grad_output: float) -> tuple[JacobianRows, Failure | None]:
+def _run_backward(copies: InputCopies, rows: Indices, grad_output: float) -> tuple[JacobianRows, Failure | None]:
     try:
         return copies.rows(rows, grad_output), None
     except FunctionFailed as error:
@@ -210,15 +209,15 @@ def _returned(copies: InputCopies, rows: Indices, grad_output: float) -> tuple[J
         return JacobianRows(None, False), error.failure
 
 
-def _ground(copies: InputCopies, rows: ElementRange, span: float) -> BasePoint:
+def _base_point(copies: InputCopies, rows: ElementRange, span: float) -> BasePoint:
     """What is known of the outputs of the block."""
     some = replace(copies, only=(rows.first, rows.first + rows.count))
-    if _PROBES * seconds_per_copy(copies, _BUDGET / _PROBES) > _BUDGET:
+    if _PROBES * seconds_per_copy(copies, _SECONDS / _PROBES) > _SECONDS:
         return BasePoint.plain(some, span, max(EPSILON, torch.finfo(copies.section.dtype).eps / 2))
     return BasePoint.of(some, span)
 
 
-def _meant(section: Section, span: float, grad_output: float) -> InputCopies | None:
+def _surrogate_copies(section: Section, span: float, grad_output: float) -> InputCopies | None:
     """The copies of the surrogate, where there is one that this backward is meant to follow."""
     op = section.op
     if op.surrogate is None or section.sweeps_parameter:

@@ -19,21 +19,21 @@ from .cell_status import judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
 
 # The most cells that are scanned; eight bytes each.
-_MOST = 1 << 21
+_MAX_CELLS = 1 << 21
 # The most elements of the output: more would need too much memory for the noise probes.
-_LARGEST = 1 << 14
+_MAX_OUTPUTS = 1 << 14
 # The step of the one difference, as a share of the range.
 _STEP = 1e-5
 # Random directions in which the differences are tried: one that misses an error is rare, four of them hardly are.
 _DIRECTIONS = 4
 # Errors below this share of the largest slope are ignored.
-_LEAST = 1e-7
+_MIN_ERROR = 1e-7
 # This many of the worst suspects, with their rows and columns, are measured as thoroughly as a block.
 _SUSPECTS = 32
 
 
 @dataclass(frozen=True)
-class _Worst:
+class _WorstCell:
     """The cell in which the two are furthest apart."""
 
     row: int
@@ -53,7 +53,7 @@ class ScanResult:
     judged: int
     differs: int
     more: bool
-    worst: _Worst | None
+    worst: _WorstCell | None
 
 
 def scan_jacobian(
@@ -66,7 +66,7 @@ def scan_jacobian(
     """
     here, size = copies.here.size, copies.size
     calls = 2 * here + 3 * size
-    if here * size > _MOST or size > _LARGEST or calls * seconds_per_copy(copies, budget / calls) > budget:
+    if here * size > _MAX_CELLS or size > _MAX_OUTPUTS or calls * seconds_per_copy(copies, budget / calls) > budget:
         return None
     ground = BasePoint.of(reference, span)
     if not ground.steady or ground.precision != EPSILON:
@@ -78,8 +78,8 @@ def scan_jacobian(
     if off is None:
         return None
     off /= grad_output
-    least = (tolerance_for(1.0, copies.section.dtype).rtol + _LEAST) * largest_magnitude(off)
-    return _confirmed(ground, copies, grad_output, off, _off(ground, off) + least)
+    least = (tolerance_for(1.0, copies.section.dtype).rtol + _MIN_ERROR) * largest_magnitude(off)
+    return _remeasured(ground, copies, grad_output, off, _deviations(ground, off) + least)
 
 
 def single_differences(ground: BasePoint, some: Indices) -> Array:
@@ -103,7 +103,7 @@ def column_batches(ground: BasePoint) -> Iterator[Indices]:
         yield np.arange(first, min(first + width, size))
 
 
-def _off(ground: BasePoint, returned: Array) -> Array:
+def _deviations(ground: BasePoint, returned: Array) -> Array:
     """Turns ``returned`` into its distance from the differences, and gives their error bound in each row.
 
     The bound is measured, not assumed: the differences, summed up along random directions, against the slope in that
@@ -115,11 +115,11 @@ def _off(ground: BasePoint, returned: Array) -> Array:
         slope = single_differences(ground, some)
         summed += slope.T @ directions[some]
         returned[:, some[0] : some[-1] + 1] -= slope.T
-    apart = np.abs(summed - _along(ground, directions))
+    apart = np.abs(summed - _directional_slopes(ground, directions))
     return EVIDENCE_BOUNDS * np.nan_to_num(apart.max(axis=1), nan=np.inf)
 
 
-def _along(ground: BasePoint, directions: Array) -> Array:
+def _directional_slopes(ground: BasePoint, directions: Array) -> Array:
     """The slope of every output in each of the directions (outputs × directions), NaN where it is not known."""
     steps = ground.widest / np.sqrt(len(directions)) * LADDER
     away = steps[:, :, None] * directions.T
@@ -127,46 +127,46 @@ def _along(ground: BasePoint, directions: Array) -> Array:
     above, below = ground.copies.willing(points).reshape(2, LEVELS, -1)
     rounding = np.maximum(2 * EPSILON * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
     value, error, _ = extrapolate((above - below) / (2 * steps), rounding / (2 * steps), tableau(LEVELS, RATIO, 2))
-    value[~(error <= _LEAST * largest_magnitude(value))] = np.nan
+    value[~(error <= _MIN_ERROR * largest_magnitude(value))] = np.nan
     return value.reshape(_DIRECTIONS, -1).T
 
 
-def _confirmed(ground: BasePoint, copies: InputCopies, grad_output: float, off: Array, allowed: Array) -> ScanResult:
+def _remeasured(ground: BasePoint, copies: InputCopies, grad_output: float, off: Array, allowed: Array) -> ScanResult:
     """The suspects, measured again as thoroughly as a block is."""
-    far, known = np.abs(off, out=off), np.isfinite(allowed)
-    suspect = ~(far <= allowed[:, None])
-    suspect[~known] = False
+    distance, judged = np.abs(off, out=off), np.isfinite(allowed)
+    suspect = ~(distance <= allowed[:, None])
+    suspect[~judged] = False
     count, cells = int(np.count_nonzero(suspect)), off.size
-    judged_cells = int(known.sum()) * off.shape[1]
+    judged_cells = int(judged.sum()) * off.shape[1]
     if not count:
         return ScanResult(cells, judged_cells, 0, False, None)
     flat = np.flatnonzero(suspect)
-    worst_first = np.argsort(-np.nan_to_num(far.ravel()[flat], nan=np.inf), kind="stable")
-    chosen_ = flat[worst_first[:_SUSPECTS]]
-    rows, columns = (np.unique(each) for each in np.unravel_index(chosen_, off.shape))
-    again = _again(ground, copies, rows, columns, grad_output)
-    if again is None:
+    worst_first = np.argsort(-np.nan_to_num(distance.ravel()[flat], nan=np.inf), kind="stable")
+    suspects = flat[worst_first[:_SUSPECTS]]
+    rows, columns = (np.unique(each) for each in np.unravel_index(suspects, off.shape))
+    result = _judge_again(ground, copies, rows, columns, grad_output)
+    if result is None:
         return ScanResult(cells, judged_cells, 0, False, None)
-    differs, worst = again
-    left = count - int(np.count_nonzero(suspect[np.ix_(rows, columns)]))
-    return ScanResult(cells, judged_cells, differs, left > 0, worst)
+    differs, worst = result
+    remaining = count - int(np.count_nonzero(suspect[np.ix_(rows, columns)]))
+    return ScanResult(cells, judged_cells, differs, remaining > 0, worst)
 
 
-def _again(
+def _judge_again(
     ground: BasePoint, copies: InputCopies, rows: Indices, columns: Indices, grad_output: float
-) -> tuple[int, _Worst | None] | None:
+) -> tuple[int, _WorstCell | None] | None:
     gradients = copies.rows(rows, grad_output).gradients
     if gradients is None:
         return None
     returned = (gradients[:, columns] / grad_output).ravel()
-    found = judge_jacobian_cells(
+    judged = judge_jacobian_cells(
         ground, (rows, columns), jacobian_slopes(ground, rows, columns), returned, copies.section.dtype
     )
-    differs = found.status == Status.DIFFERS
+    differs = judged.status == Status.DIFFERS
     if not differs.any():
         return 0, None
-    far = np.where(differs, np.nan_to_num(np.abs(returned - found.slopes.value), nan=np.inf), -1.0)
-    cell = int(far.argmax())
+    distance = np.where(differs, np.nan_to_num(np.abs(returned - judged.slopes.value), nan=np.inf), -1.0)
+    cell = int(distance.argmax())
     row, column = divmod(cell, columns.size)
-    numerical = float(found.slopes.value[cell])
-    return int(differs.sum()), _Worst(int(rows[row]), int(columns[column]), numerical, float(returned[cell]))
+    numerical = float(judged.slopes.value[cell])
+    return int(differs.sum()), _WorstCell(int(rows[row]), int(columns[column]), numerical, float(returned[cell]))

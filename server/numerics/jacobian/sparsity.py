@@ -10,9 +10,9 @@ from ..differentiation.finite_differences import PointKind
 from .jacobian import ElementRange, Jacobian
 
 # A slope counts as 0 below this share of the largest slope, or within this many of its error bounds.
-_NOTHING, _BOUNDS = 1e-9, 10.0
+_ZERO, _BOUNDS = 1e-9, 10.0
 
-_SAID = {
+_PATTERNS = {
     "zero": "No output moves with any input here.",
     "diagonal": "It is diagonal: every output depends on its own input alone.",
     "rows": "Every row of {of} depends on its own row of {wrt} alone.",
@@ -24,41 +24,45 @@ _SAID = {
 
 def sparsity_pattern(jacobian: Jacobian) -> str:
     """The word for the numerical block: a key of ``SAID``; "sparse" if it is none of them, "" if it is one cell."""
-    there = dependence_mask(jacobian)
-    if there.size == 1 or not jacobian.steady:
+    nonzero = dependence_mask(jacobian)
+    if nonzero.size == 1 or not jacobian.steady:
         return ""
-    if not there.any():
+    if not nonzero.any():
         return "zero"
     row, column = element_positions(jacobian)
     if jacobian.rows.total == jacobian.columns.total:
         for word, allowed in (("diagonal", row == column), ("lower", row >= column), ("upper", row <= column)):
-            if not (there & ~allowed).any() and (word != "diagonal" or allowed.any()):
+            if not (nonzero & ~allowed).any() and (word != "diagonal" or allowed.any()):
                 return word
     own = _same_row(jacobian, row, column)
-    if own is not None and not (there & ~own).any():
+    if own is not None and not (nonzero & ~own).any():
         return "rows"
-    return "dense" if there.all() else "sparse"
+    return "dense" if nonzero.all() else "sparse"
 
 
 def sparsity_sentence(jacobian: Jacobian) -> str:
     """The pattern in a sentence; empty for one cell."""
     word = sparsity_pattern(jacobian)
     if word == "sparse":
-        there = dependence_mask(jacobian)
-        return f"{np.count_nonzero(there)} of {there.size} cells are not 0."
-    said = _SAID.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.columns.name)
-    return said if jacobian.whole else said.replace("It is", "This block is").replace("Every", "In this block every")
+        nonzero = dependence_mask(jacobian)
+        return f"{np.count_nonzero(nonzero)} of {nonzero.size} cells are not 0."
+    sentence = _PATTERNS.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.columns.name)
+    return (
+        sentence
+        if jacobian.whole
+        else sentence.replace("It is", "This block is").replace("Every", "In this block every")
+    )
 
 
 def dependence_mask(jacobian: Jacobian) -> Mask:
     """Where the output moves with the input; a cell that differences cannot tell counts as moving."""
     slopes = jacobian.numerical.slopes
     size = np.abs(slopes.value)
-    most = np.max(size, initial=0.0, where=np.isfinite(size))
-    still = size <= np.maximum(_NOTHING * most, _BOUNDS * slopes.error)
+    largest = np.max(size, initial=0.0, where=np.isfinite(size))
+    zero = size <= np.maximum(_ZERO * largest, _BOUNDS * slopes.error)
     sides = np.maximum(np.abs(slopes.left), np.abs(slopes.right))
-    still = np.where(slopes.kind == PointKind.KINK, sides <= _NOTHING * most, still)
-    return ~still.reshape(jacobian.shape)
+    zero = np.where(slopes.kind == PointKind.KINK, sides <= _ZERO * largest, zero)
+    return ~zero.reshape(jacobian.shape)
 
 
 def element_positions(jacobian: Jacobian) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -1,4 +1,4 @@
-"""The Jacobian in words: whether backward agrees with the numerical one, where not, and its sparsity pattern."""
+"""The Jacobian in words: where backward differs, its sparsity, and the gradients that are dropped or unfounded."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import format_distinct, format_number
 from ..sentences.places import join_words
 from ..status import Status
+from .dependence import Dependence, LossLinks
 from .diagnosis import diagnose_jacobian
 from .jacobian import ElementRange, Jacobian
 from .scan import ScanResult
 from .sparsity import sparsity_sentence
 
-_RIGHT = (Status.AGREES, Status.SUBGRADIENT)
-_NAMES = {
+_AGREEING = (Status.AGREES, Status.SUBGRADIENT)
+_KIND_NAMES = {
     PointKind.KINK: ("kink", "kinks"),
     PointKind.JUMP: ("jump", "jumps"),
     PointKind.EDGE: ("cell at the edge of the domain", "cells at the edge of the domain"),
     PointKind.NONFINITE: ("cell without a finite value", "cells without a finite value"),
 }
+# Pairs of tensors that are named.
+_MAX_PAIRS = 3
+_NONE_HINT = (
+    "For an output that the loss does not use, a Function that calls set_materialize_grads(False) is handed None:"
+    " backward has to test for it."
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ def jacobian_sentence(jacobian: Jacobian, span: float) -> str:
         first = jacobian.failure.message.splitlines()[0].rstrip(".")
         return f"backward raised {jacobian.failure.kind}: {first}. What differences say is shown alone."
     return " ".join(
-        [*_verdict(jacobian, span), *_open(jacobian), *_elsewhere(jacobian), sparsity_sentence(jacobian)]
+        [*_verdict(jacobian, span), *_marked(jacobian), *_scan_sentence(jacobian), sparsity_sentence(jacobian)]
     ).strip()
 
 
@@ -86,20 +93,20 @@ def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
     if jacobian.returned is None:
         yield f"{of} carries no gradient, so backward is never called for it: differences alone are shown."
         return
-    apart_ = int(jacobian.numerical.where(Status.DIFFERS).sum())
+    differing = int(jacobian.numerical.where(Status.DIFFERS).sum())
     cells = jacobian.numerical.status.size
-    if not apart_:
-        yield _agrees(jacobian, int(jacobian.numerical.where(*_RIGHT).sum()))
+    if not differing:
+        yield _agrees(jacobian, int(jacobian.numerical.where(*_AGREEING).sum()))
         return
-    yield f"backward differs from forward's differences {_of(apart_, cells, jacobian)}{_most(jacobian)}."
+    yield f"backward differs from forward's differences {_count(differing, cells, jacobian)}{_example(jacobian)}."
     off = int(jacobian.meant.where(Status.DIFFERS).sum()) if jacobian.meant else cells
     if not off:
         yield "It is meant to be the Jacobian of its surrogate, and is."
         return
-    if said := diagnose_jacobian(jacobian, span):
-        yield said
+    if diagnosis := diagnose_jacobian(jacobian, span):
+        yield diagnosis
     if jacobian.meant is not None:
-        yield f"It is meant to be the Jacobian of its surrogate, and is not {_of(off, cells, jacobian)}."
+        yield f"It is meant to be the Jacobian of its surrogate, and is not {_count(off, cells, jacobian)}."
 
 
 def _agrees(jacobian: Jacobian, right: int) -> str:
@@ -108,81 +115,187 @@ def _agrees(jacobian: Jacobian, right: int) -> str:
     if not right:
         return f"Differences tell nothing of {jacobian.rows.name} by {jacobian.columns.name} here."
     if cells == 1:
-        at = "" if jacobian.whole else f" for {jacobian.rows.label(jacobian.rows.first)} by {_by(jacobian)}"
-        return f"backward returns {format_number(_only(jacobian))}{at}, as differences say within their error bound."
+        row, column = jacobian.rows.label(jacobian.rows.first), jacobian.columns.label(jacobian.columns.first)
+        at = "" if jacobian.whole else f" for {row} by {column}"
+        assert jacobian.returned is not None
+        returned = format_number(float(jacobian.returned[0, 0]))
+        return f"backward returns {returned}{at}, as differences say within their error bound."
     if right == cells:
         return f"backward returns what differences say, in all {cells} cells{where}, within their error bounds."
     return f"backward returns what differences say, in {right} of {cells} cells{where}, wherever they can tell."
 
 
-def _by(jacobian: Jacobian) -> str:
-    return jacobian.columns.label(jacobian.columns.first)
-
-
-def _only(jacobian: Jacobian) -> float:
-    assert jacobian.returned is not None
-    return float(jacobian.returned[0, 0])
-
-
-def _of(some: int, cells: int, jacobian: Jacobian) -> str:
+def _count(some: int, cells: int, jacobian: Jacobian) -> str:
     if cells == 1:
         return "here"
     where = "" if jacobian.whole else " of this block"
     return f"in all {cells} cells{where}" if some == cells else f"in {some} of {cells} cells{where}"
 
 
-def _most(jacobian: Jacobian) -> str:
-    found = worst_jacobian_cell(jacobian)
-    if found is None:
+def _example(jacobian: Jacobian) -> str:
+    cell = worst_jacobian_cell(jacobian)
+    if cell is None:
         return ""
-    returned = format_distinct(found.returned, found.numerical)
+    returned = format_distinct(cell.returned, cell.numerical)
     slope = (
-        " to ".join(map(format_number, found.sides))
-        if found.sides
-        else format_distinct(found.numerical, found.returned)
+        " to ".join(map(format_number, cell.sides)) if cell.sides else format_distinct(cell.numerical, cell.returned)
     )
     numbers = f"numerical {slope}, returned {returned}"
     if jacobian.numerical.status.size == 1:
         return f": {numbers}"
-    return f", most at {found.row} by {found.column}: {numbers}"
+    return f", most at {cell.row} by {cell.column}: {numbers}"
 
 
-def _open(jacobian: Jacobian) -> Iterator[str]:
+def _marked(jacobian: Jacobian) -> Iterator[str]:
     """The cells in which differences have no single number to show."""
     kinds = jacobian.numerical.slopes.kind
-    found = [(int((kinds == kind).sum()), names) for kind, names in _NAMES.items()]
+    counts = [(int((kinds == kind).sum()), names) for kind, names in _KIND_NAMES.items()]
     vague = int(
         (jacobian.numerical.where(Status.UNDECIDED) & np.isin(kinds, (PointKind.SMOOTH, PointKind.UNRESOLVED))).sum()
     )
-    parts = [f"{count} {names[count > 1]}" for count, names in found if count]
+    parts = [f"{count} {names[count > 1]}" for count, names in counts if count]
     if vague and jacobian.steady and jacobian.returned is not None:
         parts.append(f"{vague} undecided {'cell' if vague == 1 else 'cells'}")
     if parts:
         yield f"Marked: {join_words(parts)}."
 
 
-def _elsewhere(jacobian: Jacobian) -> Iterator[str]:
-    found = jacobian.elsewhere
-    if found is None:
+def _scan_sentence(jacobian: Jacobian) -> Iterator[str]:
+    scan = jacobian.elsewhere
+    if scan is None:
         return
     rows, columns = jacobian.rows, jacobian.columns
     size = f"all {rows.total} × {columns.total} cells"
-    if not found.judged:
+    if not scan.judged:
         yield f"A quicker look at {size} could tell nothing."
-    elif not found.differs:
-        known = "" if found.judged == found.cells else f" of the {found.judged} that it could tell"
-        yield f"A quicker look at {size} found backward right in every one{known}."
+    elif not scan.differs:
+        judged = "" if scan.judged == scan.cells else f" of the {scan.judged} that it could tell"
+        yield f"A quicker look at {size} found backward right in every one{judged}."
     else:
-        yield _apart(found, size, rows, columns, worst_jacobian_cell(jacobian))
+        yield _scan_differs(scan, size, rows, columns, worst_jacobian_cell(jacobian))
 
 
-def _apart(found: ScanResult, size: str, rows: ElementRange, columns: ElementRange, here: DifferingCell | None) -> str:
-    said = f"A quicker look at {size} found {'at least ' if found.more else ''}{found.differs} in which it differs"
-    if found.worst is None:
-        return f"{said}."
-    row, column = rows.label(found.worst.row), columns.label(found.worst.column)
-    if here is not None and (here.row, here.column) == (row, column):
-        return f"{said}, none of them by more."
-    named = f"{row} by {column}"
-    numbers = f"numerical {format_number(found.worst.numerical)}, returned {format_number(found.worst.returned)}"
-    return f"{said}, most at {named}: {numbers}."
+def _scan_differs(
+    scan: ScanResult, size: str, rows: ElementRange, columns: ElementRange, worst_shown: DifferingCell | None
+) -> str:
+    sentence = f"A quicker look at {size} found {'at least ' if scan.more else ''}{scan.differs} in which it differs"
+    if scan.worst is None:
+        return f"{sentence}."
+    row, column = rows.label(scan.worst.row), columns.label(scan.worst.column)
+    if worst_shown is not None and (worst_shown.row, worst_shown.column) == (row, column):
+        return f"{sentence}, none of them by more."
+    cell = f"{row} by {column}"
+    numbers = f"numerical {format_number(scan.worst.numerical)}, returned {format_number(scan.worst.returned)}"
+    return f"{sentence}, most at {cell}: {numbers}."
+
+
+def dependence_sentence(influence: Dependence, loss: LossLinks) -> str:
+    """One loss in words: the inputs a gradient arrives at, those dropped or unfounded, and what backward raised."""
+    return " ".join(_loss_sentences(influence, loss))
+
+
+def other_tensors_sentence(influence: Dependence, of: str, wrt: str) -> str:
+    """What is wrong with other pairs of tensors than the one shown, empty where nothing is."""
+    wrong = []
+    for loss in influence.losses:
+        if len(loss.outputs) > 1 or influence.surrogate:
+            continue
+        output = loss.outputs[0]
+        if loss.failure and output != of:
+            wrong.append(f"with a loss on {output} backward raises")
+        for name, link, right in zip(influence.inputs, loss.links[0], loss.right, strict=False):
+            if (output, name) != (of, wrt) and (link == "dropped" or right is False):
+                wrong.append(f"{output} by {name} is {'dropped' if link == 'dropped' else 'wrong'}")
+    if not wrong:
+        return ""
+    some = [*wrong[:_MAX_PAIRS], f"{len(wrong) - _MAX_PAIRS} more"] if len(wrong) > _MAX_PAIRS else wrong
+    return f"Not right for other tensors: {join_words(some)}; see below which input reaches which output."
+
+
+def loss_name(influence: Dependence, loss: LossLinks) -> str:
+    """The name of a loss: the output it looks at, or how many."""
+    if len(loss.outputs) == 1:
+        return loss.outputs[0]
+    return "both" if len(loss.outputs) == 2 else "all"
+
+
+def _loss_sentences(influence: Dependence, loss: LossLinks) -> Iterator[str]:
+    qualifier = " alone" if len(influence.outputs) > 1 and len(loss.outputs) == 1 else ""
+    beginning = f"With the loss on {join_words(loss.outputs) if len(loss.outputs) < 3 else 'all outputs'}{qualifier}"
+    if loss.failure:
+        yield f"{beginning}, backward raised {loss.failure.rstrip('.')}."
+        if "NoneType" in loss.failure:
+            yield _NONE_HINT
+        return
+    silent = [name for name in loss.outputs if not influence.carries[influence.outputs.index(name)]]
+    if len(silent) == len(loss.outputs):
+        yield f"{beginning}, backward is not called: {_no_gradient(silent)}."
+        return
+    arrives, unfounded = (_linked_inputs(influence, loss, link) for link in ("arrives", "unfounded"))
+    yield (
+        f"{beginning}, a gradient arrives at {join_words(arrives)}."
+        if arrives
+        else f"{beginning}, {_nothing_arrives(influence, loss)}."
+    )
+    if silent:
+        yield f"{_no_gradient(silent)}."
+    yield from _dropped_links(influence, loss)
+    if unfounded:
+        yield f"A gradient arrives at {join_words(unfounded)}, with which the loss does not move here."
+    yield from _unlinked(influence, loss)
+    yield from _wrong_gradients(influence, loss, arrives)
+
+
+def _no_gradient(names: list[str]) -> str:
+    return f"{join_words(names)} {'carries' if len(names) == 1 else 'carry'} no gradient"
+
+
+def _nothing_arrives(influence: Dependence, loss: LossLinks) -> str:
+    moves = any(link in ("dropped", "unknown") for row in loss.links for link in row)
+    return "no gradient arrives" if moves else "which no input moves here, no gradient is called for"
+
+
+def _unlinked(influence: Dependence, loss: LossLinks) -> Iterator[str]:
+    """The inputs that no output of the loss depends on, and those for which that is unknown."""
+    columns = list(zip(*loss.links, strict=True))
+    still = [name for name, links in zip(influence.inputs, columns, strict=True) if set(links) == {"nothing"}]
+    vague = [name for name, links in zip(influence.inputs, columns, strict=True) if "unknown" in links]
+    if still and len(still) < len(columns):
+        yield f"{join_words(still)} {'has' if len(still) == 1 else 'have'} no influence here, and no gradient."
+    if vague:
+        yield f"Whether it moves with {join_words(vague)} cannot be told here: forward bends, or has no slope."
+
+
+def _wrong_gradients(influence: Dependence, loss: LossLinks, arrives: list[str]) -> Iterator[str]:
+    dropped = _linked_inputs(influence, loss, "dropped")
+    wrong = [name for name, right in zip(influence.inputs, loss.right, strict=True) if right is False]
+    reported = [name for name in wrong if name in arrives and name not in dropped]
+    if reported and not influence.surrogate:
+        yield f"What arrives at {join_words(reported)} is not what differences of the loss say."
+    if influence.surrogate and (wrong or dropped or _linked_inputs(influence, loss, "unfounded")):
+        yield "It is meant to be the gradient of its surrogate."
+
+
+def _dropped_links(influence: Dependence, loss: LossLinks) -> Iterator[str]:
+    for output, row in zip(loss.outputs, loss.links, strict=True):
+        for what in ("None", "0"):
+            names = [
+                name
+                for name, link, came in zip(influence.inputs, row, loss.returned, strict=True)
+                if link == "dropped" and came == what
+            ]
+            if names:
+                came = "None, which autograd takes for 0" if what == "None" else "0"
+                yield f"{output} moves with {join_words(names)}, but what comes back is {came}: dropped."
+        partly = [
+            name
+            for name, link, came in zip(influence.inputs, row, loss.returned, strict=True)
+            if link == "dropped" and came == "gradient"
+        ]
+        if partly:
+            yield f"The part of {join_words(partly)} that goes through {output} is dropped."
+
+
+def _linked_inputs(influence: Dependence, loss: LossLinks, link: str) -> list[str]:
+    """The inputs that some output of the loss is linked to like this."""
+    return [name for place, name in enumerate(influence.inputs) if any(row[place] == link for row in loss.links)]

@@ -1,10 +1,11 @@
-"""The check of a single law of linearity: one call of backward compared with the result that the law requires."""
+"""The tests of single laws of linearity, point by point and for whole tensors: backward against what a law requires."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -13,34 +14,48 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
-from ...runtime.vjp import Layout, MonitoredLayout, dense
+from ...runtime.matrix_vjp import even_count, vjp_on_matrix
+from ...runtime.section import Section
+from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
+from ..differentiation.noise import mantissa_bits
 from .violation import Law, Violation
 
 G = TypeVar("G")
-
 # Units in the last place for a repeated call and for a change of sign, neither of which adds rounding.
-_LAST_PLACES = {8: 16.0, 4: 16.0, 2: 4.0}
+_ULPS = {8: 16.0, 4: 16.0, 2: 4.0}
 # The relative tolerance for sums …
 SUM_TOLERANCE = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
 # … and for other magnitudes or memory layouts of grad_output, for which a different kernel may run.
 KERNEL_TOLERANCE = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
 # Within this factor of the largest number of the dtype, results may overflow on the way.
-_ROOM = 16.0
+_OVERFLOW_ROOM = 16.0
 # Deviations within this factor of the largest count as equally large.
-_TIE = 0.999
+_TIED = 0.999
+# The powers of two by which all grad_outputs are scaled, and by which the random one at each point is scaled …
+_SCALE, _SPREAD_SCALE = 20, 10
+# … and in half precision, which has a smaller range.
+_SCALE_HALF, _SPREAD_SCALE_HALF = 5, 3
+# Random grad_outputs are drawn from this many powers of two on either side of 1.
+_SPREAD = 3.0
+# The mantissa bits of shorter dtypes.
+_SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))
+_Cotangent = Callable[[torch.Tensor], torch.Tensor]
+# The number of elements passed at once to a Function that is otherwise evaluated one number at a time.
+_ELEMENTS = 7
+_FACTOR = 32.0
 
 
 @dataclass(frozen=True)
 class LawTest(Generic[G]):
-    """A grad_output, and the gradient that a linear backward must return for it: ``factor`` times the ``known`` one.
+    """A grad_output, and the gradient that a linear backward must return for it: ``factor`` times a known ``gradient``.
 
-    ``quoted`` is that grad_output in numbers, ``rounding`` the tolerance relative to the largest number, and
+    ``value`` is that grad_output in numbers, ``rounding`` the tolerance relative to the largest number, and
     ``layout`` its memory layout.
     """
 
-    given: G
-    quoted: float | Array
-    known: Array
+    grad_output: G
+    value: float | Array
+    gradient: Array
     factor: float | Array = 1.0
     rounding: float = 0.0
     layout: Layout = dense
@@ -48,73 +63,262 @@ class LawTest(Generic[G]):
 
 @dataclass(frozen=True)
 class LinearityTrial(Generic[G]):
-    """A backward to test: ``ask`` calls it with a grad_output; its results belong to the places ``x``.
+    """A backward to test: ``backward`` calls it with a grad_output; its results belong to the places ``x``.
 
     Its inputs are of ``dtype``; internally it computes in ``inside``.
     """
 
-    ask: Callable[[G, Layout], Array]
+    backward: Callable[[G, Layout], Array]
     x: Array
     dtype: torch.dtype
     inside: torch.dtype
 
-    def keeps(self, question: LawTest[G]) -> bool:
+    def holds(self, test: LawTest[G]) -> bool:
         """Whether backward returns the required gradient."""
         try:
-            found = self.ask(question.given, question.layout)
+            returned = self.backward(test.grad_output, test.layout)
         except FunctionFailed:
             return False
-        return np.array_equal(found, question.known * question.factor) or not self._off(found, question).any()
+        return np.array_equal(returned, test.gradient * test.factor) or not self._exceeds(returned, test).any()
 
-    def broken(self, law: Law, question: LawTest[G]) -> Violation | None:
+    def violation(self, law: Law, test: LawTest[G]) -> Violation | None:
         """The finding if backward does not return the required gradient.
 
         If a second identical call gives another result, only the law ``repeats`` is broken.
         """
-        layout = question.layout.__name__ if law == "layout" else ""
+        layout = test.layout.__name__ if law == "layout" else ""
         try:
-            found, expected = self.ask(question.given, question.layout), question.known * question.factor
-            if np.array_equal(found, expected) or not (off := self._off(found, question)).any():
+            returned, expected = self.backward(test.grad_output, test.layout), test.gradient * test.factor
+            if np.array_equal(returned, expected) or not (wrong := self._exceeds(returned, test)).any():
                 return None
-            again = self.ask(question.given, question.layout)
+            second = self.backward(test.grad_output, test.layout)
         except FunctionFailed as error:
-            return violation_by_exception(law, error, question.quoted, layout)
-        same = replace(question, known=found, factor=1.0, rounding=0.0)
-        if law != "repeats" and (differs := self._off(again, same)).any():
-            law, found, expected, off, layout = "repeats", again, found, differs, ""
-        row = _worst(np.abs((found - expected) / question.factor), off)
-        at = float(np.broadcast_to(question.quoted, found.shape)[row])
-        return Violation(law, float(self.x[row]), at, float(found[row]), float(expected[row]), "", layout)
+            return violation_by_exception(law, error, test.value, layout)
+        repeat = replace(test, gradient=returned, factor=1.0, rounding=0.0)
+        if law != "repeats" and (changed := self._exceeds(second, repeat)).any():
+            law, returned, expected, wrong, layout = "repeats", second, returned, changed, ""
+        row = _worst_row(np.abs((returned - expected) / test.factor), wrong)
+        at = float(np.broadcast_to(test.value, returned.shape)[row])
+        return Violation(law, float(self.x[row]), at, float(returned[row]), float(expected[row]), "", layout)
 
-    def _off(self, found: Array, question: LawTest[G]) -> NDArray[np.bool_]:
-        """Where ``found`` is wrong by more than rounding, underflow or the overflow of larger numbers explain."""
-        info, known, factor = torch.finfo(self.dtype), question.known, question.factor
-        allowed = max(question.rounding, _LAST_PLACES[self.dtype.itemsize] * info.eps)
-        size, times = np.abs(known), np.abs(factor)
-        slack = allowed * (size + largest_magnitude(known)) + torch.finfo(self.inside).tiny / times
-        off = (size * times < info.max / _ROOM) & ~(np.abs(found / factor - known) <= slack)
-        return off & (np.isfinite(found) | (times <= 1))
+    def _exceeds(self, returned: Array, test: LawTest[G]) -> NDArray[np.bool_]:
+        """Where ``returned`` is wrong by more than rounding, underflow or the overflow of larger numbers explain."""
+        info, gradient, factor = torch.finfo(self.dtype), test.gradient, test.factor
+        allowed = max(test.rounding, _ULPS[self.dtype.itemsize] * info.eps)
+        size, times = np.abs(gradient), np.abs(factor)
+        tolerance = allowed * (size + largest_magnitude(gradient)) + torch.finfo(self.inside).tiny / times
+        wrong = (size * times < info.max / _OVERFLOW_ROOM) & ~(np.abs(returned / factor - gradient) <= tolerance)
+        return wrong & (np.isfinite(returned) | (times <= 1))
 
 
-def _worst(far: Array, off: NDArray[np.bool_]) -> int:
+def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
     """The row with the largest deviation; among equal ones the middle one."""
-    far = np.where(off, np.where(np.isfinite(far), far, np.inf), -1.0)
-    ties = np.flatnonzero(far >= _TIE * far.max())
+    distance = np.where(wrong, np.where(np.isfinite(distance), distance, np.inf), -1.0)
+    ties = np.flatnonzero(distance >= _TIED * distance.max())
     return int(ties[ties.size // 2])
 
 
-def violation_by_exception(law: Law, error: FunctionFailed, quoted: float | Array, layout: str = "") -> Violation:
+def violation_by_exception(law: Law, error: FunctionFailed, value: float | Array, layout: str = "") -> Violation:
     """The finding for a backward that raised where a law was tested."""
-    said = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
-    at = float(quoted) if np.ndim(quoted) == 0 else math.nan
-    return Violation(law, math.nan, at, math.nan, math.nan, said, layout)
+    message = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
+    at = float(value) if np.ndim(value) == 0 else math.nan
+    return Violation(law, math.nan, at, math.nan, math.nan, message, layout)
 
 
-def violation_by_write(watched: MonitoredLayout, x: Array, quoted: float) -> Violation | None:
+def violation_by_write(layout: MonitoredLayout, x: Array, grad_output: float) -> Violation | None:
     """The finding for a backward that has modified its grad_output in place, None if it has not."""
-    if not watched.written:
+    if not layout.written:
         return None
-    then, now = watched.numbers()
-    row = int(np.argmax(np.abs(now - then)))
-    place = float(x[row]) if then.size == x.size else math.nan
-    return Violation("untouched", place, quoted, float(now[row]), float(then[row]))
+    before, after = layout.numbers()
+    row = int(np.argmax(np.abs(after - before)))
+    x_at = float(x[row]) if before.size == x.size else math.nan
+    return Violation("untouched", x_at, grad_output, float(after[row]), float(before[row]))
+
+
+_Trial = LinearityTrial[float | Array]
+
+
+@dataclass(frozen=True)
+class _Gradients:
+    """The gradients that backward returned for ``base`` at every point, and for ``random`` numbers."""
+
+    base: float
+    of_base: Array
+    random: Array
+    of_random: Array
+
+
+@dataclass(frozen=True)
+class _Layouts:
+    """The trial for other memory layouts, and the layout for ``equal`` numbers and for ``any``."""
+
+    trial: _Trial
+    equal: Layout
+    any: Layout
+
+
+def pointwise_violations(
+    section: Section, x: Array, base: float, of_base: Array | None, monitored: MonitoredLayout
+) -> Iterator[Violation | None]:
+    """The violations at the points ``x``, where backward returned ``of_base`` for ``base``, if that is known.
+
+    Repeatability comes first, because without it the other laws would seem broken too; ``watched`` is the layout of
+    that call. Raises ``FunctionFailed`` where backward fails for a random grad_output.
+    """
+
+    def backward(grad_output: float | Array, layout: Layout) -> Array:
+        gradient = section.backward(x, grad_output, layout).grad_input
+        return np.zeros(x.shape) if gradient is None else gradient
+
+    of_base = backward(base, dense) if of_base is None else of_base
+    trial: _Trial = LinearityTrial(backward, x, section.dtype, section.dtype)
+    yield trial.violation("repeats", LawTest(base, base, of_base, layout=monitored))
+    yield (written := violation_by_write(monitored, x, base))
+    yield trial.violation("zero", LawTest(0.0, 0.0, 0 * of_base))
+    numbers, exponents = _random_numbers(x.size)
+    random = section.snap(base * numbers)
+    try:
+        gradients = _Gradients(base, of_base, random, backward(random, dense))
+    except FunctionFailed:
+        yield trial.violation("odd", LawTest(-base, -base, of_base, -1.0))
+        raise
+    trial = replace(trial, inside=_dtype_inside(section.dtype, gradients.of_random))
+    yield from _test_scales(trial, gradients, exponents)
+    elementwise = bool(section.stacked) and monitored.size == x.size > 1
+    yield from _test_signs_and_sums(
+        trial, gradients, _layouts_of(section, trial) if elementwise and not written else None
+    )
+
+
+def _test_scales(trial: _Trial, known: _Gradients, exponents: Array) -> Iterator[Violation | None]:
+    """Tests of ``scales`` and ``mixes``: one large factor for all, and another factor at each point."""
+    scale, spread = _scales(trial)
+    tolerance, large, powers = SUM_TOLERANCE[trial.inside.itemsize], 2.0**scale, 2.0 ** np.round(spread * exponents)
+    yield trial.violation("scales", LawTest(large * known.base, large * known.base, known.of_base, large, tolerance))
+    mixed = powers * known.random
+    if finding := trial.violation("scales", LawTest(mixed, mixed, known.of_random, powers, tolerance)):
+        yield replace(finding, law="mixes") if _mixes_elements(trial, known, mixed) else finding
+
+
+def _mixes_elements(trial: _Trial, known: _Gradients, mixed: Array) -> bool:
+    """Whether the gradient at every other point depends on the ``given`` grad_output at the points between."""
+    try:
+        gradient = trial.backward(mixed, dense)
+    except FunctionFailed:
+        return False
+    odd_rows = np.arange(mixed.size) % 2 == 1
+    return not all(
+        trial.holds(LawTest(np.where(others, known.random, mixed), math.nan, np.where(others, np.nan, gradient)))
+        for others in (odd_rows, ~odd_rows)
+    )
+
+
+def _test_signs_and_sums(trial: _Trial, known: _Gradients, layouts: _Layouts | None) -> Iterator[Violation | None]:
+    """Tests of ``odd``, ``scales`` and ``adds``; with ``laid`` also of ``layout``.
+
+    One call tests several laws at once; only where it fails are they tested one by one.
+    """
+    base, of_base, random, of_random = known.base, known.of_base, known.random, known.of_random
+    matrix, count = (trial, trial.x.size) if layouts is None else (layouts.trial, layouts.trial.x.size)
+    equal, any_ = (dense, dense) if layouts is None else (layouts.equal, layouts.any)
+    small, rtol = 2.0 ** -_scales(trial)[0], SUM_TOLERANCE[trial.inside.itemsize]
+    both, of_both = base + random, of_base + of_random
+    signs = matrix.holds(LawTest(-small * base, math.nan, of_base[:count], -small, rtol, equal))
+    if not signs:
+        yield trial.violation("odd", LawTest(-base, -base, of_base, -1.0))
+        yield trial.violation("scales", LawTest(small * base, small * base, of_base, small, rtol))
+        yield trial.violation(
+            "scales", LawTest(-small * base, -small * base, trial.backward(-base, dense), small, rtol)
+        )
+    added = matrix.holds(LawTest(both[:count], math.nan, of_both[:count], 1.0, rtol, any_))
+    if not added:
+        yield trial.violation("adds", LawTest(both, both, of_both, 1.0, rtol))
+    if layouts and not (signs and added):
+        yield from _test_layouts(trial, known, layouts)
+
+
+def _test_layouts(trial: _Trial, known: _Gradients, laid: _Layouts) -> Iterator[Violation | None]:
+    """Tests of ``layout``; without the 2 × n matrix where the Function does not accept one."""
+    places, count = KERNEL_TOLERANCE[trial.inside.itemsize], laid.trial.x.size
+    if not laid.trial.holds(LawTest(known.random[:count], math.nan, known.of_random[:count], 1.0, places)):
+        laid, count = _Layouts(trial, expanded, strided), trial.x.size
+    base, random = known.base, known.random[:count]
+    yield laid.trial.violation("layout", LawTest(base, base, known.of_base[:count], 1.0, places, laid.equal))
+    yield laid.trial.violation("layout", LawTest(random, random, known.of_random[:count], 1.0, places, laid.any))
+
+
+def _layouts_of(section: Section, trial: _Trial) -> _Layouts:
+    if section.copy_size > 1 or trial.x.size < 4:
+        return _Layouts(trial, expanded, strided)
+    matrix = replace(trial, backward=vjp_on_matrix(section, trial.x), x=trial.x[: even_count(trial.x.size)])
+    return _Layouts(matrix, expanded, transposed)
+
+
+def _scales(trial: _Trial) -> tuple[int, int]:
+    return (_SCALE_HALF, _SPREAD_SCALE_HALF) if trial.inside == torch.float16 else (_SCALE, _SPREAD_SCALE)
+
+
+def _dtype_inside(dtype: torch.dtype, answer: Array) -> torch.dtype:
+    """The dtype that backward computes in: shorter than ``dtype`` if all its results have so few mantissa bits."""
+    bits = mantissa_bits(answer) if dtype.itemsize > 2 else 0
+    return next((short for most, short in _SHORT_DTYPES if 1 < bits <= most), dtype)
+
+
+@lru_cache(maxsize=16)
+def _random_numbers(count: int) -> tuple[Array, Array]:
+    """For every point a random number of either sign, and one from −1 to 1; the same ones in every call."""
+    random = np.random.default_rng(count)
+    size = 2 ** random.uniform(-_SPREAD, _SPREAD, count)
+    return size * random.choice((-1.0, 1.0), count), random.uniform(-1.0, 1.0, count)
+
+
+def tensorwise_violations(section: Section, x: Array, base: float, several: bool) -> Iterator[Violation | None]:
+    """The violations for a random grad_output over the whole output, about as large as ``base``.
+
+    ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
+    """
+    t = x[[x.size // 2]] if several else x[np.linspace(0, x.size - 1, min(_ELEMENTS, x.size)).astype(np.intp)]
+    whole = section if several else replace(section, stacked=tuple(name for name, _ in section.inputs))
+    one, other, equal = _random_cotangent(1, base), _random_cotangent(2, base), _equal_cotangent(base)
+    try:
+        gradient = whole.vjp(t, one)
+    except FunctionFailed:
+        if several:
+            raise
+        return
+    if gradient is None:
+        return
+
+    def backward(cotangent: _Cotangent, layout: Layout) -> Array:
+        answer = whole.vjp(t, lambda out: layout(cotangent(out)))
+        return np.zeros(gradient.shape) if answer is None else answer
+
+    place = np.full(gradient.shape, t[0] if several else math.nan)
+    trial, monitored = LinearityTrial(backward, place, section.dtype, section.dtype), MonitoredLayout()
+    yield trial.violation("repeats", LawTest(one, math.nan, gradient, layout=monitored))
+    yield (written := violation_by_write(monitored, place, math.nan))
+    yield trial.violation("odd", LawTest(_scaled(-1.0, one), math.nan, gradient, -1.0))
+    places, tolerance = KERNEL_TOLERANCE[section.dtype.itemsize], SUM_TOLERANCE[section.dtype.itemsize]
+    yield trial.violation("scales", LawTest(_scaled(_FACTOR, one), math.nan, gradient, _FACTOR, tolerance))
+    both = gradient + backward(other, dense)
+    yield trial.violation("adds", LawTest(lambda out: one(out) + other(out), math.nan, both, 1.0, tolerance))
+    if not written:
+        for layout in (strided, transposed):
+            yield trial.violation("layout", LawTest(one, math.nan, gradient, 1.0, places, layout))
+        yield trial.violation("layout", LawTest(equal, base, backward(equal, dense), 1.0, places, expanded))
+
+
+def _random_cotangent(seed: int, base: float) -> _Cotangent:
+    def cotangent(out: torch.Tensor) -> torch.Tensor:
+        numbers = base * np.random.default_rng(seed).standard_normal(tuple(out.shape))
+        return torch.as_tensor(numbers).to(out.device, out.dtype)
+
+    return cotangent
+
+
+def _equal_cotangent(base: float) -> _Cotangent:
+    return lambda out: torch.full(out.shape, base, dtype=out.dtype, device=out.device)
+
+
+def _scaled(factor: float, given: _Cotangent) -> _Cotangent:
+    return lambda out: factor * given(out)

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import batched_section
+from ...runtime.batching import WITNESSES, batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ...runtime.vjp import MonitoredLayout
-from .check import KERNEL_TOLERANCE, violation_by_exception
-from .pointwise import pointwise_violations
-from .tensorwise import tensorwise_violations
+from .check import KERNEL_TOLERANCE, pointwise_violations, tensorwise_violations, violation_by_exception
 from .violation import Law, Violation, describe_violation
 
 __all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
 # The most points examined where each needs a call of its own, and the most numbers in one call.
-_ALONE = 12
-_NUMBERS = 1 << 15
+_MAX_ALONE = 12
+_MAX_NUMBERS = 1 << 15
 # The laws that a linear backward may seem to break through rounding or underflow.
 _ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")
+# The factors of grad_output at which backward and surrogate are compared.
+_FACTORS = (2.0**-8, -(2.0**-8), -1.0, 2.0**8, -(2.0**8))
+# The relative tolerance: the surrogate is differentiated in double precision, backward may run in half.
+_RTOL = 1e-2
 
 
 @dataclass(frozen=True)
@@ -77,25 +80,25 @@ def check_linearity(section: Section, x: Array, grad_output: float, returned: Ba
     """
     if returned.grad_input is None:
         return Linearity()
-    found = _examined(section, x, grad_output, returned.grad_input)
-    if found.breaks(*_ROUNDED_LAWS) and section.dtype != torch.float64:
-        found = found.but(*_ROUNDED_LAWS) if _keeps_in_double(section, x, grad_output) else found
-    if found.breaks("mixes"):
-        found = found if _apart(section, x) else found.but("mixes")
-    return found
+    linearity = _check(section, x, grad_output, returned.grad_input)
+    if linearity.breaks(*_ROUNDED_LAWS) and section.dtype != torch.float64:
+        linearity = linearity.but(*_ROUNDED_LAWS) if _holds_in_double(section, x, grad_output) else linearity
+    if linearity.breaks("mixes"):
+        linearity = linearity if _elementwise_when_spread(section, x) else linearity.but("mixes")
+    return linearity
 
 
-def _keeps_in_double(section: Section, x: Array, grad_output: float) -> bool:
+def _holds_in_double(section: Section, x: Array, grad_output: float) -> bool:
     """Whether the laws that rounding can seem to break hold in double precision."""
     double = batched_section(section.at(torch.float64, "cpu"), x, grad_output)
     try:
         returned = double.backward(x, grad_output).grad_input
     except FunctionFailed:
         return False
-    return returned is None or not _examined(double, x, grad_output, returned).breaks(*_ROUNDED_LAWS)
+    return returned is None or not _check(double, x, grad_output, returned).breaks(*_ROUNDED_LAWS)
 
 
-def _apart(section: Section, x: Array) -> bool:
+def _elementwise_when_spread(section: Section, x: Array) -> bool:
     """Whether forward is elementwise over a wider range too, where the points are not nearly equal."""
     centre, reach = (x[0] + x[-1]) / 2, max(float(x[-1] - x[0]), abs(float(x[0] + x[-1])))
     t = np.unique(section.snap(centre + reach * np.linspace(-0.5, 0.5, x.size)))
@@ -103,10 +106,10 @@ def _apart(section: Section, x: Array) -> bool:
 
 
 @np.errstate(all="ignore")
-def _examined(section: Section, x: Array, grad_output: float, returned: Array) -> Linearity:
+def _check(section: Section, x: Array, grad_output: float, returned: Array) -> Linearity:
     found: dict[Law, Violation] = {}
     try:
-        for finding in filter(None, _findings(section, x, grad_output, returned)):
+        for finding in filter(None, _violations(section, x, grad_output, returned)):
             if finding.law == "repeats":
                 return Linearity((finding,))
             found.setdefault(finding.law, finding)
@@ -115,38 +118,63 @@ def _examined(section: Section, x: Array, grad_output: float, returned: Array) -
     return Linearity(tuple(found.values()))
 
 
-def _findings(section: Section, x: Array, grad_output: float, returned: Array) -> Iterator[Violation | None]:
-    some, base = _some(section, x.size), _base(section, grad_output)
-    at, known = x[some], returned[some] if base == grad_output else None
-    elsewhere = np.roll(at, at.size // 3) if section.stacked else at[[at.size // 3]]
-    watched = MonitoredLayout(lambda: section.forward(elsewhere))
-    yield from pointwise_violations(section, at, base, known, watched)
-    several = watched.size > (at.size if section.stacked else 1)
+def _violations(section: Section, x: Array, grad_output: float, returned: Array) -> Iterator[Violation | None]:
+    rows, base = _selection(section, x.size), _scalable(section, grad_output)
+    at, known = x[rows], returned[rows] if base == grad_output else None
+    other_points = np.roll(at, at.size // 3) if section.stacked else at[[at.size // 3]]
+    monitored = MonitoredLayout(lambda: section.forward(other_points))
+    yield from pointwise_violations(section, at, base, known, monitored)
+    several = monitored.size > (at.size if section.stacked else 1)
     if several or not section.stacked:
         yield from tensorwise_violations(section, x, base, several)
 
 
-def _base(section: Section, grad_output: float) -> float:
+def _scalable(section: Section, grad_output: float) -> float:
     """``grad_output``, or 1 where it is 0 or too large or small to be scaled further."""
     far = math.sqrt(torch.finfo(section.dtype).max)
     return grad_output if 1 / far < abs(grad_output) < far else 1.0
 
 
-def _some(section: Section, count: int) -> slice | NDArray[np.intp]:
+def _selection(section: Section, count: int) -> slice | NDArray[np.intp]:
     """An index of the points to examine: all, or an evenly spaced selection."""
-    most = max(_ALONE, _NUMBERS // section.copy_size) if section.stacked else _ALONE
-    return slice(None) if count <= most else np.linspace(0, count - 1, most).astype(np.intp)
+    limit = max(_MAX_ALONE, _MAX_NUMBERS // section.copy_size) if section.stacked else _MAX_ALONE
+    return slice(None) if count <= limit else np.linspace(0, count - 1, limit).astype(np.intp)
 
 
-def above_rounding(found: Linearity, section: Section, returned: BackwardResult, span: float) -> Linearity:
+def above_rounding(linearity: Linearity, section: Section, returned: BackwardResult, span: float) -> Linearity:
     """The findings above the rounding noise left by cancelling terms of double backward over the ``span``."""
     if returned.grad_input is None:
-        return found
-    steep = largest_magnitude(returned.values) / span + largest_magnitude(returned.grad_input)
-    quiet = KERNEL_TOLERANCE[section.dtype.itemsize] * steep
+        return linearity
+    steepest = largest_magnitude(returned.values) / span + largest_magnitude(returned.grad_input)
+    noise = KERNEL_TOLERANCE[section.dtype.itemsize] * steepest
 
     def is_heard(each: Violation) -> bool:
         off = abs(each.returned - each.expected)
-        return bool(each.message) or not off <= quiet * max(1.0, abs(each.grad_output))
+        return bool(each.message) or not off <= noise * max(1.0, abs(each.grad_output))
 
-    return Linearity(tuple(each for each in found.findings if each.law == "untouched" or is_heard(each)))
+    return Linearity(tuple(each for each in linearity.findings if each.law == "untouched" or is_heard(each)))
+
+
+def surrogate_explains_scaling(section: Section, x: Array, grad_output: float, linearity: Linearity) -> bool:
+    """Whether backward breaks ``scales`` just as its surrogate predicts, at grad_outputs of every size.
+
+    The surrogate is differentiated by autograd, at a few of the points ``x``.
+    """
+    if not (section.op.follows_sign and grad_output and linearity.breaks("scales")):
+        return False
+    at = x[(WITNESSES * x.size).astype(np.intp)]
+    try:
+        return all(_follows_surrogate(section, at, size * grad_output) for size in _FACTORS)
+    except FunctionFailed:
+        return False
+
+
+def _follows_surrogate(section: Section, x: Array, grad_output: float) -> bool:
+    surrogate = section.op.surrogate
+    assert surrogate is not None
+    call = partial(surrogate, grad_output=grad_output)
+    expected = replace(section, call=call, dtype=torch.float64, device="cpu", stacked=()).backward(x, grad_output)
+    returned = section.backward(x, grad_output)
+    if returned.grad_input is None or expected.grad_input is None:
+        return False
+    return np.allclose(returned.grad_input, expected.grad_input, rtol=_RTOL, atol=0.0)

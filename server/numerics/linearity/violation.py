@@ -11,7 +11,7 @@ from ..formatting.numbers import format_distinct, format_number
 Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout"]
 
 # A result below this fraction of the expected one is called clipped.
-_SHORT = 0.5
+_CLIPPED = 0.5
 _LAYOUTS = {
     "expanded": "one number stands for all of it, as behind y.sum()",
     "strided": "it is every other number of a longer tensor, as a slice or a column is",
@@ -40,29 +40,29 @@ class Violation:
 def describe_violation(finding: Violation, wrt: str = "") -> str:
     """The violation as a sentence; ``wrt`` is the name of the swept element, if the place is to be given."""
     if finding.law == "untouched":
-        return _written_to(finding)
+        return _in_place(finding)
     at = f" at {wrt} = {format_number(finding.x)}" if wrt and math.isfinite(finding.x) else ""
     if finding.law == "repeats" and not finding.message:
         return (
-            f"backward does not repeat itself: asked twice for {_given(finding)}{at}, it returned "
+            f"backward does not repeat itself: asked twice for {_grad_output(finding)}{at}, it returned "
             f"{format_distinct(finding.expected, finding.returned)} and then "
             f"{format_distinct(finding.returned, finding.expected)}."
         )
     if finding.message:
-        return f"{_what(finding)}: for {_given(finding)} it raises {finding.message.rstrip('.')}."
+        return f"{_fault(finding)}: for {_grad_output(finding)} it raises {finding.message.rstrip('.')}."
     returned, expected = (
         format_distinct(finding.returned, finding.expected),
         format_distinct(finding.expected, finding.returned),
     )
-    return f"{_what(finding)}: for {_given(finding)}{at} it returns {returned}{_called_for(finding, expected)}."
+    return f"{_fault(finding)}: for {_grad_output(finding)}{at} it returns {returned}{_expectation(finding, expected)}."
 
 
-def _what(finding: Violation) -> str:
+def _fault(finding: Violation) -> str:
     """The first clause: what backward does wrong."""
     if finding.law == "layout":
         return f"backward takes for granted how grad_output lies in memory. Where {_LAYOUTS[finding.layout]}"
     if finding.law == "scales" and not finding.message:
-        return _scales(finding)
+        return _scale_fault(finding)
     return {
         "repeats": "backward does not bear to be asked again",
         "zero": "backward adds a term that does not come from the loss"
@@ -75,15 +75,15 @@ def _what(finding: Violation) -> str:
     }[finding.law]
 
 
-def _scales(finding: Violation) -> str:
+def _scale_fault(finding: Violation) -> str:
     if finding.returned == 0:
         return "backward drops a small grad_output"
-    if abs(finding.returned) < _SHORT * abs(finding.expected):
+    if abs(finding.returned) < _CLIPPED * abs(finding.expected):
         return "backward clips or normalises grad_output"
     return "What backward returns is not in proportion to grad_output"
 
 
-def _called_for(finding: Violation, expected: str) -> str:
+def _expectation(finding: Violation, expected: str) -> str:
     if finding.law == "zero":
         return ""
     return (
@@ -93,7 +93,7 @@ def _called_for(finding: Violation, expected: str) -> str:
     )
 
 
-def _given(finding: Violation) -> str:
+def _grad_output(finding: Violation) -> str:
     return (
         "a random grad_output"
         if math.isnan(finding.grad_output)
@@ -101,8 +101,8 @@ def _given(finding: Violation) -> str:
     )
 
 
-def _written_to(finding: Violation) -> str:
-    said = "backward writes to grad_output, which belongs to autograd and may be used elsewhere"
+def _in_place(finding: Violation) -> str:
+    sentence = "backward writes to grad_output, which belongs to autograd and may be used elsewhere"
     if finding.returned == finding.expected:
-        return f"{said}."
-    return f"{said}: what was {format_number(finding.expected)} is {format_number(finding.returned)} afterwards."
+        return f"{sentence}."
+    return f"{sentence}: what was {format_number(finding.expected)} is {format_number(finding.returned)} afterwards."

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ...runtime.timing import minimum_time
 from ..singularities.special_points import SpecialPoint
 
 # Points closer than this fraction of the grid's spacing are the same point.
-_SAME = 1e-6
+_SAME_POINT = 1e-6
 _BELOW, _GAP, _ABOVE = 1, 2, 3
+# The approximate number of calls per point, the budget in seconds, and the least number of points.
+_CALLS_PER_POINT, _SECONDS, _MIN_POINTS = 30, 6.0, 21
 
 
 @dataclass(frozen=True)
@@ -63,20 +68,20 @@ class Rows:
         return Rows(merged[order], gap, below, above)
 
 
-def grid_rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, ...] = ()) -> Rows:
+def grid_rows(x: Array, special: tuple[SpecialPoint, ...], edges: tuple[SpecialPoint, ...] = ()) -> Rows:
     """The grid ``x`` with one row added for each kink, cusp or pole, three for each jump, two for an edge.
 
     The rows of a jump are (below, gap, above), that of a pole is a gap. ``edges`` are places where backward's
     gradient jumps while forward does not.
     """
-    if not (found or edges):
+    if not (special or edges):
         none = np.zeros(x.size, bool)
         return Rows(x, none, none, none)
-    near = _SAME * (x[-1] - x[0]) / x.size
-    places = np.array([each.x for each in (*found, *edges)])
+    near = _SAME_POINT * (x[-1] - x[0]) / x.size
+    places = np.array([each.x for each in (*special, *edges)])
     points = [x[np.abs(x[:, None] - places).min(axis=1) > near]]
     roles = [np.zeros(points[0].size, np.int8)]
-    for each in found:
+    for each in special:
         jump = each.kind == "jump"
         points.append(np.array([each.left, each.x, each.right] if jump else [each.x]))
         roles.append(np.array([_BELOW, _GAP, _ABOVE] if jump else [_GAP if each.kind == "pole" else 0], np.int8))
@@ -87,3 +92,17 @@ def grid_rows(x: Array, found: tuple[SpecialPoint, ...], edges: tuple[SpecialPoi
     order = np.lexsort((role, merged))
     merged, role = merged[order], role[order]
     return Rows(merged, role == _GAP, role == _BELOW, role == _ABOVE)
+
+
+def thin_grid(section: Section, grid: Grid, grad_output: float) -> Grid:
+    """The grid, halved as often as needed where forward and backward are slow."""
+    if section.stacked:
+        return grid
+    t, count = section.snap(np.array([(grid.start + grid.stop) / 2])), grid.count
+    try:
+        seconds = minimum_time(lambda: section.backward(t, grad_output), _SECONDS / (count * _CALLS_PER_POINT))
+    except FunctionFailed:
+        return grid
+    while count * _CALLS_PER_POINT * seconds > _SECONDS and count // 2 + 1 >= _MIN_POINTS:
+        count = count // 2 + 1
+    return replace(grid, count=count)

@@ -28,14 +28,14 @@ def grad_input_section(first: Section, grad_output: float) -> Section:
         op,
         call=GradInput(first, grad_output),
         outputs=(name,),
-        surrogate=_of_surrogate(first, grad_output),
+        surrogate=_surrogate_grad_input(first, grad_output),
         wrt="",
         of="",
     )
     return replace(first, op=further, call=further, of=name, of_index=first.wrt_index, order=2)
 
 
-def _of_surrogate(first: Section, grad_output: float) -> Callable[..., torch.Tensor] | None:
+def _surrogate_grad_input(first: Section, grad_output: float) -> Callable[..., torch.Tensor] | None:
     op = first.op
     if op.surrogate is None:
         return None
@@ -59,9 +59,9 @@ class GradInput:
     def __call__(self, *arguments: Any) -> torch.Tensor:
         """All of the gradient, in the shape of the input that is swept."""
         with torch.enable_grad():
-            return self._returned(list(arguments))
+            return self._gradient(list(arguments))
 
-    def _returned(self, arguments: list[Any]) -> torch.Tensor:
+    def _gradient(self, arguments: list[Any]) -> torch.Tensor:
         place = [name for name, _ in self.first.inputs].index(self.first.wrt)
         tracked = any(isinstance(each, torch.Tensor) and each.requires_grad for each in arguments)
         x = arguments[place] if arguments[place].requires_grad else arguments[place].detach().requires_grad_()
@@ -69,7 +69,7 @@ class GradInput:
         out = self._forward(arguments)
         if not out.requires_grad:  # a surrogate may be a constant
             return torch.zeros_like(x, requires_grad=tracked)
-        grad_output = self._cotangent(out, x.numel() // math.prod(self._shape))
+        grad_output = self._grad_output(out, x.numel() // math.prod(self._shape))
         if tracked:  # no leaf, as there is none behind a loss
             grad_output = grad_output.requires_grad_().clone()
         gradient = self._backward(out, x, grad_output, tracked)
@@ -100,7 +100,7 @@ class GradInput:
             )
         return out
 
-    def _cotangent(self, out: torch.Tensor, copies: int) -> torch.Tensor:
+    def _grad_output(self, out: torch.Tensor, copies: int) -> torch.Tensor:
         if out.numel() != copies:
             self.first.element(out, copies)  # says so where there is none
         return make_cotangent(out, self.grad_output, copies, self.first.of_index, dense)

@@ -20,66 +20,66 @@ from ..sentences.places import join_words
 
 _SEED = 0
 # The most elements that are checked, and the most for which each is checked and not only a random direction.
-_MOST, _ALL = 1024, 16
-_SECONDS, _SLOW, _TIMES = 0.5, 0.01, 3
-_LONGEST = 120  # characters of what was raised
+_MAX_ELEMENTS, _MAX_EXHAUSTIVE = 1024, 16
+_SECONDS, _SLOW_CALL, _REPEATS = 0.5, 0.01, 3
+_MAX_MESSAGE = 120  # characters of what was raised
 
 
 @dataclass(frozen=True)
-class _Opinion:
+class _Result:
     """Whether gradgradcheck ``passed`` at every point it was run at (None: it was not run), and that in a sentence."""
 
     passed: bool | None
     sentence: str
 
 
-def gradgradcheck(section: Section, points: Array, called: str, span: float) -> _Opinion:
+def gradgradcheck(section: Section, points: Array, name: str, span: float) -> _Result:
     """Run ``torch.autograd.gradgradcheck`` with what is swept at each of a few ``points``, the only input with a grad.
 
     In double precision on the CPU, with tolerances and steps of its own and a seeded ``grad_output`` for all of the
     output. No other point is begun half a second after the first, and none with a Function that takes 10 ms.
-    ``called`` is the name of what is swept, ``span`` the range.
+    ``name`` is the name of what is swept, ``span`` the range.
     """
     if not points.size:
-        return _Opinion(None, "torch.autograd.gradgradcheck was not run: no point lies off the kinks and jumps.")
-    section, until, done = section.at(torch.float64, "cpu"), math.inf, list[str]()
+        return _Result(None, "torch.autograd.gradgradcheck was not run: no point lies off the kinks and jumps.")
+    section, deadline, passed = section.at(torch.float64, "cpu"), math.inf, list[str]()
     for t in points.tolist():
-        if timing.now() > until:
+        if timing.now() > deadline:
             break
-        at = f"{called} = {format_number(t, span)}"
+        at = f"{name} = {format_number(t, span)}"
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it is only asked what it says
-                refused = _run(section, t)
+                reason = _run(section, t)
         except GradcheckError as error:
-            return _Opinion(False, f"torch.autograd.gradgradcheck fails at {at}: {_first_line(error)}.")
+            return _Result(False, f"torch.autograd.gradgradcheck fails at {at}: {_first_line(error)}.")
         except Exception as error:  # noqa: BLE001 whatever the Function raises
-            said = f"{type(error).__name__}: {_first_line(error)}"
-            return _Opinion(False, f"torch.autograd.gradgradcheck cannot run at {at}, where it met a {said}.")
-        if refused:
-            return _Opinion(None, f"torch.autograd.gradgradcheck was not run: {refused}.")
+            problem = f"{type(error).__name__}: {_first_line(error)}"
+            return _Result(False, f"torch.autograd.gradgradcheck cannot run at {at}, where it met a {problem}.")
+        if reason:
+            return _Result(None, f"torch.autograd.gradgradcheck was not run: {reason}.")
         # The first time torch has much to load, which is no fault of the Function's.
-        until = min(until, timing.now() + _SECONDS)
-        done.append(format_number(t, span))
-    return _Opinion(True, f"torch.autograd.gradgradcheck passes at {called} = {join_words(done)}.")
+        deadline = min(deadline, timing.now() + _SECONDS)
+        passed.append(format_number(t, span))
+    return _Result(True, f"torch.autograd.gradgradcheck passes at {name} = {join_words(passed)}.")
 
 
 def _run(section: Section, t: float) -> str:
     """Why it was not run, empty if it was and passed. Raises what it raises."""
     swept, call = _call(section, t)
     out = call(swept)
-    if min(_taken(call, swept) for _ in range(_TIMES)) > _SLOW:
+    if min(_call_seconds(call, swept) for _ in range(_REPEATS)) > _SLOW_CALL:
         return "it would take too long with a Function as slow as this"
     size = max(swept.numel(), out.numel())
-    if size > _MOST:
+    if size > _MAX_ELEMENTS:
         return f"it would take too long for {size} elements"
     random = torch.Generator().manual_seed(_SEED)
     grad_output = torch.randn(out.shape, generator=random, dtype=out.dtype).requires_grad_()
-    torch.autograd.gradgradcheck(call, (swept,), (grad_output,), fast_mode=size > _ALL)
+    torch.autograd.gradgradcheck(call, (swept,), (grad_output,), fast_mode=size > _MAX_EXHAUSTIVE)
     return ""
 
 
-def _taken(call: Callable[[torch.Tensor], torch.Tensor], swept: torch.Tensor) -> float:
+def _call_seconds(call: Callable[[torch.Tensor], torch.Tensor], swept: torch.Tensor) -> float:
     return timing.time_short_call(lambda: call(swept))
 
 
@@ -93,12 +93,12 @@ def _call(section: Section, t: float) -> tuple[torch.Tensor, Callable[[torch.Ten
 
     def call(x: torch.Tensor) -> torch.Tensor:
         tensors[section.wrt] = x.clone()  # a Function that works in place refuses a leaf
-        given: list[Any] = [tensors[name].clone() for name, _ in section.inputs]
-        return section.output(section.call(*given, *(value for _, value in section.parameters)))
+        arguments: list[Any] = [tensors[name].clone() for name, _ in section.inputs]
+        return section.output(section.call(*arguments, *(value for _, value in section.parameters)))
 
     return swept, call
 
 
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or ["no message"]
-    return shorten(lines[0].rstrip(".,: "), _LONGEST, placeholder=" …")
+    return shorten(lines[0].rstrip(".,: "), _MAX_MESSAGE, placeholder=" …")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import torch
 
+from ...runtime.graph import CallGraph
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..diagnosis.diagnose import Diagnosis, diagnose
@@ -13,11 +17,38 @@ from ..formatting.numbers import format_distinct, format_number
 from ..sentences.places import Names, describe_intervals, describe_point, describe_range, join_words
 from ..sentences.verdict import verdict_sentence
 from ..verdict.verdict import Verdict, VerdictWord
-from .saved_intermediates import UNNAMED_TENSOR, saved_intermediates
 
-_WORDS = re.compile(r"(?<!double )\b(forward|backward)\b|(?<!its own )\bgrad_output\b", re.ASCII)
+UNNAMED_TENSOR = "a saved tensor"
+_TERMS = re.compile(r"(?<!double )\b(forward|backward)\b|(?<!its own )\bgrad_output\b", re.ASCII)
 # What follows this word is quoted from the Function's exception.
-_QUOTED = " raised "
+_RAISED = " raised "
+_REMEDY = "recompute it there from the inputs that were saved, or declare @once_differentiable"
+
+
+def saved_intermediates(section: Section, t: float) -> tuple[str, ...]:
+    """Tensors kept for backward that are neither inputs nor outputs, as ``ctx.name`` or ``a saved tensor``, each once.
+
+    Only those of floating point; empty where the section cannot be evaluated at ``t``.
+    """
+    try:
+        graph = CallGraph.of(section, t)
+        data = {tensor.data_ptr() for tensor in (*graph.given.values(), *graph.outputs.values())}
+        names = [name for name, tensor in _tensors_on_ctx(graph) if tensor.data_ptr() not in data]
+    except Exception:  # noqa: BLE001 what fails here is shown where the section itself is evaluated
+        return ()
+    return tuple(dict.fromkeys(names))
+
+
+def _tensors_on_ctx(graph: CallGraph) -> Iterator[tuple[str, torch.Tensor]]:
+    for node in graph.nodes():
+        for name, value in vars(node).items():
+            yield from ((f"ctx.{name}", each) for each in _float_tensors(value))
+        yield from ((UNNAMED_TENSOR, each) for each in _float_tensors(node.saved_tensors))
+
+
+def _float_tensors(value: Any) -> list[torch.Tensor]:
+    several = value if isinstance(value, tuple | list) else (value,)
+    return [each for each in several if isinstance(each, torch.Tensor) and each.is_floating_point()]
 
 
 def one_derivative_further(sentence: str, grad_input: str) -> str:
@@ -25,26 +56,23 @@ def one_derivative_further(sentence: str, grad_input: str) -> str:
 
     What a Function said when it raised stays as it is.
     """
-    ours, raised, theirs = sentence.partition(_QUOTED)
+    head, raised, quotation = sentence.partition(_RAISED)
     words = {"forward": grad_input, "backward": "double backward", "grad_output": "its own grad_output"}
-    said = _WORDS.sub(lambda found: words[found[0]], ours) + raised + theirs
-    return f"D{said[1:]}" if said.startswith("double") else said
-
-
-_INSTEAD = "recompute it there from the inputs that were saved, or declare @once_differentiable"
+    result = _TERMS.sub(lambda found: words[found[0]], head) + raised + quotation
+    return f"D{result[1:]}" if result.startswith("double") else result
 
 
 def second_order_sentence(evaluation: Evaluation, verdict: Verdict, names: Names, first: VerdictWord) -> str:
     """What was found of double backward; ``first`` is the word on the first derivative, ``names.of`` grad_input's."""
     if verdict.word == "unsupported":
         return _unsupported(evaluation, names)
-    if verdict.word == "differs" and _silent(evaluation):
-        found = _silent_zero(evaluation, verdict, names)
+    if verdict.word == "differs" and _is_silent(evaluation):
+        sentence = _silent_zero(evaluation, verdict, names)
     else:
-        found = one_derivative_further(verdict_sentence(evaluation, verdict, names), names.of)
+        sentence = one_derivative_further(verdict_sentence(evaluation, verdict, names), names.of)
     if verdict.word == "differs":
-        return _not_first(found, first)
-    return " ".join((found, *_beside(evaluation, verdict, names, first)))
+        return _with_first(sentence, first)
+    return " ".join((sentence, *_notes(evaluation, verdict, names, first)))
 
 
 def explain_second_order(
@@ -56,32 +84,32 @@ def explain_second_order(
     """
     failure = evaluation.failure
     if failure and failure.phase == "double backward":
-        return Diagnosis("not differentiable", _fails(failure.message))
+        return Diagnosis("not differentiable", _not_differentiable(failure.message))
     if verdict.word != "differs":
         return None
     kept = [
         f"the {UNNAMED_TENSOR.removeprefix('a ')}" if each == UNNAMED_TENSOR else each
-        for each in _kept(first, evaluation)
+        for each in _saved(first, evaluation)
     ]
-    if _silent(evaluation):
+    if _is_silent(evaluation):
         return Diagnosis("no history", _no_history(kept, names))
     story = diagnose(section, evaluation, verdict)
     if story is None:
         return None
-    said = one_derivative_further(story.sentence, names.of)
+    sentence = one_derivative_further(story.sentence, names.of)
     if kept:
-        said += (
+        sentence += (
             f" Autograd does not see through {join_words(kept)}, "
-            f"which forward computed and kept for backward: {_INSTEAD}."
+            f"which forward computed and kept for backward: {_REMEDY}."
         )
-    return Diagnosis(story.kind, said)
+    return Diagnosis(story.kind, sentence)
 
 
-def _kept(first: Section, evaluation: Evaluation) -> tuple[str, ...]:
+def _saved(first: Section, evaluation: Evaluation) -> tuple[str, ...]:
     return saved_intermediates(first, float(evaluation.rows.x[evaluation.rows.x.size // 2]))
 
 
-def _silent(evaluation: Evaluation) -> bool:
+def _is_silent(evaluation: Evaluation) -> bool:
     """Whether autograd found no history, and so returns nothing but 0."""
     return evaluation.returned_none and not np.any(evaluation.analytical)
 
@@ -89,67 +117,68 @@ def _silent(evaluation: Evaluation) -> bool:
 def _unsupported(evaluation: Evaluation, names: Names) -> str:
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
-    said = (
+    sentence = (
         "The second derivative is declared unsupported: backward is decorated with @once_differentiable, so nothing is"
         " drawn as if it were claimed. .backward() through it raises, but torch.autograd.grad with allow_unused=True"
         " silently gives 0"
     )
     if not finite.size:
-        return f"{said}."
+        return f"{sentence}."
     low, high = format_number(float(finite.min())), format_number(float(finite.max()))
     if low == high:
-        also = ", and so do" if low == "0" else f", where {low} is what say"
-        return f"{said}{also} differences of {names.of} on {describe_range(evaluation, names)}."
-    return f"{said}, where differences of {names.of} say {low} to {high} on {describe_range(evaluation, names)}."
+        comparison = ", and so do" if low == "0" else f", where {low} is what say"
+        return f"{sentence}{comparison} differences of {names.of} on {describe_range(evaluation, names)}."
+    return f"{sentence}, where differences of {names.of} say {low} to {high} on {describe_range(evaluation, names)}."
 
 
 def _silent_zero(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     row, compared = verdict.against.worst, verdict.against
-    said = f"autograd’s second derivative is 0 {describe_intervals(compared.intervals, evaluation, names)}"
+    sentence = f"autograd’s second derivative is 0 {describe_intervals(compared.intervals, evaluation, names)}"
     if row is None:
-        return f"{said}, where {names.of} moves."
+        return f"{sentence}, where {names.of} moves."
     expected = float(evaluation.numerical.slopes.value[row])
     at = f"at {names.wrt} = {describe_point(float(evaluation.rows.x[row]), evaluation)}"
-    return f"{said}: {at} differences of {names.of} say {format_distinct(expected, 0.0)}."
+    return f"{sentence}: {at} differences of {names.of} say {format_distinct(expected, 0.0)}."
 
 
-def _not_first(found: str, first: VerdictWord) -> str:
-    small = f"{found[0].lower()}{found[1:]}"
+def _with_first(sentence: str, first: VerdictWord) -> str:
+    lowered = f"{sentence[0].lower()}{sentence[1:]}"
     if first in ("matches", "matches here"):
-        return f"The first derivative is right, but {small}"
+        return f"The first derivative is right, but {lowered}"
     if first == "matches its surrogate":
-        return f"The first derivative is what it is meant to be, but {small}"
-    return f"{found[0].upper()}{found[1:]} The first derivative differs, too." if first == "differs" else found
+        return f"The first derivative is what it is meant to be, but {lowered}"
+    return f"{sentence[0].upper()}{sentence[1:]} The first derivative differs, too." if first == "differs" else sentence
 
 
-def _beside(evaluation: Evaluation, verdict: Verdict, names: Names, first: VerdictWord) -> list[str]:
-    said = []
+def _notes(evaluation: Evaluation, verdict: Verdict, names: Names, first: VerdictWord) -> list[str]:
+    notes = []
     if verdict.word.startswith("matches"):
-        if _silent(evaluation):
-            said.append(
+        if _is_silent(evaluation):
+            notes.append(
                 f"Autograd finds no way back from {names.of} to {names.wrt}, and takes its derivative to be 0, rightly."
             )
         if first == "differs":
-            said.append(f"That says nothing of {names.of} itself: the first derivative differs.")
+            notes.append(f"That says nothing of {names.of} itself: the first derivative differs.")
         if first == "matches its surrogate":
-            said.append(f"{names.of} itself is the derivative of the surrogate, as it is meant to be.")
-    return said
+            notes.append(f"{names.of} itself is the derivative of the surrogate, as it is meant to be.")
+    return notes
 
 
-def _no_history(kept: list[str], names: Names) -> str:
-    said = f"What backward returns has no history that leads to {names.wrt}"
-    if kept:
-        return f"{said}: what forward computed and kept, {join_words(kept)}, is a plain number to autograd; {_INSTEAD}."
+def _no_history(saved: list[str], names: Names) -> str:
+    first = f"What backward returns has no history that leads to {names.wrt}"
+    if saved:
+        values = join_words(saved)
+        return f"{first}: what forward computed and kept, {values}, is a plain number to autograd; {_REMEDY}."
     return (
-        f"{said}. No tensor that forward computed is kept on ctx, so it is cut off elsewhere, as detach(), .data,"
+        f"{first}. No tensor that forward computed is kept on ctx, so it is cut off elsewhere, as detach(), .data,"
         " .item(), NumPy and torch.no_grad() do: compute with tensors that keep theirs, or declare"
         " @once_differentiable."
     )
 
 
-def _fails(message: str) -> str:
-    said = "backward itself can be called, but not be differentiated: with create_graph=True it fails."
+def _not_differentiable(message: str) -> str:
+    sentence = "backward itself can be called, but not be differentiated: with create_graph=True it fails."
     if "detach()" in message:
-        said += " Not by detach(), with which the second derivative would silently be 0: compute with torch"
-        return f"{said}, or declare @once_differentiable."
-    return f"{said} Mend that, or declare @once_differentiable."
+        sentence += " Not by detach(), with which the second derivative would silently be 0: compute with torch"
+        return f"{sentence}, or declare @once_differentiable."
+    return f"{sentence} Mend that, or declare @once_differentiable."

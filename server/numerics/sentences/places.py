@@ -45,24 +45,24 @@ def describe_finite_range(evaluation: Evaluation, names: Names) -> str:
     return f"wherever forward is finite on {describe_range(evaluation, names)}"
 
 
-def describe_intervals(some: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
+def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
     """Up to three of some intervals, and how many more."""
-    said = []
-    for low, high in some[:3]:
+    phrases = []
+    for low, high in intervals[:3]:
         before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
         if before and after:
             return f"anywhere on {describe_range(evaluation, names)}"
         left, right = describe_point(low, evaluation), describe_point(high, evaluation)
         if low == high:
-            said.append(f"at {names.wrt} = {left}")
+            phrases.append(f"at {names.wrt} = {left}")
         elif before:
-            said.append(f"for {names.wrt} < {right}")
+            phrases.append(f"for {names.wrt} < {right}")
         elif after:
-            said.append(f"for {names.wrt} > {left}")
+            phrases.append(f"for {names.wrt} > {left}")
         else:
-            said.append(f"for {left} < {names.wrt} < {right}")
-    more = len(some) - len(said)
-    return join_words([*said, f"on {more} more intervals"] if more > 0 else said)
+            phrases.append(f"for {left} < {names.wrt} < {right}")
+    more = len(intervals) - len(phrases)
+    return join_words([*phrases, f"on {more} more intervals"] if more > 0 else phrases)
 
 
 def describe_point(x: float, evaluation: Evaluation) -> str:
@@ -89,16 +89,16 @@ def runs_among(rows: Mask, among: Mask) -> list[tuple[int, int]]:
 def describe_rows(rows: Mask, among: Mask, evaluation: Evaluation, names: Names) -> str:
     """The places of some of the rows ``among``, such as ``for x < −1 and for x > 1``."""
     x = evaluation.rows.x
-    found = []
+    intervals = []
     for first, last in runs_among(rows, among):
         before, after = np.flatnonzero(among[:first]), np.flatnonzero(among[last + 1 :])
         if first == last and before.size and after.size:
-            found.append((float(x[first]), float(x[first])))
+            intervals.append((float(x[first]), float(x[first])))
             continue
         low = _border(evaluation, int(before[-1]), first) if before.size else float(x[0])
         high = _border(evaluation, last, last + 1 + int(after[0])) if after.size else float(x[-1])
-        found.append((low, high))
-    return describe_intervals(found, evaluation, names)
+        intervals.append((low, high))
+    return describe_intervals(intervals, evaluation, names)
 
 
 def section_names(section: Section) -> Names:
@@ -117,12 +117,12 @@ def _element(name: str, index: tuple[int, ...]) -> str:
 
 def _border(evaluation: Evaluation, one: int, other: int) -> float:
     """Where something changes between two rows: at a special point, at an edge of backward, or at a simple number."""
-    at = evaluation.rows
-    low, high = float(at.x[one]), float(at.x[other])
-    known = [each.x for each in evaluation.special if low <= each.x <= high]
-    if known:
-        return known[0]
-    below, above = np.flatnonzero(at.below[one : other + 1]), np.flatnonzero(at.above[one : other + 1])
+    rows = evaluation.rows
+    low, high = float(rows.x[one]), float(rows.x[other])
+    special = [each.x for each in evaluation.special if low <= each.x <= high]
+    if special:
+        return special[0]
+    below, above = np.flatnonzero(rows.below[one : other + 1]), np.flatnonzero(rows.above[one : other + 1])
     if below.size and above.size:
-        low, high = float(at.x[one + below[0]]), float(at.x[one + above[-1]])
+        low, high = float(rows.x[one + below[0]]), float(rows.x[one + above[-1]])
     return simplest_number(low, high)

@@ -1,90 +1,93 @@
-"""The verdict on a section in one to four plain sentences."""
+"""The verdict on a section in plain sentences, of the visible range and of what lies beyond."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ...runtime.arrays import Interval
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import format_distinct, format_number
-from ..linearity.violation import describe_violation as law
+from ..linearity.violation import describe_violation
+from ..sampling.grid import Grid
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
+from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, join_words
-from .whole_range import whole_range_sentences as beyond
 
 # If fewer of the points are judged, the sentence says how many.
-_MOST = 0.9
+_NEARLY_ALL = 0.9
+_MAX_INTERVALS = 3
 
 
 def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One to four sentences: what was found, where, by how much, and what kinks and jumps have to do with it."""
-    parts = _SAY[verdict.word](evaluation, verdict, names)
+    parts = _SENTENCES[verdict.word](evaluation, verdict, names)
     if verdict.word.startswith("matches") or verdict.word == "differs":
-        parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _left_out(evaluation, verdict)
-        parts += _mirrored(evaluation, names)
+        parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _undecided_count(evaluation, verdict)
+        parts += _mirrored_element(evaluation, names)
     if verdict.word.startswith("matches") and evaluation.wide is not None:
-        parts += beyond(evaluation.wide, evaluation.grid, names)
+        parts += whole_range_sentences(evaluation.wide, evaluation.grid, names)
     return " ".join(parts)
 
 
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = f"backward returns {names.derivative} {describe_finite_range(evaluation, names)}."
+    sentence = f"backward returns {names.derivative} {describe_finite_range(evaluation, names)}."
     if evaluation.grad_output == 0:
-        return [said, "That is easily said: with grad_output 0 every gradient is 0."]
+        return [sentence, "That is easily said: with grad_output 0 every gradient is 0."]
     if names.claim == "surrogate":
-        return [said, "Elsewhere it is meant to follow its surrogate instead."]
+        return [sentence, "Elsewhere it is meant to follow its surrogate instead."]
     if names.claim == "broken":
-        return [said, "What is broken in this specimen no curve can show; its contract does."]
-    return [said]
+        return [sentence, "What is broken in this specimen no curve can show; its contract does."]
+    return [sentence]
 
 
 def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = _matches if verdict.against is verdict.forward else _matches_surrogate
-    return said(evaluation, verdict, names)[:1]
+    phrase = _matches if verdict.against is verdict.forward else _matches_surrogate
+    return phrase(evaluation, verdict, names)[:1]
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    said = [f"{describe_finite_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
+    sentences = [f"{describe_finite_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
     if verdict.forward.intervals:
         where = describe_intervals(verdict.forward.intervals, evaluation, names)
-        said = [f"backward is not {names.derivative} {where}, and is not meant to be: {said[0]}"]
+        sentences = [f"backward is not {names.derivative} {where}, and is not meant to be: {sentences[0]}"]
     elif verdict.forward.count(Status.UNDECIDED):
-        said = [f"Whether backward is {names.derivative} is undecided, but {said[0]}"]
+        sentences = [f"Whether backward is {names.derivative} is undecided, but {sentences[0]}"]
     else:
-        said = [f"For this grad_output backward returns {names.derivative}, and {said[0]}"]
+        sentences = [f"For this grad_output backward returns {names.derivative}, and {sentences[0]}"]
     if evaluation.linearity.breaks("odd") and evaluation.grad_output:
         other = "negative" if evaluation.grad_output > 0 else "positive"
-        said.append(f"For {other} grad_output it has another surrogate: flip the sign.")
+        sentences.append(f"For {other} grad_output it has another surrogate: flip the sign.")
     elif evaluation.foretold:
-        said.append("For a grad_output of another size it has another surrogate.")
-    return said
+        sentences.append("For a grad_output of another size it has another surrogate.")
+    return sentences
 
 
 def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     compared, row = verdict.against, verdict.against.worst
-    meant, slope = names.derivative, "forward has"
+    target, slope = names.derivative, "forward has"
     if compared is not verdict.forward:
-        meant, slope = f"{names.derivative}, nor of its surrogate,", "its surrogate has"
+        target, slope = f"{names.derivative}, nor of its surrogate,", "its surrogate has"
     if compared.worst_cell is not None:
-        return [f"backward does not return {meant} {_between_points(evaluation, verdict, names)}"]
+        return [f"backward does not return {target} {_between_points(evaluation, verdict, names)}"]
     if row is None or evaluation.analytical is None:
-        return [_out_of_proportion(evaluation, names)]
+        return [_nonlinear(evaluation, names)]
     curve = judged_curve(evaluation, verdict)
     returned, expected = evaluation.analytical[row], evaluation.grad_output * curve.slopes.value[row]
     factor = "" if evaluation.grad_output == 1 else f" (times grad_output {format_number(evaluation.grad_output)})"
-    said = f"backward does not return {meant} {describe_intervals(compared.intervals, evaluation, names)}"
+    claim = f"backward does not return {target} {describe_intervals(compared.intervals, evaluation, names)}"
     x = float(evaluation.rows.x[row])
     example = "" if compared.intervals == ((x, x),) else f"at {names.wrt} = {describe_point(x, evaluation)} "
     example += f"it returns {format_distinct(returned, expected)}"
     if curve.slopes.kind[row] == PointKind.KINK:
         if not np.isfinite([curve.slopes.left[row], curve.slopes.right[row]]).all():
-            return [f"{said}: {example}, where {slope} a cusp."]
+            return [f"{claim}: {example}, where {slope} a cusp."]
         return [
-            f"{said}: {example}, where {slope} a kink, and only slopes {_between(evaluation, curve, row)} are right."
+            f"{claim}: {example}, where {slope} a kink, and only slopes {_slopes(evaluation, curve, row)} are right."
         ]
-    return [f"{said}: {example}, where {slope} slope {format_distinct(expected, returned)}{factor}."]
+    return [f"{claim}: {example}, where {slope} slope {format_distinct(expected, returned)}{factor}."]
 
 
 def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -96,22 +99,22 @@ def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> s
     low, high = next(each for each in verdict.against.intervals if each[0] <= area.left[cell] < each[1])
     first, last = np.searchsorted(area.left, (low, high))
     where = f"{describe_point(low, evaluation)} ≤ {names.wrt} ≤ {describe_point(high, evaluation)}"
-    risen, accounted = float(area.rise[first:last].sum()), float(area.area[first:last].sum())
+    rise, integral = float(area.rise[first:last].sum()), float(area.area[first:last].sum())
     return (
         f"between the points: over {where} {'forward' if curve is evaluation.numerical else 'its surrogate'} rises by "
-        f"{format_distinct(risen, accounted)}, and the area under what backward returns is "
-        f"{format_distinct(accounted, risen)}."
+        f"{format_distinct(rise, integral)}, and the area under what backward returns is "
+        f"{format_distinct(integral, rise)}."
     )
 
 
-def _out_of_proportion(evaluation: Evaluation, names: Names) -> str:
+def _nonlinear(evaluation: Evaluation, names: Names) -> str:
     """Which law of linearity backward breaks, where it is right for this ``grad_output``."""
-    asked = f"For grad_output {format_number(evaluation.grad_output)} backward returns what it is meant to."
-    broken = law(evaluation.linearity.findings[0], names.wrt)
-    return f"{asked} But {broken[0].lower()}{broken[1:]}"
+    right_here = f"For grad_output {format_number(evaluation.grad_output)} backward returns what it is meant to."
+    violation = describe_violation(evaluation.linearity.findings[0], names.wrt)
+    return f"{right_here} But {violation[0].lower()}{violation[1:]}"
 
 
-def _between(evaluation: Evaluation, curve: Curve, row: int) -> str:
+def _slopes(evaluation: Evaluation, curve: Curve, row: int) -> str:
     sides = sorted(evaluation.grad_output * side[row] for side in (curve.slopes.left, curve.slopes.right))
     return f"from {format_number(sides[0])} to {format_number(sides[1])}"
 
@@ -121,7 +124,7 @@ def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[s
         return [
             "forward draws random numbers: asked twice, it answers differently, and has no slope to judge by.",
             "The curves show one draw: every point was given the same random numbers.",
-            *_of_one_draw(evaluation, verdict, names),
+            *_one_draw(evaluation, verdict, names),
         ]
     if not evaluation.steady:
         return [
@@ -131,13 +134,13 @@ def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[s
     if not np.isfinite(evaluation.forward).any():
         return [f"forward has no finite value on {describe_range(evaluation, names)}. Choose another range."]
     if evaluation.numerical.unseen:
-        said = f"On {describe_range(evaluation, names)} forward moves in steps that lie closer together than the points"
-        return [f"{said}, so no difference tells its slope from one to the next. Choose a smaller range to see them."]
-    said = f"On {describe_range(evaluation, names)} the differences of forward are too uncertain to judge backward by."
-    return [said, "The band shows how uncertain."]
+        on = f"On {describe_range(evaluation, names)} forward moves in steps that lie closer together than the points"
+        return [f"{on}, so no difference tells its slope from one to the next. Choose a smaller range to see them."]
+    on = f"On {describe_range(evaluation, names)} the differences of forward are too uncertain to judge backward by."
+    return [on, "The band shows how uncertain."]
 
 
-def _of_one_draw(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
+def _one_draw(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     """What backward is to the one draw that is shown."""
     compared = verdict.forward
     if compared.intervals:
@@ -150,13 +153,13 @@ def _of_one_draw(evaluation: Evaluation, verdict: Verdict, names: Names) -> list
 
 def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     why = "autograd sees a plain number there" if names.parameter else f"{names.of} is cut off from it"
-    said = f"No gradient is returned for {names.wrt}: {why}."
+    sentence = f"No gradient is returned for {names.wrt}: {why}."
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
     if not finite.any():
-        return [said, f"{names.of} does not move with it on {describe_range(evaluation, names)} either."]
+        return [sentence, f"{names.of} does not move with it on {describe_range(evaluation, names)} either."]
     slope = f"{format_number(float(finite.min()))} to {format_number(float(finite.max()))}"
-    return [said, f"Yet {names.of} moves with it, with slope {slope} on {describe_range(evaluation, names)}."]
+    return [sentence, f"Yet {names.of} moves with it, with slope {slope} on {describe_range(evaluation, names)}."]
 
 
 def _failed(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -165,7 +168,7 @@ def _failed(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]
     return [failure.first]
 
 
-_SAY = {
+_SENTENCES = {
     "matches": _matches,
     "matches its surrogate": _matches_surrogate,
     "matches here": _matches_here,
@@ -183,7 +186,7 @@ def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     if rows.size == 1:
         row = int(rows[0])
         where, returned = describe_point(evaluation.rows.x[row], evaluation), format_number(evaluation.analytical[row])
-        right = f"any slope {_between(evaluation, judged_curve(evaluation, verdict), row)} is right there."
+        right = f"any slope {_slopes(evaluation, judged_curve(evaluation, verdict), row)} is right there."
         return [f"At the kink at {where} it returns {returned}: {right}"]
     places = join_words(
         [describe_point(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else [])
@@ -199,18 +202,93 @@ def _at_jumps(evaluation: Evaluation) -> list[str]:
     return [f"forward jumps at {join_words(many)}, where it has no slope to compare with."]
 
 
-def _left_out(evaluation: Evaluation, verdict: Verdict) -> list[str]:
+def _undecided_count(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     """How much of the curve the verdict does not speak of."""
     judged = verdict.against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)
     at = evaluation.rows
-    could = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
-    return [f"{judged} of {could} points could be judged."] if judged < _MOST * could else []
+    judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
+    return [f"{judged} of {judgeable} points could be judged."] if judged < _NEARLY_ALL * judgeable else []
 
 
-def _mirrored(evaluation: Evaluation, names: Names) -> list[str]:
+def _mirrored_element(evaluation: Evaluation, names: Names) -> list[str]:
     """That two elements of a symmetric matrix were moved as one."""
     if not evaluation.mirror:
         return []
     matrix = names.wrt.partition("[")[0]
     other = f"{matrix}[{','.join(map(str, evaluation.mirror))}]"
     return [f"forward reads one triangle of {matrix} only: {other} is moved too, and the gradients of both are added."]
+
+
+def whole_range_sentences(wide: WholeRangeCheck, grid: Grid, names: Names) -> list[str]:
+    """How far was looked, where backward differs out of sight with an example, and why no farther: 1 to 3 sentences."""
+    if not wide.x.size:
+        return []
+    outside = outside_view(wide, grid)
+    parts = [_differs_beyond(wide, outside, grid, names)] if outside else [_agrees_beyond(wide, grid, names)]
+    return parts + _end_sentences(wide, names)
+
+
+def _agrees_beyond(wide: WholeRangeCheck, grid: Grid, names: Names) -> str:
+    outside = (wide.x < grid.start) | (wide.x > grid.stop)
+    where = "Beyond this range" if outside.any() else "From the least of all numbers to the largest"
+    counts = np.bincount(wide.status[outside] if outside.any() else wide.status, minlength=len(Status))
+    if not counts[Status.AGREES]:
+        return f"{where} backward can nowhere be judged."
+    right = "does as it is meant to" if names.claim == "surrogate" else "agrees with forward"
+    if counts[Status.UNDECIDED]:
+        return f"{where} backward {right} wherever differences of forward can tell."
+    extent = (
+        ", as far as forward is finite" if counts[Status.GAP] else "" if any(wide.ends) else ", as far as numbers go"
+    )
+    return f"{where} backward {right}{extent}."
+
+
+def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: Grid, names: Names) -> str:
+    intervals = [_interval(wide, each, names) for each in outside[:_MAX_INTERVALS]]
+    more = len(outside) - len(intervals)
+    where = join_words([*intervals, f"on {more} more intervals"] if more else intervals)
+    row = _nearest_differing(wide, grid)
+    returned, right = wide.analytical[row], wide.numerical[row]
+    example = f"at {names.wrt} = {format_number(wide.x[row])} it returns {format_distinct(returned, right)}"
+    return f"Beyond this range backward differs {where}: {example}, where {format_distinct(right, returned)} is right."
+
+
+def _nearest_differing(wide: WholeRangeCheck, grid: Grid) -> int:
+    """The accused point out of sight that is nearest to the visible range."""
+    away = np.maximum(grid.start - wide.x, wide.x - grid.stop)
+    return int(np.where((wide.status == Status.DIFFERS) & (away > 0), away, np.inf).argmin())
+
+
+def _interval(wide: WholeRangeCheck, interval: Interval, names: Names) -> str:
+    low, high = interval
+    # Where forward is no longer finite, there is no more to be wrong about.
+    least, most = wide.finite if np.isfinite(wide.finite).all() else wide.reach
+    below, above = low <= max(least, wide.reach[0]), high >= min(most, wide.reach[1])
+    if below and above:
+        return "everywhere"
+    if below:
+        return f"for {names.wrt} < {format_number(high)}"
+    if above:
+        return f"for {names.wrt} > {format_number(low)}"
+    return f"for {format_number(low)} < {names.wrt} < {format_number(high)}"
+
+
+def _end_sentences(wide: WholeRangeCheck, names: Names) -> list[str]:
+    below, above = wide.ends
+    if below == above and below:
+        where = f"below {_three_digits(wide.reach[0])} and above {_three_digits(wide.reach[1])}"
+        return [f"Farther out, {where}, {_reason(below)}."]
+    sentences = []
+    for why, side, limit in ((below, "Below", wide.reach[0]), (above, "Above", wide.reach[1])):
+        if why:
+            sentences.append(f"{side} {names.wrt} = {_three_digits(limit)} {_reason(why)}.")
+    return sentences
+
+
+def _reason(why: str) -> str:
+    return "it takes too long" if why == "slow" else f"it raises {why}"
+
+
+def _three_digits(limit: float) -> str:
+    """A limit of the reach, which is not known to more than three places."""
+    return format_number(float(f"{limit:.3g}"))

@@ -1,30 +1,47 @@
-"""Candidates for kinks, jumps and edges of the domain: grid nodes whose second or sixth differences stand out."""
+"""The search for singularities of forward: suspect nodes of a grid, narrowed down to the last places of x."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask
+from ...runtime.arrays import Array, Forward, Mask
 
 # A node is suspect if the slope changes there this many times more than three cells away on either side.
-_OUTSTANDING = 4.0
+_PROMINENCE = 4.0
 # Sixth differences detect a kink that curvature hides from second ones; they spread it over three nodes on each side.
-_SIXTH, _WIDE = 6, (6, 8)
+_SIXTH, _SIXTH_APART = 6, (6, 8)
 # Rounding contributes up to 64 units to a sixth difference (1 + 6 + 15 + 20 + 15 + 6 + 1), in y and in x.
-_SIXTH_GAIN, _SIXTH_PLACES = 64.0, 64e-9
-_TURN_IN_SIXTHS = 4.0
+_SIXTH_GAIN, _SIXTH_SHARE = 64.0, 64e-9
+_SIXTHS = 4.0
 EVEN_SPACING = 1e-6
 # Changes below these fractions of the visible slope and rise are invisible.
 UNSEEN_TURN = 1e-6
 UNSEEN_JUMP = 1e-6
 # With this many nodes at which sixth differences exceed second ones, the grid is too coarse for forward.
-_UNRESOLVED, _MARGIN = 4, 8
+_MIN_COARSE, _MARGIN = 4, 8
 # With more than one suspect in this many cells, some may hide others.
-_CROWDED = 32
+_CROWD = 32
+# The most special points; more than that are noise.
+_MAX_POINTS, _MAX_POINTS_DEAR = 256, 64
+# Where the grid is too coarse: the most points of a finer one, and its points per cell.
+_FINE_POINTS, _FINE_PER_CELL = 8192, 64
+# The parts into which an interval is cut, in the first pass and the later ones; all intervals together; the fewest.
+_PARTS, _LATER_PARTS, _MAX_PARTS, _MIN_PARTS = 1024, 512, 4096, 32
+_PARTS_DEAR, _LATER_PARTS_DEAR = 64, 16
+_PASSES = 20
+# In cells, the width down to which intervals are narrowed.
+_MIN_WIDTH, _MIN_WIDTH_DEAR = 1e-13, 1e-7
+# A smooth bend loses sharpness to this fraction on a grid a hundred times finer.
+_SMOOTH = 1 / 10
+# A jump becomes at least this many times sharper.
+_JUMP_GAIN = 6.0
+# A bend counts above this many units of rounding.
+_NOISE_FACTOR = 8
 
 
 @dataclass(frozen=True)
@@ -41,10 +58,10 @@ class SingularityCandidates:
     sharp: Array
     column: NDArray[np.intp]
 
-    def where(self, kept: Mask | NDArray[np.intp]) -> SingularityCandidates:
+    def where(self, rows: Mask | NDArray[np.intp]) -> SingularityCandidates:
         """A selection of them."""
         return SingularityCandidates(
-            self.low[kept], self.high[kept], self.edge[kept], self.sharp[kept], self.column[kept]
+            self.low[rows], self.high[rows], self.edge[rows], self.sharp[rows], self.column[rows]
         )
 
     def and_also(self, other: SingularityCandidates) -> SingularityCandidates:
@@ -77,49 +94,49 @@ def find_candidates(
         return _NONE
     run, finite = _steps(x), np.isfinite(y)
     slope = _steps(y) / run
-    turn, least = np.abs(_steps(slope)), np.abs(slope)
+    turn, size = np.abs(_steps(slope)), np.abs(slope)
     suspect = np.zeros(x.shape, bool)
     sharp = np.zeros(x.shape)
-    rounding = precision * (np.abs(y[1:-1]) + np.abs(x[1:-1]) * np.fmin(least[1:], least[:-1]))
-    suspect[1:-1] = (turn > _OUTSTANDING * _aside(turn, 3)) & (turn > 16 * rounding / run[1:] + UNSEEN_TURN * visible)
-    sharp[1:-1] = _TURN_IN_SIXTHS * turn
-    if nodes > 2 * _SIXTH and _even(run):
+    rounding = precision * (np.abs(y[1:-1]) + np.abs(x[1:-1]) * np.fmin(size[1:], size[:-1]))
+    suspect[1:-1] = (turn > _PROMINENCE * _beside(turn, 3)) & (turn > 16 * rounding / run[1:] + UNSEEN_TURN * visible)
+    sharp[1:-1] = _SIXTHS * turn
+    if nodes > 2 * _SIXTH and _is_even(run):
         sixth = _sixth(y)
         loud = sixth > _sixth_floor(x, y, run, precision, rise, visible)
         np.copyto(sharp[3:-3], sixth / run[0], where=np.isfinite(sixth))
         if loud.any():
-            loud &= (sixth > _OUTSTANDING * _aside(sixth, *_WIDE)) & ~_near(known, x, 3)[3:-3]
+            loud &= (sixth > _PROMINENCE * _beside(sixth, *_SIXTH_APART)) & ~_near_known(known, x, 3)[3:-3]
             # The sixth difference of a kink between two nodes is largest at the neighbours of these nodes.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud
-    suspect &= ~_near(known, x, 1)
+    suspect &= ~_near_known(known, x, 1)
     if finite.all():
         return _intervals(x, suspect, sharp)
-    alone = _alone(finite)
-    suspect = (suspect & finite) | alone
-    sharp[alone] = np.inf
-    return _intervals(x, suspect, sharp).and_also(_edges(x, finite | alone, known))
+    isolated = _isolated(finite)
+    suspect = (suspect & finite) | isolated
+    sharp[isolated] = np.inf
+    return _intervals(x, suspect, sharp).and_also(_edges(x, finite | isolated, known))
 
 
 def unresolved_range(
-    x: Array, y: Array, precision: float, rise: float, visible: float, aside: SingularityCandidates, known: Array
+    x: Array, y: Array, precision: float, rise: float, visible: float, candidates: SingularityCandidates, known: Array
 ) -> Array:
     """The part ``[low, high]`` of the single grid ``x`` that is too coarse to resolve forward; empty if none is."""
     run = _steps(x)
-    if x.size <= 2 * _SIXTH or not _even(run):
+    if x.size <= 2 * _SIXTH or not _is_even(run):
         return np.empty(0)
     second, sixth = np.abs(_steps(_steps(y))), _sixth(y)
     coarse = (sixth > second[2:-2]) & (sixth > np.fmax(second[1:-3], second[3:-1]))
     coarse &= (sixth > _sixth_floor(x, y, run, precision, rise, visible)) & np.isfinite(sixth)
-    at = x[3:-3]
-    for each in np.flatnonzero(aside.high - aside.low <= 16 * run[0]):
-        coarse &= (at < aside.low[each] - 3 * run[0]) | (at > aside.high[each] + 3 * run[0])
-    coarse &= ~_near(known, x[:, None], 4)[3:-3, 0]
+    inner = x[3:-3]
+    for each in np.flatnonzero(candidates.high - candidates.low <= 16 * run[0]):
+        coarse &= (inner < candidates.low[each] - 3 * run[0]) | (inner > candidates.high[each] + 3 * run[0])
+    coarse &= ~_near_known(known, x[:, None], 4)[3:-3, 0]
     nodes = np.flatnonzero(coarse) + 3
-    if aside.low.size * _CROWDED > x.size:
-        nodes = np.concatenate((np.searchsorted(x, aside.low), nodes, np.searchsorted(x, aside.high)))
+    if candidates.low.size * _CROWD > x.size:
+        nodes = np.concatenate((np.searchsorted(x, candidates.low), nodes, np.searchsorted(x, candidates.high)))
         nodes.sort()
-    if nodes.size < _UNRESOLVED:
+    if nodes.size < _MIN_COARSE:
         return np.empty(0)
     return np.array([x[max(nodes[0] - _MARGIN, 0)], x[min(nodes[-1] + _MARGIN, x.size - 1)]])
 
@@ -135,30 +152,30 @@ def _sixth(y: Array) -> Array:
     return np.abs(y)
 
 
-def _even(run: Array) -> bool:
+def _is_even(run: Array) -> bool:
     return bool((run.max(axis=0) - run.min(axis=0) < EVEN_SPACING * run.max(axis=0)).all())
 
 
-def _aside(values: Array, *distances: int) -> Array:
+def _beside(values: Array, *distances: int) -> Array:
     """The largest of the values at these distances on either side, with 0 beyond the ends."""
-    most = max(distances)
-    padded = np.zeros((values.shape[0] + 2 * most, *values.shape[1:]))
-    padded[most:-most] = values
+    reach = max(distances)
+    padded = np.zeros((values.shape[0] + 2 * reach, *values.shape[1:]))
+    padded[reach:-reach] = values
     size = values.shape[0]
-    found = np.zeros(values.shape)
+    largest = np.zeros(values.shape)
     for each in distances:
-        np.fmax(found, padded[most - each : most - each + size], out=found)
-        np.fmax(found, padded[most + each : most + each + size], out=found)
-    return found
+        np.fmax(largest, padded[reach - each : reach - each + size], out=largest)
+        np.fmax(largest, padded[reach + each : reach + each + size], out=largest)
+    return largest
 
 
 def _sixth_floor(x: Array, y: Array, run: Array, precision: float, rise: float, visible: float) -> Array:
-    unseen = np.minimum(4 * UNSEEN_TURN * visible * run[0], 10 * UNSEEN_JUMP * rise)
-    places = _SIXTH_PLACES + _SIXTH_GAIN * precision * np.abs(x[3:-3]) / run[0]
-    return unseen + _SIXTH_GAIN * precision * np.abs(y[3:-3]) + places * np.abs(y[4:-2] - y[2:-4])
+    invisible = np.minimum(4 * UNSEEN_TURN * visible * run[0], 10 * UNSEEN_JUMP * rise)
+    share = _SIXTH_SHARE + _SIXTH_GAIN * precision * np.abs(x[3:-3]) / run[0]
+    return invisible + _SIXTH_GAIN * precision * np.abs(y[3:-3]) + share * np.abs(y[4:-2] - y[2:-4])
 
 
-def _near(known: Array, x: Array, cells: int) -> Mask:
+def _near_known(known: Array, x: Array, cells: int) -> Mask:
     """The nodes of each column within this many cells of a known place."""
     near = np.zeros(x.shape, bool)
     if known.size and x.shape[1] == 1:
@@ -180,18 +197,18 @@ def _intervals(x: Array, suspect: Mask, sharp: Array) -> SingularityCandidates:
     apart = (_steps(node) > 2) | (_steps(column) > 0)
     starts = np.concatenate(([0], np.flatnonzero(apart) + 1))
     ends = np.concatenate((starts[1:], [node.size])) - 1
-    most = np.maximum.reduceat(sharp[node, column], starts)
+    sharpest = np.maximum.reduceat(sharp[node, column], starts)
     column = column[starts]
     low = x[np.maximum(node[starts] - 1, 0), column]
     high = x[np.minimum(node[ends] + 1, x.shape[0] - 1), column]
-    return SingularityCandidates(low, high, np.zeros(low.size, bool), most, column)
+    return SingularityCandidates(low, high, np.zeros(low.size, bool), sharpest, column)
 
 
-def _alone(finite: Mask) -> Mask:
+def _isolated(finite: Mask) -> Mask:
     """Single nodes without a value, between nodes that have one."""
-    alone = np.zeros(finite.shape, bool)
-    alone[1:-1] = ~finite[1:-1] & finite[2:] & finite[:-2]
-    return alone
+    isolated = np.zeros(finite.shape, bool)
+    isolated[1:-1] = ~finite[1:-1] & finite[2:] & finite[:-2]
+    return isolated
 
 
 def _edges(x: Array, finite: Mask, known: Array) -> SingularityCandidates:
@@ -203,3 +220,123 @@ def _edges(x: Array, finite: Mask, known: Array) -> SingularityCandidates:
 
 
 _NONE = SingularityCandidates(np.empty(0), np.empty(0), np.empty(0, bool), np.empty(0), np.empty(0, np.intp))
+
+
+@dataclass(frozen=True)
+class SingularitySearch:
+    """The forward to search, and the scales of its picture: ``cell`` of the grid, ``rise`` and ``visible`` slope."""
+
+    forward: Forward
+    precision: float
+    cell: float
+    rise: float
+    visible: float
+    cheap: bool
+    jumps_only: bool
+
+    def values(self, points: Array) -> Array:
+        """The forward at points of any shape."""
+        return self.forward(points.ravel()).reshape(points.shape)
+
+    def search(self, x: Array, y: Array, known: Array) -> SingularityCandidates:
+        """The suspects on the grid ``x`` that are not ``known``, each narrowed until it sinks into the rounding."""
+        found = self._candidates(x[:, None], y[:, None], known)
+        if self.cheap:
+            found = self._refined(found, x, y, known)
+        if found.low.size:
+            found = self._still_sharp(found.sharpest(_MAX_POINTS if self.cheap else _MAX_POINTS_DEAR))
+        return self._narrow(found) if found.low.size else found
+
+    def _candidates(self, x: Array, y: Array, known: Array) -> SingularityCandidates:
+        return find_candidates(x, y, self.precision, self.rise, self.visible, known)
+
+    def _refined(self, found: SingularityCandidates, x: Array, y: Array, known: Array) -> SingularityCandidates:
+        """The suspects, with those of a finer grid where this one is too coarse."""
+        coarse = unresolved_range(x, y, self.precision, self.rise, self.visible, found, known)
+        if not coarse.size:
+            return found
+        low, high = coarse
+        points = np.linspace(low, high, int(min(_FINE_POINTS, _FINE_PER_CELL * (high - low) / self.cell)))
+        finer = self._candidates(points[:, None], self.values(points)[:, None], known)
+        if finer.low.size > _MAX_POINTS:
+            return found
+        return found.where((found.high < low) | (found.low > high)).and_also(finer)
+
+    def _still_sharp(self, found: SingularityCandidates) -> SingularityCandidates:
+        """The suspects inside the intervals, if still sharp on a finer grid."""
+        parts = self._part_count(found.low.size, _PARTS, _PARTS_DEAR)
+        points = _subdivide(found.low, found.high, parts)
+        inside = self._candidates(points, self.values(points), np.empty(0))
+        before, least = found.sharp[inside.column], _JUMP_GAIN if self.jumps_only and parts == _PARTS else _SMOOTH
+        inside = inside.where((inside.sharp >= least * before) | np.isinf(before))
+        return inside if inside.low.size <= _MAX_POINTS else inside.sharpest(0)
+
+    def _narrow(self, found: SingularityCandidates) -> SingularityCandidates:
+        """Each interval, repeatedly cut down to the two parts between which forward bends most.
+
+        An interval whose bend is below the rounding stays as it is.
+        """
+        parts = self._part_count(found.low.size, _LATER_PARTS, _LATER_PARTS_DEAR)
+        low, high, column = found.low, found.high, np.arange(found.low.size)
+        narrowest = self.cell * (_MIN_WIDTH if self.cheap else _MIN_WIDTH_DEAR)
+        for _ in range(_PASSES):
+            wide = high - low > np.maximum(narrowest, 4 * np.spacing(np.maximum(np.abs(low), np.abs(high))))
+            if not wide.any():
+                break
+            points = _subdivide(low, high, parts)
+            at, until, bent = self._sharpest_parts(points, self.values(points), found.edge)
+            bent &= wide
+            if not bent.any():
+                break
+            low = np.where(bent, points[at, column], low)
+            high = np.where(bent, points[until, column], high)
+        return SingularityCandidates(low, high, found.edge, found.sharp, found.column)
+
+    def _sharpest_parts(
+        self, points: Array, values: Array, edge: Mask
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
+        """The points between which each column bends most, or its domain ends, and whether that exceeds rounding."""
+        column = np.arange(points.shape[1])
+        bend = _local_bend(values)
+        at = bend.argmax(axis=0)
+        sharpest, until = bend[at, column], at + 2
+        slope = np.fmax(np.abs(values[1] - values[0]), np.abs(values[-1] - values[-2])) / (points[1] - points[0])
+        rounding = self.precision * (np.abs(values[at + 1, column]) + np.abs(points[0]) * slope)
+        bent = (sharpest > _NOISE_FACTOR * rounding) | np.isinf(sharpest)
+        if edge.any():
+            finite = np.isfinite(values)
+            ends = (finite[1:] != finite[:-1]).argmax(axis=0)
+            at, until = np.where(edge, ends, at), np.where(edge, ends + 1, until)
+            bent |= edge
+        return at, until, bent
+
+    def _part_count(self, intervals: int, most: int, if_dear: int) -> int:
+        return max(_MIN_PARTS, min(most, _MAX_PARTS // intervals)) if self.cheap else if_dear
+
+
+def _subdivide(low: Array, high: Array, parts: int) -> Array:
+    points = low + (high - low) * _shares(parts)
+    points[-1] = high
+    return points
+
+
+@lru_cache(maxsize=64)
+def _shares(parts: int) -> Array:
+    return np.linspace(0, 1, parts + 1)[:, None]
+
+
+def _local_bend(values: Array) -> Array:
+    """The second difference at every inner value, less the curvature around it.
+
+    That is the smaller of the second differences three places away on either side, or of two on one side near an end.
+    """
+    bend = np.abs(values[:-2] - 2 * values[1:-1] + values[2:])
+    finite = np.isfinite(bend)
+    if not finite.all():
+        bend[~finite] = 0.0
+    nearby = np.abs(bend[3:] - bend[:-3])
+    first, last = np.abs(bend[6:9] - bend[:3]), np.abs(bend[-9:-6] - bend[-3:])
+    excess = np.minimum(np.concatenate((first, nearby)), np.concatenate((nearby, last)))
+    if not finite.all():
+        excess[~np.isfinite(values[1:-1]) & np.isfinite(values[2:]) & np.isfinite(values[:-2])] = np.inf
+    return excess

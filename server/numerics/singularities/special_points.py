@@ -8,16 +8,14 @@ import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward
 from ..formatting.numbers import simplest_number
-from .candidates import EVEN_SPACING, SingularityCandidates
-from .classification import SingularityKind, classify_singularities, kink_position
-from .localization import SingularitySearch
-from .one_sided_limits import APPROACH_DISTANCES, OneSidedLimit
+from .candidates import EVEN_SPACING, SingularityCandidates, SingularitySearch
+from .classification import APPROACH_DISTANCES, OneSidedLimit, SingularityKind, classify_singularities, kink_position
 
 # The largest distance from a special point at which its sides are evaluated: in cells, or as a fraction of the distance
 # to the nearest other one.
 _REACH, _SHARE = 1.0, 0.25
 # The least such distance, in units in the last place of x.
-_PLACES = 32
+_MIN_ULPS = 32
 # With more suspects than this within a cell on either side, small jumps are taken for rounding.
 _CROWD = 6
 
@@ -58,53 +56,53 @@ def special_points(
         rise = float(finite.max() - finite.min()) if finite.size else 0.0
         search = SingularitySearch(forward, precision, cell, rise, rise / float(x[-1] - x[0]), cheap, jumps_only)
         places = np.array([each.x for each in known])
-        found = search.found(x, y, places)
-        return _told_apart(search, found, places) if found.low.size else ()
+        candidates = search.search(x, y, places)
+        return _classified(search, candidates, places) if candidates.low.size else ()
 
 
-def _told_apart(search: SingularitySearch, found: SingularityCandidates, known: Array) -> tuple[SpecialPoint, ...]:
+def _classified(search: SingularitySearch, candidates: SingularityCandidates, known: Array) -> tuple[SpecialPoint, ...]:
     """The special point in each interval; intervals that are merely steep are left out."""
-    x = np.array([simplest_number(low, high) for low, high in zip(found.low, found.high, strict=True)])
-    order = np.lexsort((found.high - found.low, x))
-    x, found = x[order], found.where(order)
-    width = found.high - found.low
-    single = np.ones(x.size, bool)
-    single[1:] = x[1:] - x[:-1] > np.maximum(width[1:], width[:-1]) + 4 * np.spacing(np.abs(x[1:]))
+    x = np.array([simplest_number(low, high) for low, high in zip(candidates.low, candidates.high, strict=True)])
+    order = np.lexsort((candidates.high - candidates.low, x))
+    x, candidates = x[order], candidates.where(order)
+    width = candidates.high - candidates.low
+    distinct = np.ones(x.size, bool)
+    distinct[1:] = x[1:] - x[:-1] > np.maximum(width[1:], width[:-1]) + 4 * np.spacing(np.abs(x[1:]))
     if known.size:
-        single &= np.abs(x[:, None] - known).min(axis=1) > EVEN_SPACING * search.cell
-    x, found, width = x[single], found.where(single), width[single]
+        distinct &= np.abs(x[:, None] - known).min(axis=1) > EVEN_SPACING * search.cell
+    x, candidates, width = x[distinct], candidates.where(distinct), width[distinct]
     if not x.size:
         return ()
-    here, below, above = _approached(search, x, width)
+    here, below, above = _sides(search, x, width)
     crowded = np.searchsorted(x, x + search.cell) - np.searchsorted(x, x - search.cell) > _CROWD
-    named, scale = classify_singularities(here, below, above, search.rise, search.visible, crowded)
-    special = []
-    for i, kind in enumerate(named):
-        place, doubt = float(x[i]), float(width[i])
+    kinds, scale = classify_singularities(here, below, above, search.rise, search.visible, crowded)
+    points = []
+    for i, kind in enumerate(kinds):
+        position, radius = float(x[i]), float(width[i])
         if kind == "kink":
-            place, doubt = kink_position(place, doubt, below, above, i, int(scale[i]))
+            position, radius = kink_position(position, radius, below, above, i, int(scale[i]))
         elif kind == "cusp" and not np.isfinite(here[i]):
-            ends = np.array([found.low[i], found.high[i]])
-            place = float(ends[np.isfinite(search.forward(ends)).argmax()])
+            ends = np.array([candidates.low[i], candidates.high[i]])
+            position = float(ends[np.isfinite(search.forward(ends)).argmax()])
         if kind:
-            special.append(SpecialPoint(kind, place, place - doubt, place + doubt))
-    return tuple(special)
+            points.append(SpecialPoint(kind, position, position - radius, position + radius))
+    return tuple(points)
 
 
-def _approached(search: SingularitySearch, x: Array, width: Array) -> tuple[Array, OneSidedLimit, OneSidedLimit]:
+def _sides(search: SingularitySearch, x: Array, width: Array) -> tuple[Array, OneSidedLimit, OneSidedLimit]:
     """The values at the places, and the samples on either side of them."""
-    apart = np.diff(x, prepend=-np.inf, append=np.inf)
-    reach = np.minimum(_REACH * search.cell, _SHARE * np.minimum(apart[:-1], apart[1:]))
-    distance = reach * APPROACH_DISTANCES
+    spacing = np.diff(x, prepend=-np.inf, append=np.inf)
+    widest = np.minimum(_REACH * search.cell, _SHARE * np.minimum(spacing[:-1], spacing[1:]))
+    distance = widest * APPROACH_DISTANCES
     points = np.stack((x - distance, x + distance))
     values = search.values(np.concatenate((x[None], *points)))
-    here, sides = values[0], values[1:].reshape(points.shape)
+    values_at, sides = values[0], values[1:].reshape(points.shape)
     last_place = np.spacing(np.abs(x)) * (search.precision / EPSILON)
-    fine = distance > np.maximum(_PLACES * last_place, 2 * width)
-    drift = np.fmax(*np.abs(sides[:, 0] - sides[:, 1])) / reach
+    fine = distance > np.maximum(_MIN_ULPS * last_place, 2 * width)
+    drift = np.fmax(*np.abs(sides[:, 0] - sides[:, 1])) / widest
 
     def side(points: Array, values: Array) -> OneSidedLimit:
         nearest = np.abs(values).min(axis=0, initial=np.inf, where=fine)
         return OneSidedLimit(points, values, fine, search.precision * (nearest + drift * np.abs(x)))
 
-    return here, side(points[0], sides[0]), side(points[1], sides[1])
+    return values_at, side(points[0], sides[0]), side(points[1], sides[1])

@@ -16,29 +16,28 @@ from ...runtime.arrays import EPSILON, Array, Mask, largest_magnitude
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Section
 from ..curve.curve import nan_outside_domain
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate
-from ..differentiation.recheck import remeasure
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate, remeasure
 from ..sampling.grid import Grid
 
-_Answer = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
+_Outcome = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
 
 # Points along each line, and of sections that need a call for each.
 _POINTS, _POINTS_ONE_BY_ONE = 41, 3
 # How far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares of
-# the range, and at most _MOST.
-_ASIDE, _CROSSING, _TALL, _MOST = 0.23, 0.38, 0.5, 2.0
+# the range, and at most _MAX_OFFSET.
+_ASIDE, _CROSSING, _HEIGHT, _MAX_OFFSET = 0.23, 0.38, 0.5, 2.0
 # Last places do not count here: a conjugate is there or not.
 _RTOL = 1e-6
-_PLACES = 64
-_WIDE = 0.1
-_ENOUGH = 0.5
+_ULPS = 64
+_MAX_BAND = 0.1
+_MIN_JUDGED = 0.5
 
 _Part = Literal["real", "imag"]
 _Line = Literal["along", "across"]
 _PARTS: tuple[_Part, ...] = ("real", "imag")
 _LINES: tuple[_Line, ...] = ("along", "across")
 # The sign that each derivative has: as it should be, with f′ for conj(f′), and where all is conjugated.
-_SIGNS: dict[_Answer, dict[tuple[_Part, _Line], int]] = {
+_SIGNS: dict[_Outcome, dict[tuple[_Part, _Line], int]] = {
     "matches": dict.fromkeys(product(_PARTS, _LINES), 1),
     "conjugate missing": {
         ("real", "along"): 1,
@@ -54,7 +53,7 @@ _SIGNS: dict[_Answer, dict[tuple[_Part, _Line], int]] = {
 class ComplexStudy:
     """What backward does with complex numbers, and the error where the Function does not take them."""
 
-    answer: _Answer
+    answer: _Outcome
     failure: Failure | None = None
 
 
@@ -91,10 +90,10 @@ def study_complex(section: Section, grid: Grid) -> ComplexStudy:
         except FunctionFailed as error:
             return ComplexStudy("not supported", error.failure)
     judged = np.concatenate([each.judged for each in slices.values()])
-    if judged.mean() < _ENOUGH:
+    if judged.mean() < _MIN_JUDGED:
         return ComplexStudy("undecided")
     # A small part of a large number has lost places that the large part has not.
-    slack = {line: _PLACES * EPSILON * max(slices[part, line].height for part in _PARTS) for line in _LINES}
+    slack = {line: _ULPS * EPSILON * max(slices[part, line].height for part in _PARTS) for line in _LINES}
     for answer, signs in _SIGNS.items():
         if all(each.agrees(signs[key], slack[key[1]]) for key, each in slices.items()):
             return ComplexStudy(answer)
@@ -104,48 +103,48 @@ def study_complex(section: Section, grid: Grid) -> ComplexStudy:
 def _slice(section: Section, grid: Grid, part: _Part, line: _Line) -> _Slice:
     count = _POINTS if section.stacked else _POINTS_ONE_BY_ONE
     if line == "along":
-        t, aside = np.linspace(grid.start, grid.stop, count), min(_ASIDE * grid.span, _MOST)
+        t, aside = np.linspace(grid.start, grid.stop, count), min(_ASIDE * grid.span, _MAX_OFFSET)
     else:
-        tall = min(_TALL * grid.span, _MOST)
-        t, aside = np.linspace(-tall, tall, count), grid.start + _CROSSING * grid.span
-    cut = replace(section, call=partial(_through, section.call, aside, part, line), dtype=torch.float64, device="cpu")
+        height = min(_HEIGHT * grid.span, _MAX_OFFSET)
+        t, aside = np.linspace(-height, height, count), grid.start + _CROSSING * grid.span
+    cut = replace(section, call=partial(_on_line, section.call, aside, part, line), dtype=torch.float64, device="cpu")
     returned = cut.backward(t, 1.0)
     analytical = np.zeros(count) if returned.grad_input is None else returned.grad_input
     forward, span = nan_outside_domain(cut, t), float(t[-1] - t[0])
     slopes = differentiate(forward, t, returned.values, span)
-    seen = _compared(analytical, slopes, largest_magnitude(returned.values), span)
-    doubted = np.flatnonzero(seen.judged & ~seen.near(1))
-    if doubted.size:
+    compared = _compare(analytical, slopes, largest_magnitude(returned.values), span)
+    doubtful = np.flatnonzero(compared.judged & ~compared.near(1))
+    if doubtful.size:
         # What moves faster than the steps is seen by the finer ladder only.
-        slopes = remeasure(forward, t, returned.values, slopes, doubted)
-        seen = _compared(analytical, slopes, largest_magnitude(returned.values), span)
-    return seen
+        slopes = remeasure(forward, t, returned.values, slopes, doubtful)
+        compared = _compare(analytical, slopes, largest_magnitude(returned.values), span)
+    return compared
 
 
-def _compared(analytical: Array, slopes: Slopes, height: float, span: float) -> _Slice:
+def _compare(analytical: Array, slopes: Slopes, height: float, span: float) -> _Slice:
     band = EVIDENCE_BOUNDS * slopes.error
     # A constant has no slope to measure the band by, but it has a height.
     scale = np.abs(slopes.value) + largest_magnitude(slopes.value) + height / span
-    judged = (slopes.kind == PointKind.SMOOTH) & (band <= _WIDE * scale) & np.isfinite(analytical)
+    judged = (slopes.kind == PointKind.SMOOTH) & (band <= _MAX_BAND * scale) & np.isfinite(analytical)
     return _Slice(analytical, slopes.value, _RTOL * scale + band, judged, height)
 
 
-def _through(call: Callable[..., Any], aside: float, part: _Part, line: _Line, *arguments: Any) -> Any:
+def _on_line(call: Callable[..., Any], aside: float, part: _Part, line: _Line, *arguments: Any) -> Any:
     """The real function of real numbers that lies inside a function of complex ones."""
 
-    def turned(argument: Any) -> Any:
+    def to_complex(argument: Any) -> Any:
         if not isinstance(argument, torch.Tensor):
             return argument
         # Times 1, that what comes back is no lazy conjugate, which NumPy cannot read.
         argument, other = 1 * argument, torch.full_like(argument, aside)
         return torch.complex(argument, other) if line == "along" else torch.complex(other, argument)
 
-    def taken(output: Any) -> Any:
+    def to_real(output: Any) -> Any:
         if not isinstance(output, torch.Tensor):
             return output
         if not output.is_complex():
             return output if part == "real" else 0 * output
         return output.real if part == "real" else output.imag.resolve_neg()
 
-    outputs = call(*map(turned, arguments))
-    return tuple(map(taken, outputs)) if isinstance(outputs, tuple) else taken(outputs)
+    outputs = call(*map(to_complex, arguments))
+    return tuple(map(to_real, outputs)) if isinstance(outputs, tuple) else to_real(outputs)

@@ -18,16 +18,52 @@ from ...runtime.section import BackwardResult, Section
 from ..differentiation.noise import relative_precision
 from ..sampling.grid import Grid
 from .complex import ComplexStudy, study_complex
-from .ulps import UlpErrors, no_ulp_errors, ulp_errors
 
 # The number of points where each needs a call of its own.
-_ONE_BY_ONE = 17
+_POINTS_ONE_BY_ONE = 17
 # The parts in which an interval is searched in one call, and with a call for each.
 _PARTS, _PARTS_ONE_BY_ONE = 64, 4
 # The most rounds of the search: next to 0 an interval can be divided for very long.
-_ROUNDS = 32
+_MAX_ROUNDS = 32
 # The significant bits of what a wider dtype may hide.
 _BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
+
+
+@dataclass(frozen=True)
+class UlpErrors:
+    """Errors in units in the last place, one a point, NaN where two values cannot be compared.
+
+    ``median`` and ``largest`` sum them up, ``x`` is where the largest is; all three are NaN if none is a number.
+    """
+
+    each: Array
+    median: float = math.nan
+    largest: float = math.nan
+    x: float = math.nan
+
+
+def no_ulp_errors(x: Array) -> UlpErrors:
+    """Errors that are all NaN, for values that cannot be compared."""
+    return UlpErrors(np.full(x.size, np.nan))
+
+
+def ulp_errors(values: Array, true: Array, x: Array, dtype: torch.dtype) -> UlpErrors:
+    """How far the ``values`` at ``x`` are from the ``true`` ones: ½ is as near as the dtype can hold."""
+    with np.errstate(all="ignore"):
+        each = np.abs(values - true) / ulp_size(true, dtype)
+    each[~np.isfinite(each)] = np.nan
+    comparable = np.flatnonzero(np.isfinite(each))
+    if not comparable.size:
+        return UlpErrors(each)
+    row = comparable[each[comparable].argmax()]
+    return UlpErrors(each, float(np.median(each[comparable])), float(each[row]), float(x[row]))
+
+
+def ulp_size(values: Array, dtype: torch.dtype) -> Array:
+    """The distance of neighbouring numbers of the dtype at ``values``; among the smallest it no longer shrinks."""
+    info = torch.finfo(dtype)
+    _, exponent = np.frexp(np.maximum(np.abs(values), info.smallest_normal))
+    return np.ldexp(info.eps, exponent - 1)
 
 
 @dataclass(frozen=True)
@@ -100,7 +136,7 @@ def study_dtypes(
     if not section.stacked:
         section = batched_section(section, np.unique(section.snap(x)), grad_output)
     if not section.stacked:
-        x = x[np.linspace(0, x.size - 1, min(_ONE_BY_ONE, x.size)).round().astype(np.intp)]
+        x = x[np.linspace(0, x.size - 1, min(_POINTS_ONE_BY_ONE, x.size)).round().astype(np.intp)]
     return DtypeStudy(
         x,
         tuple(_row(section, x, grad_output, dtype, device) for device in at or devices() for dtype in TORCH_DTYPES),
@@ -109,58 +145,60 @@ def study_dtypes(
 
 
 def _row(section: Section, x: Array, grad_output: float, name: str, device: Device) -> DtypeErrors:
-    nothing = no_ulp_errors(x)
-    refused = _out_of_range(name, x, grad_output) if name in device.dtypes else f"{device.name} has no {name}"
-    if refused:
-        return DtypeErrors(name, device.kind, Failure("forward", NOT_REPRESENTABLE, refused), nothing, nothing)
-    cut = section.at(TORCH_DTYPES[name], device.kind)
-    reach = torch.finfo(cut.dtype).max
-    t = cut.snap(np.clip(x, -reach, reach))
-    found, failure = _asked(cut, t, grad_output)
-    if found is None:
-        return DtypeErrors(name, device.kind, failure, nothing, nothing)
-    yardstick, true = _yardstick(cut, t, grad_output, found)
+    no_errors = no_ulp_errors(x)
+    reason = _out_of_range(name, x, grad_output) if name in device.dtypes else f"{device.name} has no {name}"
+    if reason:
+        return DtypeErrors(name, device.kind, Failure("forward", NOT_REPRESENTABLE, reason), no_errors, no_errors)
+    converted = section.at(TORCH_DTYPES[name], device.kind)
+    largest = torch.finfo(converted.dtype).max
+    t = converted.snap(np.clip(x, -largest, largest))
+    result, failure = _run(converted, t, grad_output)
+    if result is None:
+        return DtypeErrors(name, device.kind, failure, no_errors, no_errors)
+    yardstick, true = _yardstick(converted, t, grad_output, result)
     return DtypeErrors(
         name,
         device.kind,
         failure,
-        nothing if yardstick or true is None else ulp_errors(found.values, true.values, x, cut.dtype),
-        nothing if yardstick or true is None else _of_gradients(found, true, x, cut.dtype),
-        overflow=_overflow(cut, t, found, true),
+        no_errors if yardstick or true is None else ulp_errors(result.values, true.values, x, converted.dtype),
+        no_errors if yardstick or true is None else _gradient_errors(result, true, x, converted.dtype),
+        overflow=_overflow(converted, t, result, true),
         yardstick=yardstick,
-        **_missing(x, found),
-        **(_computes_in(cut, t, found, grad_output) if name == "float64" else {}),
+        **_nonfinite_gradients(x, result),
+        **(_computes_in(converted, t, result, grad_output) if name == "float64" else {}),
     )
 
 
-def _yardstick(cut: Section, t: Array, grad_output: float, found: BackwardResult) -> tuple[bool, BackwardResult | None]:
+def _yardstick(
+    cut: Section, t: Array, grad_output: float, result: BackwardResult
+) -> tuple[bool, BackwardResult | None]:
     """Whether ``cut`` is in double precision on the CPU, and what that says; None where the Function refuses it.
 
     It is given the rounded numbers: what rounding them does is not the Function's error.
     """
-    held = tuple((name, tuple(cut.snap(np.array(values)).tolist())) for name, values in cut.inputs)
-    exact = replace(cut.at(torch.float64, "cpu"), inputs=held)
+    inputs = tuple((name, tuple(cut.snap(np.array(values)).tolist())) for name, values in cut.inputs)
+    exact = replace(cut.at(torch.float64, "cpu"), inputs=inputs)
     if exact == cut:
-        return True, found
-    return False, _asked(exact, t, float(cut.snap(np.array([grad_output]))[0]))[0]
+        return True, result
+    return False, _run(exact, t, float(cut.snap(np.array([grad_output]))[0]))[0]
 
 
-def _of_gradients(found: BackwardResult, true: BackwardResult, x: Array, dtype: torch.dtype) -> UlpErrors:
-    if found.grad_input is None or true.grad_input is None:
+def _gradient_errors(result: BackwardResult, true: BackwardResult, x: Array, dtype: torch.dtype) -> UlpErrors:
+    if result.grad_input is None or true.grad_input is None:
         return no_ulp_errors(x)
-    return ulp_errors(found.grad_input, true.grad_input, x, dtype)
+    return ulp_errors(result.grad_input, true.grad_input, x, dtype)
 
 
-def _missing(x: Array, found: BackwardResult) -> dict[str, Any]:
+def _nonfinite_gradients(x: Array, result: BackwardResult) -> dict[str, Any]:
     """The gradients that are no numbers where forward is one."""
-    if found.grad_input is None:
+    if result.grad_input is None:
         return {}
-    finite = np.isfinite(found.values)
-    nan = x[np.isnan(found.grad_input) & finite]
+    finite = np.isfinite(result.values)
+    nan = x[np.isnan(result.grad_input) & finite]
     return {
         "nan_gradients": nan.size,
         "nan_between": (float(nan[0]), float(nan[-1])) if nan.size else None,
-        "infinite_gradients": int((np.isinf(found.grad_input) & finite).sum()),
+        "infinite_gradients": int((np.isinf(result.grad_input) & finite).sum()),
     }
 
 
@@ -174,7 +212,7 @@ def _out_of_range(name: str, x: Array, grad_output: float) -> str:
     return ""
 
 
-def _asked(section: Section, x: Array, grad_output: float) -> tuple[BackwardResult | None, Failure | None]:
+def _run(section: Section, x: Array, grad_output: float) -> tuple[BackwardResult | None, Failure | None]:
     """What backward returned, what forward did where that fails, and None where both do, with the first failure."""
     try:
         return section.backward(x, grad_output), None
@@ -187,26 +225,26 @@ def _asked(section: Section, x: Array, grad_output: float) -> tuple[BackwardResu
 
 
 def _overflow(
-    section: Section, x: Array, found: BackwardResult, true: BackwardResult | None
+    section: Section, x: Array, result: BackwardResult, true: BackwardResult | None
 ) -> tuple[float | None, float | None]:
-    finite = np.isfinite(found.values)
+    finite = np.isfinite(result.values)
     # In double precision NaN is where the domain ends.
-    beyond = np.isinf(found.values) if true is None else ~finite & ~np.isnan(true.values)
+    beyond = np.isinf(result.values) if true is None else ~finite & ~np.isnan(true.values)
     inner = np.flatnonzero(finite)
     if not inner.size or finite.all():
         return None, None
     first, last = int(inner[0]), int(inner[-1])
     return (
-        _where_it_ends(section, x[first], x[first - 1]) if first > 0 and beyond[:first].all() else None,
-        _where_it_ends(section, x[last], x[last + 1]) if last + 1 < x.size and beyond[last + 1 :].all() else None,
+        _overflow_point(section, x[first], x[first - 1]) if first > 0 and beyond[:first].all() else None,
+        _overflow_point(section, x[last], x[last + 1]) if last + 1 < x.size and beyond[last + 1 :].all() else None,
     )
 
 
-def _where_it_ends(section: Section, inner: float, outer: float) -> float:
+def _overflow_point(section: Section, inner: float, outer: float) -> float:
     """The number nearest to ``inner`` at which forward is not finite, as at ``outer``."""
     parts = _PARTS if section.stacked else _PARTS_ONE_BY_ONE
     try:
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             between = section.snap(np.linspace(inner, outer, parts + 2)[1:-1])
             between = between[(between != inner) & (between != outer)]
             if not between.size:
@@ -219,7 +257,7 @@ def _where_it_ends(section: Section, inner: float, outer: float) -> float:
     return float(outer)
 
 
-def _computes_in(section: Section, x: Array, found: BackwardResult, grad_output: float) -> dict[str, Any]:
+def _computes_in(section: Section, x: Array, result: BackwardResult, grad_output: float) -> dict[str, Any]:
     """The narrower dtypes whose few bits the values and the gradients for grad_output 1 carry."""
 
     def gradient(t: Array) -> Array:
@@ -233,7 +271,7 @@ def _computes_in(section: Section, x: Array, found: BackwardResult, grad_output:
             return None
         return next((name for name, most in _BITS.items() if bits <= most), None)
 
-    named = {"forward_in": narrow(section.forward, found.values)}
-    if found.grad_input is not None:
-        named["backward_in"] = narrow(gradient, found.grad_input if grad_output == 1 else gradient(x))
-    return named
+    narrower = {"forward_in": narrow(section.forward, result.values)}
+    if result.grad_input is not None:
+        narrower["backward_in"] = narrow(gradient, result.grad_input if grad_output == 1 else gradient(x))
+    return narrower

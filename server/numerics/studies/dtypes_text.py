@@ -19,70 +19,70 @@ _COMPLEX = {
 }
 
 
-def dtypes_sentence(lens: DtypeStudy, wrt: str) -> str:
+def dtypes_sentence(study: DtypeStudy, wrt: str) -> str:
     """Which dtypes the Function bears, where each ends, what it loses there, and what complex numbers show."""
-    several = len({row.device for row in lens.rows}) > 1
-    named = [(f"{row.dtype} on {row.device}" if several else row.dtype, row) for row in lens.rows]
-    parts = _inside(lens.rows)
+    several = len({row.device for row in study.rows}) > 1
+    named = [(f"{row.dtype} on {row.device}" if several else row.dtype, row) for row in study.rows]
+    parts = _narrow_inside(study.rows)
     parts += [f"{name} cannot be: {row.message.rstrip('.')}." for name, row in named if not row.supported]
     for side, words in ((0, "below"), (1, "above")):
         ends = [(row.overflow[side], name) for name, row in named]
-        said = [f"{wrt} = {format_number(end)} in {name}" for end, name in ends if end is not None]
-        if said:
-            parts.append(f"forward overflows {words} {join_words(said)}.")
-    missing = [(what, name) for name, row in named for what in _missing(row, wrt)]
-    for what in dict.fromkeys(what for what, _ in missing):
-        parts.append(f"{_in([name for each, name in missing if each == what], named)} {what}.")
-    parts += _off([(name, row.gradient.largest) for name, row in named])
-    if lens.complex is not None:
-        parts.append(complex_sentence(lens.complex))
+        overflows = [f"{wrt} = {format_number(end)} in {name}" for end, name in ends if end is not None]
+        if overflows:
+            parts.append(f"forward overflows {words} {join_words(overflows)}.")
+    faults = [(what, name) for name, row in named for what in _nonfinite_phrases(row, wrt)]
+    for what in dict.fromkeys(what for what, _ in faults):
+        parts.append(f"{_in_dtypes([name for each, name in faults if each == what], named)} {what}.")
+    parts += _accuracy([(name, row.gradient.largest) for name, row in named])
+    if study.complex is not None:
+        parts.append(complex_sentence(study.complex))
     return " ".join(parts)
 
 
-def complex_sentence(seen: ComplexStudy) -> str:
+def complex_sentence(study: ComplexStudy) -> str:
     """What backward does with complex numbers."""
-    if seen.failure:
-        return f"Complex numbers are refused: {seen.failure.message.splitlines()[0].rstrip('.')}."
-    return _COMPLEX[seen.answer]
+    if study.failure:
+        return f"Complex numbers are refused: {study.failure.message.splitlines()[0].rstrip('.')}."
+    return _COMPLEX[study.answer]
 
 
-def _inside(rows: tuple[DtypeErrors, ...]) -> list[str]:
+def _narrow_inside(rows: tuple[DtypeErrors, ...]) -> list[str]:
     row = next((each for each in rows if each.forward_in or each.backward_in), None)
     if row is None:
         return []
-    said = [
+    parts = [
         f"{part} computes in {narrow}"
         for part, narrow in (("forward", row.forward_in), ("backward", row.backward_in))
         if narrow
     ]
-    return [f"Given {row.dtype}, {join_words(said)} inside: its numbers are no better than that."]
+    return [f"Given {row.dtype}, {join_words(parts)} inside: its numbers are no better than that."]
 
 
-def _in(some: list[str], named: list[tuple[str, DtypeErrors]]) -> str:
+def _in_dtypes(some: list[str], named: list[tuple[str, DtypeErrors]]) -> str:
     """The dtypes that have something in common."""
     every = len(some) > 1 and len(some) == sum(row.supported for _, row in named)
     return "In every dtype" if every else f"In {join_words(some)}"
 
 
-def _missing(row: DtypeErrors, wrt: str) -> list[str]:
-    said = []
+def _nonfinite_phrases(row: DtypeErrors, wrt: str) -> list[str]:
+    phrases = []
     if row.nan_between:
         low, high = (format_number(each) for each in row.nan_between)
         where = f"at {wrt} = {low}" if low == high else f"for {row.nan_gradients} points from {wrt} = {low} to {high}"
-        said.append(f"backward returns NaN {where}, where forward is finite")
+        phrases.append(f"backward returns NaN {where}, where forward is finite")
     if row.infinite_gradients:
         many = "a point" if row.infinite_gradients == 1 else f"{row.infinite_gradients} points"
-        said.append(f"the gradient is infinite at {many} where forward is finite")
-    return said
+        phrases.append(f"the gradient is infinite at {many} where forward is finite")
+    return phrases
 
 
-def _off(errors: list[tuple[str, float]]) -> list[str]:
+def _accuracy(errors: list[tuple[str, float]]) -> list[str]:
     known = [(name, float(f"{error:.2g}")) for name, error in errors if not math.isnan(error)]
     exact = [name for name, error in known if not error]
-    said = [f"{format_number(error)} in {name}" for name, error in known if error]
+    inexact = [f"{format_number(error)} in {name}" for name, error in known if error]
     if not known:
         return []
-    if not said:
+    if not inexact:
         return [f"The gradient is exact in {join_words(exact)}: rounding takes nothing from it."]
     first = f"exact in {join_words(exact)}, and " if exact else ""
-    return [f"The gradient is {first}off by at most {join_words(said)}, in units in the last place."]
+    return [f"The gradient is {first}off by at most {join_words(inexact)}, in units in the last place."]

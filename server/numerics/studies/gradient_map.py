@@ -12,27 +12,27 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 
 # Values of grad_output, 0 and both signs of each other one.
-_COUNT = 81
+_VALUES = 81
 # How far they reach at least, and beyond the one that is asked for.
-_REACH, _BEYOND = 3.0, 1.5
-_ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+_MIN_REACH, _MARGIN = 3.0, 1.5
+_ROUND_NUMBERS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 def grad_output_axis(grad_output: float) -> Array:
     """81 values of ``grad_output``, increasing and symmetric about 0, the one asked for among them."""
     size = abs(grad_output)
-    half = np.linspace(0.0, _rounded(max(_REACH, _BEYOND * size)), _COUNT // 2 + 1)
+    half = np.linspace(0.0, _next_round(max(_MIN_REACH, _MARGIN * size)), _VALUES // 2 + 1)
     if size:
         half[max(1, int(np.abs(half - size).argmin()))] = size
     return np.concatenate((-half[:0:-1], half))
 
 
-def _rounded(reach: float) -> float:
+def _next_round(reach: float) -> float:
     """The next number with hardly more than one digit."""
-    if reach > sys.float_info.max / _ROUND[-1]:
+    if reach > sys.float_info.max / _ROUND_NUMBERS[-1]:
         return sys.float_info.max
     power = 10.0 ** math.floor(math.log10(reach))
-    return next(each * power for each in _ROUND if each * power >= reach * (1 - sys.float_info.epsilon))
+    return next(each * power for each in _ROUND_NUMBERS if each * power >= reach * (1 - sys.float_info.epsilon))
 
 
 @np.errstate(all="ignore")

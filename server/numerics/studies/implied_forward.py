@@ -25,39 +25,39 @@ def implied_forward(evaluation: Evaluation, verdict: Verdict) -> Array | None:
     if area is None:
         return None
     slope = area.area / evaluation.grad_output
-    known = np.isfinite(slope)
-    heights = np.concatenate(([0.0], np.cumsum(np.where(known, slope, 0.0))))
-    found = np.interp(evaluation.rows.x, evaluation.rows.x[area.ends], heights)
-    inside = np.ones(found.size, bool)
-    for cell in np.flatnonzero(~known):
+    integrable = np.isfinite(slope)
+    heights = np.concatenate(([0.0], np.cumsum(np.where(integrable, slope, 0.0))))
+    implied = np.interp(evaluation.rows.x, evaluation.rows.x[area.ends], heights)
+    inside = np.ones(implied.size, bool)
+    for cell in np.flatnonzero(~integrable):
         inside[area.ends[cell] + 1 : area.ends[cell + 1]] = False
-    pieces = np.searchsorted(area.ends[:-1][~known], np.arange(found.size), side="left")
+    pieces = np.searchsorted(area.ends[:-1][~integrable], np.arange(implied.size), side="left")
     forward, status = evaluation.numerical.values, verdict.forward.status
     for piece in np.unique(pieces):
         rows = np.flatnonzero((pieces == piece) & inside)
         if rows.size < 2:
             inside[rows] = False
             continue
-        found[rows] += _shift(found[rows], forward[rows], status[rows], _other(evaluation, verdict, rows))
-    return np.where(inside, found, np.nan)
+        implied[rows] += _offset(implied[rows], forward[rows], status[rows], _surrogate(evaluation, verdict, rows))
+    return np.where(inside, implied, np.nan)
 
 
-def _other(evaluation: Evaluation, verdict: Verdict, rows: NDArray[np.intp]) -> Array | None:
+def _surrogate(evaluation: Evaluation, verdict: Verdict, rows: NDArray[np.intp]) -> Array | None:
     """The surrogate's values, if backward is its gradient."""
     return judged_curve(evaluation, verdict).values[rows] if verdict.word == "matches its surrogate" else None
 
 
-def _shift(found: Array, forward: Array, status: NDArray[np.int8], surrogate: Array | None) -> float:
+def _offset(piece: Array, forward: Array, status: NDArray[np.int8], surrogate: Array | None) -> float:
     """What has to be added to a piece."""
     if surrogate is not None:
-        return _middle(surrogate - found)
+        return _mean(surrogate - piece)
     agrees = np.isin(status, _AGREEING) & np.isfinite(forward)
     if agrees.any():
         first, last = longest_run(agrees)
-        return _middle((forward - found)[first : last + 1])
-    return _middle(forward - found)
+        return _mean((forward - piece)[first : last + 1])
+    return _mean(forward - piece)
 
 
-def _middle(distance: Array) -> float:
+def _mean(distance: Array) -> float:
     finite = distance[np.isfinite(distance)]
     return float(finite.mean()) if finite.size else 0.0

@@ -10,29 +10,66 @@ import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward
 from ..differentiation import finite_differences as ladder
-from ..differentiation.convergence_order import PowerLaw, fit_power_law
-from ..differentiation.finite_differences import FINE_LEVELS, FINE_RATIO, FINE_WIDEST_STEP, LADDER, PointKind, Slopes
+from ..differentiation.finite_differences import (
+    FINE_LEVELS,
+    FINE_RATIO,
+    FINE_WIDEST_STEP,
+    LADDER,
+    PointKind,
+    Slopes,
+    remeasure,
+)
 from ..differentiation.noise import moving_maximum
-from ..differentiation.recheck import remeasure
 from ..differentiation.richardson import extrapolate, tableau
 
-_Seen = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
-
+# The number of steps over which a law is fitted, and the least ratio of error to noise.
+_MIN_STEPS, _MIN_SIGNAL = 8, 30.0
+# The largest deviation from the line (in natural logarithms), and the least order.
+_MAX_DEVIATION, _MIN_ORDER = 0.15, 0.5
+_Kind = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
 # Each fourth step is an eighth, as in the finer ladder: 65 of them lead from 0.3 of the range to 1e-15 of it.
 _WIDEST, _EVERY, _COUNT = 0.3, 4, 65
-_SHRINKING = FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
+_STEP_SHARES = FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
 # The places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
-_AROUND = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
+_NEIGHBOURS = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
 _HERE = 4
 # The number of smallest steps at which only rounding error is left.
 _TAIL = 8
 # The height of a jump may change by this share from one step to the next.
-_RESTLESS = 0.1
+_MAX_VARIATION = 0.1
 # Between these steps a pole gains about as much each time; a bounded function does not.
-_DEEPER = np.array([12, 24, 36, 48])
-_GAIN, _SOME = 0.5, 1e-6
+_POLE_STEPS = np.array([12, 24, 36, 48])
+_MIN_GAIN, _MIN_RISE = 0.5, 1e-6
 # In the order of ``Kind``.
-_KINDS: tuple[_Seen, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")
+_KINDS: tuple[_Kind, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """``coefficient · step ** order``."""
+
+    order: float
+    coefficient: float
+
+    def at(self, steps: Array) -> Array:
+        """The error that the law predicts for these ``steps``."""
+        return self.coefficient * steps**self.order
+
+
+def fit_power_law(steps: Array, error: Array, noise: Array) -> PowerLaw | None:
+    """The power law of ``error`` at the smallest ``steps`` (widest first) where it is clearly above ``noise``.
+
+    None where too few consecutive steps are, or where they do not lie on a line.
+    """
+    signal = (error > _MIN_SIGNAL * noise).astype(int)
+    runs = np.flatnonzero(np.convolve(signal, np.ones(_MIN_STEPS, int), "valid") == _MIN_STEPS)
+    if not runs.size:
+        return None
+    rows = slice(int(runs[-1]), int(runs[-1]) + _MIN_STEPS)
+    log_step, log_error = np.log(steps[rows]), np.log(error[rows])
+    height, order = np.polynomial.polynomial.polyfit(log_step, log_error, 1).tolist()
+    straight = float(np.abs(height + order * log_step - log_error).max()) <= _MAX_DEVIATION
+    return PowerLaw(order, math.exp(height)) if straight and order > _MIN_ORDER else None
 
 
 @dataclass(frozen=True)
@@ -43,7 +80,7 @@ class BoundedSlope:
     error: float
 
 
-_NONE = BoundedSlope(math.nan, math.inf)
+_NO_SLOPE = BoundedSlope(math.nan, math.inf)
 
 
 @dataclass(frozen=True)
@@ -63,7 +100,7 @@ class StepSizeStudy:
     """
 
     x: float
-    kind: _Seen
+    kind: _Kind
     best: BoundedSlope
     left: BoundedSlope
     right: BoundedSlope
@@ -102,7 +139,7 @@ def study_step_size(
     four calls; ``forward`` is asked up to half a ``span`` away and is to say NaN where it has no value.
     Source: M. T. Heath, Scientific Computing, ch. 1, for the V; the remainder is the Taylor test.
     """
-    steps = _WIDEST * span * _SHRINKING
+    steps = _WIDEST * span * _STEP_SHARES
     points = np.stack((x + steps, x - steps))
     values = forward(np.append(points.ravel(), x))
     y, (above, below) = float(values[-1]), values[:-1].reshape(points.shape)
@@ -114,19 +151,19 @@ def study_step_size(
     ahead, behind = (above - y) / run_ahead, (y - below) / run_behind
     height = np.fmax(np.fmax(np.abs(above), np.abs(below)), abs(y))
 
-    slopes = _ladder(forward, x, span, step, precision)
-    kind = _seen(slopes, above, below)
-    best, left, right = _three(slopes, kind, steps, behind, ahead, precision * height / steps)
+    slopes = _slopes_at(forward, x, span, step, precision)
+    kind = _point_kind(slopes, above, below)
+    best, left, right = _bounded_slopes(slopes, kind, steps, behind, ahead, precision * height / steps)
     off = np.abs(central - best.value)
-    rounding = np.fmax(precision * height, _tail(off * steps)) / steps
+    rounding = np.fmax(precision * height, _floor(off * steps)) / steps
     law = fit_power_law(steps, off, np.fmax(rounding, best.error))
-    error = _at_least(off, best.error)
+    error = _not_below(off, best.error)
 
-    remainder = np.full(_COUNT, np.nan)
+    remains = np.full(_COUNT, np.nan)
     if derivative is not None and math.isfinite(y):
-        remainder = np.fmax(np.abs(above - y - run_ahead * derivative), np.abs(y - below - run_behind * derivative))
-    places = 2 * precision * (height + np.abs(steps * (derivative or 0.0)))
-    fall = fit_power_law(steps, remainder, np.fmax(places, _tail(remainder))) if kind == "smooth" else None
+        remains = np.fmax(np.abs(above - y - run_ahead * derivative), np.abs(y - below - run_behind * derivative))
+    noise = 2 * precision * (height + np.abs(steps * (derivative or 0.0)))
+    fall = fit_power_law(steps, remains, np.fmax(noise, _floor(remains))) if kind == "smooth" else None
     return StepSizeStudy(
         x=x,
         kind=kind,
@@ -134,109 +171,109 @@ def study_step_size(
         left=left,
         right=right,
         derivative=derivative,
-        chosen=_chosen(slopes),
+        chosen=_ladder_steps(slopes),
         steps=steps,
         central=error,
-        behind=_at_least(np.abs(behind - left.value), left.error),
-        ahead=_at_least(np.abs(ahead - right.value), right.error),
+        behind=_not_below(np.abs(behind - left.value), left.error),
+        ahead=_not_below(np.abs(ahead - right.value), right.error),
         rounding=rounding,
         law=law,
         truncation=law.at(steps) if law else np.full(_COUNT, np.nan),
-        least=_least(steps, error, rounding),
-        taylor=np.maximum(remainder, places),
+        least=_smallest_error(steps, error, rounding),
+        taylor=np.maximum(remains, noise),
         taylor_order=fall.order if fall else None,
     )
 
 
-def _ladder(forward: Forward, x: float, span: float, step: float | None, precision: float) -> Slopes:
+def _slopes_at(forward: Forward, x: float, span: float, step: float | None, precision: float) -> Slopes:
     """The slopes at ``x`` among neighbours that are ``x`` too, for bounds are shared between neighbours.
 
     Measured twice, as the verdict does where it doubts: where the two ladders contradict, the finer has the word.
     """
 
     def once(t: Array) -> Array:
-        different, back = np.unique(t, return_inverse=True)
-        return forward(different)[back]
+        distinct, inverse = np.unique(t, return_inverse=True)
+        return forward(distinct)[inverse]
 
-    places = x + span * _AROUND
-    y = once(places)
-    slopes = ladder.differentiate(once, places, y, span, step, precision)
+    x_around = x + span * _NEIGHBOURS
+    y = once(x_around)
+    slopes = ladder.differentiate(once, x_around, y, span, step, precision)
     if slopes.kind[_HERE] != PointKind.SMOOTH:
         return slopes
-    again = remeasure(once, places, y, replace(slopes, noise=2 * precision * np.abs(y)), np.array([_HERE]))
+    again = remeasure(once, x_around, y, replace(slopes, noise=2 * precision * np.abs(y)), np.array([_HERE]))
     return slopes if again.value[_HERE] == slopes.value[_HERE] else again
 
 
-def _three(
-    slopes: Slopes, kind: _Seen, steps: Array, behind: Array, ahead: Array, noise: Array
+def _bounded_slopes(
+    slopes: Slopes, kind: _Kind, steps: Array, behind: Array, ahead: Array, noise: Array
 ) -> tuple[BoundedSlope, BoundedSlope, BoundedSlope]:
     """The slope, and those of the left and of the right, each with its bound."""
     best = BoundedSlope(float(slopes.value[_HERE]), float(slopes.error[_HERE]))
     if kind == "smooth":
         return best, best, best
     if kind in ("pole", "no value"):
-        return _NONE, _NONE, _NONE
+        return _NO_SLOPE, _NO_SLOPE, _NO_SLOPE
     # The levels of the finer ladder, which tells such points apart.
     first = min(int(np.argmax(steps <= FINE_WIDEST_STEP * slopes.step)), _COUNT - 1 - _EVERY * (FINE_LEVELS - 1))
     levels = first + _EVERY * np.arange(FINE_LEVELS)
-    left = _of_side(behind[levels], noise[levels], float(slopes.left[_HERE]), kind)
-    right = _of_side(ahead[levels], noise[levels], float(slopes.right[_HERE]), kind)
+    left = _side_slope(behind[levels], noise[levels], float(slopes.left[_HERE]), kind)
+    right = _side_slope(ahead[levels], noise[levels], float(slopes.right[_HERE]), kind)
     has_best = kind in ("unresolved", "edge") and math.isfinite(best.value)
-    return best if has_best else _NONE, left, right
+    return best if has_best else _NO_SLOPE, left, right
 
 
-def _of_side(quotient: Array, noise: Array, slope: float, kind: _Seen) -> BoundedSlope:
+def _side_slope(quotient: Array, noise: Array, slope: float, kind: _Kind) -> BoundedSlope:
     """A one-sided slope with the bound that its own differences give it; vertical it has none."""
     if not np.isfinite(quotient).any() or (kind == "unresolved" and not math.isfinite(slope)):
-        return _NONE
+        return _NO_SLOPE
     if not math.isfinite(slope):
         return BoundedSlope(slope, math.inf)
     value, error, _ = extrapolate(quotient[:, None], 2 * noise[:, None], tableau(FINE_LEVELS, FINE_RATIO, 1))
     return BoundedSlope(slope, float(error[0] + abs(value[0] - slope)))
 
 
-def _chosen(slopes: Slopes) -> tuple[float, ...]:
+def _ladder_steps(slopes: Slopes) -> tuple[float, ...]:
     """The steps of the ladders that the slope comes from, widest first."""
     steps = slopes.step * LADDER.ravel()
     # A point that the first ladder settles has one slope, the same on both sides.
     if slopes.kind[_HERE] != PointKind.SMOOTH or not slopes.left[_HERE] == slopes.value[_HERE] == slopes.right[_HERE]:
-        ratio = FINE_RATIO if slopes.precision == EPSILON else ladder._FINE_RATIO_LOW_PRECISION
+        ratio = FINE_RATIO if slopes.precision == EPSILON else ladder.FINE_RATIO_LOW_PRECISION
         steps = np.concatenate((steps, FINE_WIDEST_STEP * slopes.step * ratio ** -np.arange(FINE_LEVELS)))
     return tuple(sorted(steps.tolist(), reverse=True))
 
 
-def _seen(slopes: Slopes, above: Array, below: Array) -> _Seen:
+def _point_kind(slopes: Slopes, above: Array, below: Array) -> _Kind:
     kind = _KINDS[slopes.kind[_HERE]]
     if kind == "smooth":
         return kind
-    if _towers(above) or _towers(below):
+    if _is_unbounded(above) or _is_unbounded(below):
         return "pole"
-    if kind == "jump" and not _stands(above - below):
+    if kind == "jump" and not _is_constant(above - below):
         return "unresolved"
     vertical = math.isinf(slopes.left[_HERE]) or math.isinf(slopes.right[_HERE])
     return "cusp" if kind == "kink" and vertical else kind
 
 
-def _towers(values: Array) -> bool:
+def _is_unbounded(values: Array) -> bool:
     """Whether the values on one side grow without bound as the point is approached."""
-    height = np.abs(values[_DEEPER])
+    height = np.abs(values[_POLE_STEPS])
     gain = np.diff(height)
-    return bool(np.isinf(height[-1]) or (gain[0] > _SOME * height[0] and (gain[1:] > _GAIN * gain[0]).all()))
+    return bool(np.isinf(height[-1]) or (gain[0] > _MIN_RISE * height[0] and (gain[1:] > _MIN_GAIN * gain[0]).all()))
 
 
-def _stands(rise: Array) -> bool:
+def _is_constant(rise: Array) -> bool:
     """Whether a step in the values has a height, which noise has not; where one side is missing it may."""
     rise = rise[-2 * _TAIL :]
-    return not np.ptp(rise) > _RESTLESS * np.abs(rise).max()
+    return not np.ptp(rise) > _MAX_VARIATION * np.abs(rise).max()
 
 
-def _tail(values: Array) -> float:
+def _floor(values: Array) -> float:
     """What the smallest steps show."""
     finite = values[np.isfinite(values)]
     return float(np.median(finite[-_TAIL:])) if finite.size else 0.0
 
 
-def _least(steps: Array, error: Array, rounding: Array) -> tuple[float, float] | None:
+def _smallest_error(steps: Array, error: Array, rounding: Array) -> tuple[float, float] | None:
     """The step of the least error and that error, passing over differences that are right by accident."""
     finite = np.isfinite(error)
     if not finite.any():
@@ -246,5 +283,5 @@ def _least(steps: Array, error: Array, rounding: Array) -> tuple[float, float] |
     return float(steps[row]), float(error[row])
 
 
-def _at_least(error: Array, bound: float) -> Array:
+def _not_below(error: Array, bound: float) -> Array:
     return np.maximum(error, bound if math.isfinite(bound) else math.nan)

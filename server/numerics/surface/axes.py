@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,12 +12,102 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
-from ..differentiation.finite_differences import Slopes
+from ..differentiation.finite_differences import (
+    EVIDENCE_BOUNDS,
+    FINE_WIDEST_STEP,
+    LADDER,
+    LEAST_ROUNDING,
+    LEVELS,
+    RATIO,
+    WIDEST_LOW_PRECISION,
+    WIDEST_STEP,
+    PointKind,
+    Slopes,
+    differentiate_one_sided,
+    kink_indicator,
+    remeasure,
+)
 from ..differentiation.noise import noise_along, probe_points, relative_precision
-from .partial_derivatives import AxisForward, partial_slopes, remeasure_contradicted
+from ..differentiation.richardson import extrapolate, tableau
 
+# The values of a forward at points of its plane: where along one axis, and which row of the grid each belongs to.
+AxisForward = Callable[[Array, NDArray[np.intp]], Array]
+# Relative tolerance, beside the error bounds, before a slope counts as contradicted.
+_RECHECK_RTOL = 1e-13
 # The number of lines along each axis on which noise is probed, and that where each point needs a call of its own.
-_LINES, _LINES_DEAR = 5, 2
+_NOISE_LINES, _NOISE_LINES_DEAR = 5, 2
+
+
+def partial_slopes(
+    ask: AxisForward, x: Array, y: Array, noise: Array, span: float, step: float | None, precision: float
+) -> Slopes:
+    """The slope along one axis at every row, where forward has the values ``y`` at ``x``.
+
+    ``noise`` bounds the rounding of forward there, ``span`` is the length of the axis, ``step`` the widest difference
+    (chosen if None), ``precision`` half a unit in the last place of what forward computes in. Eight forwards a point,
+    fourteen more where these cannot settle it.
+    """
+    rows = np.arange(x.size)
+    widest = step or (WIDEST_STEP if precision == EPSILON else WIDEST_LOW_PRECISION) * span
+    finite = y[np.isfinite(y)]
+    visible = float(np.ptp(finite)) / span if finite.size else 0.0
+    steps = np.full(x.size, widest) * LADDER
+    points = np.stack((x + steps, x - steps))
+    above, below = ask(points.ravel(), np.tile(rows, 2 * LEVELS)).reshape(points.shape)
+    gaps = points[0] - points[1]
+    rounding = np.maximum(2 * precision * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
+    rounding = np.maximum(rounding, 2 * noise)
+    central = (above - below) / gaps
+    scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
+    value, error, slope_noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
+    unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * slope_noise) | ~np.isfinite(y)
+    second = above[-2:] + below[-2:] - 2 * y
+    unsettled |= kink_indicator(second, 8 * rounding[-1] + 8 * precision * np.abs(x * value), visible * steps[-1])
+    left, right, kind = value.copy(), value.copy(), np.zeros(x.size, np.int8)
+    left_error, right_error = error.copy(), error.copy()
+    rough = np.flatnonzero(unsettled)
+    if rough.size:
+        fine = differentiate_one_sided(
+            _rows_forward(ask, rough),
+            x[rough],
+            y[rough],
+            FINE_WIDEST_STEP * widest,
+            rounding[-1, rough],
+            precision,
+            visible,
+        )
+        consistent = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
+        stands = (fine.kind == PointKind.SMOOTH) & (error[rough] < fine.error) & consistent
+        finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
+        for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
+            ours[rough] = np.where(stands, ours[rough], theirs)
+        kind[rough] = fine.kind
+    forwards = 2.0 * LEVELS + (fine.forwards * rough.size / x.size if rough.size else 0.0)
+    for each in (error, left_error, right_error):
+        each += 1e-17 * visible
+    sides = left, right, left_error, right_error
+    return Slopes(value, error, *sides, kind, rounding[-1], forwards, widest, precision)
+
+
+def remeasure_contradicted(
+    ask: AxisForward, x: Array, y: Array, span: float, slopes: Slopes, expected: Array | None
+) -> Slopes:
+    """The same slopes, measured again where they are smooth and yet contradict what is ``expected``."""
+    if expected is None:
+        return slopes
+    off = np.abs(expected - slopes.value)
+    contradicted = ~(off <= EVIDENCE_BOUNDS * slopes.error + _RECHECK_RTOL * np.abs(slopes.value))
+    rows = np.flatnonzero((slopes.kind == PointKind.SMOOTH) & contradicted)
+    finite = y[np.isfinite(y)]
+    if not rows.size or not finite.size:
+        return slopes
+    again = remeasure(_rows_forward(ask, rows), x, y, slopes, rows, np.full(rows.size, np.ptp(finite) / span))
+    return replace(again, forwards=slopes.forwards + 2.0 * (LEVELS + 7) * rows.size / x.size)
+
+
+def _rows_forward(ask: AxisForward, rows: NDArray[np.intp]) -> Callable[[Array], Array]:
+    """A forward of points that belong to these rows, over and over."""
+    return lambda points: ask(points, np.tile(rows, points.size // rows.size))
 
 
 @dataclass(frozen=True)
@@ -79,20 +170,20 @@ class PlaneGrid:
         Heard on some of the lines, and taken for the others from the louder neighbour among these.
         """
         lines, x, ask = self.lines(which), self.axis(which), self.ask(which)
-        count = min(_LINES_DEAR if self.plane.dear else _LINES, len(lines))
-        some = np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
+        count = min(_NOISE_LINES_DEAR if self.plane.dear else _NOISE_LINES, len(lines))
+        sample = np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
         finite, span = self.values[np.isfinite(self.values)], float(x[-1] - x[0])
         rise = float(np.ptp(finite)) if finite.size else 0.0
-        heard, precision = [], EPSILON
-        for line in some:
+        noises, precision = [], EPSILON
+        for line in sample:
 
             def forward(points: Array, row: int = int(lines[line, 0])) -> Array:
                 return ask(points, np.full(points.size, row))
 
             precision = max(precision, relative_precision(forward, x, self.values[lines[line]]))
-            heard.append(noise_along(forward, forward(probe_points(x, span)), x, span, rise))
-        noise, known = np.zeros(self.values.size), np.array(heard)
+            noises.append(noise_along(forward, forward(probe_points(x, span)), x, span, rise))
+        noise, levels = np.zeros(self.values.size), np.array(noises)
         if precision == EPSILON:
-            after = np.minimum(np.searchsorted(some, np.arange(len(lines))), some.size - 1)
-            noise[lines] = np.maximum(known[np.maximum(after - 1, 0)], known[after])
+            after = np.minimum(np.searchsorted(sample, np.arange(len(lines))), sample.size - 1)
+            noise[lines] = np.maximum(levels[np.maximum(after - 1, 0)], levels[after])
         return noise, precision

@@ -9,7 +9,7 @@ from ...runtime.plane import Plane
 from ...runtime.timing import minimum_time
 
 # Seconds that the points may take, and all together.
-_POINTS, _ALL = 3.0, 4.5
+_POINTS_TIME, _ALL_TIME = 3.0, 4.5
 # Points a side and cells a side of which as many are taken as there is time for, where each has calls of its own.
 _SIDES, _CELLS = (17, 9, 5, 3), (8, 4, 2)
 # Estimated calls: for the first probes, for a point, for a cell, for the curl test of another pair of elements; …
@@ -32,27 +32,31 @@ class PlaneBudget:
     seconds: float
 
 
-def plan_plane(plane: Plane, how: str, x: Array, y: Array, most: int, pairs: int) -> PlaneBudget:
-    """What there is time for, of at most ``most`` points a side and of so many ``pairs``; ``how`` is its structure.
+def plan_plane(plane: Plane, structure: str, x: Array, y: Array, most: int, pairs: int) -> PlaneBudget:
+    """What there is time for, of at most ``most`` points a side and of so many ``pairs``; ``structure`` is its.
 
     Raises ``FunctionFailed``.
     """
-    one = replace(plane, stacked=())
+    single = replace(plane, stacked=())
 
-    def each(side: int) -> float:
-        return _POINT * side * side if how == "one by one" else _LINE * side
+    def calls(side: int) -> float:
+        return _POINT * side * side if structure == "one by one" else _LINE * side
 
     together = _SHARED + _SHARED_PAIR * pairs
-    everything = _FIXED + each(most) + _CELL * _CELLS[0] ** 2 + _PAIR * pairs
-    enough = _ALL / together if how == "together" else min(_POINTS / (_FIXED + each(most)), _ALL / everything)
-    taken = minimum_time(lambda: one.forward(x[:1], y[:1]), enough)
-    if how == "together":
-        return PlaneBudget(most, None, together * taken <= _ALL, taken)
+    separately = _FIXED + calls(most) + _CELL * _CELLS[0] ** 2 + _PAIR * pairs
+    seconds = (
+        _ALL_TIME / together
+        if structure == "together"
+        else min(_POINTS_TIME / (_FIXED + calls(most)), _ALL_TIME / separately)
+    )
+    taken = minimum_time(lambda: single.forward(x[:1], y[:1]), seconds)
+    if structure == "together":
+        return PlaneBudget(most, None, together * taken <= _ALL_TIME, taken)
     sides = [most, *(side for side in _SIDES if side < most)]
-    points = next((side for side in sides if (_FIXED + each(side)) * taken <= _POINTS), 0)
+    points = next((side for side in sides if (_FIXED + calls(side)) * taken <= _POINTS_TIME), 0)
     if not points:
         # The fewest are worth a wait.
-        points = sides[-1] if (_FIXED + each(sides[-1])) * taken <= _ALL else 0
-    left = _ALL / taken - _FIXED - each(points)
+        points = sides[-1] if (_FIXED + calls(sides[-1])) * taken <= _ALL_TIME else 0
+    left = _ALL_TIME / taken - _FIXED - calls(points)
     cells = next((count for count in _CELLS if _CELL * count * count <= left), 0)
     return PlaneBudget(points, cells, _CELL * cells * cells + _PAIR * pairs <= left, taken)

@@ -1,4 +1,4 @@
-"""The circulation of a field around rectangles, by Gauss–Legendre quadrature, and whether a curl causes it."""
+"""Line integrals of a field by Gauss–Legendre quadrature: its circulation around rectangles, and its potential."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from ..differentiation.quadrature import NODES, WEIGHTS
 
 # The two components of a field at points (s, t).
 VectorField = Callable[[Array, Array], tuple[Array, Array]]
-
 # What a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
-_PLACES = {True: 256.0, False: 16.0}
+_ULPS = {True: 256.0, False: 16.0}
 # The curl inside a cell is sampled by this many rectangles in each direction, of this share of its size …
-_TINY = {True: 2.0**-8, False: 2.0**-3}
+_SAMPLE_SIZE = {True: 2.0**-8, False: 2.0**-3}
 RECTANGLES_ACROSS, _ACROSS_DEAR = 4, 3
 # … and by still smaller ones, in which a piecewise constant field has no circulation.
-_FINEST = 2.0**-14
+_MIN_SIZE = 2.0**-14
 # It is a curl if this share of them has the cell's sign, their mean its density within _WITHIN, and a small scatter.
-_SAME_WAY, _WITHIN, _STEADY = 0.7, 0.5, 6.0
+_MIN_SAME_SIGN, _WITHIN, _MIN_SIGNAL = 0.7, 0.5, 6.0
 # Where in its part of the cell each rectangle lies, so that none lies on a line that means something.
-_OFF = np.array([0.382, 0.295])
+_OFFSETS = np.array([0.382, 0.295])
 
 
 @dataclass(frozen=True)
@@ -89,14 +88,14 @@ def circulation_around(field: VectorField, x0: Array, x1: Array, y0: Array, y1: 
     size = np.abs(sides).max(axis=1)
     bend = np.abs(sides[:, 0] - 2 * sides[:, 1] + sides[:, 2])
     # What three nodes may miss, guessed from what they see: the next order of a falling series.
-    missed = TRUNCATION_SHARE * np.nan_to_num((bend / size) ** 2) * bend
-    places = np.abs(np.stack((y0, x1, y1, x0))) * EPSILON * _turn(sides, length)
-    allowed = (length * (_PLACES[precision == EPSILON] * precision * size + missed + places)).sum(axis=0)
+    truncation = TRUNCATION_SHARE * np.nan_to_num((bend / size) ** 2) * bend
+    x_rounding = np.abs(np.stack((y0, x1, y1, x0))) * EPSILON * _slope_along(sides, length)
+    allowed = (length * (_ULPS[precision == EPSILON] * precision * size + truncation + x_rounding)).sum(axis=0)
     bottom, right, top, left = integral
     return Rectangles(x0, x1, y0, y1, bottom, right, top, left, allowed)
 
 
-def _turn(sides: Array, length: Array) -> Array:
+def _slope_along(sides: Array, length: Array) -> Array:
     """How fast the field turns along the edges."""
     return np.nan_to_num(np.ptp(sides, axis=1) / length)
 
@@ -126,26 +125,55 @@ def cells_with_curl(
     lines along which it does (as a gate) keep it in that one place, and noise turns every way.
     """
     count = _ACROSS_DEAR if dear else RECTANGLES_ACROSS
-    tiny = _inside(field, cells, some, count, _TINY[precision == EPSILON], precision)
-    curl, whole = tiny.density.reshape(-1, some.size), cells.density[some]
-    alike = (np.sign(curl) == np.sign(whole)).mean(axis=0) >= _SAME_WAY
+    samples = _sample_rectangles(field, cells, some, count, _SAMPLE_SIZE[precision == EPSILON], precision)
+    curl, whole = samples.density.reshape(-1, some.size), cells.density[some]
+    alike = (np.sign(curl) == np.sign(whole)).mean(axis=0) >= _MIN_SAME_SIGN
     mean, scatter = np.nanmean(curl, axis=0), np.nanstd(curl, axis=0) / count
-    turns = alike & (np.abs(mean - whole) <= _WITHIN * np.abs(whole)) & (np.abs(mean) > _STEADY * scatter)
-    if precision > EPSILON and turns.any():
+    real = alike & (np.abs(mean - whole) <= _WITHIN * np.abs(whole)) & (np.abs(mean) > _MIN_SIGNAL * scatter)
+    if precision > EPSILON and real.any():
         # A field of few digits may be one of many steps, each of them flat.
-        finest = _inside(field, cells, some, count, _FINEST, precision).circulation.reshape(-1, some.size)
-        turns &= (finest == 0).mean(axis=0) < _SAME_WAY
-    return turns
+        finest = _sample_rectangles(field, cells, some, count, _MIN_SIZE, precision).circulation.reshape(-1, some.size)
+        real &= (finest == 0).mean(axis=0) < _MIN_SAME_SIGN
+    return real
 
 
-def _inside(
+def _sample_rectangles(
     field: VectorField, cells: Rectangles, some: NDArray[np.intp], count: int, share: float, precision: float
 ) -> Rectangles:
     """Rectangles of a ``share`` of ``some`` cells in width and height, ``count`` × ``count`` in each cell."""
     across, up = (each.ravel() for each in np.meshgrid(np.arange(count), np.arange(count)))
     width, height = cells.x1[some] - cells.x0[some], cells.y1[some] - cells.y0[some]
-    wander = np.arange(count * count) * _OFF[:, None] % 1 * (1 - count * share)
-    x0 = cells.x0[some] + width * ((across + wander[0]) / count)[:, None]
-    y0 = cells.y0[some] + height * ((up + wander[1]) / count)[:, None]
+    offsets = np.arange(count * count) * _OFFSETS[:, None] % 1 * (1 - count * share)
+    x0 = cells.x0[some] + width * ((across + offsets[0]) / count)[:, None]
+    y0 = cells.y0[some] + height * ((up + offsets[1]) / count)[:, None]
     x1, y1 = x0 + share * width, y0 + share * height
     return circulation_around(field, x0.ravel(), x1.ravel(), y0.ravel(), y1.ravel(), precision)
+
+
+@np.errstate(all="ignore")
+def potential_function(field: VectorField, x: Array, y: Array, grad_output: float, like: Array) -> Array:
+    """The line integral of ``field / grad_output`` at the points ``x`` × ``y``, flat, row by row of one y.
+
+    From the middle of the row that is known farthest, and from there up and down; NaN where no number leads to.
+    Its mean is that of ``like``, for a gradient says nothing of the height. Raises ``FunctionFailed``.
+    """
+    s, t = np.meshgrid(x, y)
+    width, height = np.diff(x), np.diff(y)
+    across = s[:, :-1] + width * NODES[:, None, None], np.broadcast_to(t[:, :-1], (NODES.size, y.size, width.size))
+    up = np.broadcast_to(s[:-1], (NODES.size, height.size, x.size)), t[:-1] + height[:, None] * NODES[:, None, None]
+    sides, rises = (
+        np.tensordot(WEIGHTS, field(a.ravel(), b.ravel())[row].reshape(a.shape), 1)
+        for row, (a, b) in enumerate((across, up))
+    )
+    sides, rises = sides * width / grad_output, rises * height[:, None] / grad_output
+    row = int(np.isfinite(sides).sum(axis=1).argmax())
+    base = _cumulated(sides[row], x.size // 2)
+    heights = np.array([_cumulated(each, row) for each in rises.T]).T + base
+    flat = heights.ravel()
+    known = np.isfinite(flat) & np.isfinite(like)
+    return flat + (like[known].mean() - flat[known].mean() if known.any() else 0.0)
+
+
+def _cumulated(steps: Array, start: int) -> Array:
+    """The sums of steps from the place ``start``, where it is 0, in both directions."""
+    return np.concatenate((-np.cumsum(steps[:start][::-1])[::-1], [0.0], np.cumsum(steps[start:])))

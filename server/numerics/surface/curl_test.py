@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Mask
+from ...runtime.batching import batched_plane
+from ...runtime.failure import FunctionFailed
+from ...runtime.plane import Plane
+from ...runtime.section import Index, Section
 from ..differentiation.noise import relative_precision
+from ..differentiation.reference import reference_of
 from .circulation import (
     RECTANGLES_ACROSS,
     Rectangles,
@@ -22,19 +30,23 @@ from .circulation import (
 
 # Cells in each direction, and those where each point needs a call of its own (``dear``).
 _CELLS, _CELLS_DEAR = 48, 8
-# The most cells with circulation that are examined for a curl; a single one where a side has fewer than _CELLS_FEW.
-_CELLS_FEW = 4
-_MOST, _MOST_DEAR = 192, 4
+# The most cells with circulation that are examined for a curl; a single one where a side has fewer than _FEW_CELLS.
+_FEW_CELLS = 4
+_MAX_SUSPECTS, _MAX_SUSPECTS_DEAR = 192, 4
 # The cells begin so far inside the plane, so that none of their edges lies on a line that means something.
-_OFF = (0.0382, 0.0295)
-# At most _STEEP cells in which the field is too steep for the quadrature are subdivided, _PARTS times each way.
-_STEEP, _PARTS = 96, 6
+_INSET = (0.0382, 0.0295)
+# At most _MAX_STEEP cells in which the field is too steep for the quadrature are subdivided, _PARTS times each way.
+_MAX_STEEP, _PARTS = 96, 6
 # A cell whose rounding hides more than this share of what the field is along its edges tells nothing.
-_WIDE = 1e-2
+_MAX_ROUNDING = 1e-2
+# Of more elements than these not every two are tested.
+_MAX_ELEMENTS = 6
+# Cells in each direction, and those where each point needs a call of its own.
+_PAIR_CELLS, _PAIR_CELLS_DEAR = 12, 4
 
 
 @dataclass(frozen=True)
-class _Worst:
+class _WorstRectangle:
     """The cell with the most circulation: its four sides and what the field turns there."""
 
     x0: float
@@ -55,7 +67,7 @@ class CurlTest:
     holds: bool | None
     judged: float
     turning: float
-    worst: _Worst | None
+    worst: _WorstRectangle | None
 
 
 NOT_TESTED = CurlTest(None, 0.0, 0.0, None)
@@ -69,69 +81,126 @@ def run_curl_test(field: VectorField, x: Array, y: Array, dear: bool, count: int
     ``FunctionFailed``. Source: the theorem of G. Green (1828).
     """
     count = count or (_CELLS_DEAR if dear else _CELLS)
-    across, up = (np.linspace(*_inside(ends, off), count + 1) for ends, off in zip((x, y), _OFF, strict=True))
-    precision = _carried(field, across, up)
+    across, up = (np.linspace(*_inset(ends, off), count + 1) for ends, off in zip((x, y), _INSET, strict=True))
+    precision = _field_precision(field, across, up)
     cells = grid_rectangles(field, across, up, precision)
     whole = cells.area.sum()
     if not dear:
-        steep = np.isfinite(cells.circulation) & ~_known(cells)
-        some = np.flatnonzero(steep)[np.argsort(-cells.strength[steep], kind="stable")[:_STEEP]]
+        steep = np.isfinite(cells.circulation) & ~_judgeable(cells)
+        some = np.flatnonzero(steep)[np.argsort(-cells.strength[steep], kind="stable")[:_MAX_STEEP]]
         if some.size:
             cells = cells.without(some).joined(circulation_around(field, *subdivide(cells, some, _PARTS), precision))
-    known = _known(cells)
-    suspect = known & (np.abs(cells.circulation) > cells.allowed)
-    most = _MOST_DEAR if dear else _MOST
-    some = _chosen(cells, np.flatnonzero(suspect), most if count >= _CELLS_FEW else 1)
+    judgeable = _judgeable(cells)
+    suspect = judgeable & (np.abs(cells.circulation) > cells.allowed)
+    limit = _MAX_SUSPECTS_DEAR if dear else _MAX_SUSPECTS
+    some = _select(cells, np.flatnonzero(suspect), limit if count >= _FEW_CELLS else 1)
     real = some[cells_with_curl(field, cells, some, precision, dear)] if some.size else some
-    judged = float(cells.area[known].sum() / whole)
+    judged = float(cells.area[judgeable].sum() / whole)
     if not judged:
         return NOT_TESTED
-    accused = cells.area[real].sum() / cells.area[some].sum() * cells.area[suspect].sum() if real.size else 0.0
-    return CurlTest(not real.size, judged, float(accused / whole), _worst(cells, real))
+    turning = cells.area[real].sum() / cells.area[some].sum() * cells.area[suspect].sum() if real.size else 0.0
+    return CurlTest(not real.size, judged, float(turning / whole), _worst_rectangle(cells, real))
 
 
-def _known(cells: Rectangles) -> Mask:
+def _judgeable(cells: Rectangles) -> Mask:
     """Which cells say something: what they may turn by rounding is little beside the field, or there is no field."""
     with np.errstate(invalid="ignore"):
-        return np.isfinite(cells.circulation) & (cells.allowed <= _WIDE * cells.strength)
+        return np.isfinite(cells.circulation) & (cells.allowed <= _MAX_ROUNDING * cells.strength)
 
 
-def _inside(ends: Array, off: float) -> tuple[float, float]:
+def _inset(ends: Array, off: float) -> tuple[float, float]:
     span = float(ends[-1] - ends[0])
     return float(ends[0]) + off * span / RECTANGLES_ACROSS, float(ends[-1]) - off * span / (RECTANGLES_ACROSS + 1)
 
 
-def _carried(field: VectorField, x: Array, y: Array) -> float:
+def _field_precision(field: VectorField, x: Array, y: Array) -> float:
     """Half a unit in the last place of what the field carries along a line in either direction."""
     precision = EPSILON
     for row in (0, 1):
         along, held = (x, float(y[y.size // 2])) if row == 0 else (y, float(x[x.size // 2]))
         for component in (0, 1):
-            ask = _line(field, row, held, component)
+            ask = _component_along(field, row, held, component)
             precision = max(precision, relative_precision(ask, along, ask(along)))
     return precision
 
 
-def _line(field: VectorField, row: int, held: float, component: int) -> Callable[[Array], Array]:
-    def ask(points: Array) -> Array:
-        there = np.full(points.size, held)
-        return field(points, there)[component] if row == 0 else field(there, points)[component]
+def _component_along(field: VectorField, row: int, held: float, component: int) -> Callable[[Array], Array]:
+    def component_at(points: Array) -> Array:
+        other = np.full(points.size, held)
+        return field(points, other)[component] if row == 0 else field(other, points)[component]
 
-    return ask
+    return component_at
 
 
-def _chosen(cells: Rectangles, suspects: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+def _select(cells: Rectangles, suspects: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
     """Those with the most circulation, and as many others from all over."""
-    if suspects.size <= most:
+    if suspects.size <= limit:
         return suspects
-    worst = suspects[np.argsort(-np.abs(cells.circulation[suspects]), kind="stable")[: most // 2]]
-    spread = suspects[np.linspace(0, suspects.size - 1, most - worst.size).astype(np.intp)]
+    worst = suspects[np.argsort(-np.abs(cells.circulation[suspects]), kind="stable")[: limit // 2]]
+    spread = suspects[np.linspace(0, suspects.size - 1, limit - worst.size).astype(np.intp)]
     return np.unique(np.concatenate((worst, spread)))
 
 
-def _worst(cells: Rectangles, real: NDArray[np.intp]) -> _Worst | None:
+def _worst_rectangle(cells: Rectangles, real: NDArray[np.intp]) -> _WorstRectangle | None:
     if not real.size:
         return None
     row = int(real[np.abs(cells.circulation[real]).argmax()])
     x0, x1, y0, y1 = (float(each[row]) for each in (cells.x0, cells.x1, cells.y0, cells.y1))
-    return _Worst(x0, x1, y0, y1, float(cells.circulation[row]), float(cells.density[row]))
+    return _WorstRectangle(x0, x1, y0, y1, float(cells.circulation[row]), float(cells.density[row]))
+
+
+def field_components(plane: Plane, grad_output: float, s: Array, t: Array) -> tuple[Array, Array]:
+    """The two components of the field; 0 where the output carries no gradient. Raises ``FunctionFailed``."""
+    field = plane.backward(s, t, grad_output)
+    first, second = (np.zeros(s.size) if each is None else each for each in field.both)
+    return first, second
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two elements of the inputs, each by name and index, and whether their field is a gradient."""
+
+    first: tuple[str, Index]
+    second: tuple[str, Index]
+    potential: CurlTest
+
+
+def run_curl_tests(section: Section, grad_output: float) -> tuple[_Pair, ...]:
+    """The test for all pairs of elements over their domains, everything else held; empty if there are many elements.
+
+    Nothing is raised: of a pair at which the Function fails nothing is known.
+    """
+    inputs = section.op.inputs
+    if not pair_count(section, grad_output):
+        return ()
+    elements = [
+        (each.name, index if math.prod(each.shape) != 1 else (), each.domain)
+        for each in inputs
+        for index in product(*map(range, each.shape))
+    ]
+    pairs = []
+    for (first, first_index, x), (second, second_index, y) in combinations(elements, 2):
+        along = replace(section, wrt=first, wrt_index=first_index, stacked=())
+        across = replace(section, wrt=second, wrt_index=second_index, stacked=())
+        pairs.append(_Pair((first, first_index), (second, second_index), _test_pair(along, across, x, y, grad_output)))
+    return tuple(pairs)
+
+
+def pair_count(section: Section, grad_output: float) -> int:
+    """How many pairs there are to test, 0 where there are too many elements."""
+    elements = sum(math.prod(each.shape) for each in section.op.inputs)
+    return math.comb(elements, 2) if elements <= _MAX_ELEMENTS and grad_output != 0 else 0
+
+
+def _test_pair(
+    along: Section, across: Section, x: tuple[float, float], y: tuple[float, float], grad_output: float
+) -> CurlTest:
+    s, t = np.linspace(*x, _PAIR_CELLS + 1), np.linspace(*y, _PAIR_CELLS + 1)
+    try:
+        along = replace(reference_of(along, s, grad_output), stacked=())
+        across = replace(along, wrt=across.wrt, wrt_index=across.wrt_index)
+        plane = batched_plane(along, across, s, t, grad_output)
+        count = _PAIR_CELLS_DEAR if plane.dear else _PAIR_CELLS
+        return run_curl_test(partial(field_components, plane, grad_output), s, t, plane.dear, count)
+    except FunctionFailed:
+        return NOT_TESTED

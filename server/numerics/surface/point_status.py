@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
+
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for
-from ..verdict.cell_judge import Statuses
-from ..verdict.point_judge import UNDECIDED_SHARE, judge_kinks
+from ..verdict.point_judge import UNDECIDED_SHARE, Statuses, judge_kinks
+from .axes import PlaneGrid
+
+_Combine = Callable[[NDArray[np.generic], NDArray[np.generic]], NDArray[np.generic]]
 
 
 def plane_tolerance(slopes: Slopes, grad_output: float, dtype: torch.dtype) -> Tolerance:
@@ -56,3 +62,46 @@ def allowed_plane_error(slopes: Slopes, grad_output: float, tolerance: Tolerance
             + EVIDENCE_BOUNDS * scale * slopes.error
             + lost
         )
+
+
+@np.errstate(all="ignore")
+def accept_subgradients(
+    ground: PlaneGrid,
+    status: Statuses,
+    returned: Array,
+    slopes: Slopes,
+    across: Slopes,
+    grad_output: float,
+    tolerance: Tolerance,
+) -> Statuses:
+    """The statuses of one component with a subgradient where forward bends at the point or next to it.
+
+    Right is all that lies between the slopes of the points around it; along its own axis alone such a point may seem
+    smooth, as the corner where two ridges meet. ``across`` are the slopes in the other direction.
+    """
+    shape = ground.lines(0).shape
+    bent = (slopes.kind == PointKind.KINK) | (across.kind == PointKind.KINK)
+    rows = np.flatnonzero((status == Status.DIFFERS) & _with_neighbours(bent, np.logical_or, shape))
+    if not rows.size:
+        return status
+    # One side of a jump is as steep as can be, and allows nothing.
+    scale = np.where(slopes.kind == PointKind.JUMP, np.nan, grad_output)
+    sides = [scale * each for each in (slopes.value, slopes.left, slopes.right)]
+    error = slopes.error_by_kind
+    measured = (slopes.kind == PointKind.KINK) | (slopes.kind == PointKind.SMOOTH)
+    measurable = measured & np.isfinite(error)
+    band = abs(grad_output) * EVIDENCE_BOUNDS * np.where(measurable, error, 0.0)
+    low = np.asarray(_with_neighbours(reduce(np.fmin, sides) - band, np.fmin, shape), np.float64)
+    high = np.asarray(_with_neighbours(reduce(np.fmax, sides) + band, np.fmax, shape), np.float64)
+    slack = tolerance.atol + tolerance.rtol * (high - low + np.abs(returned))
+    right = (returned >= low - slack) & (returned <= high + slack)
+    accepted = status.copy()
+    accepted[rows[right[rows]]] = Status.SUBGRADIENT
+    return accepted
+
+
+def _with_neighbours(values: NDArray[np.generic], combine: _Combine, shape: tuple[int, ...]) -> NDArray[np.generic]:
+    """Each value combined with its eight neighbours by ``combine``."""
+    rows, columns = shape
+    padded = np.pad(values.reshape(shape), 1, mode="edge")
+    return reduce(combine, [padded[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]).ravel()

@@ -12,15 +12,15 @@ from ..differentiation.finite_differences import PointKind, Slopes
 from .axes import PlaneGrid
 
 # At a kink line the slope changes this many times as much as on either side, and by this share of the largest slope.
-_TURNS, _SEEN = 8.0, 1e-3
+_PROMINENCE, _MIN_TURN = 8.0, 1e-3
 # Steps of the bisection between two points, and the most kinks or jumps located along each axis.
-_HALVINGS, _MOST, _MOST_DEAR = 24, 512, 24
+_BISECTIONS, _MAX_LINES, _MAX_LINES_DEAR = 24, 512, 24
 # The distance from a kink, as a share of the grid step, at which its one-sided slopes are compared.
-_BESIDE = 1 / 16
-# Forward jumps if over _CLOSE of the axis it changes _STEEP times as much as its steepest slope accounts for.
-_CLOSE, _STEEP = 1e-6, 100.0
+_SLOPE_DISTANCE = 1 / 16
+# Forward jumps if over _JUMP_DISTANCE of the axis it changes _RATIO times as much as its steepest slope allows.
+_JUMP_DISTANCE, _RATIO = 1e-6, 100.0
 # A line of the grid is a ridge if this share of its points is one.
-_WHOLE = 0.9
+_MIN_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -41,57 +41,57 @@ class SingularLines:
 def find_singular_lines(ground: PlaneGrid, slopes: tuple[Slopes, Slopes]) -> SingularLines:
     """The ridges of a forward that has these slopes along either axis; raises ``FunctionFailed``."""
     s, t = ground.points
-    jump = np.logical_or(*(_jumps(ground, axis, each) for axis, each in enumerate(slopes)))
+    jump = np.logical_or(*(_at_jumps(ground, axis, each) for axis, each in enumerate(slopes)))
     bent = [np.isin(each.kind, (PointKind.KINK, PointKind.JUMP)) for each in slopes]
-    on = bent[0] | bent[1]
-    x, y, jumps = [s[on]], [t[on]], [jump[on]]
+    singular = bent[0] | bent[1]
+    x, y, jumps = [s[singular]], [t[singular]], [jump[singular]]
     for axis in (0, 1):
-        at, rows, jumped = _between(ground, axis, slopes[axis].value)
+        at, rows, jump_there = _between_points(ground, axis, slopes[axis].value)
         x.append(at if axis == 0 else s[rows])
         y.append(at if axis == 1 else t[rows])
-        jumps.append(jumped)
-    columns = ground.x[bent[0][ground.lines(0)].mean(axis=0) >= _WHOLE]
-    lines = ground.y[bent[1][ground.lines(0)].mean(axis=1) >= _WHOLE]
+        jumps.append(jump_there)
+    columns = ground.x[bent[0][ground.lines(0)].mean(axis=0) >= _MIN_SHARE]
+    lines = ground.y[bent[1][ground.lines(0)].mean(axis=1) >= _MIN_SHARE]
     return SingularLines(
         np.concatenate(x), np.concatenate(y), np.concatenate(jumps), tuple(columns.tolist()), tuple(lines.tolist())
     )
 
 
-def _jumps(ground: PlaneGrid, axis: int, slopes: Slopes) -> Mask:
+def _at_jumps(ground: PlaneGrid, axis: int, slopes: Slopes) -> Mask:
     """Where forward jumps by more than it rises beside it: a kink that lies next to a point may seem to."""
     jump = slopes.kind == PointKind.JUMP
     rows, ends = np.flatnonzero(jump), ground.axis(axis)
     if rows.size:
-        at, ask, near = ground.points[axis][rows], ground.ask(axis), _CLOSE * float(ends[-1] - ends[0])
-        jump[rows] = np.abs(ask(at + near, rows) - ask(at - near, rows)) > _STEEP * near * largest_magnitude(
+        at, ask, near = ground.points[axis][rows], ground.ask(axis), _JUMP_DISTANCE * float(ends[-1] - ends[0])
+        jump[rows] = np.abs(ask(at + near, rows) - ask(at - near, rows)) > _RATIO * near * largest_magnitude(
             slopes.value
         )
     return jump
 
 
-def _between(ground: PlaneGrid, axis: int, slope: Array) -> tuple[Array, NDArray[np.intp], Mask]:
+def _between_points(ground: PlaneGrid, axis: int, slope: Array) -> tuple[Array, NDArray[np.intp], Mask]:
     """Ridges between neighbours along an axis: where, the point before each, and whether forward jumps there."""
     lines, at, ask = ground.lines(axis), ground.points[axis], ground.ask(axis)
-    before, steep = _sudden(ground.values[lines], slope[lines], at[lines])
-    most = _MOST_DEAR if ground.plane.dear else _MOST
+    before, steep = _turning_cells(ground.values[lines], slope[lines], at[lines])
+    limit = _MAX_LINES_DEAR if ground.plane.dear else _MAX_LINES
     rows, after = lines[:, :-1][before], lines[:, 1:][before]
-    if rows.size > most:
-        some = np.linspace(0, rows.size - 1, most).astype(np.intp)
+    if rows.size > limit:
+        some = np.linspace(0, rows.size - 1, limit).astype(np.intp)
         rows, after = rows[some], after[some]
     if not rows.size:
         return np.empty(0), rows, np.empty(0, bool)
     low, high, left, right = at[rows], at[after], ground.values[rows], ground.values[after]
     width, turn = high - low, np.abs(slope[after] - slope[rows])
     off = np.abs(right - left - width * slope[rows])
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         value = ask(middle, rows)
         from_left = np.abs(value - left - slope[rows] * (middle - low))
-        still = from_left <= np.abs(value - right - slope[after] * (middle - high))
-        low, left = np.where(still, middle, low), np.where(still, value, left)
-        high, right = np.where(still, high, middle), np.where(still, right, value)
+        left_side = from_left <= np.abs(value - right - slope[after] * (middle - high))
+        low, left = np.where(left_side, middle, low), np.where(left_side, value, left)
+        high, right = np.where(left_side, high, middle), np.where(left_side, right, value)
     bends = []
-    for near in (_BESIDE * width, _BESIDE**2 * width):
+    for near in (_SLOPE_DISTANCE * width, _SLOPE_DISTANCE**2 * width):
         bends.append(np.abs((ask(high + near, rows) - right) - (left - ask(low - near, rows))) / near)
     # What is only curved bends less the closer one looks.
     bent = (np.minimum(*bends) > turn / 2) & (bends[1] > bends[0] / 2) & (turn > steep)
@@ -100,17 +100,17 @@ def _between(ground: PlaneGrid, axis: int, slope: Array) -> tuple[Array, NDArray
     return low[real], rows[real], jump[real]
 
 
-def _sudden(values: Array, slope: Array, at: Array) -> tuple[Mask, float]:
+def _turning_cells(values: Array, slope: Array, at: Array) -> tuple[Mask, float]:
     """Between which neighbours in each row the slope turns, or forward rises, as nowhere else near; how much counts."""
     if values.shape[1] < 4:
         return np.zeros((len(values), values.shape[1] - 1), bool), 0.0
     mean = np.diff(values, axis=1) / np.diff(at, axis=1)
     turn, rise = np.abs(np.diff(slope, axis=1)), np.abs(mean - (slope[:, :-1] + slope[:, 1:]) / 2)
-    least = _SEEN * max(largest_magnitude(slope), largest_magnitude(mean))
+    least = _MIN_TURN * max(largest_magnitude(slope), largest_magnitude(mean))
     return _stands_out(turn, least) | _stands_out(rise, least), least
 
 
 def _stands_out(size: Array, least: float) -> Mask:
     """What is many times as large as on either side of it."""
     padded = np.pad(size, ((0, 0), (1, 1)))
-    return (size > least) & (size > _TURNS * padded[:, :-2]) & (size > _TURNS * padded[:, 2:])
+    return (size > least) & (size > _PROMINENCE * padded[:, :-2]) & (size > _PROMINENCE * padded[:, 2:])

@@ -16,11 +16,10 @@ from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
 from ..differentiation.reference import REPEAT_TOLERANCE, REPEAT_TOLERANCE_ELSEWHERE, reference_of
 from ..status import Status
-from ..verdict.cell_judge import Statuses
+from ..verdict.point_judge import Statuses
 from .axes import PlaneGrid
-from .curl_test import CurlTest, run_curl_test
-from .kink_neighbours import accept_subgradients
-from .point_status import allowed_plane_error, judge_plane_points, plane_tolerance
+from .curl_test import CurlTest, field_components, run_curl_test
+from .point_status import accept_subgradients, allowed_plane_error, judge_plane_points, plane_tolerance
 from .singular_lines import SingularLines, find_singular_lines
 
 
@@ -85,22 +84,22 @@ def surface(
     plane = batched_plane(along, across, x, y, grad_output)
     reference = _reference(plane, x, y, grad_output)
     s, t = (each.ravel() for each in np.meshgrid(x, y))
-    field, failure = _returned(plane, s, t, grad_output)
-    exact = field if reference is plane else _returned(reference, s, t, grad_output)[0]
+    field, failure = _run_backward(plane, s, t, grad_output)
+    exact = field if reference is plane else _run_backward(reference, s, t, grad_output)[0]
     ground = PlaneGrid(reference, x, y, exact.values)
-    steady = _steady(ground)
-    slopes = _slopes(ground, exact, grad_output, step)
+    steady = _is_deterministic(ground)
+    slopes = _axis_slopes(ground, exact, grad_output, step)
     first, second = (
-        _gradient(along.dtype, *each, grad_output, steady)
+        _component(along.dtype, *each, grad_output, steady)
         for each in zip(field.both, exact.both, field.none, slopes, ground.heights, strict=True)
     )
     first, second = (
-        _forgiven(ground, mine, other.slopes, grad_output, along.dtype)
+        _accept_at_kinks(ground, mine, other.slopes, grad_output, along.dtype)
         for mine, other in ((first, second), (second, first))
     )
-    known = first.returned is not None and second.returned is not None
-    there = known and steady and not failure and grad_output != 0
-    tested = there and cells != 0
+    complete = first.returned is not None and second.returned is not None
+    testable = complete and steady and not failure and grad_output != 0
+    tested = testable and cells != 0
     return Surface(
         x=x,
         y=y,
@@ -112,18 +111,11 @@ def surface(
         if tested
         else None,
         steady=steady,
-        swapped=there and _swapped(first, second, ground, grad_output, along.dtype),
-        surrogate=steady and not failure and _of_surrogate(ground, field, grad_output, along.dtype, step),
+        swapped=testable and _is_swapped(first, second, ground, grad_output, along.dtype),
+        surrogate=steady and not failure and _follows_surrogate(ground, field, grad_output, along.dtype, step),
         structure=plane_structure(plane),
         failure=failure,
     )
-
-
-def field_components(plane: Plane, grad_output: float, s: Array, t: Array) -> tuple[Array, Array]:
-    """The two components of the field; 0 where the output carries no gradient. Raises ``FunctionFailed``."""
-    field = plane.backward(s, t, grad_output)
-    first, second = (np.zeros(s.size) if each is None else each for each in field.both)
-    return first, second
 
 
 def _reference(plane: Plane, x: Array, y: Array, grad_output: float) -> Plane:
@@ -135,7 +127,7 @@ def _reference(plane: Plane, x: Array, y: Array, grad_output: float) -> Plane:
     return batched_plane(along, across, x, y, grad_output)
 
 
-def _returned(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[GradientField, Failure | None]:
+def _run_backward(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[GradientField, Failure | None]:
     try:
         return plane.backward(s, t, grad_output), None
     except FunctionFailed as error:
@@ -144,14 +136,16 @@ def _returned(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[Gra
         return GradientField(plane.forward(s, t), None, None), error.failure
 
 
-def _steady(ground: PlaneGrid) -> bool:
+def _is_deterministic(ground: PlaneGrid) -> bool:
     """Whether forward, asked again, answers the same, but for the last places in which a device may differ."""
     share = REPEAT_TOLERANCE.get(ground.plane.along.device, REPEAT_TOLERANCE_ELSEWHERE)
     again = ground.plane.forward(*ground.points)
     return np.allclose(again, ground.values, rtol=share, atol=share * largest_magnitude(ground.values), equal_nan=True)
 
 
-def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: float | None) -> tuple[Slopes, Slopes]:
+def _axis_slopes(
+    ground: PlaneGrid, field: GradientField, grad_output: float, step: float | None
+) -> tuple[Slopes, Slopes]:
     """The slopes along both axes."""
     first, second = (
         ground.slopes(which, returned / grad_output if returned is not None and grad_output else None, step)
@@ -160,7 +154,7 @@ def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: f
     return first, second
 
 
-def _gradient(
+def _component(
     dtype: torch.dtype,
     returned: Array | None,
     exact: Array | None,
@@ -185,27 +179,30 @@ def _gradient(
     )
 
 
-def _forgiven(
-    ground: PlaneGrid, mine: GradientComponent, across: Slopes, grad_output: float, dtype: torch.dtype
+def _accept_at_kinks(
+    ground: PlaneGrid, component: GradientComponent, across: Slopes, grad_output: float, dtype: torch.dtype
 ) -> GradientComponent:
-    if mine.returned is None:
-        return mine
-    allowed = plane_tolerance(mine.slopes, grad_output, dtype)
+    if component.returned is None:
+        return component
+    tolerance = plane_tolerance(component.slopes, grad_output, dtype)
     return replace(
-        mine, status=accept_subgradients(ground, mine.status, mine.returned, mine.slopes, across, grad_output, allowed)
+        component,
+        status=accept_subgradients(
+            ground, component.status, component.returned, component.slopes, across, grad_output, tolerance
+        ),
     )
 
 
-def _swapped(
+def _is_swapped(
     first: GradientComponent, second: GradientComponent, ground: PlaneGrid, grad_output: float, dtype: torch.dtype
 ) -> bool:
     """Whether each component is the derivative with respect to the other, and not the one it should be."""
     if not any((each.status == Status.DIFFERS).any() for each in (first, second)):
         return False
-    return _follows((second.returned, first.returned), (first.slopes, second.slopes), ground, grad_output, dtype)
+    return _agrees_with((second.returned, first.returned), (first.slopes, second.slopes), ground, grad_output, dtype)
 
 
-def _of_surrogate(
+def _follows_surrogate(
     ground: PlaneGrid, field: GradientField, grad_output: float, dtype: torch.dtype, step: float | None
 ) -> bool:
     """Whether what was returned is the gradient of the op's surrogate."""
@@ -215,15 +212,15 @@ def _of_surrogate(
     call = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
     along, across = (replace(each, call=call) for each in (plane.along, plane.across))
     try:
-        meant = batched_plane(along, across, ground.x, ground.y, grad_output)
-        there = replace(ground, plane=meant, values=meant.forward(*ground.points))
-        slopes = _slopes(there, field, grad_output, step)
+        surrogate_plane = batched_plane(along, across, ground.x, ground.y, grad_output)
+        surrogate_grid = replace(ground, plane=surrogate_plane, values=surrogate_plane.forward(*ground.points))
+        slopes = _axis_slopes(surrogate_grid, field, grad_output, step)
     except FunctionFailed:
         return False
-    return _follows(field.both, slopes, there, grad_output, dtype)
+    return _agrees_with(field.both, slopes, surrogate_grid, grad_output, dtype)
 
 
-def _follows(
+def _agrees_with(
     returned: tuple[Array | None, Array | None],
     slopes: tuple[Slopes, Slopes],
     ground: PlaneGrid,
@@ -231,12 +228,12 @@ def _follows(
     dtype: torch.dtype,
 ) -> bool:
     """Whether the components that there are are as these slopes call for, wherever that can be told."""
-    for mine, each, height in zip(returned, slopes, ground.heights, strict=True):
-        if mine is None:
+    for component, axis_slopes, height in zip(returned, slopes, ground.heights, strict=True):
+        if component is None:
             continue
-        tolerance = plane_tolerance(each, grad_output, dtype)
-        lost = np.full(mine.size, tolerance.atol)
-        status = judge_plane_points(mine, each, grad_output, tolerance, lost, height)
+        tolerance = plane_tolerance(axis_slopes, grad_output, dtype)
+        lost = np.full(component.size, tolerance.atol)
+        status = judge_plane_points(component, axis_slopes, grad_output, tolerance, lost, height)
         if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
             return False
-    return any(each is not None for each in returned)
+    return any(axis_slopes is not None for axis_slopes in returned)

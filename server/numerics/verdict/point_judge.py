@@ -1,7 +1,4 @@
-"""The status of every point: backward against numerical slopes, within tolerance, error bounds and subgradients.
-
-Also the intervals in which the two differ.
-"""
+"""The comparison of backward with a curve: a status for every point and cell, and the intervals that differ."""
 
 from __future__ import annotations
 
@@ -19,7 +16,67 @@ from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..status import Status
 from ..tolerance import Tolerance
-from .cell_judge import Statuses, judge_cells
+
+Statuses = NDArray[np.int8]
+# Cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while rounding
+# enters only at its two ends.
+_RUNS = (1, 4, 16, 64)
+# A cell is undecided if its tolerance is more than this share of the steepest slope times its width.
+_MAX_TOLERANCE = 0.1
+_NO_CELLS: Statuses = np.empty(0, np.int8)
+# If the error bound exceeds this share of the largest slope in the range, the point is undecided.
+UNDECIDED_SHARE = 0.1
+# Two intervals no farther apart than this many grid cells are joined if no point between them agrees.
+_MAX_BRIDGE = 2.0
+# Rows within this share of the largest error count as equally bad.
+_TIED = 0.999
+
+
+def judge_cells(area: IntegralCheck, tolerance: Tolerance, share: Array, in_sight: float, crooked: Array) -> Statuses:
+    """A status a cell: whether forward rises by the area under what backward returned.
+
+    ``in_sight`` is the largest ``grad_input`` that is called for and returned, ``share`` how much of the tolerance
+    holds at each end of a cell, ``crooked`` how far a slope is off there because ``x`` and the gradient are rounded.
+    """
+    with np.errstate(all="ignore"):
+        width = area.right - area.left
+        off, atol = area.residual, tolerance.atol * np.maximum(share[:-1], share[1:])
+        slack = width * (atol + np.maximum(crooked[:-1], crooked[1:])) + tolerance.rtol * np.abs(area.area)
+        slack += area.unsure
+        finite = np.isfinite(off)
+        status = np.full(off.shape, Status.GAP, np.int8)
+        status[finite] = Status.UNDECIDED
+        status[finite & area.leaps] = Status.JUMP
+        judgeable = finite & ~area.leaps
+        for length in _RUNS:
+            _judge_runs(status, judgeable, off, slack, area.noise, width * in_sight, length)
+    return status
+
+
+def allowed_residual(area: IntegralCheck, tolerance: Tolerance) -> Array:
+    """The largest residual that each cell may have and still agree."""
+    slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * np.abs(area.area)
+    return slack + area.unsure + area.noise[:-1] + area.noise[1:]
+
+
+def _judge_runs(
+    status: Statuses, judgeable: NDArray[np.bool_], off: Array, slack: Array, noise: Array, steepest: Array, length: int
+) -> None:
+    """Judge all runs of ``length`` cells with no gap and no culprit in them; the verdict holds for all its cells."""
+    count = off.size // length
+    if not count:
+        return
+    shape = (count, length)
+    runs = slice(0, count * length)
+    view = status[runs].reshape(shape)
+    unbroken = (judgeable[runs].reshape(shape) & (view != Status.DIFFERS)).all(axis=1)
+    residual = np.abs(np.where(judgeable, off, 0.0)[runs].reshape(shape).sum(axis=1))
+    ends = noise[: count * length : length] + noise[length : count * length + 1 : length]
+    allowed = slack[runs].reshape(shape).sum(axis=1) + ends
+    decided = allowed <= _MAX_TOLERANCE * steepest[runs].reshape(shape).sum(axis=1)
+    view[unbroken & (residual > allowed)] = Status.DIFFERS
+    agrees = unbroken & (residual <= allowed) & decided
+    view[agrees[:, None] & (view == Status.UNDECIDED)] = Status.AGREES
 
 
 def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -32,15 +89,6 @@ def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
 def longest_run(mask: NDArray[np.bool_]) -> tuple[int, int]:
     """The first and the last of the longest run in ``mask``, of which there is one: of equals the first."""
     return max(unbroken_runs(mask), key=lambda run: run[1] - run[0])
-
-
-_NOTHING: Statuses = np.empty(0, np.int8)
-# If the error bound exceeds this share of the largest slope in the range, the point is undecided.
-UNDECIDED_SHARE = 0.1
-# Two intervals no farther apart than this many grid cells are joined if no point between them agrees.
-_BRIDGED = 2.0
-# Rows within this share of the largest error count as equally bad.
-_TIE = 0.999
 
 
 @dataclass(frozen=True)
@@ -74,24 +122,26 @@ def judge_points(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, sha
     """
     analytical, slopes = evaluation.analytical, curve.slopes
     if analytical is None:
-        return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), _NOTHING, (), None, None)
+        return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), _NO_CELLS, (), None, None)
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
         rounded = conditioning(evaluation, slopes)
         status = _statuses(evaluation, analytical, off, slopes, tolerance, share, rounded)
         area = evaluation.area_under(curve)
-        cells = _NOTHING if area is None else _cells(evaluation, analytical, area, tolerance, share, rounded)
+        cells = _NO_CELLS if area is None else _cell_statuses(evaluation, analytical, area, tolerance, share, rounded)
         if cells.size == status.size - 1:
-            status[(status == Status.DIFFERS) & _unseen(evaluation, analytical, off, slopes, cells)] = Status.UNDECIDED
+            status[(status == Status.DIFFERS) & _moves_too_finely(evaluation, analytical, off, slopes, cells)] = (
+                Status.UNDECIDED
+            )
         differs = status == Status.DIFFERS
         smooth = differs & (slopes.kind == PointKind.SMOOTH)
-        worst = _worst(off, smooth if smooth.any() else differs)
-        intervals = _joined(_intervals(evaluation.rows.x, status), _of_cells(area, cells))
-        intervals = _bridged(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
+        worst = _worst_row(off, smooth if smooth.any() else differs)
+        intervals = _union(_intervals(evaluation.rows.x, status), _cell_intervals(area, cells))
+        intervals = _bridge(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
         return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
 
 
-def _unseen(evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, cells: Statuses) -> Mask:
+def _moves_too_finely(evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, cells: Statuses) -> Mask:
     """Where forward moves too finely for any difference, and the cells on both sides were not understood either.
 
     Steps between which it is flat look like a slope, and a wave that is faster than the rows like none.
@@ -102,11 +152,11 @@ def _unseen(evaluation: Evaluation, analytical: Array, off: Array, slopes: Slope
     cell = evaluation.grid.span / evaluation.rows.x.size
     values = evaluation.numerical.values[np.isfinite(evaluation.numerical.values)]
     fast = np.abs(analytical) * cell > 2 * np.abs(evaluation.grad_output) * (np.ptp(values) if values.size else 0.0)
-    unseen = steps[:-1] & steps[1:] & gross | vague[:-1] & vague[1:] & fast
-    return unseen & (slopes.kind == PointKind.SMOOTH) & np.isfinite(analytical)
+    hidden = steps[:-1] & steps[1:] & gross | vague[:-1] & vague[1:] & fast
+    return hidden & (slopes.kind == PointKind.SMOOTH) & np.isfinite(analytical)
 
 
-def _cells(
+def _cell_statuses(
     evaluation: Evaluation,
     analytical: Array,
     area: IntegralCheck,
@@ -115,8 +165,8 @@ def _cells(
     rounded: Array,
 ) -> Statuses:
     crooked = abs(evaluation.grad_output) * rounded + evaluation.lost
-    seen = min(evaluation.in_sight, largest_magnitude(analytical))
-    return judge_cells(area, tolerance, share[area.ends], seen, crooked[area.ends])
+    steepest = min(evaluation.in_sight, largest_magnitude(analytical))
+    return judge_cells(area, tolerance, share[area.ends], steepest, crooked[area.ends])
 
 
 def _statuses(
@@ -138,7 +188,7 @@ def _statuses(
     vague = band > allowed + UNDECIDED_SHARE * (expected + evaluation.in_sight + height)
     # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
     vague |= (band > UNDECIDED_SHARE * np.abs(analytical)) & (np.abs(analytical) > np.maximum(allowed, tolerance.atol))
-    drawn = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
+    finite = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
 
     status = np.full(kind.shape, Status.GAP, np.int8)
     smooth = kind == PointKind.SMOOTH
@@ -150,10 +200,10 @@ def _statuses(
         atol = tolerance.atol * share + evaluation.lost
         status[kink] = judge_kinks(evaluation.grad_output, analytical, slopes, atol, tolerance.rtol)[kink]
     status[kind == PointKind.UNRESOLVED] = Status.UNDECIDED
-    status[~drawn] = Status.GAP
+    status[~finite] = Status.GAP
     status[kind == PointKind.JUMP] = Status.JUMP
-    status[smooth & drawn & ~np.isfinite(analytical)] = Status.DIFFERS
-    status[((kind == PointKind.UNRESOLVED) | kink) & drawn & np.isnan(analytical)] = Status.DIFFERS
+    status[smooth & finite & ~np.isfinite(analytical)] = Status.DIFFERS
+    status[((kind == PointKind.UNRESOLVED) | kink) & finite & np.isnan(analytical)] = Status.DIFFERS
     return status
 
 
@@ -189,39 +239,39 @@ def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
     return torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * steepest
 
 
-def _worst(off: Array, differs: Mask) -> int | None:
+def _worst_row(off: Array, differs: Mask) -> int | None:
     """The row that is furthest off; of a whole stretch that is equally so, the one in its middle."""
     if not differs.any():
         return None
     off = np.where(differs, np.where(np.isfinite(off), off, np.inf), -1.0)
-    first, last = longest_run(off >= _TIE * off.max())
+    first, last = longest_run(off >= _TIED * off.max())
     return (first + last + 1) // 2
 
 
 def _intervals(x: Array, status: NDArray[np.int8]) -> tuple[Interval, ...]:
     """Where neighbouring rows differ, out to the kink or jump that ends each run."""
-    found: list[Interval] = []
+    merged: list[Interval] = []
     for first, last in unbroken_runs(status == Status.DIFFERS):
-        low, high = float(x[_reach(status, first, -1)]), float(x[_reach(status, last, 1)])
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], high)
+        low, high = float(x[_end_row(status, first, -1)]), float(x[_end_row(status, last, 1)])
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], high)
         else:
-            found.append((low, high))
-    return tuple(found)
+            merged.append((low, high))
+    return tuple(merged)
 
 
-def _reach(status: NDArray[np.int8], row: int, towards: int) -> int:
+def _end_row(status: NDArray[np.int8], row: int, towards: int) -> int:
     """The row that ends a run: the special point next to ``row``, else the last row beside an edge, else itself."""
-    beside, last = row + towards, row
-    while 0 <= beside < status.size and status[beside] in (Status.EDGE, Status.GAP):
-        last = beside if status[beside] == Status.EDGE else last
-        beside += towards
-    if 0 <= beside < status.size and status[beside] in (Status.SUBGRADIENT, Status.JUMP, Status.UNDECIDED):
-        return beside
-    return last
+    neighbour, end = row + towards, row
+    while 0 <= neighbour < status.size and status[neighbour] in (Status.EDGE, Status.GAP):
+        end = neighbour if status[neighbour] == Status.EDGE else end
+        neighbour += towards
+    if 0 <= neighbour < status.size and status[neighbour] in (Status.SUBGRADIENT, Status.JUMP, Status.UNDECIDED):
+        return neighbour
+    return end
 
 
-def _of_cells(area: IntegralCheck | None, cells: Statuses) -> tuple[Interval, ...]:
+def _cell_intervals(area: IntegralCheck | None, cells: Statuses) -> tuple[Interval, ...]:
     """Where neighbouring cells differ."""
     if area is None:
         return ()
@@ -230,23 +280,23 @@ def _of_cells(area: IntegralCheck | None, cells: Statuses) -> tuple[Interval, ..
     )
 
 
-def _joined(some: tuple[Interval, ...], others: tuple[Interval, ...]) -> tuple[Interval, ...]:
+def _union(first: tuple[Interval, ...], second: tuple[Interval, ...]) -> tuple[Interval, ...]:
     """The union of intervals; of others only those that touch none of some, whose ends are known better."""
-    alone = [each for each in others if not any(low <= each[1] and high >= each[0] for low, high in some)]
-    return tuple(sorted((*some, *alone)))
+    separate = [each for each in second if not any(low <= each[1] and high >= each[0] for low, high in first)]
+    return tuple(sorted((*first, *separate)))
 
 
-def _bridged(some: tuple[Interval, ...], x: Array, status: Statuses, cell: float) -> tuple[Interval, ...]:
+def _bridge(intervals: tuple[Interval, ...], x: Array, status: Statuses, cell: float) -> tuple[Interval, ...]:
     """The intervals, taken together where no point between two of them is right, and few are there."""
-    found: list[Interval] = []
-    for low, high in some:
-        if found and low - found[-1][1] <= _BRIDGED * cell:
-            between = status[(x > found[-1][1]) & (x < low)]
+    merged: list[Interval] = []
+    for low, high in intervals:
+        if merged and low - merged[-1][1] <= _MAX_BRIDGE * cell:
+            between = status[(x > merged[-1][1]) & (x < low)]
             if not np.isin(between, (Status.AGREES, Status.SUBGRADIENT)).any():
-                found[-1] = (found[-1][0], max(high, found[-1][1]))
+                merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
                 continue
-        found.append((low, high))
-    return tuple(found)
+        merged.append((low, high))
+    return tuple(merged)
 
 
 def _worst_cell(area: IntegralCheck | None, cells: Statuses) -> int | None:

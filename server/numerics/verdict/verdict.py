@@ -20,9 +20,9 @@ VerdictWord = Literal[
 
 _LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
 # The linearity laws that must hold for a surrogate that depends on the sign of grad_output …
-_LAWS_BUT_THE_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
+_LAWS_WITHOUT_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
 # … and for one that depends on its size too.
-_LAWS_BUT_THE_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout")
+_LAWS_WITHOUT_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout")
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
     right = word == "matches" and not (evaluation.follows_sign and evaluation.linearity.breaks("odd", "scales"))
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or evaluation.surrogate is None or evaluation.order == 2:
-        return Verdict(_kept(word, evaluation, tolerance), forward, forward, tolerance)
+        return Verdict(_word_for_all(word, evaluation, tolerance), forward, forward, tolerance)
     surrogate = judge_points(evaluation, evaluation.surrogate, tolerance, share)
     word = _word(surrogate)
     word = "matches its surrogate" if word == "matches" else word
-    return Verdict(_kept(word, evaluation, tolerance), forward, surrogate, tolerance)
+    return Verdict(_word_for_all(word, evaluation, tolerance), forward, surrogate, tolerance)
 
 
 def judged_curve(evaluation: Evaluation, verdict: Verdict) -> Curve:
@@ -66,20 +66,20 @@ def judged_curve(evaluation: Evaluation, verdict: Verdict) -> Curve:
     return evaluation.surrogate
 
 
-def _kept(word: VerdictWord, evaluation: Evaluation, tolerance: Tolerance) -> VerdictWord:
+def _word_for_all(word: VerdictWord, evaluation: Evaluation, tolerance: Tolerance) -> VerdictWord:
     """The word, unless it holds for this ``grad_output`` only, or for this range only."""
     if not word.startswith("matches"):
         return word
-    if evaluation.linearity.breaks(*_laws(evaluation)):
+    if evaluation.linearity.breaks(*_binding_laws(evaluation)):
         return "differs"
     return "matches here" if _differs_beyond(evaluation, tolerance) else word
 
 
-def _laws(evaluation: Evaluation) -> tuple[Law, ...]:
+def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
     """The laws that nothing which the op says of itself excuses it from."""
     if not evaluation.follows_sign:
         return _LAWS
-    return _LAWS_BUT_THE_SIZE if evaluation.foretold else _LAWS_BUT_THE_SIGN
+    return _LAWS_WITHOUT_SIZE if evaluation.foretold else _LAWS_WITHOUT_SIGN
 
 
 def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:

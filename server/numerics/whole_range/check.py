@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Interval, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..sampling.bisection import first_where
 from ..sampling.grid import Grid
 from ..status import Status
 from .domain_reach import DomainReach, find_reach
@@ -21,9 +20,11 @@ from .relative_steps import forward_within, relative_step_slopes
 
 _Statuses = NDArray[np.int8]
 # In the search for where a difference begins: the least relative difference, and the step relative to |x|.
-_BEGINS, _STEP = 1e-4, 1e-5
+_MIN_DIFFERENCE, _RELATIVE_STEP = 1e-4, 1e-5
 # An allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
-_CANCELLED = 2e4
+_CANCELLATION = 2e4
+# The number of rounds, and of points in each.
+_ROUNDS, _POINTS = 2, 66
 
 
 @dataclass(frozen=True)
@@ -63,104 +64,123 @@ def check_whole_range(
     reach = DomainReach(0.0, 0.0, ("", ""), 0.0)
     try:
         reach = find_reach(section, reference, grad_output)
-        seen = measure_range(section, reference, grad_output, reach, in_sight)
-        return _nothing(reach) if seen is None else _judged(seen, surrogate)
+        data = measure_range(section, reference, grad_output, reach, in_sight)
+        return _empty_check(reach) if data is None else _check(data, surrogate)
     except FunctionFailed as failed:
-        return _nothing(replace(reach, low=0.0, high=0.0, ends=(failed.failure.kind, failed.failure.kind)))
+        return _empty_check(replace(reach, low=0.0, high=0.0, ends=(failed.failure.kind, failed.failure.kind)))
 
 
 def outside_view(wide: WholeRangeCheck, grid: Grid) -> tuple[Interval, ...]:
     """The parts outside the visible range of the intervals in which backward differs."""
     parts = [(low, min(high, grid.start)) for low, high in wide.intervals if low < grid.start]
     parts += [(max(low, grid.stop), high) for low, high in wide.intervals if high > grid.stop]
-    out = wide.x[(wide.status == Status.DIFFERS) & ((wide.x < grid.start) | (wide.x > grid.stop))]
-    return tuple((low, high) for low, high in parts if ((out >= low) & (out <= high)).any())
+    accused = wide.x[(wide.status == Status.DIFFERS) & ((wide.x < grid.start) | (wide.x > grid.stop))]
+    return tuple((low, high) for low, high in parts if ((accused >= low) & (accused <= high)).any())
 
 
-def _nothing(reach: DomainReach) -> WholeRangeCheck:
+def _empty_check(reach: DomainReach) -> WholeRangeCheck:
     none, nowhere = np.empty(0), (math.nan, math.nan)
     return WholeRangeCheck(
         none, none, none, none, none, np.empty(0, np.int8), (), (reach.low, reach.high), nowhere, reach.ends
     )
 
 
-def _judged(seen: RangeMeasurements, surrogate: Section | None) -> WholeRangeCheck:
-    found = judge_range(seen)
-    agrees, differs = found.agrees, found.differs
+def _check(data: RangeMeasurements, surrogate: Section | None) -> WholeRangeCheck:
+    judgement = judge_range(data)
+    agrees, differs = judgement.agrees, judgement.differs
     if surrogate is not None and not agrees.all():
-        measured = relative_step_slopes(surrogate, seen.reach, seen.x)
-        meant = judge_range(replace(seen, reference=surrogate, measured=measured))
-        agrees, differs = agrees | meant.agrees, differs & meant.differs
-    differs |= missing_gradients(seen)
-    if differs.any() and not repeats_alone(seen, differs):
+        measured = relative_step_slopes(surrogate, data.reach, data.x)
+        surrogate_judgement = judge_range(replace(data, reference=surrogate, measured=measured))
+        agrees, differs = agrees | surrogate_judgement.agrees, differs & surrogate_judgement.differs
+    differs |= missing_gradients(data)
+    if differs.any() and not repeats_alone(data, differs):
         differs = np.zeros_like(differs)
-    status = np.where(seen.drawn, np.where(agrees, Status.AGREES, Status.UNDECIDED), Status.GAP).astype(np.int8)
+    status = np.where(data.finite, np.where(agrees, Status.AGREES, Status.UNDECIDED), Status.GAP).astype(np.int8)
     status[differs] = Status.DIFFERS
-    scale = abs(seen.grad_output)
+    size = abs(data.grad_output)
     return WholeRangeCheck(
-        x=seen.x,
-        forward=seen.values,
-        analytical=seen.analytical,
-        numerical=seen.grad_output * found.slope,
-        error=scale * found.error + _CANCELLED * seen.measured.precision * seen.scale,
+        x=data.x,
+        forward=data.values,
+        analytical=data.analytical,
+        numerical=data.grad_output * judgement.slope,
+        error=size * judgement.error + _CANCELLATION * data.measured.precision * data.scale,
         status=status,
-        intervals=_intervals(seen, status, [seen.reference, *([surrogate] if surrogate else [])]),
-        reach=(seen.reach.low, seen.reach.high),
-        finite=_finite(seen),
-        ends=seen.reach.ends,
+        intervals=_intervals(data, status, [data.reference, *([surrogate] if surrogate else [])]),
+        reach=(data.reach.low, data.reach.high),
+        finite=_finite_range(data),
+        ends=data.reach.ends,
     )
 
 
-def _intervals(seen: RangeMeasurements, status: _Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
+def _intervals(data: RangeMeasurements, status: _Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
     """The intervals in which backward differs; undecided points between two that differ are included."""
     known = np.flatnonzero((status == Status.DIFFERS) | (status == Status.AGREES))
     differs = np.concatenate(([False], status[known] == Status.DIFFERS, [False]))
     starts, ends = np.flatnonzero(~differs[:-1] & differs[1:]), np.flatnonzero(differs[:-1] & ~differs[1:]) - 1
     return tuple(
-        (_ends(seen, status, right, int(first), -1), _ends(seen, status, right, int(last), 1))
+        (
+            _interval_end(data, status, right, int(first), -1),
+            _interval_end(data, status, right, int(last), 1),
+        )
         for first, last in zip(known[starts], known[ends], strict=True)
     )
 
 
-def _ends(seen: RangeMeasurements, status: _Statuses, right: Sequence[Section], row: int, side: int) -> float:
+def _interval_end(data: RangeMeasurements, status: _Statuses, right: Sequence[Section], row: int, side: int) -> float:
     """The end, on this side of a row that differs, of the interval in which backward matches none of ``right``."""
-    beside = row + side
-    if not 0 <= beside < status.size:
-        return seen.reach.high if side > 0 else seen.reach.low
-    if status[beside] == Status.GAP:
-        return _between(lambda t: np.isfinite(seen.section.forward(t)), seen, beside, row)
-    if status[beside] != Status.AGREES:
-        return float(seen.x[row])
+    neighbour = row + side
+    if not 0 <= neighbour < status.size:
+        return data.reach.high if side > 0 else data.reach.low
+    if status[neighbour] == Status.GAP:
+        return _locate(lambda t: np.isfinite(data.section.forward(t)), data, neighbour, row)
+    if status[neighbour] != Status.AGREES:
+        return float(data.x[row])
 
     def differs(t: Array) -> Mask:
-        returned = seen.section.backward(t, seen.grad_output).grad_input
-        ahead, behind = t * (1 + _STEP), t * (1 - _STEP)
-        off = np.full(t.size, True)
+        returned = data.section.backward(t, data.grad_output).grad_input
+        ahead, behind = t * (1 + _RELATIVE_STEP), t * (1 - _RELATIVE_STEP)
+        wrong = np.full(t.size, True)
         for each in right:
-            above, below = forward_within(each, seen.reach)(np.concatenate((ahead, behind))).reshape(2, -1)
-            slope = seen.grad_output * (above - below) / (ahead - behind)
-            allowed = _BEGINS * (np.abs(slope) + seen.scale[row]) + seen.allowed[row]
-            off &= ~(np.abs((0.0 if returned is None else returned) - slope) <= allowed)
-        return off
+            above, below = forward_within(each, data.reach)(np.concatenate((ahead, behind))).reshape(2, -1)
+            slope = data.grad_output * (above - below) / (ahead - behind)
+            allowed = _MIN_DIFFERENCE * (np.abs(slope) + data.scale[row]) + data.allowed[row]
+            wrong &= ~(np.abs((0.0 if returned is None else returned) - slope) <= allowed)
+        return wrong
 
-    return _between(differs, seen, beside, row)
+    return _locate(differs, data, neighbour, row)
 
 
-def _finite(seen: RangeMeasurements) -> Interval:
+def _finite_range(data: RangeMeasurements) -> Interval:
     """The first and the last x at which forward is finite."""
-    rows = np.flatnonzero(np.isfinite(seen.values))
+    rows = np.flatnonzero(np.isfinite(data.values))
     if not rows.size:
         return (math.nan, math.nan)
     low, high = int(rows[0]), int(rows[-1])
 
     def finite(t: Array) -> Mask:
-        return np.isfinite(seen.section.forward(t))
+        return np.isfinite(data.section.forward(t))
 
     return (
-        _between(finite, seen, low - 1, low) if low > 0 else seen.reach.low,
-        _between(finite, seen, high + 1, high) if high < seen.x.size - 1 else seen.reach.high,
+        _locate(finite, data, low - 1, low) if low > 0 else data.reach.low,
+        _locate(finite, data, high + 1, high) if high < data.x.size - 1 else data.reach.high,
     )
 
 
-def _between(holds: Callable[[Array], Mask], seen: RangeMeasurements, without: int, with_it: int) -> float:
-    return first_where(holds, seen.section.snap, float(seen.x[without]), float(seen.x[with_it]))
+def _locate(holds: Callable[[Array], Mask], data: RangeMeasurements, without: int, with_it: int) -> float:
+    return first_where(holds, data.section.snap, float(data.x[without]), float(data.x[with_it]))
+
+
+def first_where(
+    holds: Callable[[Array], NDArray[np.bool_]], snap: Callable[[Array], Array], start: float, stop: float
+) -> float:
+    """The first number at which the condition holds, between ``start``, where it does not, and ``stop``, where it does.
+
+    Accurate to about 1/4000 of the interval, on a logarithmic scale where both ends have the same sign. ``snap``
+    rounds numbers to the dtype.
+    """
+    for _ in range(_ROUNDS):
+        points = np.geomspace(start, stop, _POINTS) if start * stop > 0 else np.linspace(start, stop, _POINTS)
+        points = snap(points)
+        first = int(np.append(holds(points[1:-1]), True).argmax()) + 1
+        start, stop = float(points[first - 1]), float(points[first])
+    return stop

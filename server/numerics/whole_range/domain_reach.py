@@ -15,20 +15,20 @@ from ...runtime.section import Section
 
 # The radii of the calls, ever farther apart: a cost that grows with x shows before the next call takes too long. Not
 # round numbers, at which a Function with a pole there might return at once.
-_CROOKED = 0.9862703241
-_RADII = tuple(_CROOKED * each for each in (1e-2, 1, 10, 1e2, 1e3, 1e4, 1e6, 1e7, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
+_IRREGULAR = 0.9862703241
+_RADII = tuple(_IRREGULAR * each for each in (1e-2, 1, 10, 1e2, 1e3, 1e4, 1e6, 1e7, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
 # The radii at which backward, which is slower, is called too; also at the last.
 _BACKWARD = frozenset(_RADII[index] for index in (0, 3, 5, 6, 8, 10))
 # A call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not batched).
-_TIMES, _SECONDS, _SECONDS_EACH = 20.0, 5e-3, 1e-3
+_SLOW_RATIO, _SECONDS, _SECONDS_ALONE = 20.0, 5e-3, 1e-3
 # A call of twice the usual time, and these seconds more, is a warning: the radius then grows in small steps.
-_TWICE, _MORE, _SMALL = 2.0, 2e-5, 10**0.125
+_WARNING_RATIO, _WARNING_SECONDS, _SMALL_STEP = 2.0, 2e-5, 10**0.125
 # The time limit of the whole walk, in seconds.
-_ENOUGH = 0.5
+_BUDGET = 0.5
 # The point from which a Function raises is found to this ratio, in at most this many bisections.
-_NEAR, _HALVINGS = 1.001, 20
+_RATIO, _BISECTIONS = 1.001, 20
 # A margin below the largest number of a dtype, which differences need.
-_ROOM = 0.995
+_MARGIN = 0.995
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def find_reach(section: Section, reference: Section, grad_output: float) -> Doma
 
     Some 20 calls of one or two points. Where the cost grows with x it takes up to half a second.
     """
-    top = float(torch.finfo(section.dtype).max) * _ROOM
-    least = _SECONDS if section.stacked else _SECONDS_EACH
+    top = float(torch.finfo(section.dtype).max) * _MARGIN
+    min_seconds = _SECONDS if section.stacked else _SECONDS_ALONE
 
     def walk(*signs: float) -> _End:
         def call(radius: float, deep: bool) -> None:
@@ -77,7 +77,7 @@ def find_reach(section: Section, reference: Section, grad_output: float) -> Doma
             except FunctionFailed as failed:
                 raise _Refused(failed.failure.kind) from failed
 
-        return _walk(call, top, least)
+        return _walk(call, top, min_seconds)
 
     both = walk(-1.0, 1.0)
     if not both.why:
@@ -89,41 +89,41 @@ def find_reach(section: Section, reference: Section, grad_output: float) -> Doma
 
 def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End:
     """Outwards from 0 as far as ``call(radius, whether backward too)`` goes without raising or taking too long."""
-    begun, spent, good, careful = timing.now(), 0.0, 0.0, False
+    start, spent, reached, cautious = timing.now(), 0.0, 0.0, False
     usual = {True: np.inf, False: np.inf}
-    while good < top:
-        radius = min(good * _SMALL, top) if careful else _next(good, top)
-        deep = careful or radius in _BACKWARD or radius == top
-        too_long = max(_TIMES * usual[deep], least)
+    while reached < top:
+        radius = min(reached * _SMALL_STEP, top) if cautious else _next_radius(reached, top)
+        deep = cautious or radius in _BACKWARD or radius == top
+        too_long = max(_SLOW_RATIO * usual[deep], least)
         try:
-            laps = [timing.time_short_call(partial(call, radius, deep))]
-            if not good or laps[0] > too_long:  # the first call is slow, and any may be delayed
-                laps.append(timing.time_by_clock(partial(call, radius, deep)))
+            times = [timing.time_short_call(partial(call, radius, deep))]
+            if not reached or times[0] > too_long:  # the first call is slow, and any may be delayed
+                times.append(timing.time_by_clock(partial(call, radius, deep)))
         except _Refused as refused:
-            return _End(_last(call, good, radius), str(refused), usual[True])
-        seconds, spent = min(laps), spent + sum(laps)
-        if seconds > too_long or (spent > _ENOUGH and timing.now() - begun > _ENOUGH):
-            return _End(good, "slow", usual[True])
+            return _End(_last_callable(call, reached, radius), str(refused), usual[True])
+        seconds, spent = min(times), spent + sum(times)
+        if seconds > too_long or (spent > _BUDGET and timing.now() - start > _BUDGET):
+            return _End(reached, "slow", usual[True])
         usual[deep] = min(usual[deep], seconds)
-        careful = seconds > _TWICE * usual[deep] + _MORE
-        good = radius
-    return _End(good, "", usual[True])
+        cautious = seconds > _WARNING_RATIO * usual[deep] + _WARNING_SECONDS
+        reached = radius
+    return _End(reached, "", usual[True])
 
 
-def _next(radius: float, top: float) -> float:
+def _next_radius(radius: float, top: float) -> float:
     return next((each for each in _RADII if radius < each < top), top)
 
 
-def _last(call: Callable[[float, bool], None], good: float, bad: float) -> float:
+def _last_callable(call: Callable[[float, bool], None], low: float, high: float) -> float:
     """The last radius at which the Function does not raise."""
-    for _ in range(_HALVINGS if good else 0):
-        if bad <= _NEAR * good:
+    for _ in range(_BISECTIONS if low else 0):
+        if high <= _RATIO * low:
             break
-        middle = good * (bad / good) ** 0.5
+        middle = low * (high / low) ** 0.5
         try:
             call(middle, True)
         except _Refused:
-            bad = middle
+            high = middle
         else:
-            good = middle
-    return good
+            low = middle
+    return low

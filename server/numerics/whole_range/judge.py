@@ -6,33 +6,55 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask
+from ...runtime.arrays import EPSILON, Array, Forward, Mask
 from ...runtime.section import Section
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import moving_maximum
 from .domain_reach import DomainReach
-from .log_grid import indices_outwards, largest_further_in, log_grid_points
-from .multiscale import confirm_on_all_scales
-from .relative_steps import RelativeStepSlopes, forward_within, relative_step_slopes
+from .relative_steps import (
+    RelativeStepSlopes,
+    forward_within,
+    indices_outwards,
+    largest_further_in,
+    log_grid_points,
+    relative_step_slopes,
+)
 
 # The points where each costs a call of its own: few if a call takes more than these seconds, else the most.
-_FEW_ALONE, _MOST_ALONE, _SECONDS = 12, 36, 2e-3
+_MIN_ALONE, _MAX_ALONE, _SECONDS = 12, 36, 2e-3
 # The tolerance, relative to the slope and to those around it; coarse, as only gross errors are looked for.
-_TOLERANCE, _PLACES = {8: 1e-6, 4: 1e-3}, 16.0
-_BOUNDS, _VAGUE = 10.0, 0.1
+_TOLERANCE, _ULPS = {8: 1e-6, 4: 1e-3}, 16.0
+_UNDECIDED = 0.1
 # Closer to 0 than this, cancellation makes forward and backward unreliable.
-_LEAST = 1e-8
+_MIN_X = 1e-8
 # Three consecutive points beyond 0.1 with a relative error above 2 %: forward oscillates faster than the steps of
 # the differences, and nothing farther out is judged.
-_UNSETTLED, _ROW, _OUTWARDS = 0.02, 3, 0.1
+_OSCILLATING, _IN_A_ROW, _MIN_OSCILLATING = 0.02, 3, 0.1
 # A NaN or infinite gradient is an error only if it occurs at an ordinary magnitude: up to the fourth root of the
 # largest number, and this limit. Farther out, squares overflow in correct Functions too.
-_QUARTER, _FAR = 0.25, 1e6
+_ORDINARY_POWER, _MAX_ORDINARY = 0.25, 1e6
 # Values that differ by more than this fraction from those in double precision are not judged; a smaller difference, or
 # some last places, allows for a gradient that is off by a multiple of it over |x|.
-_UNLIKE, _FOLLOWS, _LAST_PLACES = 0.1, 4.0, 8.0
+_MAX_DEVIATION, _DEVIATION, _LAST_ULPS = 0.1, 4.0, 8.0
 # The number of differing points that are evaluated again one by one, and the relative tolerance of the comparison.
-_WITNESSES, _SAME = 4, 1e-2
+_WITNESSES, _RTOL = 4, 1e-2
+# The number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
+_STEP_COUNT, _WIDEST, _MIN_WIDEST, _FINEST_ULPS = 22, 0.1, 1e-3, 16.0
+# The least ratio of the widest to the finest step.
+_MIN_SPAN = 30.0
+# A step is sharp if it can separate the two disputed slopes: its error is at most this fraction of their difference.
+_SHARPNESS = 0.3
+# A step supports the measured slope if it is this close to it (relative to the difference). At least this many sharp
+# steps must support it, and all of the finer ones.
+_SUPPORT, _MIN_SUPPORT = 0.25, 4
+_WIDE_STEP = 2e-3
+# The finest sharp steps must see a straight line: both one-sided slopes and the measured one agree to this fraction.
+_FINEST_STEPS, _STRAIGHTNESS = 3, 0.1
+# The error of x, in units in the last place of the dtype, that a gradient may suffer from.
+_X_ULPS = 4.0
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -51,7 +73,7 @@ class RangeMeasurements:
     scale: Array
 
     @property
-    def drawn(self) -> Mask:
+    def finite(self) -> Mask:
         """Whether forward is finite, so that the point can be judged."""
         return np.isfinite(self.values) & np.isfinite(self.measured.y)
 
@@ -70,112 +92,179 @@ def measure_range(
     section: Section, reference: Section, grad_output: float, reach: DomainReach, in_sight: float
 ) -> RangeMeasurements | None:
     """The measurements of a section within ``reach``; None without a gradient. Raises ``FunctionFailed``."""
-    alone = _MOST_ALONE if reach.seconds < _SECONDS else _FEW_ALONE
-    x = np.unique(section.snap(log_grid_points(section.dtype, reach, None if section.stacked else alone)))
+    limit = _MAX_ALONE if reach.seconds < _SECONDS else _MIN_ALONE
+    x = np.unique(section.snap(log_grid_points(section.dtype, reach, None if section.stacked else limit)))
     returned = section.backward(x, grad_output) if x.size else None
     if returned is None or returned.grad_input is None:
         return None
     measured, size, info = relative_step_slopes(reference, reach, x), np.abs(x), torch.finfo(section.dtype)
     expected = np.abs(grad_output * measured.slope)
-    known = np.where(measured.error <= _VAGUE * np.abs(measured.slope), expected, 0.0)
-    near_1 = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
-    usual = float(np.median(near_1)) if near_1.size else 0.0
-    scale = np.maximum(largest_further_in(x, known), max(in_sight, usual))
-    unlike = np.abs(returned.values - measured.y) / np.abs(measured.y)
-    unlike[~np.isfinite(unlike)] = 0.0
-    allowed = _TOLERANCE.get(section.dtype.itemsize, _PLACES * info.eps) * (expected + scale) + info.tiny
+    certain = np.where(measured.error <= _UNDECIDED * np.abs(measured.slope), expected, 0.0)
+    ordinary = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
+    usual = float(np.median(ordinary)) if ordinary.size else 0.0
+    scale = np.maximum(largest_further_in(x, certain), max(in_sight, usual))
+    deviation = np.abs(returned.values - measured.y) / np.abs(measured.y)
+    deviation[~np.isfinite(deviation)] = 0.0
+    allowed = _TOLERANCE.get(section.dtype.itemsize, _ULPS * info.eps) * (expected + scale) + info.tiny
     height = np.nan_to_num(np.abs(measured.y), posinf=0.0)
     allowed += (
-        abs(grad_output) * np.maximum(_FOLLOWS * moving_maximum(unlike, 2), _LAST_PLACES * info.eps) * height / size
+        abs(grad_output) * np.maximum(_DEVIATION * moving_maximum(deviation, 2), _LAST_ULPS * info.eps) * height / size
     )
     return RangeMeasurements(
         section, reference, grad_output, reach, x, returned.values, returned.grad_input, measured, allowed, scale
     )
 
 
-def judge_range(seen: RangeMeasurements) -> RangeJudgement:
+def judge_range(data: RangeMeasurements) -> RangeJudgement:
     """Compare backward with the measured slopes. It differs where it contradicts forward on every scale."""
-    measured, scale = seen.measured, abs(seen.grad_output)
-    expected, band = seen.grad_output * measured.slope, _BOUNDS * scale * measured.error
-    off = np.abs(seen.analytical - expected)
+    measured, scale = data.measured, abs(data.grad_output)
+    expected, band = data.grad_output * measured.slope, EVIDENCE_BOUNDS * scale * measured.error
+    off = np.abs(data.analytical - expected)
     # A constant has no slope that the error band could be compared with, but it has a height.
-    height = scale * np.abs(measured.y) / np.abs(seen.x)
-    vague = band > seen.allowed + _VAGUE * (np.abs(expected) + seen.scale + height)
-    agrees = seen.drawn & (off <= seen.allowed + band) & ~vague
-    least = torch.finfo(seen.section.dtype).tiny
-    like = np.abs(seen.values - measured.y) <= _UNLIKE * (np.abs(seen.values) + np.abs(measured.y)) + least
-    suspect = seen.drawn & like & np.isfinite(seen.analytical) & (off > seen.allowed + band)
-    doubtful = (measured.error > _UNSETTLED * np.abs(measured.slope) + 30 * measured.noise) & (band > seen.allowed)
+    height = scale * np.abs(measured.y) / np.abs(data.x)
+    vague = band > data.allowed + _UNDECIDED * (np.abs(expected) + data.scale + height)
+    agrees = data.finite & (off <= data.allowed + band) & ~vague
+    least = torch.finfo(data.section.dtype).tiny
+    alike = np.abs(data.values - measured.y) <= _MAX_DEVIATION * (np.abs(data.values) + np.abs(measured.y)) + least
+    suspect = data.finite & alike & np.isfinite(data.analytical) & (off > data.allowed + band)
+    doubtful = (measured.error > _OSCILLATING * np.abs(measured.slope) + 30 * measured.noise) & (band > data.allowed)
     slope, error = measured.slope.copy(), measured.error.copy()
     differs = np.zeros_like(suspect)
     rows = np.flatnonzero(suspect)
     if rows.size and scale:
-        closer = confirm_on_all_scales(
-            forward_within(seen.reference, seen.reach),
-            seen.x[rows],
+        scales = confirm_on_all_scales(
+            forward_within(data.reference, data.reach),
+            data.x[rows],
             slope[rows],
             error[rows],
-            seen.analytical[rows] / seen.grad_output,
+            data.analytical[rows] / data.grad_output,
             measured.precision,
-            torch.finfo(seen.section.dtype).eps,
+            torch.finfo(data.section.dtype).eps,
         )
-        differs[rows] = closer.confirmed
-        doubted = rows[~closer.confirmed]
-        slope[doubted], error[doubted] = closer.value[~closer.confirmed], closer.error[~closer.confirmed]
-        off = np.abs(seen.analytical - seen.grad_output * slope)[doubted]
-        exact = scale * error[doubted] <= _VAGUE * (np.abs(seen.analytical[doubted]) + seen.allowed[doubted])
-        agrees[doubted] = exact & (off <= seen.allowed[doubted] + _BOUNDS * scale * error[doubted])
-        doubtful[doubted] = True
-    lost = seen.drawn & _beyond_the_horizon(seen.x, doubtful & seen.drawn)
+        differs[rows] = scales.confirmed
+        rejected = rows[~scales.confirmed]
+        slope[rejected], error[rejected] = scales.value[~scales.confirmed], scales.error[~scales.confirmed]
+        off = np.abs(data.analytical - data.grad_output * slope)[rejected]
+        exact = scale * error[rejected] <= _UNDECIDED * (np.abs(data.analytical[rejected]) + data.allowed[rejected])
+        agrees[rejected] = exact & (off <= data.allowed[rejected] + EVIDENCE_BOUNDS * scale * error[rejected])
+        doubtful[rejected] = True
+    lost = data.finite & _beyond_the_horizon(data.x, doubtful & data.finite)
     slope[lost & ~agrees], error[lost & ~agrees] = np.nan, np.inf
-    return RangeJudgement(agrees, differs & ~lost & (np.abs(seen.x) >= _LEAST), slope, error)
+    return RangeJudgement(agrees, differs & ~lost & (np.abs(data.x) >= _MIN_X), slope, error)
 
 
 def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
     """Whether some consecutive doubtful points lie closer to 0: forward oscillates faster than the steps from there."""
     beyond = np.zeros_like(doubtful)
     for rows in indices_outwards(x):
-        rows = rows[np.abs(x[rows]) >= _OUTWARDS]
-        count = np.convolve(doubtful[rows], np.ones(_ROW), "valid") if rows.size >= _ROW else np.zeros(0)
-        ends = np.flatnonzero(count > _ROW - 0.5)
+        rows = rows[np.abs(x[rows]) >= _MIN_OSCILLATING]
+        count = np.convolve(doubtful[rows], np.ones(_IN_A_ROW), "valid") if rows.size >= _IN_A_ROW else np.zeros(0)
+        ends = np.flatnonzero(count > _IN_A_ROW - 0.5)
         if ends.size:
             beyond[rows[ends[0] :]] = True
     return beyond
 
 
-def missing_gradients(seen: RangeMeasurements) -> Mask:
+def missing_gradients(data: RangeMeasurements) -> Mask:
     """Where the gradient is NaN or infinite although forward has a slope, if that begins at ordinary magnitudes."""
-    info = torch.finfo(seen.section.dtype)
-    measured, size = seen.measured, np.abs(seen.x)
-    known = np.isfinite(measured.error) & (measured.error <= _VAGUE * np.abs(measured.slope) + seen.scale)
+    info = torch.finfo(data.section.dtype)
+    slopes, size = data.measured, np.abs(data.x)
+    known = np.isfinite(slopes.error) & (slopes.error <= _UNDECIDED * np.abs(slopes.slope) + data.scale)
     # In a short dtype overflow to infinity is no error.
-    wrong = np.isnan(seen.analytical) | (np.isinf(seen.analytical) & (info.max > 1 / _LEAST))
-    expected = seen.grad_output * measured.slope
-    overflows = (np.abs(expected) > info.max) & (seen.analytical == np.copysign(np.inf, expected))
-    wrong &= seen.drawn & known & ~overflows
+    wrong = np.isnan(data.analytical) | (np.isinf(data.analytical) & (info.max > 1 / _MIN_X))
+    expected = data.grad_output * slopes.slope
+    overflows = (np.abs(expected) > info.max) & (data.analytical == np.copysign(np.inf, expected))
+    wrong &= data.finite & known & ~overflows
     rows = np.flatnonzero(wrong)
     if rows.size:
-        forward, slope = forward_within(seen.reference, seen.reach), measured.slope[rows]
+        forward, slope = forward_within(data.reference, data.reach), slopes.slope[rows]
         closer = confirm_on_all_scales(
-            forward, seen.x[rows], slope, measured.error[rows], slope, measured.precision, info.eps
+            forward, data.x[rows], slope, slopes.error[rows], slope, slopes.precision, info.eps
         )
         wrong[rows] = np.isfinite(closer.value)
-    far = min(info.max**_QUARTER, _FAR)
-    for rows in indices_outwards(seen.x):
-        ordinary = (size[rows] >= 1 / far) & (size[rows] <= far)
+    limit = min(info.max**_ORDINARY_POWER, _MAX_ORDINARY)
+    for rows in indices_outwards(data.x):
+        ordinary = (size[rows] >= 1 / limit) & (size[rows] <= limit)
         if not (wrong[rows] & ordinary).any():
             wrong[rows] = False
     return wrong
 
 
-def repeats_alone(seen: RangeMeasurements, differs: Mask) -> bool:
+def repeats_alone(data: RangeMeasurements, differs: Mask) -> bool:
     """Whether some of the differing points give the same results when evaluated one by one."""
     rows = np.flatnonzero(differs)
     for row in rows[np.linspace(0, rows.size - 1, min(_WITNESSES, rows.size)).astype(np.intp)]:
-        alone = seen.section.backward(seen.x[[row]], seen.grad_output)
-        found = [alone.values, alone.grad_input if alone.grad_input is not None else np.zeros(1)]
-        found.append(seen.reference.forward(seen.x[[row]]))
-        wanted = [seen.values[row], seen.analytical[row], seen.measured.y[row]]
-        if not all(np.allclose(a, b, rtol=_SAME, atol=0.0, equal_nan=True) for a, b in zip(found, wanted, strict=True)):
+        alone = data.section.backward(data.x[[row]], data.grad_output)
+        again = [alone.values, alone.grad_input if alone.grad_input is not None else np.zeros(1)]
+        again.append(data.reference.forward(data.x[[row]]))
+        before = [data.values[row], data.analytical[row], data.measured.y[row]]
+        if not all(np.allclose(a, b, rtol=_RTOL, atol=0.0, equal_nan=True) for a, b in zip(again, before, strict=True)):
             return False
     return True
+
+
+@dataclass(frozen=True)
+class ScaleConfirmation:
+    """Whether the measured slope is ``confirmed`` on every scale; the slope at the straightest one, with its error."""
+
+    confirmed: NDArray[np.bool_]
+    value: Array
+    error: Array
+
+
+def confirm_on_all_scales(
+    forward: Forward, x: Array, slope: Array, error: Array, disputed: Array, precision: float, eps: float
+) -> ScaleConfirmation:
+    """Whether ``slope``, measured at each ``x`` (1-D) to within ``error``, is confirmed against the ``disputed`` one.
+
+    45 forwards per point. ``precision`` is half a unit in the last place of the precision that forward computes in,
+    ``eps`` the machine epsilon of the judged gradient's dtype, which limits how well it knows ``x``. With an infinite
+    ``disputed`` slope every step that sees a finite one counts.
+    """
+    with np.errstate(all="ignore"):
+        return _on_all_scales(forward, x, slope, error, disputed, precision, eps)
+
+
+def _on_all_scales(
+    forward: Forward, x: Array, slope: Array, error: Array, disputed: Array, precision: float, eps: float
+) -> ScaleConfirmation:
+    steps = _steps(np.abs(x), precision)
+    points = np.stack((x + steps, x - steps))
+    values = forward(np.concatenate((x, points.ravel())))
+    y, (above, below) = values[: x.size], values[x.size :].reshape(points.shape)
+    right, left = (above - y) / (points[0] - x), (y - below) / (x - points[1])
+    run = points[0] - points[1]
+    central = (above - below) / run
+    size = np.maximum(np.maximum(np.abs(above), np.abs(below)), np.abs(y))
+    noise = np.where(size > 0, EVIDENCE_BOUNDS * 2 * (2 * precision * size + _TINY) / run, 0.0)
+    bend = np.abs(right - left)
+    if precision > EPSILON:  # x is rounded too, before anything is done with it
+        noise += 4 * precision * np.abs(x) * np.fmax(np.abs(slope), np.abs(disputed)) / run
+
+    dispute = np.abs(disputed - slope)
+    sharp = bend + noise <= _SHARPNESS * dispute
+    near = np.abs(central - slope) <= _SUPPORT * dispute
+    finest = sharp & (np.cumsum(sharp[::-1], axis=0)[::-1] <= _FINEST_STEPS)
+    straight = bend <= _STRAIGHTNESS * (np.abs(right) + np.abs(left)) + noise
+    allowed = _STRAIGHTNESS * (np.abs(central) + np.abs(slope)) + noise + EVIDENCE_BOUNDS * error
+    # Wide steps may see neither slope; but not near 0, where cancellation makes the finer ones unreliable.
+    other = (
+        (np.abs(central - disputed) > _SUPPORT * dispute) & (steps > _WIDE_STEP * np.abs(x)) & (np.abs(x) > _MIN_WIDEST)
+    )
+    confirmed = ((sharp & near).sum(axis=0) >= _MIN_SUPPORT) & (near | other | ~sharp).all(axis=0)
+    confirmed &= ((straight & (np.abs(central - slope) <= allowed)) | ~finest).all(axis=0)
+    confirmed &= (steps[0] >= _MIN_SPAN * steps[-1]) & (sharp & near & (steps >= _X_ULPS * eps * np.abs(x))).any(axis=0)
+    turn = np.fmax.reduce((bend - noise) / steps, axis=0)
+    confirmed &= dispute > _X_ULPS * eps * np.abs(x) * turn
+
+    uncertainty = np.where(straight & np.isfinite(central), bend + noise, np.inf)
+    straightest = uncertainty.argmin(axis=0), np.arange(x.size)
+    known = np.isfinite(uncertainty[straightest])
+    return ScaleConfirmation(confirmed, np.where(known, central[straightest], np.nan), uncertainty[straightest])
+
+
+def _steps(size: Array, precision: float) -> Array:
+    """The steps at points of this size, widest first: (steps, n)."""
+    widest = np.maximum(_WIDEST * size, _MIN_WIDEST)
+    finest = np.maximum(_FINEST_ULPS * 2 * precision * size, _FINEST_ULPS * _TINY)
+    return widest * (finest / widest) ** np.linspace(0, 1, _STEP_COUNT)[:, None]

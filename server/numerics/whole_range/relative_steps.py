@@ -1,11 +1,14 @@
-"""Numerical slopes over many orders of magnitude: central differences with steps proportional to |x|."""
+"""Points and numerical slopes over all magnitudes of a dtype: a logarithmic grid, steps proportional to |x|."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Forward
 from ...runtime.section import Section
@@ -13,12 +16,61 @@ from ..differentiation.noise import mantissa_bits
 from ..differentiation.richardson import extrapolate, tableau
 from .domain_reach import DomainReach
 
+# (from, to, points per decade) in powers of ten; a few points lie beyond. None is round, because kinks lie there.
+_DENSITY = ((-10, -6, 1), (-6, -3, 3), (-3, 4, 10), (4, 16, 3))
+_POINTS_BELOW, _POINTS_ABOVE, _IRREGULAR = 12, 20, 0.0137
+# A fraction of the largest number, to leave room for differences.
+_MARGIN = 0.9
+# The least power of ten: differences at even smaller numbers lose their digits.
+_MIN_POWER = -300.0
+# The window of ``largest_further_in``, as a ratio.
+_DECADE = 10.0
 _LEVELS, _RATIO = 4, 3.0
 # The widest step, as a fraction of |x|.
 _WIDEST, _WIDEST_LOW_PRECISION = 2e-3, 0.05
 # The significant bits of the short dtypes that a forward may round to inside.
-_SHORT = (24, 11, 8, 4, 3)
+_SHORT_MANTISSAS = (24, 11, 8, 4, 3)
 _TINY = float(np.finfo(np.float64).tiny)
+
+
+def log_grid_points(dtype: torch.dtype, reach: DomainReach, most: int | None = None) -> Array:
+    """Points of both signs from the smallest to the largest number of the dtype within ``reach``, increasing.
+
+    Without 0. At most ``most`` if that is given.
+    """
+    size = _magnitudes(dtype)
+    if most is not None:
+        size = size[:: -(-2 * size.size // most)]
+    low, high = size[size <= -_MARGIN * reach.low], size[size <= _MARGIN * reach.high]
+    return np.concatenate((-low[::-1], high))
+
+
+@lru_cache(maxsize=8)
+def _magnitudes(dtype: torch.dtype) -> Array:
+    info = torch.finfo(dtype)
+    least, most = max(math.log10(info.smallest_normal), _MIN_POWER), math.log10(info.max * _MARGIN * _MARGIN)
+    parts = [np.linspace(least, _DENSITY[0][0], _POINTS_BELOW, endpoint=False)]
+    parts += [np.arange(low, high, 1 / each) + _IRREGULAR for low, high, each in _DENSITY]
+    parts.append(np.linspace(most, _DENSITY[-1][1], _POINTS_ABOVE, endpoint=False)[::-1])
+    powers = np.concatenate(parts)
+    powers = np.sort(powers[(powers >= least) & (powers < most)])
+    return np.append(10.0**powers, info.max * _MARGIN * _MARGIN)
+
+
+def indices_outwards(x: Array) -> tuple[NDArray[np.intp], ...]:
+    """The indices of the negative and of the positive ``x``, each from 0 outwards."""
+    first = int(np.searchsorted(x, 0.0))
+    return np.arange(first)[::-1], np.arange(first, x.size)
+
+
+def largest_further_in(x: Array, values: Array) -> Array:
+    """The largest of the non-negative ``values`` between a tenth of each ``x`` and ``x``."""
+    largest = np.zeros_like(values)
+    for rows in indices_outwards(x):
+        size = np.abs(x[rows])
+        windows = np.stack((np.searchsorted(size, size / _DECADE), np.arange(1, size.size + 1)), axis=1)
+        largest[rows] = np.maximum.reduceat(np.append(values[rows], 0.0), windows.ravel())[::2]
+    return largest
 
 
 @dataclass(frozen=True)
@@ -51,7 +103,7 @@ def relative_step_slopes(section: Section, reach: DomainReach, x: Array) -> Rela
     points = section.snap(points.ravel()).reshape(points.shape)
     values = forward_within(section, reach)(points.ravel()).reshape(points.shape)
     bits = mantissa_bits(values.ravel())
-    precision = max(unit, 2.0**-bits if bits in _SHORT else 0.0)
+    precision = max(unit, 2.0**-bits if bits in _SHORT_MANTISSAS else 0.0)
     above, below = values[1 : _LEVELS + 1], values[_LEVELS + 1 :]
     gaps = points[1 : _LEVELS + 1] - points[_LEVELS + 1 :]
     central = (above - below) / gaps
